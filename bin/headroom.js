@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// The command's door: everything behind it is compiled from src/.
+import { existsSync } from 'node:fs';
+
+const entry = new URL('../dist/src/main.js', import.meta.url);
+if (!existsSync(entry)) {
+  process.stderr.write('headroom is not built yet: run "npm run build" in the checkout first.\n');
+  process.exit(1);
+}
+await import(entry.href);

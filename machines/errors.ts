@@ -1,0 +1,35 @@
+// Rejections: the closed list of things a caller can be told, whatever the way in.
+
+/** Every code of the contract's section 7 and of the decisions that complete it. */
+export const ERROR_CODES = [
+  'INVALID_REQUEST_BODY',
+  'TARGET_INACTIVE',
+  'CLUSTER_EMPTY',
+  'CLUSTER_INACTIVE',
+  'UNAUTHORIZED',
+  'FEATURE_NOT_ENABLED',
+  'INSUFFICIENT_SCOPE',
+  'LOCATION_NOT_FOUND',
+  'CHARGER_NOT_FOUND',
+  'CLUSTER_NOT_FOUND',
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'SERVICE_UNAVAILABLE',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** A request the domain refuses. Anything else that is thrown is a defect of ours. */
+export class DomainError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string) {
+    super(message);
+    this.name = 'DomainError';
+    this.code = code;
+  }
+}

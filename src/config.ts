@@ -1,0 +1,163 @@
+// The settings: the only reader of the environment. A wrong one stops the start with one readable line.
+import { z } from 'zod';
+
+interface Setting {
+  /** Name of the environment variable without `HEADROOM_`; the flag is the same in kebab-case. */
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly about: string;
+}
+
+const port = z.coerce.number().int().min(0).max(65535);
+const positive = z.coerce.number().positive().finite();
+const count = z.coerce.number().int().min(1);
+const optionalText = z.string().min(1).optional();
+
+function setting<S extends z.ZodType>(name: string, schema: S, about: string) {
+  return { name, schema, about } as const satisfies Setting;
+}
+
+/** Every setting, in the order `serve --help` lists them. Units are part of the name or the description. */
+export const SETTINGS = {
+  httpPort: setting('HTTP_PORT', port.default(8080), 'REST port; 0 picks a free one'),
+  httpHost: setting('HTTP_HOST', z.string().min(1).default('127.0.0.1'), 'address the REST server binds to'),
+  mqttPort: setting('MQTT_PORT', port.default(1883), 'port of the embedded broker; 0 picks a free one'),
+  mqttHost: setting(
+    'MQTT_HOST',
+    z.string().min(1).default('127.0.0.1'),
+    'address the embedded broker binds to',
+  ),
+  mqttUrl: setting(
+    'MQTT_URL',
+    optionalText,
+    'external broker instead of the embedded one, e.g. mqtt://user:secret@host:1883',
+  ),
+  dataDir: setting('DATA_DIR', z.string().min(1).default('./data'), 'SQLite file and generated keys'),
+  databaseUrl: setting(
+    'DATABASE_URL',
+    z
+      .string()
+      .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:PATH or postgres://…')
+      .optional(),
+    'sqlite:PATH or postgres://…; SQLite in the data directory if left out',
+  ),
+  tokenKeys: setting(
+    'TOKEN_KEYS',
+    optionalText,
+    'file with a JWK Set of private P-256 keys (the first signs, all verify), or the JSON itself; generated in the data directory if left out',
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    'trace, debug, info, warn, error, fatal or silent',
+  ),
+  heartbeatS: setting('HEARTBEAT_S', positive.default(10), "seconds between a charger's meter values"),
+  leaseTtlS: setting('LEASE_TTL_S', positive.default(60), 'seconds a granted limit is valid without renewal'),
+  settleS: setting(
+    'SETTLE_S',
+    positive.default(10),
+    'seconds a charger and its car may take to follow a limit',
+  ),
+  httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(100_000), 'largest request body, bytes'),
+  httpHeaderTimeoutS: setting(
+    'HTTP_HEADER_TIMEOUT_S',
+    positive.default(10),
+    'seconds a client may take to send its headers',
+  ),
+  httpRequestTimeoutS: setting(
+    'HTTP_REQUEST_TIMEOUT_S',
+    positive.default(30),
+    'seconds a client may take to send a whole request',
+  ),
+  httpRatePerS: setting(
+    'HTTP_RATE_PER_S',
+    positive.default(10_000),
+    'requests per second of one tenant; twice that at once',
+  ),
+  authFailuresPerMin: setting(
+    'AUTH_FAILURES_PER_MIN',
+    positive.default(60),
+    'failed sign-in attempts per minute of one address; 100 at once',
+  ),
+  trustProxy: setting(
+    'TRUST_PROXY',
+    z.coerce.number().int().min(0).default(0),
+    'number of reverse proxies in front whose X-Forwarded-For is believed',
+  ),
+  mqttPacketLimitBytes: setting(
+    'MQTT_PACKET_LIMIT_BYTES',
+    count.default(16_384),
+    'largest MQTT packet, bytes',
+  ),
+  mqttConnectTimeoutS: setting(
+    'MQTT_CONNECT_TIMEOUT_S',
+    positive.default(5),
+    'seconds a connection may take to send CONNECT',
+  ),
+  mqttTopicLevels: setting('MQTT_TOPIC_LEVELS', count.default(10), 'levels a topic may have'),
+  mqttKeepaliveMaxS: setting(
+    'MQTT_KEEPALIVE_MAX_S',
+    count.default(60),
+    'longest keepalive a charger may ask for, seconds',
+  ),
+  mqttMessagesPerS: setting(
+    'MQTT_MESSAGES_PER_S',
+    positive.default(5),
+    'messages per second of one MQTT client',
+  ),
+  mqttMessageBurst: setting(
+    'MQTT_MESSAGE_BURST',
+    count.default(20),
+    'messages one MQTT client may send at once',
+  ),
+  mqttSubscriptions: setting(
+    'MQTT_SUBSCRIPTIONS',
+    count.default(8),
+    'subscriptions one MQTT client may hold',
+  ),
+  mqttConnections: setting('MQTT_CONNECTIONS', count.default(20_000), 'MQTT connections at once'),
+} as const satisfies Record<string, Setting>;
+
+/** The settings, parsed. Seconds, bytes and counts as the names say. */
+export type Config = { readonly [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+/** A setting that cannot be used; its message is the one line to print. */
+export class ConfigError extends Error {}
+
+export function variableOf(key: keyof typeof SETTINGS): string {
+  return `HEADROOM_${SETTINGS[key].name}`;
+}
+
+export function flagOf(key: keyof typeof SETTINGS): string {
+  return `--${SETTINGS[key].name.toLowerCase().replaceAll('_', '-')}`;
+}
+
+/**
+ * The configuration from flags (by setting key), then the environment, then defaults.
+ * @throws ConfigError naming the variable and what it must be.
+ */
+export function loadConfig(
+  flags: Partial<Record<keyof typeof SETTINGS, string>> = {},
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Config {
+  const parsed: Record<string, unknown> = {};
+  for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) {
+    const given = flags[key] ?? environment[variableOf(key)];
+    // An empty variable means "not set", as compose files write it.
+    const result = SETTINGS[key].schema.safeParse(given === '' ? undefined : given);
+    if (!result.success) {
+      const source = flags[key] === undefined ? variableOf(key) : flagOf(key);
+      throw new ConfigError(
+        `${source}: "${given}" is not valid: ${result.error.issues[0]?.message ?? 'invalid'}`,
+      );
+    }
+    parsed[key] = result.data;
+  }
+  const config = parsed as Config;
+  if (config.leaseTtlS < 3 * config.heartbeatS) {
+    throw new ConfigError(
+      `HEADROOM_LEASE_TTL_S: ${config.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${config.heartbeatS} s)`,
+    );
+  }
+  return config;
+}
