@@ -1,0 +1,79 @@
+// What the service counts, for Prometheus. No label ever names a tenant, a location or a charger: those are unbounded.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A registry of its own per service, so that several services can live in one process. */
+export function createMetrics(options: { readonly processMetrics: boolean } = { processMetrics: false }) {
+  const registry = new Registry();
+  const registers = [registry];
+  if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    httpRequestSeconds: new Histogram({
+      name: 'headroom_http_request_seconds',
+      help: 'Time to answer, by route and status.',
+      labelNames: ['route', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    }),
+    authFailures: new Counter({
+      name: 'headroom_auth_failures_total',
+      help: 'Refused credentials, by way in (http, token, mqtt).',
+      labelNames: ['via'],
+      registers,
+    }),
+    commitSeconds: new Histogram({
+      name: 'headroom_commit_seconds',
+      help: 'Time of one durable commit.',
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+      registers,
+    }),
+    commitChanges: new Histogram({
+      name: 'headroom_commit_changes',
+      help: 'Changes that shared one commit.',
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+      registers,
+    }),
+    boundaryLagSeconds: new Histogram({
+      name: 'headroom_boundary_lag_seconds',
+      help: 'How late after its instant a window boundary was applied.',
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 60],
+      registers,
+    }),
+    actorsRebuilt: new Counter({
+      name: 'headroom_actors_rebuilt_total',
+      help: 'Actor systems built again from rows after a defect.',
+      registers,
+    }),
+    clockJumps: new Counter({
+      name: 'headroom_clock_jumps_total',
+      help: 'Jumps of the wall clock that were noticed, by direction.',
+      labelNames: ['direction'],
+      registers,
+    }),
+    mqttMessages: new Counter({
+      name: 'headroom_mqtt_messages_total',
+      help: 'Messages from chargers, by kind (state, meter, ack) and result (accepted, malformed, unknown, stale, limited).',
+      labelNames: ['kind', 'result'],
+      registers,
+    }),
+    mqttRefusals: new Counter({
+      name: 'headroom_mqtt_refusals_total',
+      help: 'What the embedded broker refused, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    mqttConnections: new Gauge({
+      name: 'headroom_mqtt_connections',
+      help: 'Open MQTT connections of the embedded broker.',
+      registers,
+    }),
+    connectors: new Gauge({
+      name: 'headroom_connectors',
+      help: 'Connectors by link (online, stale, offline).',
+      labelNames: ['link'],
+      registers,
+    }),
+  };
+}
