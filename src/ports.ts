@@ -260,8 +260,9 @@ export class AdministrationError extends Error {}
 export interface Administration {
   /**
    * Creates and updates in one transaction, never deletes. A permanent limit set over REST stays unless the file's own
-   * value changed since it was last provisioned. A revoked key or disabled client stays so. A location, charger, key or
-   * client id that belongs to another tenant (or a charger that belongs to another location) is an AdministrationError.
+   * value changed since it was last provisioned. A revoked key or disabled client stays so. Location and charger ids are
+   * unique inside their tenant; key and client ids among all tenants. An id that is taken by another tenant, and a
+   * charger that already belongs to another location of the tenant, is an AdministrationError.
    */
   provision(
     tenant: ProvisionedTenant,
