@@ -1,5 +1,6 @@
 // Every seam of the service, types only: what the core needs of clocks, stores and wires, and nothing of how.
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../machines/ids.js';
+import type { MeterReading, RecordResult } from '../machines/meter-ledger.js';
 import type { LimitProfile } from '../machines/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../machines/time.js';
 import type { ConnectorRating } from '../machines/units.js';
@@ -223,6 +224,39 @@ export interface MessageBus {
   publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
   isHealthy(): boolean;
   stop(): Promise<void>;
+}
+
+/** Where one connector's meter values go. It is kept and reused for as long as it is current. */
+export interface ConnectorMeter {
+  /** False once its location was built anew or let go of: look the connector up again. */
+  readonly isCurrent: boolean;
+  /** Folds one value in, on `Clock.monotonicMs`; tells the machines by itself where a mode changed. Never throws. */
+  record(reading: MeterReading, nowMs: number): RecordResult;
+}
+
+/** What a charger says of itself when it comes, goes, or is lost (its last will). */
+export interface ChargerState {
+  readonly online: boolean;
+  readonly boot?: string | undefined;
+}
+
+/** Takes what chargers report. Neither function throws or waits. */
+export interface MeterSink {
+  /** undefined where there is no such connector at that charger and location of the tenant. */
+  connectorMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    connectorId: ConnectorId,
+  ): ConnectorMeter | undefined;
+  /** To every connector of the charger; undefined where there is no such charger. */
+  recordState(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    state: ChargerState,
+    nowMs: number,
+  ): RecordResult | undefined;
 }
 
 // ---------------------------------------------------------------- administration: what the command line may change
