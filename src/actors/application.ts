@@ -16,6 +16,20 @@ import type {
   ProfileRequest,
   UpdateClusterRequest,
 } from '../wire/rest.js';
+import { createCluster } from './commands/create-cluster.js';
+import { deleteCluster } from './commands/delete-cluster.js';
+import { removeClusterMember } from './commands/remove-cluster-member.js';
+import { setPermanentLimit } from './commands/set-permanent-limit.js';
+import { submitClusterProfile } from './commands/submit-cluster-profile.js';
+import { submitConnectorProfile } from './commands/submit-connector-profile.js';
+import { submitLocationProfile } from './commands/submit-location-profile.js';
+import { submitOrganizationProfile } from './commands/submit-organization-profile.js';
+import { updateCluster } from './commands/update-cluster.js';
+import type { Core } from './core.js';
+import { clusterDetail } from './queries/cluster-detail.js';
+import { listClusters } from './queries/list-clusters.js';
+import { locationLimits } from './queries/location-limits.js';
+import { organizationLimits } from './queries/organization-limits.js';
 
 /**
  * Identifiers arrive as the raw text of the path: what could name nothing is unknown. Every function rejects with
@@ -51,4 +65,27 @@ export interface Application {
     request: ProfileRequest,
     requestId: string,
   ): Promise<ClusterSchedule>;
+}
+
+export function createApplication(core: Core): Application {
+  return {
+    submitConnectorProfile: (tenantUuid, controllerUuid, connectorId, request) =>
+      submitConnectorProfile(core, tenantUuid, controllerUuid, connectorId, request),
+    submitLocationProfile: (tenantUuid, locationId, request) =>
+      submitLocationProfile(core, tenantUuid, locationId, request),
+    setPermanentLimit: (tenantUuid, locationId, limitKw) =>
+      setPermanentLimit(core, tenantUuid, locationId, limitKw),
+    locationLimits: (tenantUuid, locationId) => locationLimits(core, tenantUuid, locationId),
+    submitOrganizationProfile: (tenantUuid, request) => submitOrganizationProfile(core, tenantUuid, request),
+    organizationLimits: (tenantUuid) => organizationLimits(core, tenantUuid),
+    createCluster: (tenantUuid, request) => createCluster(core, tenantUuid, request),
+    listClusters: (tenantUuid) => listClusters(core, tenantUuid),
+    clusterDetail: (tenantUuid, clusterId) => clusterDetail(core, tenantUuid, clusterId),
+    updateCluster: (tenantUuid, clusterId, request) => updateCluster(core, tenantUuid, clusterId, request),
+    deleteCluster: (tenantUuid, clusterId) => deleteCluster(core, tenantUuid, clusterId),
+    removeClusterMember: (tenantUuid, clusterId, locationId) =>
+      removeClusterMember(core, tenantUuid, clusterId, locationId),
+    submitClusterProfile: (tenantUuid, clusterId, request, requestId) =>
+      submitClusterProfile(core, tenantUuid, clusterId, request, requestId),
+  };
 }

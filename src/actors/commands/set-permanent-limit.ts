@@ -1,0 +1,23 @@
+// Endpoint 3: sets the limit a location falls back to when no profile is active.
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { PermanentLimit } from '../../wire/rest.js';
+import type { Core } from '../core.js';
+import { effectiveLimitKwOf } from '../entities.js';
+import { findLocation, requireActiveLocation } from '../targets.js';
+
+export async function setPermanentLimit(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  limitKw: number,
+): Promise<PermanentLimit> {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  requireActiveLocation(location);
+  const { locationId } = location.record;
+  const atMs = core.clock.nowMs();
+  await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }]);
+  const now = core.clock.nowMs();
+  location.record = { ...location.record, permanentLimitKw: limitKw };
+  core.directory.tellLocation(location, { type: 'permanentLimit.set', limitKw, now });
+  return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: effectiveLimitKwOf(location, now) };
+}

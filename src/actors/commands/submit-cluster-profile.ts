@@ -1,0 +1,56 @@
+// Endpoint 13: the same profile on every member location; each member succeeds or fails on its own.
+import { DomainError } from '../../../machines/errors.js';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { LimitProfile } from '../../../machines/profile-stack.js';
+import type { EpochMs } from '../../../machines/time.js';
+import type { Change } from '../../ports.js';
+import type { ClusterSchedule } from '../../wire/cluster-schedule.js';
+import { errorEnvelope } from '../../wire/error-envelope.js';
+import type { ProfileRequest } from '../../wire/rest.js';
+import type { Core } from '../core.js';
+import type { LocationEntity } from '../entities.js';
+import { profileOf } from '../profile-view.js';
+import { findCluster, findLocation, requireActiveLocation } from '../targets.js';
+import { applyLocationProfile } from './submit-location-profile.js';
+
+export async function submitClusterProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  clusterId: string,
+  request: ProfileRequest,
+  requestId: string,
+): Promise<ClusterSchedule> {
+  const now = core.clock.nowMs();
+  const profile = profileOf(request, now);
+  return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
+    const { record } = findCluster(core.directory, tenantUuid, clusterId);
+    if (record.status === 'INACTIVE') {
+      throw new DomainError('CLUSTER_INACTIVE', 'The cluster is not active; set its status to ACTIVE first.');
+    }
+    const members: LocationEntity[] = [];
+    const errors: ClusterSchedule['errors'] = [];
+    for (const locationId of record.locationIds) {
+      try {
+        const location = findLocation(core.directory, tenantUuid, locationId);
+        requireActiveLocation(location);
+        members.push(location);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        errors.push({ locationId, error: errorEnvelope(error.code, error.message, requestId) });
+      }
+    }
+    await core.store.append(
+      tenantUuid,
+      members.map((location) => profilePut(location, profile, now)),
+    );
+    const applied = core.directory.together(() =>
+      members.map((location) => applyLocationProfile(core, location, profile)),
+    );
+    return { clusterId, applied, errors, totalLocations: record.locationIds.length };
+  });
+}
+
+function profilePut(location: LocationEntity, profile: LimitProfile, atMs: EpochMs): Change {
+  const target = { kind: 'location', locationId: location.record.locationId } as const;
+  return { kind: 'profile.put', target, profile, atMs };
+}

@@ -1,0 +1,35 @@
+// Endpoint 1: creates or replaces a connector's profile; while its window is active the connector is locked.
+import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
+import { statusAt } from '../../../machines/time.js';
+import { type ConnectorSchedule, type ProfileRequest, toInstant } from '../../wire/rest.js';
+import type { Core } from '../core.js';
+import { profileOf } from '../profile-view.js';
+import { findConnector, requireActiveConnector } from '../targets.js';
+
+export async function submitConnectorProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+  request: ProfileRequest,
+): Promise<ConnectorSchedule> {
+  const submittedAtMs = core.clock.nowMs();
+  const profile = profileOf(request, submittedAtMs);
+  const connector = findConnector(core.directory, tenantUuid, controllerText, connectorText);
+  requireActiveConnector(connector);
+  const { controllerUuid, connectorId } = connector.record;
+  const target = { kind: 'connector', controllerUuid, connectorId } as const;
+  await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
+  const now = core.clock.nowMs();
+  const event = { type: 'profile.submitted', profile, now } as const;
+  const key = connectorKey(connector.record);
+  core.directory.tellLocation(connector.location, { type: 'connector.told', key, event });
+  return {
+    controllerUuid,
+    connectorId,
+    limitKw: profile.limitKw,
+    startTime: toInstant(profile.startsAtMs),
+    endTime: toInstant(profile.endsAtMs),
+    status: statusAt(profile, now),
+  };
+}

@@ -1,0 +1,54 @@
+// Endpoint 10: changes the fields of a cluster that are given, and no others.
+import { DomainError } from '../../../machines/errors.js';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { ClusterRecord } from '../../ports.js';
+import type { Cluster, UpdateClusterRequest } from '../../wire/rest.js';
+import { viewOfCluster } from '../cluster-view.js';
+import type { Core } from '../core.js';
+import type { ClusterEntity } from '../entities.js';
+import { findCluster } from '../targets.js';
+import { knownMembers } from './create-cluster.js';
+
+export async function updateCluster(
+  core: Core,
+  tenantUuid: TenantUuid,
+  clusterId: string,
+  request: UpdateClusterRequest,
+): Promise<Cluster> {
+  return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
+    const cluster = findCluster(core.directory, tenantUuid, clusterId);
+    if (request.locationIds?.length === 0) throw emptyCluster();
+    const { record } = cluster;
+    return writeCluster(core, cluster, {
+      ...record,
+      name: request.name ?? record.name,
+      limitKw: request.limitKw === undefined ? record.limitKw : request.limitKw,
+      status: request.status ?? record.status,
+      locationIds:
+        request.locationIds === undefined
+          ? record.locationIds
+          : knownMembers(core, tenantUuid, request.locationIds),
+    });
+  });
+}
+
+export function emptyCluster(): DomainError {
+  return new DomainError(
+    'CLUSTER_EMPTY',
+    'locationIds: a cluster always keeps at least one location; delete the cluster instead.',
+  );
+}
+
+/** Writes the changed record, lets the cluster and its members follow, and answers with it. */
+export async function writeCluster(
+  core: Core,
+  cluster: ClusterEntity,
+  changed: ClusterRecord,
+): Promise<Cluster> {
+  const { tenantUuid } = cluster.tenant;
+  const record = { ...changed, updatedAtMs: Math.max(core.clock.nowMs(), changed.createdAtMs) };
+  await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }]);
+  cluster.record = record;
+  core.directory.configureCluster(cluster);
+  return viewOfCluster(tenantUuid, record);
+}

@@ -1,0 +1,15 @@
+// What every command and query works with.
+import type { Clock, Store } from '../ports.js';
+import type { Assembly } from './assembly.js';
+import type { Directory } from './directory.js';
+import type { EntityQueue } from './entity-queue.js';
+
+export interface Core {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly directory: Directory;
+  readonly assembly: Assembly;
+  /** One command at a time for each cluster: what it checks is still so when it writes. */
+  readonly clusterQueue: EntityQueue;
+  readonly newId: () => string;
+}

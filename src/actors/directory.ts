@@ -1,0 +1,177 @@
+// Maps ids to actor systems, tells them events, and carries their effects to one another: the only way between entities.
+import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/cluster.machine.js';
+import type { LocationId, TenantUuid } from '../../machines/ids.js';
+import type { LocationEffect, LocationEvent } from '../../machines/location.machine.js';
+import type { OrganizationEffect, OrganizationEvent } from '../../machines/organization.machine.js';
+import type { EpochMs } from '../../machines/time.js';
+import type { Clock } from '../ports.js';
+import {
+  type ClusterEntity,
+  effectiveLimitKwOf,
+  hasEndAt,
+  type LocationEntity,
+  nextBoundaryOfEntity,
+  type OrganizationEntity,
+  type Tenant,
+  type TimedEntity,
+} from './entities.js';
+import type { Scheduler } from './scheduler.js';
+
+/** What left an actor, with the entity it left. */
+export type Effect =
+  | { readonly entity: LocationEntity; readonly effect: LocationEffect }
+  | { readonly entity: OrganizationEntity; readonly effect: OrganizationEffect }
+  | { readonly entity: ClusterEntity; readonly effect: ClusterEffect };
+
+export interface Directory {
+  readonly tenants: ReadonlyMap<TenantUuid, Tenant>;
+  tenant(tenantUuid: TenantUuid): Tenant | undefined;
+  addTenant(tenant: Tenant): Tenant;
+  tellLocation(location: LocationEntity, event: LocationEvent): void;
+  tellOrganization(organization: OrganizationEntity, event: OrganizationEvent): void;
+  tellCluster(cluster: ClusterEntity, event: ClusterEvent): void;
+  /** Runs several `tell…` as one: clusters hear of their members once, after all of them. */
+  together<T>(tell: () => T): T;
+  /** Tells each that a boundary has come. */
+  tellBoundaries(entities: readonly TimedEntity[], now: EpochMs): void;
+  /** Puts the cluster's members, cap and status before its actor and its members' actors. */
+  configureCluster(cluster: ClusterEntity): void;
+  /** Frees the members of the cluster and stops it. */
+  dropCluster(cluster: ClusterEntity): void;
+  /** The location's own limit may be another: its clusters share anew. */
+  noteMember(location: LocationEntity): void;
+  /** Sets the scheduler to the entity's next boundary. */
+  rearm(entity: TimedEntity, now: EpochMs): void;
+  /** Takes what an actor emitted. Never throws. */
+  take(effect: Effect): void;
+}
+
+interface DirectoryOptions {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  /** Hears of every effect after the entities have; must not throw. */
+  onEffect(effect: Effect): void;
+}
+
+export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions): Directory {
+  const tenants = new Map<TenantUuid, Tenant>();
+  /** What members of a cluster are newly set to, told to it once the event in hand has been dealt with everywhere. */
+  const unsettled = new Map<ClusterEntity, Map<LocationId, number>>();
+  let depth = 0;
+
+  /** Runs `tell`, then lets the clusters it touched share anew: once, however many members changed. */
+  function together<T>(tell: () => T): T {
+    depth++;
+    try {
+      return tell();
+    } finally {
+      depth--;
+      if (depth === 0) settle();
+    }
+  }
+
+  function settle(): void {
+    for (const [cluster, members] of unsettled) {
+      unsettled.delete(cluster);
+      const changed = [...members].map(([locationId, setLimitKw]) => ({ locationId, setLimitKw }));
+      cluster.actor.send({ type: 'members.changed', members: changed });
+    }
+  }
+
+  function noteMember(location: LocationEntity, setLimitKw: number): void {
+    for (const cluster of location.clusters) {
+      const members = unsettled.get(cluster) ?? new Map<LocationId, number>();
+      unsettled.set(cluster, members.set(location.record.locationId, setLimitKw));
+    }
+  }
+
+  function applyShares(cluster: ClusterEntity, shares: readonly ClusterShare[]): void {
+    for (const { locationId, shareKw } of shares) {
+      const location = cluster.tenant.locations.get(locationId as LocationId);
+      const { clusterId } = cluster.record;
+      location?.actor.send({ type: 'clusterShare.set', clusterId, shareKw });
+    }
+  }
+
+  function rearm(entity: TimedEntity, now: EpochMs): void {
+    const dueAtMs = nextBoundaryOfEntity(entity, now);
+    scheduler.arm(entity, dueAtMs, dueAtMs !== undefined && hasEndAt(entity, dueAtMs));
+  }
+
+  function tellLocation(location: LocationEntity, event: LocationEvent): void {
+    location.limitsView = undefined;
+    together(() => location.actor.send(event));
+    if ('now' in event) rearm(location, event.now);
+    else if (event.type === 'connector.told' && 'now' in event.event) rearm(location, event.event.now);
+  }
+
+  function tellOrganization(organization: OrganizationEntity, event: OrganizationEvent): void {
+    organization.actor.send(event);
+    rearm(organization, event.now);
+  }
+
+  function setMembers(cluster: ClusterEntity, locationIds: readonly LocationId[]): void {
+    for (const location of cluster.members) location.clusters.delete(cluster);
+    cluster.members.clear();
+    for (const locationId of locationIds) {
+      const location = cluster.tenant.locations.get(locationId);
+      if (location === undefined) continue;
+      location.clusters.add(cluster);
+      cluster.members.add(location);
+    }
+  }
+
+  return {
+    tenants,
+    tenant: (tenantUuid) => tenants.get(tenantUuid),
+    addTenant(tenant) {
+      tenants.set(tenant.tenantUuid, tenant);
+      return tenant;
+    },
+    together,
+    tellLocation,
+    tellOrganization,
+    tellCluster: (cluster, event) => together(() => cluster.actor.send(event)),
+    tellBoundaries(entities, now) {
+      together(() => {
+        for (const entity of entities) {
+          if (entity.kind === 'location') tellLocation(entity, { type: 'boundary.reached', now });
+          else tellOrganization(entity, { type: 'boundary.reached', now });
+        }
+      });
+    },
+    configureCluster(cluster) {
+      const now = clock.nowMs();
+      const { limitKw, status } = cluster.record;
+      setMembers(cluster, cluster.record.locationIds);
+      const members = [...cluster.members].map((location) => ({
+        locationId: location.record.locationId,
+        setLimitKw: effectiveLimitKwOf(location, now),
+      }));
+      cluster.tenant.clusters.set(cluster.record.clusterId, cluster);
+      if (status === 'INACTIVE') cluster.actor.send({ type: 'cluster.deactivated' });
+      cluster.actor.send({ type: 'cluster.configured', limitKw, members });
+      if (status === 'ACTIVE') cluster.actor.send({ type: 'cluster.activated' });
+    },
+    dropCluster(cluster) {
+      const { clusterId } = cluster.record;
+      for (const { actor } of cluster.members)
+        actor.send({ type: 'clusterShare.set', clusterId, shareKw: undefined });
+      setMembers(cluster, []);
+      cluster.tenant.clusters.delete(clusterId);
+      cluster.actor.stop();
+    },
+    noteMember: (location) =>
+      together(() => noteMember(location, effectiveLimitKwOf(location, clock.nowMs()))),
+    rearm,
+    take(left) {
+      if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
+        noteMember(left.entity, left.effect.effectiveLimitKw);
+      }
+      if (left.entity.kind === 'cluster' && left.effect.type === 'shares.changed') {
+        applyShares(left.entity, left.effect.shares);
+      }
+      onEffect(left);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
+import type { ClusterActor } from '../../machines/cluster.machine.js';
+import type { LocationId, TenantUuid } from '../../machines/ids.js';
+import { type LocationActor, nextLocationBoundary } from '../../machines/location.machine.js';
+import type { MeterLedger, MeterSlot } from '../../machines/meter-ledger.js';
+import type { OrganizationActor } from '../../machines/organization.machine.js';
+import { effectiveLimitKwAt, nextBoundaryAfter } from '../../machines/profile-stack.js';
+import type { EpochMs } from '../../machines/time.js';
+import type { ClusterRecord, ConnectorMeter, ConnectorRecord, LocationRecord } from '../ports.js';
+import type { LocationLimits } from '../wire/rest.js';
+import type { Scheduled } from './scheduler.js';
+
+/** One location. Its actor is replaced in place when it is built anew, so that references to the entity stay good. */
+export interface LocationEntity extends Scheduled {
+  readonly kind: 'location';
+  readonly tenant: Tenant;
+  record: LocationRecord;
+  actor: LocationActor;
+  readonly meters: MeterLedger;
+  /** By `connectorKey`. */
+  readonly connectors: Map<string, ConnectorEntity>;
+  /** Clusters it is a member of. */
+  readonly clusters: Set<ClusterEntity>;
+  /** The limits view last given out, good for `[fromMs, untilMs)`; dropped at every event. */
+  limitsView:
+    | { readonly view: LocationLimits; readonly fromMs: EpochMs; readonly untilMs: EpochMs }
+    | undefined;
+}
+
+export interface ConnectorEntity {
+  readonly location: LocationEntity;
+  readonly record: ConnectorRecord;
+  readonly slot: MeterSlot;
+  readonly meter: ConnectorMeter;
+}
+
+export interface ClusterEntity {
+  readonly kind: 'cluster';
+  readonly tenant: Tenant;
+  record: ClusterRecord;
+  actor: ClusterActor;
+  readonly members: Set<LocationEntity>;
+}
+
+export interface OrganizationEntity extends Scheduled {
+  readonly kind: 'organization';
+  readonly tenantUuid: TenantUuid;
+  actor: OrganizationActor;
+}
+
+export interface Tenant {
+  readonly tenantUuid: TenantUuid;
+  readonly locations: Map<LocationId, LocationEntity>;
+  /** By `connectorKey`. */
+  readonly connectors: Map<string, ConnectorEntity>;
+  /** By cluster id, in order of creation. */
+  readonly clusters: Map<string, ClusterEntity>;
+  readonly organization: OrganizationEntity;
+}
+
+/** An entity whose boundaries are on the scheduler. */
+export type TimedEntity = LocationEntity | OrganizationEntity;
+
+/** The next instant at which something of the entity begins or ends. */
+export function nextBoundaryOfEntity(entity: TimedEntity, now: EpochMs): EpochMs | undefined {
+  if (entity.kind === 'location') return nextLocationBoundary(entity.actor.getSnapshot().context, now);
+  return nextBoundaryAfter(entity.actor.getSnapshot().context.stack, now);
+}
+
+/** Whether a profile of the entity's own stack ends at `atMs`. */
+export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
+  return entity.actor.getSnapshot().context.stack.some((profile) => profile.endsAtMs === atMs);
+}
+
+/** The location's own effective limit at `now`: its stack, else its permanent limit. Exact whatever a timer did. */
+export function effectiveLimitKwOf(location: LocationEntity, now: EpochMs): number {
+  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
+  return effectiveLimitKwAt(stack, permanentLimitKw, now);
+}

@@ -1,0 +1,35 @@
+// Endpoint 9: a cluster with what its members draw and may draw now.
+import { clusterScale } from '../../../machines/cluster-share.js';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { ClusterDetail } from '../../wire/rest.js';
+import { viewOfCluster } from '../cluster-view.js';
+import type { Core } from '../core.js';
+import { effectiveLimitKwOf } from '../entities.js';
+import { findCluster, findLocation } from '../targets.js';
+
+export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: string): ClusterDetail {
+  const { record } = findCluster(core.directory, tenantUuid, clusterId);
+  const now = core.clock.nowMs();
+  const members = record.locationIds.map((locationId) =>
+    findLocation(core.directory, tenantUuid, locationId),
+  );
+  const setLimits = members.map((location) => effectiveLimitKwOf(location, now));
+  const sumLocationLimits = setLimits.reduce((sum, limitKw) => sum + limitKw, 0);
+  const scale = record.status === 'ACTIVE' ? clusterScale(record.limitKw, sumLocationLimits) : 1;
+  const actualTotalKw = members.reduce((sum, { meters }) => sum + meters.totalW, 0) / 1000;
+  return {
+    ...viewOfCluster(tenantUuid, record),
+    liveStatus: {
+      actualTotalKw,
+      clusterLimitKw: record.limitKw,
+      sumLocationLimits,
+      withinLimit: record.limitKw === null || actualTotalKw <= record.limitKw,
+      locations: members.map(({ record: { locationId }, meters }, i) => ({
+        locationId,
+        setLimitKw: setLimits[i] ?? 0,
+        effectiveLimitKw: (setLimits[i] ?? 0) * scale,
+        actualKw: meters.totalW / 1000,
+      })),
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// Brings actors into line with rows: at start, after another process changed them, after a defect, after a clock jump.
+import { isDeepStrictEqual } from 'node:util';
+import { connectorKey, type TenantUuid } from '../../machines/ids.js';
+import type { ProfileStack } from '../../machines/profile-stack.js';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationRecord, TenantState } from '../ports.js';
+import type { Assembly, LocationStacks } from './assembly.js';
+import type { Directory } from './directory.js';
+import type { LocationEntity, Tenant } from './entities.js';
+import { indexStacks } from './stack-index.js';
+
+export interface Recovery {
+  /** Makes the tenant's actors what its rows say, touching only those that are not, or that died. */
+  reconcile(tenantUuid: TenantUuid, state: TenantState, now: EpochMs): void;
+  /** Builds every actor that holds profiles anew at `now`: the way back for states that only move forward. */
+  rebuildAll(now: EpochMs): void;
+}
+
+export function createRecovery(directory: Directory, assembly: Assembly): Recovery {
+  function reconcile(tenantUuid: TenantUuid, state: TenantState, now: EpochMs): void {
+    const stacks = indexStacks(state.profiles);
+    const held = directory.tenant(tenantUuid);
+    const tenant =
+      held !== undefined && isRunningWith(held.organization.actor.getSnapshot(), stacks.organization)
+        ? held
+        : assembly.tenant(tenantUuid, stacks.organization, now);
+    for (const record of state.locations) {
+      const location = tenant.locations.get(record.locationId);
+      const locationStacks = { own: stacks.ofLocation(record.locationId), ofConnector: stacks.ofConnector };
+      if (location !== undefined && isLocationAt(location, record, locationStacks)) continue;
+      assembly.location(tenant, record, locationStacks, now);
+    }
+    reconcileClusters(tenant, state);
+  }
+
+  function reconcileClusters(tenant: Tenant, state: TenantState): void {
+    const kept = new Set<string>(state.clusters.map(({ clusterId }) => clusterId));
+    for (const cluster of [...tenant.clusters.values()]) {
+      if (!kept.has(cluster.record.clusterId)) directory.dropCluster(cluster);
+    }
+    for (const record of state.clusters) {
+      const cluster = tenant.clusters.get(record.clusterId);
+      const isSame =
+        cluster?.actor.getSnapshot().status === 'active' && isDeepStrictEqual(cluster.record, record);
+      if (!isSame) assembly.cluster(tenant, record);
+    }
+  }
+
+  return {
+    reconcile,
+    rebuildAll(now) {
+      for (const tenant of directory.tenants.values()) {
+        assembly.tenant(tenant.tenantUuid, tenant.organization.actor.getSnapshot().context.stack, now);
+        for (const location of tenant.locations.values()) {
+          assembly.location(tenant, location.record, heldStacks(location), now);
+        }
+      }
+    },
+  };
+}
+
+function isRunningWith(
+  snapshot: { readonly status: string; readonly context: { readonly stack: ProfileStack } },
+  stack: ProfileStack,
+): boolean {
+  return snapshot.status === 'active' && isDeepStrictEqual(snapshot.context.stack, stack);
+}
+
+function isLocationAt(location: LocationEntity, record: LocationRecord, stacks: LocationStacks): boolean {
+  const snapshot = location.actor.getSnapshot();
+  if (!isRunningWith(snapshot, stacks.own) || !isDeepStrictEqual(location.record, record)) return false;
+  return record.connectors.every((connector) => {
+    const actor = snapshot.context.connectors.get(connectorKey(connector));
+    return actor !== undefined && isRunningWith(actor.getSnapshot(), stacks.ofConnector(connector));
+  });
+}
+
+/** The stacks the location's actors hold now: the same as its rows, for every write reaches them after its commit. */
+function heldStacks(location: LocationEntity): LocationStacks {
+  const { stack, connectors } = location.actor.getSnapshot().context;
+  return {
+    own: stack,
+    ofConnector: (connector) => connectors.get(connectorKey(connector))?.getSnapshot().context.stack ?? [],
+  };
+}

@@ -1,0 +1,75 @@
+// From the raw text of a path to the entity it names; another tenant's id is as unknown as one that never was.
+import { DomainError } from '../../machines/errors.js';
+import {
+  asId,
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/ids.js';
+import type { Directory } from './directory.js';
+import type { ClusterEntity, ConnectorEntity, LocationEntity, Tenant } from './entities.js';
+
+/** @throws DomainError LOCATION_NOT_FOUND */
+export function findLocation(directory: Directory, tenantUuid: TenantUuid, text: string): LocationEntity {
+  const locationId = asId<LocationId>(text);
+  const location = locationId && directory.tenant(tenantUuid)?.locations.get(locationId);
+  if (!location) throw new DomainError('LOCATION_NOT_FOUND', `No such location: ${text.slice(0, 128)}`);
+  return location;
+}
+
+/** @throws DomainError CHARGER_NOT_FOUND */
+export function findConnector(
+  directory: Directory,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+): ConnectorEntity {
+  const controllerUuid = asId<ControllerUuid>(controllerText);
+  const connectorId = asId<ConnectorId>(connectorText);
+  const key = controllerUuid && connectorId && connectorKey({ controllerUuid, connectorId });
+  const connector = key && directory.tenant(tenantUuid)?.connectors.get(key);
+  if (!connector)
+    throw new DomainError(
+      'CHARGER_NOT_FOUND',
+      `No such connector: ${controllerText.slice(0, 128)} / ${connectorText.slice(0, 128)}`,
+    );
+  return connector;
+}
+
+/** @throws DomainError CLUSTER_NOT_FOUND */
+export function findCluster(directory: Directory, tenantUuid: TenantUuid, clusterId: string): ClusterEntity {
+  const cluster = directory.tenant(tenantUuid)?.clusters.get(clusterId);
+  if (cluster === undefined)
+    throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
+  return cluster;
+}
+
+/** @throws Error where a valid credential's tenant has no actors: a defect. */
+export function findTenant(directory: Directory, tenantUuid: TenantUuid): Tenant {
+  const tenant = directory.tenant(tenantUuid);
+  if (tenant === undefined) throw new Error(`tenant ${tenantUuid} has a credential but no actors`);
+  return tenant;
+}
+
+/** @throws DomainError TARGET_INACTIVE */
+export function requireActiveLocation(location: LocationEntity): void {
+  if (location.record.status !== 'ACTIVE') {
+    throw new DomainError(
+      'TARGET_INACTIVE',
+      'The location is not active; activate it before changing its limits.',
+    );
+  }
+}
+
+/** @throws DomainError TARGET_INACTIVE where the connector or its location is inactive. */
+export function requireActiveConnector(connector: ConnectorEntity): void {
+  requireActiveLocation(connector.location);
+  if (connector.record.status !== 'ACTIVE') {
+    throw new DomainError(
+      'TARGET_INACTIVE',
+      'The connector is not active; activate it before changing its limits.',
+    );
+  }
+}

@@ -1,0 +1,15 @@
+// The host's clocks behind the Clock port: the one place that may read them.
+import type { Clock } from './ports.js';
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The clocks of this host. Timers do not keep the process alive. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
