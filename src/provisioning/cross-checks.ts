@@ -1,0 +1,108 @@
+// What no single field can tell: ids used twice, a gateway for chargers that are not there, a fail-safe above the maximum.
+// It reads the raw document, so that these errors are told together with those of the shape.
+import { parseApiKey } from '../secrets.js';
+
+export type FieldPath = readonly (string | number)[];
+
+/** One thing that is wrong, where it is in the document. */
+export interface FieldProblem {
+  readonly path: FieldPath;
+  readonly message: string;
+}
+
+interface Found {
+  readonly path: FieldPath;
+  readonly value: unknown;
+}
+
+/** Every value at `pattern` below `root`; `*` stands for each element of a list. */
+function collect(root: Found, pattern: readonly string[]): readonly Found[] {
+  const [step, ...rest] = pattern;
+  if (step === undefined) return [root];
+  const { value, path } = root;
+  if (step === '*') {
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((element: unknown, i) => collect({ path: [...path, i], value: element }, rest));
+  }
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return [];
+  return collect({ path: [...path, step], value: Reflect.get(value, step) }, rest);
+}
+
+/** `tenants[0].name` for people. */
+export function formatPath(path: FieldPath): string {
+  return path
+    .map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`))
+    .join('');
+}
+
+function duplicates(found: readonly Found[], scope: string, show = (value: string) => value): FieldProblem[] {
+  const firstAt = new Map<string, FieldPath>();
+  const problems: FieldProblem[] = [];
+  for (const { path, value } of found) {
+    if (typeof value !== 'string') continue;
+    const key = show(value);
+    const first = firstAt.get(key);
+    if (first === undefined) firstAt.set(key, path);
+    else {
+      const message = `"${key}" is already used by ${formatPath(first)}; it must be unique ${scope}`;
+      problems.push({ path, message });
+    }
+  }
+  return problems;
+}
+
+function keyIdOf(key: string): string {
+  return parseApiKey(key)?.keyId ?? '';
+}
+
+function failsafeProblems(connectors: readonly Found[]): FieldProblem[] {
+  return connectors.flatMap((connector) => {
+    const failsafe = collect(connector, ['failsafeA'])[0];
+    const maximum = collect(connector, ['maxCurrentA'])[0];
+    if (typeof failsafe?.value !== 'number' || typeof maximum?.value !== 'number') return [];
+    if (failsafe.value <= maximum.value) return [];
+    const message = `is ${failsafe.value}; must be at most maxCurrentA (${maximum.value}), in A per phase`;
+    return [{ path: failsafe.path, message }];
+  });
+}
+
+function gatewayProblems(tenant: Found, chargers: readonly Found[]): FieldProblem[] {
+  const known = new Set(chargers.map(({ value }) => value));
+  const named = collect(tenant, ['gateways', '*', 'controllers', '*']);
+  return named
+    .filter(({ value }) => typeof value === 'string' && !known.has(value))
+    .map(({ path, value }) => ({
+      path,
+      message: `is "${value}"; must be the controllerUuid of a charger of this tenant in this file`,
+    }));
+}
+
+function tenantProblems(tenant: Found): FieldProblem[] {
+  const chargers = collect(tenant, ['locations', '*', 'chargers', '*', 'controllerUuid']);
+  const logins = [...chargers, ...collect(tenant, ['gateways', '*', 'gatewayId'])];
+  return [
+    ...duplicates(collect(tenant, ['locations', '*', 'locationId']), 'inside the tenant'),
+    ...duplicates(logins, 'inside the tenant'),
+    ...gatewayProblems(tenant, chargers),
+  ];
+}
+
+/** Everything wrong across fields of `document`, the file as plain data, whatever its shape. */
+export function crossCheck(document: unknown): readonly FieldProblem[] {
+  const root: Found = { path: [], value: document };
+  const tenants = collect(root, ['tenants', '*']);
+  const chargers = collect(root, ['tenants', '*', 'locations', '*', 'chargers', '*']);
+  const presetKeys = collect(root, ['tenants', '*', 'apiKeys', '*', 'key']).filter(
+    ({ value }) => typeof value === 'string' && parseApiKey(value) !== undefined,
+  );
+  return [
+    ...duplicates(collect(root, ['tenants', '*', 'tenantUuid']), 'in the file'),
+    ...duplicates(presetKeys, 'in the file', keyIdOf),
+    ...duplicates(collect(root, ['tenants', '*', 'clients', '*', 'clientId']), 'in the file'),
+    ...tenants.flatMap(tenantProblems),
+    ...chargers.flatMap((charger) =>
+      duplicates(collect(charger, ['connectors', '*', 'connectorId']), 'on its charger'),
+    ),
+    ...failsafeProblems(chargers.flatMap((charger) => collect(charger, ['connectors', '*']))),
+  ];
+}

@@ -1,0 +1,212 @@
+// What an operator is told about a provisioning file: all of it, at once, with its place.
+import { describe, expect, it } from 'vitest';
+import { ProvisioningFileError, parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+
+const HARBOUR = `tenants:
+  - tenantUuid: 0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10
+    name: Harbour Charging
+    features: [energy-management]
+    apiKeys:
+      - { key: hr_demo0001_3vQm3vQm3vQm3vQm3vQm, scopes: [locations:read], expiresAt: 2027-01-01T00:00:00Z }
+      - {}
+    clients:
+      - { clientId: harbour-backend, clientSecret: "s3cret", scopes: [locations:read, locations:write] }
+    locations:
+      - locationId: quay-1
+        name: Quay 1
+        status: ACTIVE
+        permanentLimitKw: 50
+        gridLimitKw: 80
+        chargers:
+          - controllerUuid: q1-a
+            mqttPassword: "pw"
+            connectors:
+              - { connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32, status: ACTIVE, failsafeA: 6 }
+          - controllerUuid: q1-b
+            connectors:
+              - { connectorId: "1", phases: 1, maxCurrentA: 16 }
+    gateways:
+      - { gatewayId: quay-gateway, controllers: [q1-a, q1-b] }
+`;
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parseProvisioning(text, 'site.yaml');
+  } catch (error) {
+    if (error instanceof ProvisioningFileError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+/** The file with one line or word changed. */
+function harbourWith(from: string, to: string): string {
+  expect(HARBOUR).toContain(from);
+  return HARBOUR.replace(from, to);
+}
+
+describe('A provisioning file', () => {
+  it('gives every field, with defaults for what may be left out', () => {
+    const [tenant] = parseProvisioning(HARBOUR, 'site.yaml').tenants;
+    expect(tenant?.apiKeys[0]).toEqual({
+      key: 'hr_demo0001_3vQm3vQm3vQm3vQm3vQm',
+      scopes: ['locations:read'],
+      expiresAt: Date.UTC(2027, 0, 1),
+    });
+    expect(tenant?.apiKeys[1]?.scopes).toHaveLength(6);
+    expect(tenant?.locations[0]?.chargers[1]?.connectors).toEqual([
+      { connectorId: '1', phases: 1, voltageV: 230, maxCurrentA: 16, status: 'ACTIVE', failsafeA: 6 },
+    ]);
+    expect(tenant?.gateways[0]?.controllers).toEqual(['q1-a', 'q1-b']);
+  });
+
+  it('accepts a tenant with nothing but its id and name', () => {
+    const { tenants } = parseProvisioning('tenants: [{ tenantUuid: t, name: T }]', 'site.yaml');
+    expect(tenants).toEqual([
+      { tenantUuid: 't', name: 'T', features: [], apiKeys: [], clients: [], locations: [], gateways: [] },
+    ]);
+  });
+
+  it('follows YAML anchors', () => {
+    const text = `tenants:
+  - tenantUuid: t
+    name: T
+    locations:
+      - locationId: a
+        name: A
+        permanentLimitKw: 1
+        chargers:
+          - { controllerUuid: c1, connectors: &sockets [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
+          - { controllerUuid: c2, connectors: *sockets }
+`;
+    const chargers = parseProvisioning(text, 'site.yaml').tenants[0]?.locations[0]?.chargers;
+    expect(chargers?.[1]?.connectors).toEqual(chargers?.[0]?.connectors);
+  });
+
+  it.each([
+    ['name: Quay 1', 'nmae: Quay 1', '12:9', 'nmae', 'is not a field known here; did you mean "name"?'],
+    [
+      'permanentLimitKw: 50',
+      'permanentLimitKw: 0',
+      '14:9',
+      'permanentLimitKw',
+      'is 0; must be a number greater than 0',
+    ],
+    [
+      'permanentLimitKw: 50',
+      'permanentLimitKw: "50"',
+      '14:9',
+      'permanentLimitKw',
+      'is "50"; must be a number',
+    ],
+    ['permanentLimitKw: 50', 'permanentLimitKw: .nan', '14:9', 'permanentLimitKw', 'must be a number'],
+    ['        permanentLimitKw: 50\n', '', '11:9', 'permanentLimitKw', 'is missing; must be a number'],
+    [
+      'locationId: quay-1',
+      'locationId: quay/1',
+      '11:9',
+      'locationId',
+      'is "quay/1"; must be text of 1 to 128',
+    ],
+    ['status: ACTIVE\n', 'status: active\n', '13:9', 'status', 'is "active"; must be ACTIVE or INACTIVE'],
+    [
+      'connectorId: "1", phases: 3',
+      'connectorId: 1, phases: 3',
+      '20:19',
+      'connectorId',
+      'write it in quotes: "1"',
+    ],
+    ['phases: 3', 'phases: 2', '20:37', 'phases', 'is 2; must be 1 or 3'],
+    ['failsafeA: 6', 'failsafeA: 3', '20:96', 'failsafeA', 'is 3; must be 0, or from 6 up to maxCurrentA'],
+    ['failsafeA: 6', 'failsafeA: 33', '20:96', 'failsafeA', 'is 33; must be at most maxCurrentA (32)'],
+    ['maxCurrentA: 32', 'maxCurrentA: 5', '20:63', 'maxCurrentA', 'is 5; must be a number from 6 to 1000'],
+    ['[energy-management]', '[energy-managment]', '4:16', 'features[0]', 'must be energy-management'],
+    ['clientId: harbour-backend, ', '', '9:9', 'clientId', 'is missing'],
+    ['2027-01-01T00:00:00Z', '2027-01-01', '6:76', 'expiresAt', 'must be an RFC 3339 date-time in UTC'],
+    [
+      'controllers: [q1-a, q1-b]',
+      'controllers: [q1-a, q1-c]',
+      '25:56',
+      'controllers[1]',
+      'is "q1-c"; must be the controllerUuid',
+    ],
+    ['controllerUuid: q1-b', 'controllerUuid: q1-a', '21:13', 'controllerUuid', '"q1-a" is already used by'],
+    ['gatewayId: quay-gateway', 'gatewayId: q1-a', '25:11', 'gatewayId', '"q1-a" is already used by'],
+  ])('with %j as %j is refused at its line and field', (from, to, place, field, message) => {
+    const problems = problemsOf(harbourWith(from, to)).filter((line) => line.includes(message));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`^site\\.yaml:${place} tenants\\[0\\]\\.\\S*`));
+    expect(problems[0]?.split(': ')[0]).toMatch(new RegExp(`${field.replace(/[[\]]/g, '\\$&')}$`));
+  });
+
+  it('tells all its errors at once, in the order of the file', () => {
+    const text = HARBOUR.replace('name: Harbour', 'nam: Harbour')
+      .replace('phases: 3', 'phases: 4')
+      .replace('controllerUuid: q1-b', 'controllerUuid: q1-a')
+      .replace('gridLimitKw: 80', 'gridLimitKw: -1');
+    const lines = problemsOf(text).map((problem) => Number(problem.split(':')[1]));
+    expect(lines).toEqual([2, 3, 15, 20, 21, 25]);
+  });
+
+  it('never repeats a secret in an error', () => {
+    const problems = problemsOf(
+      harbourWith('hr_demo0001_3vQm', 'hr_demo_3vQm').replace('mqttPassword: "pw"', 'mqttPassword: 4711'),
+    );
+    expect(problems).toHaveLength(2);
+    expect(problems.join('\n')).not.toMatch(/3vQm|4711/);
+  });
+
+  it('refuses ids used twice: tenants, keys and clients in the file, connectors on their charger', () => {
+    const text = `tenants:
+  - { tenantUuid: t, name: A, apiKeys: [{ key: hr_demo0001_aaaaaaaaaaaaaaaa }], clients: [{ clientId: c }] }
+  - tenantUuid: t
+    name: B
+    apiKeys: [{ key: hr_demo0001_bbbbbbbbbbbbbbbb }]
+    clients: [{ clientId: c }]
+    locations:
+      - locationId: l
+        name: L
+        permanentLimitKw: 1
+        chargers:
+          - controllerUuid: x
+            connectors:
+              - { connectorId: "1", phases: 3, maxCurrentA: 32 }
+              - { connectorId: "1", phases: 3, maxCurrentA: 32 }
+      - { locationId: l, name: L, permanentLimitKw: 1 }
+`;
+    expect(problemsOf(text).map((line) => line.split(': ')[0])).toEqual([
+      'site.yaml:3:5 tenants[1].tenantUuid',
+      'site.yaml:5:17 tenants[1].apiKeys[0].key',
+      'site.yaml:6:17 tenants[1].clients[0].clientId',
+      'site.yaml:15:19 tenants[1].locations[0].chargers[0].connectors[1].connectorId',
+      'site.yaml:16:11 tenants[1].locations[1].locationId',
+    ]);
+  });
+
+  it('may use the same location and charger ids in two tenants', () => {
+    const tenant = (id: string) => `
+  - tenantUuid: ${id}
+    name: T
+    locations:
+      - locationId: l
+        name: L
+        permanentLimitKw: 1
+        chargers: [{ controllerUuid: c, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }]`;
+    expect(problemsOf(`tenants:${tenant('a')}${tenant('b')}`)).toEqual([]);
+  });
+
+  it.each([
+    ['', /^site\.yaml:1:1 file: is empty; must be a group of fields, beginning with "tenants:"$/],
+    ['just words', /^site\.yaml:1:1 file: is "just words"; must be a group of fields/],
+    ['tenants: []', /^site\.yaml:1:1 tenants: is a list; must name at least one tenant$/],
+    ['tenants: {}', /^site\.yaml:1:1 tenants: is a group of fields; must be a list$/],
+    ['tenants:\n  - name: "open', /^site\.yaml:2:\d+ YAML: Missing closing "quote$/],
+    ['tenants:\n  - { name: a, name: b }', /^site\.yaml:2:\d+ YAML: Map keys must be unique$/],
+    ['tenants: *nowhere', /^site\.yaml.* YAML: Unresolved alias/],
+    ['tenants: [{ __proto__: { name: T }, tenantUuid: t, name: T }]', /__proto__: is not a field known here/],
+  ])('that is %j is refused with one readable line', (text, message) => {
+    const problems = problemsOf(text);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(message);
+  });
+});
