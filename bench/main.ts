@@ -1,0 +1,38 @@
+// Runs every benchmark, each in a process of its own, and closes with one table of figures beside their goals.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import Table from 'cli-table3';
+import type { Figure } from './bench.js';
+
+const BENCHMARKS = ['durable-writes', 'limits-read', 'boundaries', 'start', 'meter-values'];
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => !BENCHMARKS.includes(name));
+if (unknown.length > 0) {
+  process.stderr.write(`no such benchmark: ${unknown.join(', ')}; there are ${BENCHMARKS.join(', ')}\n`);
+  process.exit(1);
+}
+
+const figures: Figure[] = [];
+let failures = 0;
+for (const name of chosen.length > 0 ? chosen : BENCHMARKS) {
+  process.stdout.write(`\n${name}\n`);
+  const path = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+  const child = spawn(process.execPath, [path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  for await (const line of createInterface(child.stdout)) {
+    if (line.startsWith('{"figure":')) figures.push((JSON.parse(line) as { figure: Figure }).figure);
+    else process.stdout.write(`  ${line}\n`);
+  }
+  if ((await exited) !== 0) {
+    failures++;
+    process.stdout.write(`  ${name} did not finish\n`);
+  }
+}
+
+const table = new Table({ head: ['figure', 'measured', 'goal', ''], style: { head: [] } });
+for (const { name, measured, goal, met } of figures)
+  table.push([name, measured, goal, met ? 'met' : 'MISSED']);
+process.stdout.write(`\n${table.toString()}\n`);
+process.exitCode = failures > 0 ? 1 : 0;

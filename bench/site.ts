@@ -1,0 +1,117 @@
+// A tenant to measure with: locations, connectors and profiles in a database of its own.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../machines/ids.js';
+import { systemClock } from '../src/clock.js';
+import { type Config, databaseUrlOf, loadConfig } from '../src/config.js';
+import { createMetrics } from '../src/metrics.js';
+import { createAdministration } from '../src/outbound/knex/administration.js';
+import { createStore } from '../src/outbound/knex/store.js';
+import { type Change, ENERGY_MANAGEMENT, type Log, SCOPES } from '../src/ports.js';
+import { formatApiKey, hashSecret } from '../src/secrets.js';
+
+export const TENANT = '7d0f6a52-5a53-4a6e-9c0d-0d6b1f6f4c11' as TenantUuid;
+export const MQTT_SECRET = 'bench-charger-secret';
+const KEY_ID = 'bench001';
+const KEY_SECRET = 'benchbenchbenchbenchbenchbenchbenchbenchben';
+export const API_KEY = formatApiKey(KEY_ID, KEY_SECRET);
+
+export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export interface Site {
+  readonly config: Config;
+  remove(): void;
+}
+
+/** Settings of a service on free ports over a fresh data directory. */
+export function createSite(environment: Readonly<Record<string, string>> = {}): Site {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headroom-bench-'));
+  const config = loadConfig(
+    {},
+    {
+      HEADROOM_HTTP_PORT: '0',
+      HEADROOM_MQTT_PORT: '0',
+      HEADROOM_DATA_DIR: dataDir,
+      HEADROOM_LOG_LEVEL: 'info',
+      HEADROOM_HTTP_RATE_PER_S: '1000000',
+      ...environment,
+    },
+  );
+  return { config, remove: () => rmSync(dataDir, { recursive: true, force: true }) };
+}
+
+export const locationIdOf = (i: number) => `site-${i}` as LocationId;
+export const controllerUuidOf = (i: number) => `charger-${i}` as ControllerUuid;
+
+/** Fills the site's database: `locations` with one charger each that has `connectorsEach` connectors, and one API key. */
+export async function provision(config: Config, locations: number, connectorsEach: number): Promise<void> {
+  const administration = await createAdministration({
+    databaseUrl: databaseUrlOf(config),
+    clock: systemClock,
+    log: silentLog,
+  });
+  const mqttSecretHash = hashSecret(MQTT_SECRET);
+  await administration.provision(
+    {
+      tenantUuid: TENANT,
+      name: 'Bench',
+      features: [ENERGY_MANAGEMENT],
+      apiKeys: [
+        { keyId: KEY_ID, secretHash: hashSecret(KEY_SECRET), scopes: [...SCOPES], expiresAtMs: null },
+      ],
+      oauthClients: [],
+      gateways: [],
+      locations: Array.from({ length: locations }, (_, i) => ({
+        locationId: locationIdOf(i),
+        name: `Site ${i}`,
+        status: 'ACTIVE' as const,
+        permanentLimitKw: 50,
+        gridLimitKw: 80,
+        chargers: [
+          {
+            controllerUuid: controllerUuidOf(i),
+            mqttSecretHash,
+            connectors: Array.from({ length: connectorsEach }, (__, k) => ({
+              connectorId: String(k + 1) as ConnectorId,
+              phases: 3 as const,
+              voltageV: 230,
+              maxCurrentA: 32,
+              status: 'ACTIVE' as const,
+              failsafeA: 6,
+            })),
+          },
+        ],
+      })),
+    },
+    { dryRun: false, atMs: systemClock.nowMs() },
+  );
+  await administration.close();
+}
+
+/** Writes a profile per location and priority: `windowOf` says when each applies. */
+export async function writeProfiles(
+  config: Config,
+  locations: number,
+  priorities: number,
+  windowOf: (priority: number) => { readonly startsAtMs: number; readonly endsAtMs: number },
+): Promise<void> {
+  const store = await createStore({
+    databaseUrl: databaseUrlOf(config),
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
+  });
+  for (let i = 0; i < locations; i += 100) {
+    const changes: Change[] = [];
+    for (let k = i; k < Math.min(i + 100, locations); k++) {
+      for (let priority = 0; priority < priorities; priority++) {
+        const profile = { priority, limitKw: 10 + priority, ...windowOf(priority) };
+        const target = { kind: 'location', locationId: locationIdOf(k) } as const;
+        changes.push({ kind: 'profile.put', target, profile, atMs: systemClock.nowMs() });
+      }
+    }
+    await store.append(TENANT, changes);
+  }
+  await store.close();
+}
