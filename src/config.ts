@@ -161,3 +161,8 @@ export function loadConfig(
   }
   return config;
 }
+
+/** The database to use: the one named, else SQLite in the data directory. */
+export function databaseUrlOf(config: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
+  return config.databaseUrl ?? `sqlite:${config.dataDir}/headroom.sqlite`;
+}

@@ -46,10 +46,11 @@ export function findCluster(directory: Directory, tenantUuid: TenantUuid, cluste
   return cluster;
 }
 
-/** @throws Error where a valid credential's tenant has no actors: a defect. */
+/** @throws DomainError SERVICE_UNAVAILABLE where the tenant was just provisioned and its actors are still being built. */
 export function findTenant(directory: Directory, tenantUuid: TenantUuid): Tenant {
   const tenant = directory.tenant(tenantUuid);
-  if (tenant === undefined) throw new Error(`tenant ${tenantUuid} has a credential but no actors`);
+  if (tenant === undefined)
+    throw new DomainError('SERVICE_UNAVAILABLE', 'The organization is being set up; try again.');
   return tenant;
 }
 

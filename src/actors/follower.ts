@@ -1,0 +1,92 @@
+// Follows the rows that others change (the command line, another node) and reads again what this process may have wrong.
+import type { TenantUuid } from '../../machines/ids.js';
+import {
+  type Cancel,
+  type Clock,
+  type CredentialSet,
+  type Log,
+  type Store,
+  StoreUnavailableError,
+  type TenantState,
+} from '../ports.js';
+
+export interface Follower {
+  /** Reads everything, then looks for changes every second. Rejects when the first reading fails. */
+  start(): Promise<void>;
+  /** Reads the tenant's rows again at the next look. */
+  readAgain(tenantUuid: TenantUuid): void;
+  /** Ends the looking; resolves when a look under way is over. */
+  stop(): Promise<void>;
+}
+
+interface FollowerOptions {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly log: Log;
+  onCredentials(credentials: CredentialSet): void;
+  onTenant(tenantUuid: TenantUuid, state: TenantState): void;
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+export function createFollower({ clock, store, log, onCredentials, onTenant }: FollowerOptions): Follower {
+  const behind = new Set<TenantUuid>();
+  let revision = 0;
+  let cancel: Cancel | undefined;
+  let looking: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  async function readTenants(): Promise<void> {
+    for (const tenantUuid of behind) {
+      // Taken off first: what falls behind while it is read is read once more.
+      behind.delete(tenantUuid);
+      try {
+        onTenant(tenantUuid, await store.loadTenant(tenantUuid));
+      } catch (error) {
+        behind.add(tenantUuid);
+        throw error;
+      }
+    }
+  }
+
+  async function look(): Promise<void> {
+    const changes = await store.revisionSince(revision);
+    for (const tenantUuid of changes.tenants) behind.add(tenantUuid);
+    if (changes.credentialsChanged) onCredentials(await store.loadCredentials());
+    revision = changes.revision;
+    await readTenants();
+  }
+
+  function lookLater(): void {
+    if (stopped) return;
+    cancel = clock.after(LOOK_EVERY_MS, () => {
+      looking = look()
+        .catch((error) => {
+          const isExpected = error instanceof StoreUnavailableError;
+          log[isExpected ? 'warn' : 'error'](
+            { err: error },
+            'could not look for changes in the database; trying again',
+          );
+        })
+        .finally(lookLater);
+    });
+  }
+
+  return {
+    async start() {
+      // The revision before the rows: a change in between is read twice rather than never.
+      revision = (await store.revisionSince(undefined)).revision;
+      const credentials = await store.loadCredentials();
+      onCredentials(credentials);
+      for (const { tenantUuid } of credentials.tenants) behind.add(tenantUuid);
+      await readTenants();
+      lookLater();
+    },
+    readAgain: (tenantUuid) => void behind.add(tenantUuid),
+    async stop() {
+      stopped = true;
+      cancel?.();
+      await looking;
+    },
+  };
+}
