@@ -226,6 +226,27 @@ export interface MessageBus {
   stop(): Promise<void>;
 }
 
+/** A login that was found good, and what it may speak for. */
+export interface MqttLogin {
+  readonly tenantUuid: TenantUuid;
+  /** The client id it must use. */
+  readonly clientId: string;
+  /** `{tenantUuid}/{clientId}`: unique among all tenants, as the client id is not. */
+  readonly username: string;
+  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers. */
+  readonly prefixes: readonly string[];
+}
+
+/** The logins chargers and gateways connect with. */
+export interface MqttLogins {
+  /** undefined for a wrong name or password. */
+  authenticate(username: string, password: Buffer): MqttLogin | undefined;
+  /** False once the login vanished, or got another password or other chargers. */
+  isCurrent(login: MqttLogin): boolean;
+  /** Calls `listener` whenever logins may have stopped being current. */
+  onReplaced(listener: () => void): void;
+}
+
 /** Where one connector's meter values go. It is kept and reused for as long as it is current. */
 export interface ConnectorMeter {
   /** False once its location was built anew or let go of: look the connector up again. */

@@ -1,0 +1,110 @@
+// What chargers report, from bytes to the ledgers: a bad message costs itself and is counted, whatever it holds.
+import { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
+import type { RecordResult } from '../../../machines/meter-ledger.js';
+import type { Metrics } from '../../metrics.js';
+import type { Clock, ConnectorMeter, Log, MeterSink } from '../../ports.js';
+import { createRareLog } from '../../rare-log.js';
+import { isMeterMessage } from '../../wire/meter-check.js';
+import { meterSchema, stateSchema } from '../../wire/mqtt.js';
+import { type ChargerAddress, PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
+
+// An external broker may carry longer ones than the embedded one takes.
+const PAYLOAD_LIMIT_BYTES = 16_384;
+const CACHED_TOPICS = 50_000;
+
+type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
+
+/** The way in for every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
+export function createTelemetry(options: {
+  readonly sink: MeterSink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}): (topic: string, payload: Buffer) => void {
+  const { sink, clock, log, metrics } = options;
+  const rareLog = createRareLog(clock);
+  // Only topics of connectors that exist, so that made-up ones push nothing out.
+  const meters = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
+  const accepted = metrics.mqttMessages.labels({ kind: 'meter', result: 'accepted' });
+
+  function count(kind: 'meter' | 'state', result: Result): void {
+    metrics.mqttMessages.inc({ kind, result });
+  }
+
+  function drop(topic: string, kind: 'meter' | 'state', problem: string): void {
+    count(kind, 'malformed');
+    const charger = topic.split('/', PREFIX_LEVELS).join('/');
+    rareLog(charger, () => log.warn({ charger, kind, problem }, 'malformed message dropped'));
+  }
+
+  function readMeter(meter: ConnectorMeter, topic: string, payload: Buffer): void {
+    const message = parseJson(payload);
+    if (!isMeterMessage(message)) {
+      drop(topic, 'meter', problemOf(meterSchema, message));
+    } else if (meter.record(message, clock.monotonicMs()) === 'refused') {
+      count('meter', 'stale');
+    } else {
+      accepted.inc();
+    }
+  }
+
+  function readState(charger: ChargerAddress, topic: string, payload: Buffer): void {
+    const message = parseJson(payload);
+    const { success, data } = stateSchema.safeParse(message);
+    if (success) {
+      const { tenantUuid, locationId, controllerUuid } = charger;
+      const nowMs = clock.monotonicMs();
+      count('state', resultOf(sink.recordState(tenantUuid, locationId, controllerUuid, data, nowMs)));
+    } else {
+      drop(topic, 'state', problemOf(stateSchema, message));
+    }
+  }
+
+  function read(topic: string, payload: Buffer): void {
+    const parsed = parseTopic(topic);
+    if (parsed?.kind === 'state') {
+      readState(parsed, topic, payload);
+    } else if (parsed?.kind === 'meter') {
+      const { tenantUuid, locationId, controllerUuid, connectorId } = parsed;
+      const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
+      if (meter === undefined) {
+        count('meter', 'unknown');
+      } else {
+        meters.set(topic, meter);
+        readMeter(meter, topic, payload);
+      }
+    }
+  }
+
+  return (topic, payload) => {
+    try {
+      const meter = meters.get(topic);
+      if (meter?.isCurrent === true) readMeter(meter, topic, payload);
+      else read(topic, payload);
+    } catch (error) {
+      rareLog('defect', () => log.error({ err: error, topic }, 'telemetry failed'));
+    }
+  };
+}
+
+/** undefined, which no schema accepts, where `payload` is too long or no JSON. */
+function parseJson(payload: Buffer): unknown {
+  if (payload.length > PAYLOAD_LIMIT_BYTES) return undefined;
+  try {
+    return JSON.parse(payload.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function problemOf(schema: z.ZodType, message: unknown): string {
+  if (message === undefined) return 'not JSON, or too long';
+  const issue = schema.safeParse(message).error?.issues[0];
+  return issue === undefined ? 'invalid' : `${issue.path.join('.')}: ${issue.message}`;
+}
+
+function resultOf(result: RecordResult | undefined): Result {
+  if (result === undefined) return 'unknown';
+  return result === 'refused' ? 'stale' : 'accepted';
+}

@@ -1,0 +1,23 @@
+// What a hostile or broken peer causes is logged once a minute per source: enough to find it, too little to fill a disk.
+import { LRUCache } from 'lru-cache';
+import type { Clock } from './ports.js';
+
+const EVERY_MS = 60_000;
+const SOURCES = 1_000;
+
+/** Calls `write` unless it did so for the same `source` within the last minute. */
+export type RareLog = (source: string, write: () => void) => void;
+
+export function createRareLog(clock: Clock): RareLog {
+  const seen = new LRUCache<string, true>({
+    max: SOURCES,
+    ttl: EVERY_MS,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonicMs() },
+  });
+  return (source, write) => {
+    if (seen.has(source)) return;
+    seen.set(source, true);
+    write();
+  };
+}

@@ -1,0 +1,36 @@
+// A token bucket: how often something may happen, with a burst at once. Pure: the caller says what time it is.
+
+export interface TokenBucket {
+  /** Takes one token if there is one; false where the limit is reached. */
+  take(nowMs: number): boolean;
+  /** Milliseconds until a token can be taken; 0 where one is there. */
+  waitMs(nowMs: number): number;
+}
+
+/** A full bucket of `burst` tokens, refilled with `ratePerS` a second. Hand it a monotonic time in milliseconds. */
+export function createTokenBucket(limits: {
+  readonly ratePerS: number;
+  readonly burst: number;
+}): TokenBucket {
+  const perMs = limits.ratePerS / 1000;
+  let tokens = limits.burst;
+  let filledAtMs: number | undefined;
+
+  function fill(nowMs: number): void {
+    if (filledAtMs !== undefined) tokens = Math.min(limits.burst, tokens + (nowMs - filledAtMs) * perMs);
+    filledAtMs = nowMs;
+  }
+
+  return {
+    take(nowMs) {
+      fill(nowMs);
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+    waitMs(nowMs) {
+      fill(nowMs);
+      return tokens < 1 ? (1 - tokens) / perMs : 0;
+    },
+  };
+}

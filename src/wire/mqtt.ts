@@ -1,0 +1,63 @@
+// What chargers say, as JSON: every field bounded, unknown fields ignored, so that a broken one costs its message only.
+import { z } from 'zod';
+import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+
+/** Wide enough for a megawatt charger, and for a car that feeds back. */
+export const METER_BOUNDS = {
+  powerW: 10_000_000,
+  currentA: 10_000,
+  voltageV: 10_000,
+  leaseS: 1_000_000,
+  bootLength: 64,
+  atLength: 64,
+} as const;
+const MAX_CONNECTORS = 100;
+
+const versionSchema = z.literal(1).optional();
+const bootSchema = z.string().min(1).max(METER_BOUNDS.bootLength);
+const counterSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const currentASchema = z.number().min(0).max(METER_BOUNDS.currentA);
+// Of a car that feeds back, a phase may read below zero.
+const phaseCurrentASchema = z.number().min(-METER_BOUNDS.currentA).max(METER_BOUNDS.currentA);
+const phaseVoltageVSchema = z.number().min(0).max(METER_BOUNDS.voltageV);
+
+/** `…/c/{k}/meter`: a heartbeat with the numbers of one connector. A simple charger sends `powerW` alone. */
+export const meterSchema = z.object({
+  v: versionSchema,
+  boot: bootSchema.optional(),
+  hb: counterSchema.optional(),
+  // Told apart by `boot` and `hb`, never by the charger's clock: kept as text.
+  at: z.string().max(METER_BOUNDS.atLength).optional(),
+  status: z.enum(CHARGING_STATUSES).optional(),
+  powerW: z.number().int().min(-METER_BOUNDS.powerW).max(METER_BOUNDS.powerW),
+  currentA: z.tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema]).optional(),
+  voltageV: z.tuple([phaseVoltageVSchema, phaseVoltageVSchema, phaseVoltageVSchema]).optional(),
+  energyWh: counterSchema.optional(),
+  epoch: counterSchema.optional(),
+  seq: counterSchema.optional(),
+  limitA: currentASchema.optional(),
+  leaseLeftS: z.number().min(0).max(METER_BOUNDS.leaseS).optional(),
+});
+export type MeterMessage = z.output<typeof meterSchema>;
+
+/** `…/state`: a charger came or, in its last will, was lost; then `online: false` alone is enough. */
+export const stateSchema = z.object({
+  v: versionSchema,
+  online: z.boolean(),
+  boot: bootSchema.optional(),
+  firmware: z.string().max(128).optional(),
+  connectors: z
+    .array(
+      z.object({
+        id: z.string().min(1).max(128),
+        phases: z.literal([1, 3]),
+        minA: currentASchema,
+        maxA: currentASchema,
+        failsafeA: currentASchema,
+        lease: z.enum(['heartbeat', 'receipt', 'none']),
+      }),
+    )
+    .max(MAX_CONNECTORS)
+    .optional(),
+});
+export type StateMessage = z.output<typeof stateSchema>;

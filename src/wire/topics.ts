@@ -1,0 +1,99 @@
+// The MQTT topics of the contract: the one place that builds and reads them.
+import {
+  asId,
+  type ConnectorId,
+  type ControllerUuid,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/ids.js';
+
+const ROOT = 'ems/v1';
+/** Levels of what all topics of a charger begin with. */
+export const PREFIX_LEVELS = 5;
+
+/** The charger a topic belongs to. The location is part of it because it is the unit of partition. */
+export interface ChargerAddress {
+  readonly tenantUuid: TenantUuid;
+  readonly locationId: LocationId;
+  readonly controllerUuid: ControllerUuid;
+}
+
+/** What a topic carries: `state`, `meter` and `ack` come from the charger, `limit` and `sync` go to it. */
+export type Topic =
+  | (ChargerAddress & { readonly kind: 'state' | 'sync' })
+  | (ChargerAddress & { readonly kind: 'meter' | 'ack' | 'limit'; readonly connectorId: ConnectorId });
+
+export type TopicKind = Topic['kind'];
+export type Direction = 'fromCharger' | 'toCharger';
+
+/** Everything chargers send, of all tenants: what an external broker is asked for. */
+export const FROM_CHARGERS: readonly string[] = [
+  `${ROOT}/+/+/+/state`,
+  `${ROOT}/+/+/+/c/+/meter`,
+  `${ROOT}/+/+/+/c/+/ack`,
+];
+
+// An identifier may hold `.` and `:`; nothing else of it needs escaping. Only the canonical spelling is read, so that
+// one connector never has two topics.
+const LEVEL = '((?:[A-Za-z0-9_-]|%2E|%3A)+)';
+const TOPIC = new RegExp(
+  `^${ROOT}/${LEVEL}/${LEVEL}/${LEVEL}/(?:(state|sync)|c/${LEVEL}/(meter|ack|limit))$`,
+);
+
+function encodeLevel(id: string): string {
+  return id.replaceAll('.', '%2E').replaceAll(':', '%3A');
+}
+
+function decodeLevel(level: string): string {
+  return level.includes('%') ? level.replaceAll('%2E', '.').replaceAll('%3A', ':') : level;
+}
+
+/** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}`, without a slash at the end. */
+export function topicPrefixOf(charger: ChargerAddress): string {
+  const { tenantUuid, locationId, controllerUuid } = charger;
+  return `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${encodeLevel(controllerUuid)}`;
+}
+
+export function buildTopic(topic: Topic): string {
+  const prefix = topicPrefixOf(topic);
+  return 'connectorId' in topic
+    ? `${prefix}/c/${encodeLevel(topic.connectorId)}/${topic.kind}`
+    : `${prefix}/${topic.kind}`;
+}
+
+/** What `text` names, or undefined where it is not, character by character, what `buildTopic` would give. */
+export function parseTopic(text: string): Topic | undefined {
+  const match = TOPIC.exec(text);
+  if (match === null) return undefined;
+  const [, tenant = '', location = '', controller = '', ofCharger, connector = '', ofConnector] = match;
+  const tenantUuid = asId<TenantUuid>(decodeLevel(tenant));
+  const locationId = asId<LocationId>(decodeLevel(location));
+  const controllerUuid = asId<ControllerUuid>(decodeLevel(controller));
+  if (tenantUuid === undefined || locationId === undefined || controllerUuid === undefined) return undefined;
+  if (ofCharger === 'state' || ofCharger === 'sync') {
+    return { kind: ofCharger, tenantUuid, locationId, controllerUuid };
+  }
+  const connectorId = asId<ConnectorId>(decodeLevel(connector));
+  if (connectorId === undefined) return undefined;
+  const kind = ofConnector === 'meter' || ofConnector === 'ack' ? ofConnector : 'limit';
+  return { kind, tenantUuid, locationId, controllerUuid, connectorId };
+}
+
+const CHARGER_TOPIC = new RegExp(`^(?:(state|sync)|c/${LEVEL}/(meter|ack|limit))$`);
+
+/** What `text` carries if it is a topic under one of `prefixes`, cheaper than `parseTopic`. */
+export function kindUnder(prefixes: ReadonlySet<string>, text: string): TopicKind | undefined {
+  let end = -1;
+  for (let level = 0; level < PREFIX_LEVELS; level++) {
+    end = text.indexOf('/', end + 1);
+    if (end === -1) return undefined;
+  }
+  if (!prefixes.has(text.slice(0, end))) return undefined;
+  const match = CHARGER_TOPIC.exec(text.slice(end + 1));
+  return match === null ? undefined : ((match[1] ?? match[3]) as TopicKind);
+}
+
+/** Which way messages of this kind travel. */
+export function directionOf(kind: TopicKind): Direction {
+  return kind === 'limit' || kind === 'sync' ? 'toCharger' : 'fromCharger';
+}

@@ -1,0 +1,409 @@
+// The embedded broker against real clients: what the MQTT contract allows passes, everything else costs its sender only.
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type BrokerRig,
+  CREDENTIALS,
+  closed,
+  connectBytes,
+  credentialsOf,
+  HARBOUR,
+  loginOf,
+  nextMessage,
+  STRANGER,
+  startBroker,
+  topicOf,
+} from './broker-rig.js';
+
+let rig: BrokerRig;
+
+beforeEach(async () => {
+  rig = await startBroker();
+});
+
+afterEach(async () => {
+  await rig.stop();
+});
+
+describe('logins', () => {
+  it('lets a charger in with its own name, password and client id', async () => {
+    const client = await rig.connect('q1-a');
+    client.publish(topicOf('c/1/meter'), '{"powerW":7360}');
+    await rig.heard('{"powerW":7360}');
+    expect(rig.received).toEqual([{ topic: topicOf('c/1/meter'), text: '{"powerW":7360}' }]);
+    expect(rig.bus.isHealthy()).toBe(true);
+  });
+
+  it.each([
+    ['a wrong password', { password: 'wrong' }, 'credentials', 4],
+    ['no password', { password: undefined }, 'credentials', 4],
+    ['an unknown name', { username: `${HARBOUR}/nobody` }, 'credentials', 4],
+    ['a name like __proto__', { username: '__proto__' }, 'credentials', 4],
+    ["another charger's client id", { clientId: 'q1-b' }, 'client-id', 2],
+    ['no client id', { clientId: '' }, 'client-id', 2],
+    ["another tenant's name", { username: `${STRANGER}/q1-b` }, 'credentials', 4],
+    ['keepalive switched off', { keepalive: 0 }, 'keepalive', 5],
+    ['a keepalive over 60 s', { keepalive: 61 }, 'keepalive', 5],
+  ])('refuses %s', async (_, options, reason, code) => {
+    await expect(rig.connect('q1-a', options as object)).rejects.toMatchObject({ code });
+    expect(await rig.refusals(reason)).toBe(1);
+    await rig.stillServes();
+  });
+
+  it('refuses MQTT 5 and goes on', async () => {
+    await expect(rig.connect('q1-a', { protocolVersion: 5 })).rejects.toThrow();
+    await rig.stillServes();
+  });
+
+  it('keeps a session whose client id a stranger claims', async () => {
+    const owner = await rig.connect('q1-a');
+    await expect(rig.connect('q1-b', { clientId: 'q1-a' })).rejects.toMatchObject({ code: 2 });
+    await expect(rig.connect('q1-a', { password: 'wrong' })).rejects.toMatchObject({ code: 4 });
+    owner.publish(topicOf('c/1/meter'), 'still here');
+    await rig.heard('still here');
+  });
+
+  it('keeps apart chargers of the same id in two tenants', async () => {
+    const ours = await rig.connect('q1-a');
+    const theirs = await rig.connect('q1-a', { tenant: STRANGER });
+    ours.publish(topicOf('c/1/meter'), 'ours');
+    theirs.publish(topicOf('c/1/meter', 'q1-a', STRANGER), 'theirs');
+    await rig.heard('ours');
+    await rig.heard('theirs');
+    theirs.publish(topicOf('c/1/meter'), 'forged');
+    await closed(theirs);
+    expect(rig.received.map(({ text }) => text)).not.toContain('forged');
+  });
+
+  it('replaces a session by a later one of the same charger', async () => {
+    const will = { topic: topicOf('state'), payload: Buffer.from('lost'), qos: 1 as const, retain: true };
+    const first = await rig.connect('q1-a', { will });
+    const gone = closed(first);
+    const second = await rig.connect('q1-a');
+    await gone;
+    second.publish(topicOf('c/1/meter'), 'second');
+    await rig.heard('second');
+    // The charger is back: the will of the connection it lost would only make it look offline.
+    expect(rig.received.map(({ text }) => text)).toEqual(['second']);
+  });
+
+  it('forces a clean session: nothing waits for a charger that was away', async () => {
+    const topic = topicOf('c/1/limit');
+    const first = await rig.connect('q1-a', { clean: false });
+    await first.subscribeAsync(topic, { qos: 1 });
+    await first.endAsync();
+    rig.bus.publish(topic, 'while away', { qos: 1, retain: false });
+    const second = await rig.connect('q1-a', { clean: false });
+    const heard: string[] = [];
+    second.on('message', (_, payload) => heard.push(payload.toString()));
+    await second.subscribeAsync(topic, { qos: 1 });
+    rig.bus.publish(topic, 'now', { qos: 1, retain: false });
+    await nextMessage(second);
+    expect(heard).toEqual(['now']);
+  });
+
+  it('closes a running session at once when its login vanishes or gets another password', async () => {
+    const a = await rig.connect('q1-a');
+    const b = await rig.connect('q1-b');
+    const stranger = await rig.connect('q1-a', { tenant: STRANGER });
+    const bothGone = Promise.all([closed(a), closed(b)]);
+    const changed = { ...loginOf(HARBOUR, 'q1-b'), secretHash: loginOf(HARBOUR, 'other').secretHash };
+    rig.logins.replace(credentialsOf(changed, loginOf(STRANGER, 'q1-a')));
+    await bothGone;
+    expect(await rig.refusals('revoked')).toBe(2);
+    await expect(rig.connect('q1-a')).rejects.toMatchObject({ code: 4 });
+    stranger.publish(topicOf('c/1/meter', 'q1-a', STRANGER), 'untouched');
+    await rig.heard('untouched');
+  });
+
+  it('leaves sessions alone when the logins are read again unchanged', async () => {
+    const client = await rig.connect('q1-a');
+    rig.logins.replace(structuredClone(CREDENTIALS));
+    client.publish(topicOf('c/1/meter'), 'here');
+    await rig.heard('here');
+  });
+
+  it('checks no more passwords of an address after too many wrong ones', async () => {
+    await rig.stop();
+    rig = await startBroker({ authFailuresPerMin: 0.001 });
+    for (let i = 0; i < 100; i++) {
+      await expect(rig.connect('q1-a', { password: `guess ${i}` })).rejects.toMatchObject({ code: 4 });
+    }
+    await expect(rig.connect('q1-a')).rejects.toMatchObject({ code: 3 });
+    expect(await rig.refusals('attempts')).toBe(1);
+    const { values } = await rig.metrics.authFailures.get();
+    expect(values).toMatchObject([{ labels: { via: 'mqtt' }, value: 100 }]);
+  });
+
+  it('logs refusals of one source once a minute, without passwords', async () => {
+    for (let i = 0; i < 3; i++) await expect(rig.connect('q1-a', { password: 'guess' })).rejects.toThrow();
+    expect(rig.lines).toHaveLength(1);
+    expect(JSON.stringify(rig.lines)).not.toContain('guess');
+  });
+});
+
+describe('what a charger may publish', () => {
+  it.each(['state', 'c/1/meter', 'c/1/ack'])('takes %s of its own', async (rest) => {
+    const client = await rig.connect('q1-a');
+    await client.publishAsync(topicOf(rest), rest, { qos: 1 });
+    await rig.heard(rest);
+  });
+
+  it.each([
+    ["another charger's meter", topicOf('c/1/meter', 'q1-b')],
+    ["another tenant's meter", topicOf('c/1/meter', 'q1-a', STRANGER)],
+    ['a charger whose id begins like its own', topicOf('c/1/meter', 'q1-ab')],
+    ['its own limit', topicOf('c/1/limit')],
+    ['its own sync', topicOf('sync')],
+    ['an unknown topic of its own', topicOf('c/1/reboot')],
+    ['a deeper topic of its own', topicOf('c/1/meter/x')],
+    ['its prefix alone', topicOf('').slice(0, -1)],
+    ['an unescaped connector id', topicOf('c/1.2/meter')],
+    ['$SYS', '$SYS/x/heartbeat'],
+    ['another root', 'powerW'],
+    ['a topic of eleven levels', topicOf('c/1/meter/9/10/11')],
+  ])('is cut off for publishing to %s', async (_, topic) => {
+    const client = await rig.connect('q1-a');
+    client.publish(topic, 'foreign');
+    await closed(client);
+    await rig.stillServes();
+    expect(rig.received.map(({ text }) => text)).not.toContain('foreign');
+  });
+
+  it('is cut off for QoS 2 and for retaining anything but its state', async () => {
+    const first = await rig.connect('q1-a');
+    first.publish(topicOf('c/1/meter'), 'x', { qos: 2 });
+    await closed(first);
+    const second = await rig.connect('q1-a');
+    second.publish(topicOf('c/1/meter'), 'x', { retain: true });
+    await closed(second);
+    expect([await rig.refusals('qos'), await rig.refusals('retain')]).toEqual([1, 1]);
+    const third = await rig.connect('q1-a');
+    await third.publishAsync(topicOf('state'), 'retained', { qos: 1, retain: true });
+    await rig.heard('retained');
+    expect(rig.received).toHaveLength(1);
+  });
+
+  it('lets a gateway speak for each of its chargers and for no other', async () => {
+    const gateway = await rig.connect('gateway-1');
+    for (const charger of ['g-1', 'g-2', 'g-3'])
+      gateway.publish(topicOf('c/1/meter', charger), `of ${charger}`);
+    await rig.heard('of g-3');
+    gateway.publish(topicOf('c/1/meter', 'q1-a'), 'foreign');
+    await closed(gateway);
+    expect(rig.received.map(({ text }) => text)).toEqual(['of g-1', 'of g-2', 'of g-3']);
+  });
+
+  it('drops what exceeds 5 messages a second after 20 at once, and serves others', async () => {
+    const client = await rig.connect('q1-a');
+    for (let i = 0; i < 100; i++) client.publish(topicOf('c/1/meter'), `value ${i}`);
+    await client.publishAsync(topicOf('c/1/meter'), 'last', { qos: 1 });
+    await rig.stillServes();
+    const taken = rig.received.filter(({ text }) => text.startsWith('value')).length;
+    expect(taken).toBeGreaterThanOrEqual(20);
+    expect(taken).toBeLessThan(60);
+    const { values } = await rig.metrics.mqttMessages.get();
+    const limited = values.find(({ labels }) => labels.result === 'limited');
+    expect(limited?.labels).toEqual({ kind: 'meter', result: 'limited' });
+    expect(limited?.value).toBeGreaterThan(40);
+  });
+
+  it('gives a gateway the allowance of all its chargers', async () => {
+    const gateway = await rig.connect('gateway-1');
+    for (let i = 0; i < 60; i++) gateway.publish(topicOf('c/1/meter', 'g-1'), `value ${i}`);
+    await rig.heard('value 59');
+  });
+
+  it('cuts off a flood', async () => {
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    const ping = Buffer.from([0xc0, 0]);
+    socket.write(Buffer.concat(Array.from({ length: 5_000 }, () => ping)));
+    await closed(socket);
+    expect(await rig.refusals('flood')).toBe(1);
+    await rig.stillServes();
+  });
+});
+
+describe('the last will', () => {
+  const ownState = { topic: topicOf('state'), payload: Buffer.from('lost'), qos: 1 as const, retain: true };
+
+  it('is heard when the connection is lost, even of a charger that sent too much', async () => {
+    const client = await rig.connect('q1-a', { will: ownState });
+    for (let i = 0; i < 60; i++) client.publish(topicOf('c/1/meter'), 'value');
+    await client.publishAsync(topicOf('c/1/meter'), 'value', { qos: 1 });
+    client.stream.destroy();
+    await rig.heard('lost');
+  });
+
+  it('is not heard when the charger says goodbye', async () => {
+    const client = await rig.connect('q1-a', { will: ownState });
+    await client.endAsync();
+    await rig.stillServes();
+    expect(rig.received.map(({ text }) => text)).not.toContain('lost');
+  });
+
+  it.each([
+    ["another charger's state", { ...ownState, topic: topicOf('state', 'q1-b') }],
+    ['its own meter', { ...ownState, topic: topicOf('c/1/meter') }],
+    ['QoS 2', { ...ownState, qos: 2 as const }],
+  ])('is refused on %s', async (_, will) => {
+    await expect(rig.connect('q1-a', { will })).rejects.toMatchObject({ code: 5 });
+    expect(await rig.refusals('will')).toBe(1);
+  });
+
+  it('is no news when the service itself stops', async () => {
+    await rig.connect('q1-a', { will: ownState });
+    await rig.bus.stop();
+    expect(rig.received).toEqual([]);
+    expect(rig.bus.isHealthy()).toBe(false);
+  });
+});
+
+describe('what a charger may hear', () => {
+  it('gets limit and sync of its own, at QoS 0 or 1', async () => {
+    const client = await rig.connect('q1-a');
+    const heard: string[] = [];
+    client.on('message', (topic, payload) => heard.push(`${topic} ${payload}`));
+    await client.subscribeAsync([topicOf('c/1/limit'), topicOf('sync')], { qos: 1 });
+    rig.bus.publish(topicOf('c/1/limit'), 'six', { qos: 1, retain: false });
+    await nextMessage(client);
+    rig.bus.publish(topicOf('sync'), 'now', { qos: 1, retain: false });
+    await nextMessage(client);
+    expect(heard).toEqual([`${topicOf('c/1/limit')} six`, `${topicOf('sync')} now`]);
+  });
+
+  it.each([
+    '#',
+    '+/#',
+    '$SYS/#',
+    'ems/v1/#',
+    topicOf('#'),
+    topicOf('c/+/limit'),
+    topicOf('c/1/meter'),
+    topicOf('state'),
+    topicOf('c/1/limit', 'q1-b'),
+    topicOf('c/1/limit', 'q1-a', STRANGER),
+  ])('is refused %s, while its session goes on', async (filter) => {
+    const client = await rig.connect('q1-a');
+    await expect(client.subscribeAsync(filter)).rejects.toThrow();
+    expect(await rig.refusals('topic')).toBe(1);
+    client.publish(topicOf('c/1/meter'), 'still here');
+    await rig.heard('still here');
+  });
+
+  it('is refused QoS 2', async () => {
+    const client = await rig.connect('q1-a');
+    await expect(client.subscribeAsync(topicOf('sync'), { qos: 2 })).rejects.toThrow();
+    expect(await rig.refusals('qos')).toBe(1);
+  });
+
+  it('is refused a ninth subscription until it gives one up', async () => {
+    const client = await rig.connect('q1-a');
+    for (let k = 1; k <= 8; k++) await client.subscribeAsync(topicOf(`c/${k}/limit`));
+    await client.subscribeAsync(topicOf('c/8/limit'), { qos: 1 });
+    await expect(client.subscribeAsync(topicOf('sync'))).rejects.toThrow();
+    expect(await rig.refusals('subscriptions')).toBe(1);
+    await client.unsubscribeAsync(topicOf('c/8/limit'));
+    await client.subscribeAsync(topicOf('sync'));
+  });
+});
+
+describe('hostile connections', () => {
+  it('cuts a socket that announces 256 MB before it says who it is', async () => {
+    const socket = await rig.socket();
+    socket.write(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]));
+    await closed(socket);
+    expect(await rig.refusals('oversized')).toBe(1);
+    await rig.stillServes();
+  });
+
+  it('cuts a charger that sends a packet over 16 KiB', async () => {
+    const client = await rig.connect('q1-a');
+    client.publish(topicOf('c/1/meter'), 'x'.repeat(16_384));
+    await closed(client);
+    expect(await rig.refusals('oversized')).toBe(1);
+    expect(rig.received).toEqual([]);
+    await rig.stillServes();
+  });
+
+  it('cuts a remaining length of five bytes', async () => {
+    const socket = await rig.socket();
+    socket.write(Buffer.from([0x10, 0x80, 0x80, 0x80, 0x80, 0x01]));
+    await closed(socket);
+    expect(await rig.refusals('malformed')).toBe(1);
+  });
+
+  it('cuts a connection that does not finish its CONNECT in time', async () => {
+    await rig.stop();
+    rig = await startBroker({ mqttConnectTimeoutS: 0.2 });
+    const silent = await rig.socket();
+    const halfway = await rig.socket();
+    halfway.write(connectBytes().subarray(0, 20));
+    await Promise.all([closed(silent), closed(halfway)]);
+    await rig.stillServes();
+  });
+
+  it('cuts a charger that stays silent for one and a half keepalives', async () => {
+    const socket = await rig.socket();
+    socket.write(connectBytes('q1-a', { keepaliveS: 1 }));
+    const [connack] = await once(socket, 'data');
+    expect([...connack]).toEqual([0x20, 2, 0, 0]);
+    await closed(socket);
+    await rig.refused('connection');
+  });
+
+  it('takes no more connections than it may', async () => {
+    await rig.stop();
+    rig = await startBroker({ mqttConnections: 2 });
+    await rig.connect('q1-a');
+    await rig.connect('q1-b');
+    const third = await rig.socket();
+    await closed(third);
+    expect(await rig.refusals('connections')).toBe(1);
+    expect((await rig.metrics.mqttConnections.get()).values[0]?.value).toBe(2);
+  });
+
+  it('gives up a charger that does not read', async () => {
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    const topic = Buffer.from(topicOf('sync'));
+    const subscribe = Buffer.concat([
+      Buffer.from([0x82, topic.length + 5, 0, 1, 0, topic.length]),
+      topic,
+      Buffer.from([0]),
+    ]);
+    socket.write(subscribe);
+    await once(socket, 'data');
+    socket.pause();
+    while ((await rig.refusals('slow-reader')) === 0) {
+      rig.bus.publish(topicOf('sync'), 'x'.repeat(10_000), { qos: 0, retain: false });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await rig.stillServes();
+  });
+
+  it('survives packets of every type with every kind of damage', async () => {
+    // A fixed sequence (a linear congruential generator), so that a failure can be repeated.
+    let seed = 20_260_601;
+    const random = (below: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff;
+      return (seed >> 8) % below;
+    };
+    for (let round = 0; round < 600; round++) {
+      const socket = await rig.socket();
+      const end = closed(socket);
+      if (round % 3 > 0) socket.write(connectBytes('q1-a', { level: round % 3 === 1 ? 4 : 5 }));
+      const packets = Array.from({ length: 3 }, () => {
+        const body = Buffer.from(Array.from({ length: random(24) }, () => random(256)));
+        return Buffer.concat([Buffer.from([random(256), body.length]), body]);
+      });
+      socket.end(Buffer.concat(packets));
+      await end;
+    }
+    await rig.stillServes();
+    expect(rig.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
