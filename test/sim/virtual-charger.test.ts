@@ -1,0 +1,142 @@
+// What a virtual charger's meters show over time: cars that come, take power, taper off, fill up and leave.
+import { describe, expect, it } from 'vitest';
+import type { ConnectorId } from '../../machines/ids.js';
+import { acceptedCurrentA, type Car, charge, nextCurrentA } from '../../sim/charger/car.js';
+import { EVERYDAY, LIVELY } from '../../sim/charger/traffic.js';
+import {
+  createVirtualCharger,
+  type Reading,
+  type VirtualConnectorSpec,
+} from '../../sim/charger/virtual-charger.js';
+
+const START_MS = 1_000_000;
+
+function connector(id: string, phases: 1 | 3 = 3): VirtualConnectorSpec {
+  return { connectorId: id as ConnectorId, phases, voltageV: 230, maxCurrentA: 16, failsafeA: 6 };
+}
+
+/** The readings at every second of `seconds`. */
+function readingsOf(options: { seed: number; seconds: number; connectors?: VirtualConnectorSpec[] }) {
+  const connectors = options.connectors ?? [connector('1')];
+  const charger = createVirtualCharger({
+    connectors,
+    seed: options.seed,
+    traffic: LIVELY,
+    startsAtMs: START_MS,
+  });
+  const readings: (readonly Reading[])[] = [];
+  for (let s = 1; s <= options.seconds; s++) {
+    charger.advance(START_MS + 1000 * s);
+    readings.push(charger.readings());
+  }
+  return readings;
+}
+
+describe('A car', () => {
+  const car: Car = {
+    phases: 3,
+    maxCurrentA: 16,
+    batteryWh: 50_000,
+    storedWh: 10_000,
+    arrivesAtMs: 0,
+    leavesAtMs: 1,
+  };
+
+  it('takes its maximum up to 80 % charge, less and less above it, and nothing when it is full', () => {
+    const at = (share: number) => acceptedCurrentA({ ...car, storedWh: share * car.batteryWh });
+    expect([at(0), at(0.8)]).toEqual([16, 16]);
+    expect(at(0.9)).toBeLessThan(at(0.85));
+    expect(at(0.999)).toBeGreaterThan(0);
+    expect(at(1)).toBe(0);
+  });
+
+  it('takes up an offered current gradually, and follows a lower one at once', () => {
+    expect(nextCurrentA(car, 0, 16, 1000)).toBe(4);
+    expect(nextCurrentA(car, 4, 16, 60_000)).toBe(16);
+    expect(nextCurrentA(car, 16, 6, 1000)).toBe(6);
+  });
+
+  it('never stores more than its battery holds', () => {
+    expect(charge(car, 1e9).storedWh).toBe(50_000);
+  });
+});
+
+describe('A virtual charger', () => {
+  it('shows every mode of a visit in its order', () => {
+    const statuses = readingsOf({ seed: 3, seconds: 600 }).map(([reading]) => reading?.status);
+    const changes = statuses.filter((status, i) => status !== statuses[i - 1]);
+    expect(new Set(changes)).toEqual(
+      new Set(['Available', 'Preparing', 'Charging', 'SuspendedEV', 'Finishing']),
+    );
+    const next: Record<string, readonly string[]> = {
+      Available: ['Preparing'],
+      Preparing: ['Charging'],
+      Charging: ['SuspendedEV', 'Finishing'],
+      SuspendedEV: ['Finishing'],
+      Finishing: ['Available'],
+    };
+    for (const [i, status] of changes.entries()) {
+      const before = changes[i - 1];
+      if (before !== undefined) expect(next[before]).toContain(status);
+    }
+  });
+
+  it('draws only while it charges, never more than its connector and the car allow', () => {
+    const readings = readingsOf({
+      seed: 5,
+      seconds: 600,
+      connectors: [connector('1', 1), connector('2', 3)],
+    });
+    for (const reading of readings.flat()) {
+      const phases = reading.connectorId === '1' ? 1 : 3;
+      expect(reading.powerW).toBeLessThanOrEqual(16 * 230 * phases);
+      if (reading.status !== 'Charging') expect(reading.powerW).toBe(0);
+      expect(reading.currentA.slice(phases)).toEqual([0, 0].slice(phases - 1));
+    }
+    expect(readings.flat().some(({ powerW }) => powerW > 0)).toBe(true);
+  });
+
+  it('measures the energy of what it draws, and its register only rises', () => {
+    const readings = readingsOf({ seed: 3, seconds: 600 }).flat();
+    const drawnWh = readings.reduce((sum, { powerW }) => sum + powerW / 3600, 0);
+    expect(readings.at(-1)?.energyWh).toBeGreaterThan(100);
+    expect(Math.abs((readings.at(-1)?.energyWh ?? 0) - drawnWh)).toBeLessThan(drawnWh * 0.02);
+    const registers = readings.map(({ energyWh }) => energyWh);
+    expect(registers).toEqual([...registers].sort((a, b) => a - b));
+  });
+
+  it('gives the same readings for the same seed, however often it is asked, and others for another', () => {
+    const everySecond = readingsOf({ seed: 11, seconds: 300 }).at(-1);
+    const charger = createVirtualCharger({
+      connectors: [connector('1')],
+      seed: 11,
+      traffic: LIVELY,
+      startsAtMs: START_MS,
+    });
+    charger.advance(START_MS + 300_000);
+    expect(charger.readings()).toEqual(everySecond);
+    expect(readingsOf({ seed: 12, seconds: 300 }).at(-1)).not.toEqual(everySecond);
+  });
+
+  it('brings different cars to neighbouring seeds and connectors', () => {
+    const totals = [1, 2, 3].flatMap((seed) =>
+      (readingsOf({ seed, seconds: 300, connectors: [connector('1'), connector('2')] }).at(-1) ?? []).map(
+        ({ energyWh }) => energyWh,
+      ),
+    );
+    expect(new Set(totals).size).toBe(totals.length);
+  });
+
+  it('changes its power within seconds when it is there to be watched, and has a car soon in everyday use', () => {
+    const powers = readingsOf({ seed: 7, seconds: 15 }).map(([reading]) => reading?.powerW);
+    expect(new Set(powers).size).toBeGreaterThan(3);
+    const charger = createVirtualCharger({
+      connectors: [connector('1')],
+      seed: 7,
+      traffic: EVERYDAY,
+      startsAtMs: START_MS,
+    });
+    charger.advance(START_MS + 30_000);
+    expect(charger.readings()[0]?.status).toBe('Charging');
+  });
+});
