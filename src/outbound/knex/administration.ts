@@ -1,0 +1,159 @@
+// What the command line may change, beside a running service: every change takes a revision the service will notice.
+import type { Knex } from 'knex';
+import type { TenantUuid } from '../../../machines/ids.js';
+import { type Administration, AdministrationError, type Log } from '../../ports.js';
+import { openDatabase } from './connection.js';
+import {
+  apiKeyRow,
+  loadApiKeys,
+  loadMqttLogins,
+  loadOauthClients,
+  loadTenants,
+  oauthClientRow,
+  type TenantRow,
+} from './credentials.js';
+import { migrateDatabase } from './migrate.js';
+import { provisionTenant } from './provision.js';
+import { markChanged, nextRevision } from './revisions.js';
+import { inSnapshot, inTransaction } from './transaction.js';
+import { orUnavailable } from './unavailable.js';
+
+/**
+ * Opens the database (`sqlite:PATH` or `postgres://…`) and brings its schema up to date. Every function rejects with
+ * StoreUnavailableError when the database is locked, full or unreachable.
+ */
+export async function createAdministration(options: {
+  readonly databaseUrl: string;
+  readonly log?: Log;
+}): Promise<Administration> {
+  const knex = openDatabase(options.databaseUrl, options.log);
+  try {
+    await orUnavailable(() => migrateDatabase(knex));
+  } catch (error) {
+    await knex.destroy();
+    throw error;
+  }
+  return administrationOver(knex);
+}
+
+function administrationOver(knex: Knex): Administration {
+  return {
+    provision: (tenant, settings) => orUnavailable(() => provisionTenant(knex, tenant, settings)),
+    listTenants: () => orUnavailable(() => inSnapshot(knex, listTenants)),
+    setFeature: (tenantUuid, feature, enabled) =>
+      changeCredentials(knex, tenantUuid, (trx) => setFeature(trx, tenantUuid, feature, enabled)),
+    addApiKey: (key) =>
+      changeCredentials(knex, key.tenantUuid, (trx) =>
+        insertNew(trx, 'api_keys', 'key_id', { ...apiKeyRow(key) }, `key id ${key.keyId} is taken`),
+      ),
+    listApiKeys: (tenantUuid) => orUnavailable(() => loadApiKeys(knex, tenantUuid)),
+    revokeApiKey: (keyId, atMs) =>
+      endCredential(knex, 'api_keys', { key_id: keyId }, 'revoked_at_ms', atMs, `there is no key ${keyId}`),
+    addOauthClient: (client) =>
+      changeCredentials(knex, client.tenantUuid, (trx) =>
+        insertNew(
+          trx,
+          'oauth_clients',
+          'client_id',
+          { ...oauthClientRow(client) },
+          `client id ${client.clientId} is taken`,
+        ),
+      ),
+    listOauthClients: (tenantUuid) => orUnavailable(() => loadOauthClients(knex, tenantUuid)),
+    disableOauthClient: (clientId, atMs) =>
+      endCredential(
+        knex,
+        'oauth_clients',
+        { client_id: clientId },
+        'disabled_at_ms',
+        atMs,
+        `there is no client ${clientId}`,
+      ),
+    mqttLogins: (tenantUuid) => orUnavailable(() => loadMqttLogins(knex, tenantUuid)),
+    close: () => knex.destroy(),
+  };
+}
+
+async function listTenants(trx: Knex.Transaction) {
+  const tenants = await loadTenants(trx);
+  const locations = await countByTenant(trx, 'locations');
+  const connectors = await countByTenant(trx, 'connectors');
+  return tenants.map((tenant) => ({
+    ...tenant,
+    locations: locations.get(tenant.tenantUuid) ?? 0,
+    connectors: connectors.get(tenant.tenantUuid) ?? 0,
+  }));
+}
+
+async function countByTenant(trx: Knex.Transaction, table: string): Promise<Map<string, number>> {
+  const rows: { tenant_uuid: string; count: number }[] = await trx(table)
+    .select('tenant_uuid')
+    .count({ count: '*' })
+    .groupBy('tenant_uuid');
+  return new Map(rows.map((row) => [row.tenant_uuid, row.count]));
+}
+
+/** Runs `change` and marks the tenant's credentials as changed, in one transaction. */
+function changeCredentials(
+  knex: Knex,
+  tenantUuid: TenantUuid,
+  change: (trx: Knex.Transaction) => Promise<void>,
+): Promise<void> {
+  return orUnavailable(() =>
+    inTransaction(knex, async (trx) => {
+      const revision = await nextRevision(trx);
+      await markChanged(trx, tenantUuid, revision, { sites: false, credentials: true });
+      await change(trx);
+    }),
+  );
+}
+
+async function setFeature(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+  feature: string,
+  enabled: boolean,
+): Promise<void> {
+  const row: TenantRow | undefined = await trx('tenants').where('tenant_uuid', tenantUuid).first('features');
+  const features = new Set(row === undefined ? [] : (JSON.parse(row.features) as string[]));
+  if (enabled) features.add(feature);
+  else features.delete(feature);
+  await trx('tenants')
+    .where('tenant_uuid', tenantUuid)
+    .update({ features: JSON.stringify([...features]) });
+}
+
+async function insertNew(
+  trx: Knex.Transaction,
+  table: string,
+  idColumn: string,
+  row: Readonly<Record<string, string | number | null>>,
+  taken: string,
+): Promise<void> {
+  const held: unknown = await trx(table).where(idColumn, row[idColumn]).first(idColumn);
+  if (held !== undefined) throw new AdministrationError(taken);
+  await trx(table).insert(row);
+}
+
+/** Stamps the end of a key or client; one that ended already keeps its instant. */
+function endCredential(
+  knex: Knex,
+  table: string,
+  id: Readonly<Record<string, string>>,
+  column: string,
+  atMs: number,
+  unknown: string,
+): Promise<void> {
+  return orUnavailable(() =>
+    inTransaction(knex, async (trx) => {
+      const revision = await nextRevision(trx);
+      const row: { tenant_uuid: TenantUuid } | undefined = await trx(table).where(id).first('tenant_uuid');
+      if (row === undefined) throw new AdministrationError(unknown);
+      await trx(table)
+        .where(id)
+        .whereNull(column)
+        .update({ [column]: atMs });
+      await markChanged(trx, row.tenant_uuid, revision, { sites: false, credentials: true });
+    }),
+  );
+}

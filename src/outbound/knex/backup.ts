@@ -1,0 +1,70 @@
+// A copy of a live SQLite database: whole as of one instant, while the service goes on writing.
+import { randomUUID } from 'node:crypto';
+import { link, open, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { AdministrationError } from '../../ports.js';
+import { openDatabase } from './connection.js';
+import { sqliteFileOf } from './engine.js';
+import { orUnavailable } from './unavailable.js';
+
+/**
+ * Writes a copy of the database to `file`, which appears complete and on disk or not at all, readable by its owner only.
+ * @throws AdministrationError when `file` exists, when there is no database, or when it is PostgreSQL's.
+ * @throws StoreUnavailableError when the database is locked or the disk is full.
+ */
+export async function backupDatabase(databaseUrl: string, file: string): Promise<void> {
+  const source = sqliteFileOf(databaseUrl);
+  if (source === undefined) throw new AdministrationError('a PostgreSQL database is backed up with pg_dump');
+  if (source === ':memory:' || !(await isThere(source))) {
+    throw new AdministrationError(`there is no database file ${source}`);
+  }
+  if (await isThere(file)) throw new AdministrationError(`${file} exists already`);
+  const unfinished = `${file}.${randomUUID()}.unfinished`;
+  try {
+    // SQLite fills an empty file it finds, and so keeps its permissions.
+    await (await open(unfinished, 'wx', 0o600)).close();
+    await copy(databaseUrl, unfinished);
+    await flush(unfinished);
+    await publish(unfinished, file);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  await flush(dirname(file));
+}
+
+async function copy(databaseUrl: string, file: string): Promise<void> {
+  const knex = openDatabase(databaseUrl);
+  try {
+    await orUnavailable(() => knex.raw('vacuum into ?', [file]));
+  } finally {
+    await knex.destroy();
+  }
+}
+
+/** A link, unlike a rename, fails where another backup took the name meanwhile. */
+async function publish(unfinished: string, file: string): Promise<void> {
+  try {
+    await link(unfinished, file);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw new AdministrationError(`${file} exists already`);
+    }
+    throw error;
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

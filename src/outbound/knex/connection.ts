@@ -1,0 +1,84 @@
+// The database behind a URL: one place for what a connection must be set to before it may hold the truth.
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import createKnex, { type Knex } from 'knex';
+import pg from 'pg';
+import type { Database as SqliteConnection } from 'sqlite3';
+import type { Log } from '../../ports.js';
+import { sqliteFileOf } from './engine.js';
+import { MIGRATIONS } from './migrations.js';
+
+const BUSY_TIMEOUT_MS = 2000;
+const CONNECT_TIMEOUT_MS = 5000;
+const POSTGRES_CONNECTIONS = 5;
+
+// The timeout comes first: what follows may already have to wait for another process.
+const SQLITE_SETTINGS = `
+  pragma busy_timeout = ${BUSY_TIMEOUT_MS};
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma foreign_keys = on;
+  pragma journal_size_limit = 67108864;
+`;
+
+/** knex settings of `sqlite:PATH`, `sqlite::memory:` or `postgres://…`; knex's own warnings go to `log`. */
+export function knexSettings(databaseUrl: string, log?: Log): Knex.Config {
+  const file = sqliteFileOf(databaseUrl);
+  const engine = file === undefined ? postgresSettings(databaseUrl) : sqliteSettings(file);
+  return {
+    ...engine,
+    migrations: { migrationSource: MIGRATIONS, tableName: 'migrations' },
+    log: {
+      warn: (message: string) => log?.warn({}, message),
+      error: (message: string) => log?.error({}, message),
+      debug: () => {},
+    },
+  };
+}
+
+/** Opens the database; the directory and file of SQLite are made where there are none, readable by the owner only. */
+export function openDatabase(databaseUrl: string, log?: Log): Knex {
+  const file = sqliteFileOf(databaseUrl);
+  if (file !== undefined && file !== ':memory:') {
+    mkdirSync(dirname(file), { recursive: true });
+    closeSync(openSync(file, 'a', 0o600));
+  }
+  return createKnex(knexSettings(databaseUrl, log));
+}
+
+function sqliteSettings(filename: string): Knex.Config {
+  return {
+    client: 'sqlite3',
+    connection: { filename },
+    useNullAsDefault: true,
+    pool: {
+      // One connection, for ever: SQLite has one writer, and a database in memory lives as long as its connection.
+      min: 1,
+      max: 1,
+      afterCreate(connection: SqliteConnection, done: (error: Error | null) => void) {
+        connection.exec(SQLITE_SETTINGS, done);
+      },
+    },
+  };
+}
+
+function postgresSettings(connectionString: string): Knex.Config {
+  return {
+    client: 'pg',
+    connection: {
+      connectionString,
+      types: {
+        // Milliseconds and counts stay far below 2^53.
+        getTypeParser: (oid, format) =>
+          oid === pg.types.builtins.INT8
+            ? Number
+            : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
+      },
+      application_name: 'headroom',
+      keepAlive: true,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    },
+    pool: { min: 0, max: POSTGRES_CONNECTIONS },
+    acquireConnectionTimeout: 2 * CONNECT_TIMEOUT_MS,
+  };
+}

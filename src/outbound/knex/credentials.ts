@@ -1,0 +1,196 @@
+// Tenants, their keys, clients and MQTT logins, as rows: secrets are hashes here already.
+import type { Knex } from 'knex';
+import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type {
+  ApiKeyRecord,
+  CredentialSet,
+  MqttLoginRecord,
+  OauthClientRecord,
+  Scope,
+  TenantRecord,
+} from '../../ports.js';
+import type { Columns, KeyedTable, RowOf } from './json-rows.js';
+
+export interface TenantRow {
+  readonly tenant_uuid: TenantUuid;
+  readonly name: string;
+  /** JSON list of text. */
+  readonly features: string;
+}
+
+export interface ApiKeyRow {
+  readonly tenant_uuid: TenantUuid;
+  readonly key_id: string;
+  readonly secret_hash: string;
+  /** JSON list of scopes. */
+  readonly scopes: string;
+  readonly expires_at_ms: number | null;
+  readonly revoked_at_ms: number | null;
+}
+
+export interface OauthClientRow {
+  readonly tenant_uuid: TenantUuid;
+  readonly client_id: string;
+  readonly secret_hash: string;
+  /** JSON list of scopes. */
+  readonly scopes: string;
+  readonly disabled_at_ms: number | null;
+}
+
+interface LoginRow {
+  readonly tenant_uuid: TenantUuid;
+  readonly client_id: string;
+  readonly mqtt_secret_hash: string;
+  /** Null where a gateway speaks for nobody. */
+  readonly location_id: LocationId | null;
+  readonly controller_uuid: ControllerUuid | null;
+}
+
+export const API_KEYS = {
+  name: 'api_keys',
+  key: ['tenant_uuid', 'key_id'],
+  columns: {
+    tenant_uuid: 'text',
+    key_id: 'text',
+    secret_hash: 'text',
+    scopes: 'text',
+    expires_at_ms: 'bigint',
+    revoked_at_ms: 'bigint',
+  },
+} as const satisfies KeyedTable<Columns>;
+
+export const OAUTH_CLIENTS = {
+  name: 'oauth_clients',
+  key: ['tenant_uuid', 'client_id'],
+  columns: {
+    tenant_uuid: 'text',
+    client_id: 'text',
+    secret_hash: 'text',
+    scopes: 'text',
+    disabled_at_ms: 'bigint',
+  },
+} as const satisfies KeyedTable<Columns>;
+
+/** All credentials of all tenants. */
+export async function loadCredentials(trx: Knex.Transaction): Promise<CredentialSet> {
+  return {
+    tenants: await loadTenants(trx),
+    apiKeys: await loadApiKeys(trx),
+    oauthClients: await loadOauthClients(trx),
+    mqttLogins: await loadMqttLogins(trx),
+  };
+}
+
+/** Every tenant, by id. */
+export async function loadTenants(knex: Knex): Promise<TenantRecord[]> {
+  const rows: TenantRow[] = await knex('tenants')
+    .select('tenant_uuid', 'name', 'features')
+    .orderBy('tenant_uuid');
+  return rows.map((row) => ({
+    tenantUuid: row.tenant_uuid,
+    name: row.name,
+    features: JSON.parse(row.features) as string[],
+  }));
+}
+
+/** The API keys of one tenant, or of all. */
+export async function loadApiKeys(knex: Knex, tenantUuid?: TenantUuid): Promise<ApiKeyRecord[]> {
+  const rows: ApiKeyRow[] = await knex('api_keys')
+    .where(ofTenant(tenantUuid))
+    .select(...Object.keys(API_KEYS.columns))
+    .orderBy(['tenant_uuid', 'key_id']);
+  return rows.map((row) => ({
+    keyId: row.key_id,
+    tenantUuid: row.tenant_uuid,
+    secretHash: row.secret_hash,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    expiresAtMs: row.expires_at_ms,
+    revokedAtMs: row.revoked_at_ms,
+  }));
+}
+
+export function apiKeyRow(key: ApiKeyRecord): RowOf<typeof API_KEYS.columns> {
+  return {
+    tenant_uuid: key.tenantUuid,
+    key_id: key.keyId,
+    secret_hash: key.secretHash,
+    scopes: JSON.stringify(key.scopes),
+    expires_at_ms: key.expiresAtMs,
+    revoked_at_ms: key.revokedAtMs,
+  };
+}
+
+/** The OAuth clients of one tenant, or of all. */
+export async function loadOauthClients(knex: Knex, tenantUuid?: TenantUuid): Promise<OauthClientRecord[]> {
+  const rows: OauthClientRow[] = await knex('oauth_clients')
+    .where(ofTenant(tenantUuid))
+    .select(...Object.keys(OAUTH_CLIENTS.columns))
+    .orderBy(['tenant_uuid', 'client_id']);
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    tenantUuid: row.tenant_uuid,
+    secretHash: row.secret_hash,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    disabledAtMs: row.disabled_at_ms,
+  }));
+}
+
+export function oauthClientRow(client: OauthClientRecord): RowOf<typeof OAUTH_CLIENTS.columns> {
+  return {
+    tenant_uuid: client.tenantUuid,
+    client_id: client.clientId,
+    secret_hash: client.secretHash,
+    scopes: JSON.stringify(client.scopes),
+    disabled_at_ms: client.disabledAtMs,
+  };
+}
+
+/** The chargers and gateways that have a password, of one tenant or of all. */
+export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promise<MqttLoginRecord[]> {
+  const chargers: LoginRow[] = await knex('chargers')
+    .where(ofTenant(tenantUuid))
+    .whereNotNull('mqtt_secret_hash')
+    .select('tenant_uuid', 'controller_uuid as client_id', 'mqtt_secret_hash')
+    .select('location_id', 'controller_uuid')
+    .orderBy(['tenant_uuid', 'controller_uuid']);
+  const gateways: LoginRow[] = await knex('gateways as g')
+    .leftJoin('gateway_controllers as m', {
+      'm.tenant_uuid': 'g.tenant_uuid',
+      'm.gateway_id': 'g.gateway_id',
+    })
+    .leftJoin('chargers as c', {
+      'c.tenant_uuid': 'm.tenant_uuid',
+      'c.controller_uuid': 'm.controller_uuid',
+    })
+    .where(ofTenant(tenantUuid, 'g.'))
+    .whereNotNull('g.mqtt_secret_hash')
+    .select('g.tenant_uuid', 'g.gateway_id as client_id', 'g.mqtt_secret_hash')
+    .select('c.location_id', 'c.controller_uuid')
+    .orderBy(['g.tenant_uuid', 'g.gateway_id', 'm.controller_uuid']);
+  return loginsOf([...chargers, ...gateways]);
+}
+
+/** The rows of a login lie together, one for each controller. */
+function loginsOf(rows: readonly LoginRow[]): MqttLoginRecord[] {
+  const logins: (MqttLoginRecord & { controllers: MqttLoginRecord['controllers'][number][] })[] = [];
+  for (const row of rows) {
+    let login = logins.at(-1);
+    if (login?.tenantUuid !== row.tenant_uuid || login.clientId !== row.client_id) {
+      login = {
+        tenantUuid: row.tenant_uuid,
+        clientId: row.client_id,
+        secretHash: row.mqtt_secret_hash,
+        controllers: [],
+      };
+      logins.push(login);
+    }
+    if (row.location_id !== null && row.controller_uuid !== null) {
+      login.controllers.push({ locationId: row.location_id, controllerUuid: row.controller_uuid });
+    }
+  }
+  return logins;
+}
+
+function ofTenant(tenantUuid: TenantUuid | undefined, prefix = ''): Record<string, TenantUuid> {
+  return tenantUuid === undefined ? {} : { [`${prefix}tenant_uuid`]: tenantUuid };
+}

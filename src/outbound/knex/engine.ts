@@ -1,0 +1,14 @@
+// Which of the two databases is spoken to: most SQL is the same, and what is not asks here.
+import type { Knex } from 'knex';
+
+export type Engine = 'sqlite' | 'postgres';
+
+/** The engine behind a handle or a transaction of it. */
+export function engineOf(knex: Knex): Engine {
+  return knex.client.config.client === 'pg' ? 'postgres' : 'sqlite';
+}
+
+/** The file of `sqlite:PATH` (`:memory:` included), or undefined where the URL is PostgreSQL's. */
+export function sqliteFileOf(databaseUrl: string): string | undefined {
+  return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
+}

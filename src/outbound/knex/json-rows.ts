@@ -1,0 +1,59 @@
+// Many rows through one binding: constant SQL however many there are, and little work on the main thread.
+import type { Knex } from 'knex';
+import { type Engine, engineOf } from './engine.js';
+
+export type Cell = string | number | null;
+export type ColumnKind = 'text' | 'integer' | 'bigint' | 'double precision';
+export type Columns = Readonly<Record<string, ColumnKind>>;
+
+/** A table that rows are put into by key. */
+export interface KeyedTable<C extends Columns> {
+  readonly name: string;
+  readonly key: readonly (keyof C & string)[];
+  readonly columns: C;
+}
+
+export type RowOf<C extends Columns> = { readonly [K in keyof C]: Cell };
+
+/**
+ * A sub-query over one JSON binding, an array with an array of cells per row: `nth` (from 1) and the columns in order.
+ */
+export function jsonRows(engine: Engine, columns: Columns): string {
+  const kinds = Object.entries(columns);
+  if (engine === 'sqlite') {
+    const cells = kinds.map(([name], i) => `value ->> ${i} as ${name}`);
+    return `(select key + 1 as nth, ${cells.join(', ')} from json_each(?))`;
+  }
+  const cells = kinds.map(([name, kind], i) => `(cells ->> ${i})::${kind} as ${name}`);
+  return `(select nth, ${cells.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality as element(cells, nth))`;
+}
+
+/** A double with all its digits: SQLite misreads the shortest form of one number in ten thousand by its last bit. */
+export function exactDouble(value: number): string {
+  return value.toPrecision(17);
+}
+
+/** Inserts `rows`, or updates those whose key exists. */
+export async function putRows<C extends Columns>(
+  trx: Knex.Transaction,
+  table: KeyedTable<C>,
+  rows: readonly RowOf<C>[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const names = Object.keys(table.columns);
+  const updates = names
+    .filter((name) => !table.key.includes(name))
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ');
+  // "where true" keeps SQLite from reading "on conflict" as part of a join.
+  await trx.raw(
+    `insert into ${table.name} (${names.join(', ')})
+     select ${names.join(', ')} from ${jsonRows(engineOf(trx), table.columns)} as given where true
+     on conflict (${table.key.join(', ')}) do ${updates === '' ? 'nothing' : `update set ${updates}`}`,
+    [JSON.stringify(rows.map((row) => names.map((name) => cellOf(table.columns[name], row[name] ?? null))))],
+  );
+}
+
+function cellOf(kind: ColumnKind | undefined, value: Cell): Cell {
+  return kind === 'double precision' && typeof value === 'number' ? exactDouble(value) : value;
+}

@@ -1,0 +1,41 @@
+// Brings a database to the schema of this version, whatever else starts at the same moment.
+import type { Knex } from 'knex';
+import { openDatabase } from './connection.js';
+import { engineOf } from './engine.js';
+import { orUnavailable } from './unavailable.js';
+
+// 'HEAD' and 'room' in ASCII: the mark in an SQLite file's header, and the key of the lock in PostgreSQL.
+const APPLICATION_ID = 0x48454144;
+const LOCK_KEY = 0x726f6f6d;
+
+/**
+ * Runs what is missing, in one transaction that other processes wait for: after a crash nothing is half done and no
+ * lock is left behind.
+ * @returns the names of the migrations that were run.
+ */
+export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
+  return knex.transaction(async (trx) => {
+    // The first write takes SQLite's only write lock.
+    await trx.raw(
+      engineOf(trx) === 'sqlite'
+        ? `pragma application_id = ${APPLICATION_ID}`
+        : `select pg_advisory_xact_lock(${LOCK_KEY})`,
+    );
+    const [, names]: [number, string[]] = await trx.migrate.latest();
+    return names;
+  });
+}
+
+/**
+ * Migrates the database at `databaseUrl` and closes it.
+ * @returns the names of the migrations that were run.
+ * @throws StoreUnavailableError when the database cannot be reached or is locked.
+ */
+export async function migrate(databaseUrl: string): Promise<readonly string[]> {
+  const knex = openDatabase(databaseUrl);
+  try {
+    return await orUnavailable(() => migrateDatabase(knex));
+  } finally {
+    await knex.destroy();
+  }
+}

@@ -1,0 +1,179 @@
+// Profiles as rows: one for every submission, never deleted; the one not superseded holds its slot.
+import type { Knex } from 'knex';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { TimeWindow } from '../../../machines/time.js';
+import type { Change, ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports.js';
+import { type Engine, engineOf } from './engine.js';
+import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
+
+export type ProfilePut = Extract<Change, { kind: 'profile.put' }>;
+
+interface TargetRow {
+  readonly location_id: LocationId | null;
+  readonly controller_uuid: ControllerUuid | null;
+  readonly connector_id: ConnectorId | null;
+}
+
+interface ProfileRow extends TargetRow {
+  readonly priority: number;
+  readonly limit_kw: number;
+  readonly starts_at_ms: number;
+  readonly ends_at_ms: number;
+}
+
+interface HistoryRow extends ProfileRow {
+  readonly submitted_at_ms: number;
+  readonly superseded_at_ms: number | null;
+}
+
+const TARGET = ['location_id', 'controller_uuid', 'connector_id'] as const;
+const PROFILE = [...TARGET, 'priority', 'limit_kw', 'starts_at_ms', 'ends_at_ms'] as const;
+
+const PUT_COLUMNS = {
+  tenant_uuid: 'text',
+  location_id: 'text',
+  controller_uuid: 'text',
+  connector_id: 'text',
+  priority: 'integer',
+  limit_kw: 'double precision',
+  starts_at_ms: 'bigint',
+  ends_at_ms: 'bigint',
+  submitted_at_ms: 'bigint',
+  superseded_at_ms: 'bigint',
+  first_in_slot: 'integer',
+} as const satisfies Columns;
+const SUPERSEDED_AT = Object.keys(PUT_COLUMNS).indexOf('superseded_at_ms');
+
+const SLOT = ['location_id', 'controller_uuid', 'connector_id'].map(
+  (name) => `coalesce(profiles.${name}, '') = coalesce(put.${name}, '')`,
+);
+const STATEMENTS = { sqlite: statements('sqlite'), postgres: statements('postgres') };
+
+function statements(engine: Engine): { readonly supersede: string; readonly insert: string } {
+  const puts = jsonRows(engine, PUT_COLUMNS);
+  const columns = Object.keys(PUT_COLUMNS).filter((name) => name !== 'first_in_slot');
+  // SQLite's only writer counts on from the tenant's last submission; PostgreSQL has a sequence for it.
+  const counts = engine === 'sqlite';
+  const last = `(select coalesce(max(submission), 0) from profiles where tenant_uuid = put.tenant_uuid)`;
+  return {
+    supersede: `update profiles set superseded_at_ms = put.submitted_at_ms from ${puts} as put
+      where put.first_in_slot = 1 and profiles.tenant_uuid = put.tenant_uuid and ${SLOT.join(' and ')}
+        and profiles.priority = put.priority and profiles.superseded_at_ms is null`,
+    insert: `insert into profiles (${counts ? 'submission, ' : ''}${columns.join(', ')})
+      select ${counts ? `${last} + put.nth, ` : ''}${columns.map((name) => `put.${name}`).join(', ')}
+      from ${puts} as put order by put.nth`,
+  };
+}
+
+/** Writes puts of any tenants in the order given; each supersedes what held its slot, another of the same call included. */
+export async function putProfiles(
+  trx: Knex.Transaction,
+  puts: readonly { readonly tenantUuid: TenantUuid; readonly put: ProfilePut }[],
+): Promise<void> {
+  if (puts.length === 0) return;
+  const { supersede, insert } = STATEMENTS[engineOf(trx)];
+  const rows = JSON.stringify(rowsOf(puts));
+  await trx.raw(supersede, [rows]);
+  await trx.raw(insert, [rows]);
+}
+
+function rowsOf(puts: readonly { readonly tenantUuid: TenantUuid; readonly put: ProfilePut }[]): Cell[][] {
+  const newest = new Map<string, Cell[]>();
+  return puts.map(({ tenantUuid, put: { target, profile, atMs } }) => {
+    const { location_id, controller_uuid, connector_id } = targetRow(target);
+    // `/` is in no identifier.
+    const slot = `${tenantUuid}/${location_id ?? ''}/${controller_uuid ?? ''}/${connector_id ?? ''}/${profile.priority}`;
+    const before = newest.get(slot);
+    if (before !== undefined) before[SUPERSEDED_AT] = atMs;
+    const row = [
+      tenantUuid,
+      location_id,
+      controller_uuid,
+      connector_id,
+      profile.priority,
+      exactDouble(profile.limitKw),
+      profile.startsAtMs,
+      profile.endsAtMs,
+      atMs,
+      null,
+      before === undefined ? 1 : 0,
+    ];
+    newest.set(slot, row);
+    return row;
+  });
+}
+
+/** The profiles of a tenant that hold their slot, by target and then priority, ascending. */
+export async function loadProfiles(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<ProfileRecord[]> {
+  const rows: ProfileRow[] = await trx('profiles')
+    .where('tenant_uuid', tenantUuid)
+    .whereNull('superseded_at_ms')
+    .select(...PROFILE)
+    // The order of the index that finds them, so nothing is sorted.
+    .orderByRaw(`${TARGET.map((name) => `coalesce(${name}, '')`).join(', ')}, priority`);
+  let target: ProfileTarget | undefined;
+  return rows.map((row) => {
+    // The rows of a target lie together and share one object: there are ten times as many profiles as targets.
+    if (target === undefined || !isTargetOf(row, target)) target = targetOf(row);
+    return profileOf(row, target);
+  });
+}
+
+/** Every profile of `target` ever submitted whose window meets `window`, in the order they were submitted. */
+export async function profileHistory(
+  knex: Knex,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+  window: TimeWindow,
+): Promise<ProfileHistoryRecord[]> {
+  const rows: HistoryRow[] = await knex('profiles')
+    .where({ tenant_uuid: tenantUuid, ...targetRow(target) })
+    .where('starts_at_ms', '<', window.endsAtMs)
+    .where('ends_at_ms', '>', window.startsAtMs)
+    .select(...PROFILE, 'submitted_at_ms', 'superseded_at_ms')
+    .orderBy('submission');
+  return rows.map((row) => ({
+    ...profileOf(row, target),
+    submittedAtMs: row.submitted_at_ms,
+    supersededAtMs: row.superseded_at_ms,
+  }));
+}
+
+function targetRow(target: ProfileTarget): TargetRow {
+  const none = { location_id: null, controller_uuid: null, connector_id: null };
+  switch (target.kind) {
+    case 'location':
+      return { ...none, location_id: target.locationId };
+    case 'connector':
+      return { ...none, controller_uuid: target.controllerUuid, connector_id: target.connectorId };
+    case 'organization':
+      return none;
+  }
+}
+
+function targetOf(row: TargetRow): ProfileTarget {
+  if (row.location_id !== null) return { kind: 'location', locationId: row.location_id };
+  if (row.controller_uuid === null || row.connector_id === null) return { kind: 'organization' };
+  return { kind: 'connector', controllerUuid: row.controller_uuid, connectorId: row.connector_id };
+}
+
+function isTargetOf(row: TargetRow, target: ProfileTarget): boolean {
+  switch (target.kind) {
+    case 'location':
+      return row.location_id === target.locationId;
+    case 'connector':
+      return row.controller_uuid === target.controllerUuid && row.connector_id === target.connectorId;
+    case 'organization':
+      return row.location_id === null && row.controller_uuid === null;
+  }
+}
+
+function profileOf(row: ProfileRow, target: ProfileTarget): ProfileRecord {
+  return {
+    target,
+    priority: row.priority,
+    limitKw: row.limit_kw,
+    startsAtMs: row.starts_at_ms,
+    endsAtMs: row.ends_at_ms,
+  };
+}

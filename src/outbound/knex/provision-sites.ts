@@ -1,0 +1,147 @@
+// What a provisioning file changes of a tenant's locations, chargers and connectors, compared with what is stored.
+import type { Knex } from 'knex';
+import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
+import { AdministrationError, type ProvisionedTenant, type ProvisioningAction } from '../../ports.js';
+import { type Columns, putRows, type RowOf } from './json-rows.js';
+import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
+import { actionOf } from './provisioning-action.js';
+import {
+  CHARGERS,
+  type ChargerRow,
+  CONNECTORS,
+  type ConnectorRow,
+  LOCATIONS,
+  type LocationRow,
+} from './sites.js';
+
+type ProvisionedLocation = ProvisionedTenant['locations'][number];
+type ProvisionedCharger = ProvisionedLocation['chargers'][number];
+
+interface StoredSites {
+  readonly locations: ReadonlyMap<string, LocationRow>;
+  readonly chargers: ReadonlyMap<string, ChargerRow>;
+  readonly connectors: ReadonlyMap<string, ConnectorRow>;
+}
+
+interface SitePlan {
+  readonly actions: ProvisioningAction[];
+  readonly locations: RowOf<typeof LOCATIONS.columns>[];
+  readonly permanentLimits: PermanentLimitChange[];
+  readonly chargers: RowOf<typeof CHARGERS.columns>[];
+  readonly connectors: RowOf<typeof CONNECTORS.columns>[];
+}
+
+/** Writes the locations of `tenant` with what is in them; tells of each what was done, in the order of the file. */
+export async function provisionSites(
+  trx: Knex.Transaction,
+  tenant: ProvisionedTenant,
+  atMs: number,
+): Promise<ProvisioningAction[]> {
+  const stored = await loadStored(trx, tenant.tenantUuid);
+  const plan: SitePlan = { actions: [], locations: [], permanentLimits: [], chargers: [], connectors: [] };
+  for (const location of tenant.locations) {
+    planLocation(plan, stored, tenant.tenantUuid, location, atMs);
+    for (const charger of location.chargers) planCharger(plan, stored, tenant.tenantUuid, location, charger);
+  }
+  await putRows(trx, LOCATIONS, plan.locations);
+  await setPermanentLimits(trx, plan.permanentLimits);
+  await putRows(trx, CHARGERS, plan.chargers);
+  await putRows(trx, CONNECTORS, plan.connectors);
+  return plan.actions;
+}
+
+async function loadStored(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<StoredSites> {
+  const locations: LocationRow[] = await rowsOf(trx, LOCATIONS, tenantUuid);
+  const chargers: ChargerRow[] = await rowsOf(trx, CHARGERS, tenantUuid);
+  const connectors: ConnectorRow[] = await rowsOf(trx, CONNECTORS, tenantUuid);
+  return {
+    locations: new Map(locations.map((row) => [row.location_id, row])),
+    chargers: new Map(chargers.map((row) => [row.controller_uuid, row])),
+    connectors: new Map(
+      connectors.map((row) => [
+        connectorKey({ controllerUuid: row.controller_uuid, connectorId: row.connector_id }),
+        row,
+      ]),
+    ),
+  };
+}
+
+function rowsOf(
+  trx: Knex.Transaction,
+  table: { readonly name: string; readonly columns: Columns },
+  tenantUuid: TenantUuid,
+) {
+  return trx(table.name)
+    .where('tenant_uuid', tenantUuid)
+    .select(...Object.keys(table.columns));
+}
+
+function planLocation(
+  plan: SitePlan,
+  stored: StoredSites,
+  tenantUuid: TenantUuid,
+  location: ProvisionedLocation,
+  atMs: number,
+): void {
+  const { locationId } = location;
+  const before = stored.locations.get(locationId);
+  // Three ways: what the file said last time, what it says now, and what the API set meanwhile.
+  const isFileUnchanged = before?.provisioned_permanent_limit_kw === location.permanentLimitKw;
+  const limitKw = isFileUnchanged ? before.permanent_limit_kw : location.permanentLimitKw;
+  const row = {
+    tenant_uuid: tenantUuid,
+    location_id: locationId,
+    name: location.name,
+    status: location.status,
+    permanent_limit_kw: limitKw,
+    provisioned_permanent_limit_kw: location.permanentLimitKw,
+    grid_limit_kw: location.gridLimitKw,
+  };
+  const action = actionOf(before, row);
+  plan.actions.push({ action, kind: 'location', id: locationId });
+  if (action !== 'unchanged') plan.locations.push(row);
+  if (before?.permanent_limit_kw !== limitKw) {
+    plan.permanentLimits.push({ tenantUuid, locationId, limitKw, atMs });
+  }
+}
+
+function planCharger(
+  plan: SitePlan,
+  stored: StoredSites,
+  tenantUuid: TenantUuid,
+  location: ProvisionedLocation,
+  charger: ProvisionedCharger,
+): void {
+  const { controllerUuid } = charger;
+  const before = stored.chargers.get(controllerUuid);
+  if (before !== undefined && before.location_id !== location.locationId) {
+    throw new AdministrationError(
+      `charger ${controllerUuid} belongs to location ${before.location_id} already, not to ${location.locationId}`,
+    );
+  }
+  const row = {
+    tenant_uuid: tenantUuid,
+    controller_uuid: controllerUuid,
+    location_id: location.locationId,
+    mqtt_secret_hash: charger.mqttSecretHash ?? before?.mqtt_secret_hash ?? null,
+  };
+  const action = actionOf(before, row);
+  plan.actions.push({ action, kind: 'charger', id: controllerUuid });
+  if (action !== 'unchanged') plan.chargers.push(row);
+  for (const connector of charger.connectors) {
+    const connectorRow = {
+      tenant_uuid: tenantUuid,
+      controller_uuid: controllerUuid,
+      connector_id: connector.connectorId,
+      status: connector.status,
+      phases: connector.phases,
+      voltage_v: connector.voltageV,
+      max_current_a: connector.maxCurrentA,
+      failsafe_a: connector.failsafeA,
+    };
+    const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });
+    const connectorAction = actionOf(stored.connectors.get(id), connectorRow);
+    plan.actions.push({ action: connectorAction, kind: 'connector', id });
+    if (connectorAction !== 'unchanged') plan.connectors.push(connectorRow);
+  }
+}

@@ -1,0 +1,57 @@
+// Brings a tenant to what a provisioning file says: creates and updates, never deletes.
+import type { Knex } from 'knex';
+import type { ProvisionedTenant, ProvisioningAction } from '../../ports.js';
+import type { TenantRow } from './credentials.js';
+import { provisionApiKeys, provisionGateways, provisionOauthClients } from './provision-credentials.js';
+import { provisionSites } from './provision-sites.js';
+import { actionOf } from './provisioning-action.js';
+import { markChanged, nextRevision } from './revisions.js';
+import { inTransaction } from './transaction.js';
+
+const SITE_KINDS = new Set(['tenant', 'location', 'charger', 'connector']);
+
+/**
+ * Provisions `tenant` in one transaction and tells of every entity what was done. A dry run, and one that changes
+ * nothing, leaves no trace.
+ */
+export async function provisionTenant(
+  knex: Knex,
+  tenant: ProvisionedTenant,
+  options: { readonly dryRun: boolean; readonly atMs: number },
+): Promise<readonly ProvisioningAction[]> {
+  let actions: readonly ProvisioningAction[] = [];
+  const undone = new Error('nothing is to be kept');
+  await inTransaction(knex, async (trx) => {
+    const revision = await nextRevision(trx);
+    actions = [
+      await provisionTenantRow(trx, tenant),
+      ...(await provisionApiKeys(trx, tenant)),
+      ...(await provisionOauthClients(trx, tenant)),
+      ...(await provisionSites(trx, tenant, options.atMs)),
+      ...(await provisionGateways(trx, tenant)),
+    ];
+    const changed = actions.filter(({ action }) => action !== 'unchanged');
+    if (options.dryRun || changed.length === 0) throw undone;
+    await markChanged(trx, tenant.tenantUuid, revision, {
+      sites: changed.some(({ kind }) => SITE_KINDS.has(kind)),
+      credentials: changed.some(({ kind }) => kind !== 'location' && kind !== 'connector'),
+    });
+  }).catch((error: unknown) => {
+    if (error !== undone) throw error;
+  });
+  return actions;
+}
+
+async function provisionTenantRow(
+  trx: Knex.Transaction,
+  { tenantUuid, name, features }: ProvisionedTenant,
+): Promise<ProvisioningAction> {
+  const row = { tenant_uuid: tenantUuid, name, features: JSON.stringify(features) };
+  const stored: TenantRow | undefined = await trx('tenants').where('tenant_uuid', tenantUuid).first();
+  const action = actionOf(stored, row);
+  if (action === 'created') {
+    await trx('tenants').insert({ ...row, sites_revision: 0, credentials_revision: 0 });
+  }
+  if (action === 'updated') await trx('tenants').where('tenant_uuid', tenantUuid).update(row);
+  return { action, kind: 'tenant', id: tenantUuid };
+}

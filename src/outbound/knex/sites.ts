@@ -1,0 +1,109 @@
+// Locations with their chargers' connectors, as rows.
+import type { Knex } from 'knex';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { ConnectorRecord, LocationRecord, OperatingStatus } from '../../ports.js';
+import type { Columns, KeyedTable } from './json-rows.js';
+
+export interface LocationRow {
+  readonly location_id: LocationId;
+  readonly name: string;
+  readonly status: OperatingStatus;
+  readonly permanent_limit_kw: number;
+  readonly provisioned_permanent_limit_kw: number;
+  readonly grid_limit_kw: number | null;
+}
+
+export interface ChargerRow {
+  readonly controller_uuid: ControllerUuid;
+  readonly location_id: LocationId;
+  readonly mqtt_secret_hash: string | null;
+}
+
+export interface ConnectorRow {
+  readonly controller_uuid: ControllerUuid;
+  readonly connector_id: ConnectorId;
+  readonly status: OperatingStatus;
+  readonly phases: 1 | 3;
+  readonly voltage_v: number;
+  readonly max_current_a: number;
+  readonly failsafe_a: number;
+}
+
+export const LOCATIONS = {
+  name: 'locations',
+  key: ['tenant_uuid', 'location_id'],
+  columns: {
+    tenant_uuid: 'text',
+    location_id: 'text',
+    name: 'text',
+    status: 'text',
+    permanent_limit_kw: 'double precision',
+    provisioned_permanent_limit_kw: 'double precision',
+    grid_limit_kw: 'double precision',
+  },
+} as const satisfies KeyedTable<Columns>;
+
+export const CHARGERS = {
+  name: 'chargers',
+  key: ['tenant_uuid', 'controller_uuid'],
+  columns: { tenant_uuid: 'text', controller_uuid: 'text', location_id: 'text', mqtt_secret_hash: 'text' },
+} as const satisfies KeyedTable<Columns>;
+
+export const CONNECTORS = {
+  name: 'connectors',
+  key: ['tenant_uuid', 'controller_uuid', 'connector_id'],
+  columns: {
+    tenant_uuid: 'text',
+    controller_uuid: 'text',
+    connector_id: 'text',
+    status: 'text',
+    phases: 'integer',
+    voltage_v: 'double precision',
+    max_current_a: 'double precision',
+    failsafe_a: 'double precision',
+  },
+} as const satisfies KeyedTable<Columns>;
+
+/** The locations of a tenant by id, each with its connectors by controller and connector id. */
+export async function loadLocations(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+): Promise<LocationRecord[]> {
+  const locations: Omit<LocationRow, 'provisioned_permanent_limit_kw'>[] = await trx('locations')
+    .where('tenant_uuid', tenantUuid)
+    .select('location_id', 'name', 'status', 'permanent_limit_kw', 'grid_limit_kw')
+    .orderBy('location_id');
+  const chargers: Pick<ChargerRow, 'controller_uuid' | 'location_id'>[] = await trx('chargers')
+    .where('tenant_uuid', tenantUuid)
+    .select('controller_uuid', 'location_id');
+  const connectors: ConnectorRow[] = await trx('connectors')
+    .where('tenant_uuid', tenantUuid)
+    .select('controller_uuid', 'connector_id', 'status', 'phases', 'voltage_v', 'max_current_a', 'failsafe_a')
+    .orderBy(['controller_uuid', 'connector_id']);
+  const atLocation = new Map<LocationId, ConnectorRecord[]>(locations.map((row) => [row.location_id, []]));
+  const locationOf = new Map(chargers.map((row) => [row.controller_uuid, row.location_id]));
+  for (const row of connectors) {
+    const locationId = locationOf.get(row.controller_uuid);
+    if (locationId !== undefined) atLocation.get(locationId)?.push(connectorOf(row));
+  }
+  return locations.map((row) => ({
+    locationId: row.location_id,
+    name: row.name,
+    status: row.status,
+    permanentLimitKw: row.permanent_limit_kw,
+    gridLimitKw: row.grid_limit_kw,
+    connectors: atLocation.get(row.location_id) ?? [],
+  }));
+}
+
+function connectorOf(row: ConnectorRow): ConnectorRecord {
+  return {
+    controllerUuid: row.controller_uuid,
+    connectorId: row.connector_id,
+    status: row.status,
+    phases: row.phases,
+    voltageV: row.voltage_v,
+    maxCurrentA: row.max_current_a,
+    failsafeA: row.failsafe_a,
+  };
+}

@@ -1,0 +1,86 @@
+// The durable truth on SQLite or PostgreSQL: the Store port over one database.
+import type { Knex } from 'knex';
+import type { Metrics } from '../../metrics.js';
+import { type Clock, type Log, type Store, StoreUnavailableError } from '../../ports.js';
+import { writeChanges } from './changes.js';
+import { loadClusters } from './clusters.js';
+import { openDatabase } from './connection.js';
+import { loadCredentials } from './credentials.js';
+import { createJournal } from './journal.js';
+import { migrateDatabase } from './migrate.js';
+import { permanentLimitHistory } from './permanent-limits.js';
+import { loadProfiles, profileHistory } from './profiles.js';
+import { revisionSince } from './revisions.js';
+import { loadLocations } from './sites.js';
+import { inSnapshot, inTransaction } from './transaction.js';
+import { orUnavailable } from './unavailable.js';
+
+export interface StoreOptions {
+  /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
+  readonly databaseUrl: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly journal?: {
+    /** Callers that may share one commit, 500 if left out. */
+    readonly maxBatch?: number;
+    /** Callers that may wait for a commit, 10,000 if left out. */
+    readonly maxPending?: number;
+  };
+}
+
+/**
+ * Opens the database and brings its schema up to date.
+ * @throws StoreUnavailableError when it cannot be reached or is locked.
+ */
+export async function createStore(options: StoreOptions): Promise<Store> {
+  const { databaseUrl, log } = options;
+  const knex = openDatabase(databaseUrl, log);
+  try {
+    const migrations = await orUnavailable(() => migrateDatabase(knex));
+    if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
+  } catch (error) {
+    await knex.destroy();
+    throw error;
+  }
+  return storeOver(knex, options);
+}
+
+/** A store over a database that is open and migrated; closing it closes the database. */
+export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' | 'log'>): Store {
+  const journal = createJournal({
+    write: (submissions) => inTransaction(knex, (trx) => writeChanges(trx, submissions)),
+    clock: options.clock,
+    metrics: options.metrics,
+    ...options.journal,
+  });
+  let closed: Promise<void> | undefined;
+
+  async function ask<T>(question: () => PromiseLike<T>): Promise<T> {
+    if (closed !== undefined) throw new StoreUnavailableError('the database is being closed');
+    return orUnavailable(question);
+  }
+
+  return {
+    append: (tenantUuid, changes) => journal.append({ tenantUuid, changes }),
+    loadTenant: (tenantUuid) =>
+      ask(() =>
+        inSnapshot(knex, async (trx) => ({
+          locations: await loadLocations(trx, tenantUuid),
+          clusters: await loadClusters(trx, tenantUuid),
+          profiles: await loadProfiles(trx, tenantUuid),
+        })),
+      ),
+    profileHistory: (tenantUuid, target, window) =>
+      ask(() => profileHistory(knex, tenantUuid, target, window)),
+    permanentLimitHistory: (tenantUuid, locationId) =>
+      ask(() => permanentLimitHistory(knex, tenantUuid, locationId)),
+    loadCredentials: () => ask(() => inSnapshot(knex, loadCredentials)),
+    revisionSince: (since) => ask(() => revisionSince(knex, since)),
+    ping: () => ask(async () => void (await revisionSince(knex, undefined))),
+    close() {
+      closed ??= journal.close().then(() => knex.destroy());
+      return closed;
+    },
+  };
+}
