@@ -1,0 +1,89 @@
+// Which OAuth client asks for a token: HTTP Basic or the body says so, never both (RFC 6749 section 2.3).
+import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../../machines/errors.js';
+import type { OauthClientRecord } from '../../ports.js';
+import { hashSecret, isSecret } from '../../secrets.js';
+import { clientCredentialSchema } from '../../wire/oauth.js';
+import type { CredentialDirectory } from './credentials.js';
+import type { FailedAttempts } from './failed-attempts.js';
+import { parseBody } from './read-body.js';
+import { Refusal } from './refusal.js';
+
+interface ClientCredential {
+  readonly clientId: string;
+  readonly secret: string;
+}
+
+const SECRETS_REMEMBERED = 10_000;
+const BASIC = /^Basic +([A-Za-z0-9+/=_-]+) *$/i;
+// Checked against when the client is unknown, so that the answer takes as long as for a known one.
+const NO_HASH = hashSecret('');
+
+/**
+ * A function from a token request to the client that sent it.
+ * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often;
+ *   DomainError INVALID_REQUEST_BODY where it authenticates twice.
+ */
+export function createAuthenticateClient(options: {
+  readonly credentials: CredentialDirectory;
+  readonly failedAttempts: FailedAttempts;
+}): (request: { headers: IncomingHttpHeaders; ip?: string | undefined }, body: unknown) => OauthClientRecord {
+  const { credentials, failedAttempts } = options;
+  const remembered = new LRUCache<string, string>({ max: SECRETS_REMEMBERED });
+
+  function clientOf({ clientId, secret }: ClientCredential, address: string): OauthClientRecord | undefined {
+    const client = credentials.oauthClient(clientId);
+    const holds = client !== undefined && client.disabledAtMs === null;
+    const name = JSON.stringify([clientId, secret]);
+    if (holds && remembered.get(name) === client.secretHash) return client;
+    return failedAttempts.attempt('token', address, () => {
+      if (!isSecret(secret, client?.secretHash ?? NO_HASH) || !holds) return undefined;
+      remembered.set(name, client.secretHash);
+      return client;
+    });
+  }
+
+  return (request, body) => {
+    for (const credential of presented(request.headers.authorization, body)) {
+      const client = clientOf(credential, request.ip ?? '');
+      if (client !== undefined) return client;
+    }
+    throw new Refusal(
+      'UNAUTHORIZED',
+      'The client is unknown, disabled, or its secret is wrong: send client_id and client_secret by HTTP Basic or in the body.',
+      { 'www-authenticate': 'Basic realm="headroom", charset="UTF-8"' },
+    );
+  };
+}
+
+/** What the request may mean: Basic parts percent-encoded, as the RFC asks, or plain, as many clients send them. */
+function presented(authorization: string | undefined, body: unknown): readonly ClientCredential[] {
+  const { client_id: clientId, client_secret: secret } = parseBody(clientCredentialSchema, body);
+  const basic = BASIC.exec(authorization ?? '')?.[1];
+  if (basic === undefined) {
+    return clientId === undefined || secret === undefined ? [] : [{ clientId, secret }];
+  }
+  const text = Buffer.from(basic, 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon === -1) return [];
+  const plain = { clientId: text.slice(0, colon), secret: text.slice(colon + 1) };
+  const decoded = { clientId: formDecode(plain.clientId), secret: formDecode(plain.secret) };
+  if (secret !== undefined) {
+    throw new DomainError('INVALID_REQUEST_BODY', 'client_secret: sent by HTTP Basic too; use one of them');
+  }
+  if (clientId !== undefined && clientId !== decoded.clientId && clientId !== plain.clientId) {
+    throw new DomainError('INVALID_REQUEST_BODY', 'client_id: not the one sent by HTTP Basic');
+  }
+  const isSame = decoded.clientId === plain.clientId && decoded.secret === plain.secret;
+  return isSame ? [plain] : [decoded, plain];
+}
+
+/** RFC 6749 appendix B; text that is not encoded stays as it is. */
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}

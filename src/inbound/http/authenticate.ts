@@ -1,0 +1,103 @@
+// Who is calling: an API key or an access token becomes a caller, or the request ends with 401.
+import type { IncomingHttpHeaders } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { ApiKeyRecord, Clock, Scope } from '../../ports.js';
+import { hashSecret, isSecret, parseApiKey } from '../../secrets.js';
+import type { CredentialDirectory } from './credentials.js';
+import type { FailedAttempts } from './failed-attempts.js';
+import { Refusal } from './refusal.js';
+import type { Tokens, VerifiedToken } from './tokens.js';
+
+/** Whoever a credential speaks for. The tenant comes from nowhere else. */
+export interface Caller {
+  readonly tenantUuid: TenantUuid;
+  readonly scopes: readonly Scope[];
+}
+
+/** The part of a request that authentication looks at; `ip` is read only when an unknown credential is checked. */
+interface Presented {
+  readonly headers: IncomingHttpHeaders;
+  readonly ip?: string | undefined;
+}
+
+const KEYS_REMEMBERED = 10_000;
+const BEARER = /^Bearer(?: +(.*))?$/i;
+// Checked against when the key is unknown, so that the answer takes as long as for a known one.
+const NO_HASH = hashSecret('');
+
+/**
+ * A function from a request to its caller. Both schemes sent: the Bearer token decides.
+ * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often.
+ */
+export function createAuthenticate(options: {
+  readonly credentials: CredentialDirectory;
+  readonly tokens: Tokens;
+  readonly failedAttempts: FailedAttempts;
+  readonly clock: Clock;
+}): (request: Presented) => Caller {
+  const { credentials, tokens, failedAttempts, clock } = options;
+  const rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
+    max: KEYS_REMEMBERED,
+  });
+
+  function callerOfToken(text: string, request: Presented): Caller | undefined {
+    const recalled = tokens.recall(text);
+    if (recalled !== undefined && doesTokenHold(recalled)) return recalled;
+    return failedAttempts.attempt('http', request.ip ?? '', () => {
+      const token = tokens.verify(text);
+      return token !== undefined && doesTokenHold(token) ? token : undefined;
+    });
+  }
+
+  function doesTokenHold(token: VerifiedToken): boolean {
+    const client = credentials.oauthClient(token.clientId);
+    return (
+      clock.nowMs() < token.expiresAtMs &&
+      client !== undefined &&
+      client.disabledAtMs === null &&
+      client.tenantUuid === token.tenantUuid
+    );
+  }
+
+  function callerOfKey(text: string, request: Presented): Caller | undefined {
+    const remembered = rememberedKeys.get(text);
+    if (remembered !== undefined) {
+      const record = credentials.apiKey(remembered.keyId);
+      if (record?.secretHash === remembered.secretHash && doesKeyHold(record)) return record;
+      rememberedKeys.delete(text);
+    }
+    return failedAttempts.attempt('http', request.ip ?? '', () => checkKey(text));
+  }
+
+  function checkKey(text: string): ApiKeyRecord | undefined {
+    const key = parseApiKey(text);
+    const record = key && credentials.apiKey(key.keyId);
+    const isRight = isSecret(key?.secret ?? '', record?.secretHash ?? NO_HASH);
+    if (record === undefined || !isRight || !doesKeyHold(record)) return undefined;
+    rememberedKeys.set(text, record);
+    return record;
+  }
+
+  function doesKeyHold(key: ApiKeyRecord): boolean {
+    return key.revokedAtMs === null && (key.expiresAtMs === null || clock.nowMs() < key.expiresAtMs);
+  }
+
+  return (request) => {
+    const bearer = BEARER.exec(request.headers.authorization ?? '');
+    const key = request.headers['x-api-key'];
+    let caller: Caller | undefined;
+    if (bearer !== null) caller = callerOfToken(bearer[1] ?? '', request);
+    else if (typeof key === 'string') caller = callerOfKey(key, request);
+    if (caller === undefined) throw unauthorized();
+    return caller;
+  };
+}
+
+function unauthorized(): Refusal {
+  return new Refusal(
+    'UNAUTHORIZED',
+    'The credential is missing, invalid or expired: send a valid x-api-key, or Authorization: Bearer with a token from POST /v1/oauth/token.',
+    { 'www-authenticate': 'Bearer realm="headroom"' },
+  );
+}

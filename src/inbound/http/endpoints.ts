@@ -1,0 +1,247 @@
+// The endpoints of contract section 4 that act on a tenant: one table from which routes and OpenAPI are both made.
+import type { z } from 'zod';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { Application } from '../../actors/application.js';
+import type { Scope } from '../../ports.js';
+import { clusterScheduleSchema } from '../../wire/cluster-schedule.js';
+import type { EndpointDescription } from '../../wire/openapi.js';
+import {
+  clusterDeletedSchema,
+  clusterDetailSchema,
+  clusterListSchema,
+  clusterSchema,
+  connectorScheduleSchema,
+  createClusterRequestSchema,
+  locationLimitsSchema,
+  locationScheduleSchema,
+  organizationLimitsSchema,
+  organizationScheduleSchema,
+  permanentLimitRequestSchema,
+  permanentLimitSchema,
+  profileRequestSchema,
+  updateClusterRequestSchema,
+} from '../../wire/rest.js';
+import { parseBody } from './read-body.js';
+
+/** What a handler is given: the tenant of the credential and the raw text of the path's parameters. */
+export interface Call {
+  readonly application: Application;
+  readonly tenantUuid: TenantUuid;
+  readonly requestId: string;
+  param(name: string): string;
+}
+
+export interface Endpoint extends EndpointDescription {
+  readonly scope: Scope;
+  /** The same object is given for as long as it is the answer: its serialized form may be kept. */
+  readonly isAnswerStable?: boolean;
+  /** `body` is undefined where the endpoint takes none. */
+  readonly handle: (call: Call, body: unknown) => object | Promise<object>;
+}
+
+type Description = Omit<Endpoint, 'handle' | 'requestSchema' | 'status'> & { readonly status?: 201 };
+
+function withoutBody(description: Description, handle: (call: Call) => object | Promise<object>): Endpoint {
+  return { status: 200, ...description, handle };
+}
+
+function withBody<S extends z.ZodType>(
+  description: Description,
+  requestSchema: S,
+  handle: (call: Call, body: z.output<S>) => Promise<object>,
+): Endpoint {
+  return {
+    status: 200,
+    ...description,
+    requestSchema,
+    handle: (call, body) => handle(call, parseBody(requestSchema, body)),
+  };
+}
+
+/** In the order of the contract. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  withBody(
+    {
+      operationId: 'scheduleConnector',
+      method: 'post',
+      path: '/v1/chargers/{controllerUuid}/connectors/{connectorId}/schedules',
+      tag: 'chargers',
+      summary: 'Lock a connector at a limit for a time window',
+      scope: 'chargers:write',
+      responseSchema: connectorScheduleSchema,
+      errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
+    },
+    profileRequestSchema,
+    ({ application, tenantUuid, param }, request) =>
+      application.submitConnectorProfile(tenantUuid, param('controllerUuid'), param('connectorId'), request),
+  ),
+  withBody(
+    {
+      operationId: 'scheduleLocation',
+      method: 'post',
+      path: '/v1/locations/{locationId}/schedules',
+      tag: 'locations',
+      summary: 'Limit a location for a time window',
+      scope: 'locations:write',
+      responseSchema: locationScheduleSchema,
+      errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
+    },
+    profileRequestSchema,
+    ({ application, tenantUuid, param }, request) =>
+      application.submitLocationProfile(tenantUuid, param('locationId'), request),
+  ),
+  withBody(
+    {
+      operationId: 'setPermanentLimit',
+      method: 'put',
+      path: '/v1/locations/{locationId}/limit',
+      tag: 'locations',
+      summary: 'Set the limit a location falls back to',
+      scope: 'locations:write',
+      responseSchema: permanentLimitSchema,
+      errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
+    },
+    permanentLimitRequestSchema,
+    ({ application, tenantUuid, param }, { limitKw }) =>
+      application.setPermanentLimit(tenantUuid, param('locationId'), limitKw),
+  ),
+  withoutBody(
+    {
+      operationId: 'getLocationLimits',
+      method: 'get',
+      path: '/v1/locations/{locationId}/limits',
+      tag: 'locations',
+      summary: 'Read the limits and profiles of a location',
+      scope: 'locations:read',
+      responseSchema: locationLimitsSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+      isAnswerStable: true,
+    },
+    ({ application, tenantUuid, param }) => application.locationLimits(tenantUuid, param('locationId')),
+  ),
+  withBody(
+    {
+      operationId: 'scheduleOrganization',
+      method: 'post',
+      path: '/v1/organizations/schedules',
+      tag: 'organizations',
+      summary: 'Record a limit for the whole organization (not enforced)',
+      scope: 'org:write',
+      responseSchema: organizationScheduleSchema,
+      errors: [],
+    },
+    profileRequestSchema,
+    ({ application, tenantUuid }, request) => application.submitOrganizationProfile(tenantUuid, request),
+  ),
+  withoutBody(
+    {
+      operationId: 'getOrganizationLimits',
+      method: 'get',
+      path: '/v1/organizations/limits',
+      tag: 'organizations',
+      summary: 'Read the recorded limits of the organization',
+      scope: 'org:write',
+      responseSchema: organizationLimitsSchema,
+      errors: [],
+    },
+    ({ application, tenantUuid }) => application.organizationLimits(tenantUuid),
+  ),
+  withBody(
+    {
+      operationId: 'createCluster',
+      method: 'post',
+      path: '/v1/clusters',
+      tag: 'clusters',
+      summary: 'Group locations under one optional cap',
+      scope: 'clusters:write',
+      status: 201,
+      responseSchema: clusterSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    createClusterRequestSchema,
+    ({ application, tenantUuid }, request) => application.createCluster(tenantUuid, request),
+  ),
+  withoutBody(
+    {
+      operationId: 'listClusters',
+      method: 'get',
+      path: '/v1/clusters',
+      tag: 'clusters',
+      summary: 'List the clusters, newest first',
+      scope: 'clusters:read',
+      responseSchema: clusterListSchema,
+      errors: [],
+    },
+    ({ application, tenantUuid }) => application.listClusters(tenantUuid),
+  ),
+  withoutBody(
+    {
+      operationId: 'getCluster',
+      method: 'get',
+      path: '/v1/clusters/{clusterId}',
+      tag: 'clusters',
+      summary: 'Read a cluster with its live status',
+      scope: 'clusters:read',
+      responseSchema: clusterDetailSchema,
+      errors: ['CLUSTER_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.clusterDetail(tenantUuid, param('clusterId')),
+  ),
+  withBody(
+    {
+      operationId: 'updateCluster',
+      method: 'patch',
+      path: '/v1/clusters/{clusterId}',
+      tag: 'clusters',
+      summary: 'Change the supplied fields of a cluster',
+      scope: 'clusters:write',
+      responseSchema: clusterSchema,
+      errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
+    },
+    updateClusterRequestSchema,
+    ({ application, tenantUuid, param }, request) =>
+      application.updateCluster(tenantUuid, param('clusterId'), request),
+  ),
+  withoutBody(
+    {
+      operationId: 'deleteCluster',
+      method: 'delete',
+      path: '/v1/clusters/{clusterId}',
+      tag: 'clusters',
+      summary: 'Delete a cluster; its locations stay',
+      scope: 'clusters:write',
+      responseSchema: clusterDeletedSchema,
+      errors: ['CLUSTER_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.deleteCluster(tenantUuid, param('clusterId')),
+  ),
+  withoutBody(
+    {
+      operationId: 'removeClusterMember',
+      method: 'delete',
+      path: '/v1/clusters/{clusterId}/locations/{locationId}',
+      tag: 'clusters',
+      summary: 'Remove one location from a cluster',
+      scope: 'clusters:write',
+      responseSchema: clusterSchema,
+      errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) =>
+      application.removeClusterMember(tenantUuid, param('clusterId'), param('locationId')),
+  ),
+  withBody(
+    {
+      operationId: 'scheduleCluster',
+      method: 'post',
+      path: '/v1/clusters/{clusterId}/schedules',
+      tag: 'clusters',
+      summary: 'Limit every member location for a time window',
+      scope: 'clusters:write',
+      responseSchema: clusterScheduleSchema,
+      errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
+    },
+    profileRequestSchema,
+    ({ application, tenantUuid, requestId, param }, request) =>
+      application.submitClusterProfile(tenantUuid, param('clusterId'), request, requestId),
+  ),
+];

@@ -1,0 +1,67 @@
+// The one place where something thrown becomes an answer: the envelope, its status, and a log line for our own faults.
+import type { NextFunction, Request } from 'express';
+import { DomainError, type ErrorCode } from '../../../machines/errors.js';
+import { type Log, StoreUnavailableError } from '../../ports.js';
+import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
+import { toErrorDescription } from '../../wire/oauth.js';
+import { type Answer, sendJson } from './exchange.js';
+import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
+
+const STORE_WAIT_MS = 1000;
+
+/** Answers the error with the envelope; a token request gets RFC 6749's `error_description` beside it. */
+export function createErrorHandler(options: { readonly log: Log; readonly tokenPath: string }) {
+  const { log, tokenPath } = options;
+
+  function refusalOf(error: unknown, requestId: string): DomainError {
+    if (error instanceof DomainError) return error;
+    if (error instanceof StoreUnavailableError) {
+      log.warn({ requestId, err: error }, 'store unavailable');
+      return new Refusal(
+        'SERVICE_UNAVAILABLE',
+        'Nothing can be stored at the moment and nothing was changed: try again later.',
+        retryAfter(STORE_WAIT_MS),
+      );
+    }
+    const unreadable = refusalOfBodyParser(error);
+    if (unreadable !== undefined) return unreadable;
+    log.error({ requestId, err: error }, 'request failed');
+    return new DomainError('INTERNAL_ERROR', 'The service failed: report it with this requestId.');
+  }
+
+  // Express knows an error handler by its four parameters.
+  return (error: unknown, request: Request, response: Answer, _next: NextFunction): void => {
+    const { requestId } = response.locals;
+    const refusal = refusalOf(error, requestId);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const envelope = errorEnvelope(refusal.code, refusal.message, requestId);
+    const body =
+      request.path === tokenPath
+        ? { ...envelope, error_description: toErrorDescription(refusal.message) }
+        : envelope;
+    sendJson(response, HTTP_STATUS[refusal.code], JSON.stringify(body), headersOf(refusal));
+  };
+}
+
+function headersOf(refusal: DomainError): Headers {
+  return refusal instanceof Refusal ? refusal.headers : NO_HEADERS;
+}
+
+const OF_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  400: ['INVALID_REQUEST_BODY', 'body: cannot be read; send valid JSON'],
+  413: ['PAYLOAD_TOO_LARGE', 'The body is larger than this service accepts.'],
+  415: [
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The body is encoded in a way this service does not read: send UTF-8 JSON.',
+  ],
+};
+
+/** body-parser's own errors carry a `type` and a status; its messages quote the body and are not passed on. */
+function refusalOfBodyParser(error: unknown): DomainError | undefined {
+  if (!(error instanceof Error) || !('type' in error) || !('status' in error)) return undefined;
+  const known = typeof error.status === 'number' ? OF_STATUS[error.status] : undefined;
+  return known && new DomainError(...known);
+}

@@ -1,0 +1,76 @@
+// One request and its answer: the id, the log line and the measure every exchange gets, and how answers are written.
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { Metrics } from '../../metrics.js';
+import type { Clock, Log } from '../../ports.js';
+import { type Headers, NO_HEADERS } from './refusal.js';
+import { API_SECURITY_HEADERS } from './security-headers.js';
+
+/** What is known of an exchange while it lasts. */
+export interface ExchangeLocals {
+  requestId: string;
+  /** The path's pattern, for metrics; a path of nobody's stays `unmatched`. */
+  route: string;
+  tenantUuid: TenantUuid | undefined;
+  // Express types locals as an open record.
+  [name: string]: unknown;
+}
+
+export type Answer = Response<unknown, ExchangeLocals>;
+
+const PATH_LOGGED = 200;
+/** Nginx's status for a client that left before its answer. */
+const CLIENT_GONE = 499;
+
+const JSON_HEADERS = Object.entries({
+  ...API_SECURITY_HEADERS,
+  'cache-control': 'no-store',
+  'content-type': 'application/json; charset=utf-8',
+}).flat();
+
+/** Middleware: names the request, and when its answer is out, logs and counts it. */
+export function createTracer(options: {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}): (request: Request, response: Answer, next: NextFunction) => void {
+  const { clock, log, metrics } = options;
+  return (request, response, next) => {
+    const startedMs = clock.monotonicMs();
+    const { locals } = response;
+    const { method } = request;
+    const path = request.originalUrl.split('?', 1)[0]?.slice(0, PATH_LOGGED);
+    locals.requestId = randomUUID();
+    locals.route = 'unmatched';
+    response.on('close', () => {
+      const ms = clock.monotonicMs() - startedMs;
+      const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
+      metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
+      log.info(
+        { requestId: locals.requestId, tenantUuid: locals.tenantUuid, method, path, status, ms },
+        'request',
+      );
+    });
+    next();
+  };
+}
+
+/** Writes `text`, which is JSON, in one go. `headers` join those every answer carries. */
+export function sendJson(
+  response: Answer,
+  status: number,
+  text: string,
+  headers: Headers = NO_HEADERS,
+): void {
+  const fields = [
+    ...JSON_HEADERS,
+    'x-request-id',
+    response.locals.requestId,
+    'content-length',
+    String(Buffer.byteLength(text)),
+  ];
+  for (const name in headers) fields.push(name, headers[name] ?? '');
+  response.writeHead(status, fields);
+  response.end(text);
+}

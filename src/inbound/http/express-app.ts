@@ -1,0 +1,142 @@
+// Everything a request meets, in reading order.
+import express, { type Express } from 'express';
+import { DomainError } from '../../../machines/errors.js';
+import type { Application } from '../../actors/application.js';
+import type { Metrics } from '../../metrics.js';
+import type { Clock, Log } from '../../ports.js';
+import type { Health } from '../../wire/health.js';
+import { createOpenApiDocument } from '../../wire/openapi.js';
+import { createAuthenticate } from './authenticate.js';
+import { createAuthenticateClient } from './authenticate-client.js';
+import { createAuthorize } from './authorize.js';
+import type { CredentialDirectory } from './credentials.js';
+import { ENDPOINTS } from './endpoints.js';
+import { createErrorHandler } from './error-handler.js';
+import { type Answer, createTracer } from './exchange.js';
+import { createFailedAttempts } from './failed-attempts.js';
+import { createBodyReader } from './read-body.js';
+import { Refusal, retryAfter } from './refusal.js';
+import {
+  createDocsHandlers,
+  createMetricsHandler,
+  createOpenApiHandler,
+  DOCS_PATH,
+  METRICS_PATH,
+  OPENAPI_PATH,
+} from './routes/documents.js';
+import { createEndpointHandler, type Handler } from './routes/endpoint.js';
+import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
+import { createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
+import type { Tokens } from './tokens.js';
+
+/** The settings of the REST side, units as their names say; `Config` has them. */
+export interface HttpSettings {
+  readonly httpBodyLimitBytes: number;
+  readonly httpRatePerS: number;
+  readonly authFailuresPerMin: number;
+  /** Reverse proxies in front. */
+  readonly trustProxy: number;
+}
+
+export interface HttpParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly application: Application;
+  readonly credentials: CredentialDirectory;
+  readonly tokens: Tokens;
+  readonly health: () => Health | Promise<Health>;
+  readonly version: string;
+}
+
+const STOPPING_WAIT_MS = 5000;
+
+type Routes = Map<string, Map<string, Handler>>;
+
+export function createExpressApp(
+  config: HttpSettings,
+  parts: HttpParts & { readonly isStopping: () => boolean },
+): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', config.trustProxy);
+  app.set('query parser', false);
+
+  app.use(createTracer(parts));
+  app.use(refuseWhile(parts.isStopping));
+  for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
+  app.use(DOCS_PATH, ...createDocsHandlers());
+  app.use((request) => {
+    throw new DomainError('NOT_FOUND', `There is nothing at ${request.path}: see ${OPENAPI_PATH}.`);
+  });
+  app.use(createErrorHandler({ log: parts.log, tokenPath: TOKEN_ENDPOINT.path }));
+  return app;
+}
+
+function refuseWhile(isStopping: () => boolean): express.RequestHandler {
+  return (_request, _response, next) => {
+    if (isStopping()) {
+      throw new Refusal(
+        'SERVICE_UNAVAILABLE',
+        'The service is shutting down: try again shortly.',
+        retryAfter(STOPPING_WAIT_MS),
+      );
+    }
+    next();
+  };
+}
+
+/** Every path with its methods. */
+function routesOf(config: HttpSettings, parts: HttpParts): Routes {
+  const { clock, metrics, credentials, tokens } = parts;
+  const failedAttempts = createFailedAttempts({
+    clock,
+    failuresPerMin: config.authFailuresPerMin,
+    onFailure: (via) => metrics.authFailures.inc({ via }),
+  });
+  const limitBytes = config.httpBodyLimitBytes;
+  const endpointParts = {
+    application: parts.application,
+    authenticate: createAuthenticate({ credentials, tokens, failedAttempts, clock }),
+    authorize: createAuthorize({ credentials, clock, ratePerS: config.httpRatePerS }),
+    readBody: createBodyReader({ limitBytes, form: false }),
+  };
+  const health = createHealthHandler(parts.health);
+  const token = createTokenHandler({
+    tokens,
+    readBody: createBodyReader({ limitBytes, form: true }),
+    authenticateClient: createAuthenticateClient({ credentials, failedAttempts }),
+  });
+  const document = createOpenApiDocument([...ENDPOINTS, HEALTH_ENDPOINT, TOKEN_ENDPOINT], parts.version);
+
+  const routes: Routes = new Map();
+  for (const [method, path, handler] of [
+    ...ENDPOINTS.map((row) => [row.method, row.path, createEndpointHandler(row, endpointParts)] as const),
+    [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
+    ['get', '/health', health],
+    [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
+    ['get', OPENAPI_PATH, createOpenApiHandler(document)],
+    ['get', METRICS_PATH, createMetricsHandler(metrics)],
+  ] as const) {
+    routes.set(path, (routes.get(path) ?? new Map()).set(method.toUpperCase(), handler));
+  }
+  return routes;
+}
+
+/** One Express route a path: its methods, `HEAD` with `GET`, and 405 for any other. */
+function mount(app: Express, path: string, handlers: ReadonlyMap<string, Handler>): void {
+  const methods = [...handlers.keys()];
+  const allow = (methods.includes('GET') ? [...methods, 'HEAD'] : methods).join(', ');
+  app.all(path.replace(/\{(\w+)\}/g, ':$1'), (request, response: Answer) => {
+    response.locals.route = path;
+    const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method);
+    if (handler === undefined) {
+      throw new Refusal('METHOD_NOT_ALLOWED', `${request.method} is not possible here: use ${allow}.`, {
+        allow,
+      });
+    }
+    return handler(request, response);
+  });
+}

@@ -1,0 +1,54 @@
+// From bytes to a checked body: what cannot be read is refused with the field's name and the way out.
+import express, { type Request, type Response } from 'express';
+import type { z } from 'zod';
+import { DomainError } from '../../../machines/errors.js';
+
+const JSON_TYPES = ['application/json', '+json'];
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const ISSUES_SHOWN = 5;
+
+/** Reads a request's body as plain data; a request without one gives an empty object. */
+export type BodyReader = (request: Request, response: Response) => Promise<unknown>;
+
+/** A reader of JSON, and of forms where `form` says so. @throws DomainError UNSUPPORTED_MEDIA_TYPE */
+export function createBodyReader(options: {
+  readonly limitBytes: number;
+  readonly form: boolean;
+}): BodyReader {
+  const always = () => true;
+  const limit = options.limitBytes;
+  const readJson = express.json({ limit, strict: false, type: always });
+  const readForm = express.urlencoded({ limit, extended: false, type: always });
+
+  return (request, response) => {
+    if (!hasBody(request)) return Promise.resolve({});
+    const isForm = options.form && Boolean(request.is(FORM_TYPE));
+    if (!isForm && !request.is(JSON_TYPES)) {
+      const accepted = options.form ? `${FORM_TYPE} or application/json` : 'application/json';
+      throw new DomainError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${accepted}.`);
+    }
+    return new Promise((resolve, reject) => {
+      (isForm ? readForm : readJson)(request, response, (error?: unknown) =>
+        error === undefined ? resolve(request.body) : reject(error),
+      );
+    });
+  };
+}
+
+function hasBody(request: Request): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  return encoding !== undefined || (length !== undefined && Number(length) > 0);
+}
+
+/** The body as `schema` sees it, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const result = schema.safeParse(body, { error: messageOfMissing });
+  if (result.success) return result.data;
+  const shown = result.error.issues
+    .slice(0, ISSUES_SHOWN)
+    .map((issue) => `${issue.path.length === 0 ? 'body' : issue.path.join('.')}: ${issue.message}`);
+  throw new DomainError('INVALID_REQUEST_BODY', shown.join('; '));
+}
+
+const messageOfMissing: z.core.$ZodErrorMap = (issue) =>
+  issue.code === 'invalid_type' && issue.input === undefined ? `required (${issue.expected})` : undefined;

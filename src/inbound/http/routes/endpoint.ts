@@ -1,0 +1,70 @@
+// From a row of the endpoint table to an Express handler: credential, feature, scope, body, answer, in this order.
+import type { Request } from 'express';
+import type { Application } from '../../../actors/application.js';
+import type { Scope } from '../../../ports.js';
+import type { Caller } from '../authenticate.js';
+import type { Call, Endpoint } from '../endpoints.js';
+import { type Answer, sendJson } from '../exchange.js';
+import type { BodyReader } from '../read-body.js';
+import { type Headers, NO_HEADERS } from '../refusal.js';
+
+export interface EndpointParts {
+  readonly application: Application;
+  readonly authenticate: (request: Request) => Caller;
+  readonly authorize: (caller: Caller, scope: Scope) => void;
+  readonly readBody: BodyReader;
+}
+
+export type Handler = (request: Request, response: Answer) => void | Promise<void>;
+
+export function createEndpointHandler(endpoint: Endpoint, parts: EndpointParts): Handler {
+  const { application, authenticate, authorize, readBody } = parts;
+  const serialize = endpoint.isAnswerStable ? createStableSerializer() : JSON.stringify;
+
+  function send(response: Answer, view: object): void {
+    sendJson(response, endpoint.status, serialize(view), headersOf(endpoint, view));
+  }
+
+  return (request, response) => {
+    const caller = authenticate(request);
+    response.locals.tenantUuid = caller.tenantUuid;
+    authorize(caller, endpoint.scope);
+    const call: Call = {
+      application,
+      tenantUuid: caller.tenantUuid,
+      requestId: response.locals.requestId,
+      param: (name) => paramOf(request, name),
+    };
+    if (endpoint.requestSchema !== undefined) {
+      return readBody(request, response)
+        .then((body) => endpoint.handle(call, body))
+        .then((view) => send(response, view));
+    }
+    const view = endpoint.handle(call, undefined);
+    if (view instanceof Promise) return view.then((answer) => send(response, answer));
+    send(response, view);
+  };
+}
+
+function paramOf(request: Request, name: string): string {
+  const value = request.params[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** A resource that was created says where it is. */
+function headersOf(endpoint: Endpoint, view: object): Headers {
+  if (endpoint.status !== 201 || !('clusterId' in view)) return NO_HEADERS;
+  return { location: `${endpoint.path}/${view.clusterId}` };
+}
+
+/** Serializes each object once, for as long as somebody holds it. */
+function createStableSerializer(): (view: object) => string {
+  const texts = new WeakMap<object, string>();
+  return (view) => {
+    const held = texts.get(view);
+    if (held !== undefined) return held;
+    const text = JSON.stringify(view);
+    texts.set(view, text);
+    return text;
+  };
+}

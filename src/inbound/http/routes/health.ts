@@ -1,0 +1,26 @@
+// `GET /health`: for probes, without a credential.
+import { type Health, healthSchema } from '../../../wire/health.js';
+import type { EndpointDescription } from '../../../wire/openapi.js';
+import { sendJson } from '../exchange.js';
+import type { Handler } from './endpoint.js';
+
+export const HEALTH_ENDPOINT = {
+  operationId: 'getHealth',
+  method: 'get',
+  path: '/v1/health',
+  tag: 'service',
+  summary: 'Whether the service can do its work',
+  scope: undefined,
+  status: 200,
+  responseSchema: healthSchema,
+  unavailableSchema: healthSchema,
+  errors: [],
+} as const satisfies EndpointDescription;
+
+/** 200 while all is well, 503 with the same body otherwise. */
+export function createHealthHandler(health: () => Health | Promise<Health>): Handler {
+  return async (_request, response) => {
+    const report = await health();
+    sendJson(response, report.status === 'ok' ? 200 : 503, JSON.stringify(report));
+  };
+}

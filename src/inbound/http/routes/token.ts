@@ -1,0 +1,63 @@
+// `POST /v1/oauth/token`: the client-credentials grant of RFC 6749 section 4.4.
+import type { Request } from 'express';
+import { DomainError } from '../../../../machines/errors.js';
+import { type OauthClientRecord, SCOPES, type Scope } from '../../../ports.js';
+import {
+  type TokenResponse,
+  tokenErrorSchema,
+  tokenRequestSchema,
+  tokenResponseSchema,
+} from '../../../wire/oauth.js';
+import type { EndpointDescription } from '../../../wire/openapi.js';
+import { sendJson } from '../exchange.js';
+import { type BodyReader, parseBody } from '../read-body.js';
+import { TOKEN_LIFETIME_S, type Tokens } from '../tokens.js';
+import type { Handler } from './endpoint.js';
+
+export const TOKEN_ENDPOINT = {
+  operationId: 'issueToken',
+  method: 'post',
+  path: '/v1/oauth/token',
+  tag: 'credentials',
+  summary: 'Exchange client credentials for an access token',
+  scope: undefined,
+  requestSchema: tokenRequestSchema,
+  consumes: ['application/x-www-form-urlencoded', 'application/json'],
+  status: 200,
+  responseSchema: tokenResponseSchema,
+  errors: ['UNAUTHORIZED', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED'],
+  errorSchema: tokenErrorSchema,
+} as const satisfies EndpointDescription;
+
+export function createTokenHandler(options: {
+  readonly tokens: Tokens;
+  readonly readBody: BodyReader;
+  readonly authenticateClient: (request: Request, body: unknown) => OauthClientRecord;
+}): Handler {
+  const { tokens, readBody, authenticateClient } = options;
+  return async (request, response) => {
+    const body = await readBody(request, response);
+    const client = authenticateClient(request, body);
+    const scopes = narrow(client.scopes, parseBody(tokenRequestSchema, body).scope);
+    const answer: TokenResponse = {
+      access_token: tokens.issue(client, scopes),
+      token_type: 'Bearer',
+      expires_in: TOKEN_LIFETIME_S,
+      scope: scopes.join(' '),
+    };
+    sendJson(response, 200, JSON.stringify(answer), { pragma: 'no-cache' });
+  };
+}
+
+/** The asked-for part of the client's scopes, or all of them. @throws DomainError INSUFFICIENT_SCOPE */
+function narrow(held: readonly Scope[], asked: string | undefined): readonly Scope[] {
+  const names = asked?.split(' ').filter((name) => name !== '') ?? [];
+  const lacking = names.find((name) => !held.some((scope) => scope === name));
+  if (lacking !== undefined) {
+    throw new DomainError(
+      'INSUFFICIENT_SCOPE',
+      `The client lacks a scope it asks for: it has ${held.join(' ') || 'none'}.`,
+    );
+  }
+  return SCOPES.filter((scope) => (names.length === 0 ? held : names).some((name) => name === scope));
+}

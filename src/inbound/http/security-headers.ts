@@ -1,0 +1,43 @@
+// What helmet says about browsers, asked once at start: for one kind of page its headers never change.
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import helmet, { type HelmetOptions } from 'helmet';
+import type { Headers } from './refusal.js';
+
+/** The headers helmet sets with these options, names in lower case. */
+export function securityHeaders(options: HelmetOptions): Headers {
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
+  helmet(options)(request, response, () => undefined);
+  return Object.fromEntries(
+    Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]),
+  );
+}
+
+/** For answers that no browser should ever render. */
+export const API_SECURITY_HEADERS = securityHeaders({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  },
+});
+
+/**
+ * For the documentation page: everything from here, no inline script. The page styles elements inline, which cannot
+ * run code. Nothing is upgraded to https, because the service itself speaks http.
+ */
+export const DOCS_SECURITY_HEADERS = securityHeaders({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'", "'unsafe-inline'"],
+      imgSrc: ["'self'", 'data:'],
+      objectSrc: ["'none'"],
+      baseUri: ["'self'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+});

@@ -1,0 +1,129 @@
+// Access tokens: signed here, verified once, and asked again on every request whether they still hold.
+import jwt from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import type { TenantUuid } from '../../../machines/ids.js';
+import type { EpochMs } from '../../../machines/time.js';
+import { type Clock, SCOPES, type Scope } from '../../ports.js';
+import type { TokenKeys } from './token-keys.js';
+
+/** Lifetime of an access token, seconds (contract section 5, rule 3). */
+export const TOKEN_LIFETIME_S = 3600;
+
+const ISSUER = 'headroom';
+const AUDIENCE = 'headroom';
+const ALGORITHM = 'ES256';
+const VERIFIED_AT_MOST = 10_000;
+
+const claimsSchema = z.object({
+  sub: z.string(),
+  tenantUuid: z.string().transform((text) => text as TenantUuid),
+  scope: z.string().transform(parseScopes),
+  exp: z.number(),
+});
+
+/** What a token says. Whether its client still exists and its tenant may come in is for others to ask. */
+export interface VerifiedToken {
+  readonly clientId: string;
+  readonly tenantUuid: TenantUuid;
+  readonly scopes: readonly Scope[];
+  readonly expiresAtMs: EpochMs;
+}
+
+export interface Tokens {
+  /** A signed token that expires `TOKEN_LIFETIME_S` from now. */
+  issue(
+    client: { readonly clientId: string; readonly tenantUuid: TenantUuid },
+    scopes: readonly Scope[],
+  ): string;
+  /** A token that was verified recently with keys still in force; it may have expired since. */
+  recall(token: string): VerifiedToken | undefined;
+  /** Verifies signature, issuer, audience and expiry; undefined where any is wrong. */
+  verify(token: string): VerifiedToken | undefined;
+}
+
+export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readonly clock: Clock }): Tokens {
+  const verified = new LRUCache<string, VerifiedToken>({ max: VERIFIED_AT_MOST });
+  let verifiedWith = keys.current();
+
+  function keysInForce(): ReturnType<TokenKeys['current']> {
+    const current = keys.current();
+    if (current !== verifiedWith) {
+      // A key may have been withdrawn: what it vouched for is asked again.
+      verified.clear();
+      verifiedWith = current;
+    }
+    return current;
+  }
+
+  return {
+    issue(client, scopes) {
+      const { kid, key } = keysInForce().signing;
+      const issuedAtS = Math.floor(clock.nowMs() / 1000);
+      return jwt.sign(
+        {
+          iss: ISSUER,
+          aud: AUDIENCE,
+          sub: client.clientId,
+          tenantUuid: client.tenantUuid,
+          scope: scopes.join(' '),
+          iat: issuedAtS,
+          exp: issuedAtS + TOKEN_LIFETIME_S,
+        },
+        key,
+        { algorithm: ALGORITHM, keyid: kid },
+      );
+    },
+    recall(token) {
+      keysInForce();
+      return verified.get(token);
+    },
+    verify(token) {
+      const found = verifyWith(keysInForce(), token, clock.nowMs());
+      if (found !== undefined) verified.set(token, found);
+      return found;
+    },
+  };
+}
+
+function verifyWith(
+  keys: ReturnType<TokenKeys['current']>,
+  token: string,
+  now: EpochMs,
+): VerifiedToken | undefined {
+  const kid = decodeHeader(token)?.kid;
+  const key = kid === undefined ? undefined : keys.verifying.get(kid);
+  if (key === undefined) return undefined;
+  try {
+    const claims = claimsSchema.parse(
+      jwt.verify(token, key, {
+        algorithms: [ALGORITHM],
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        clockTimestamp: Math.floor(now / 1000),
+      }),
+    );
+    return {
+      clientId: claims.sub,
+      tenantUuid: claims.tenantUuid,
+      scopes: claims.scope,
+      expiresAtMs: claims.exp * 1000,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeHeader(token: string): jwt.JwtHeader | undefined {
+  try {
+    return jwt.decode(token, { complete: true })?.header;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The known scopes of a space-separated list, in the contract's order. */
+function parseScopes(text: string): readonly Scope[] {
+  const named = text.split(' ');
+  return SCOPES.filter((scope) => named.includes(scope));
+}

@@ -1,0 +1,52 @@
+// The log: one JSON line an event on stderr, because stdout belongs to what the commands print.
+import { type DestinationStream, destination as fileDestination, pino, stdTimeFunctions } from 'pino';
+import type { Log } from './ports.js';
+
+const SECRETS = ['authorization', 'x-api-key', 'client_secret', 'clientSecret', 'password', 'mqttPassword'];
+const BUFFER_BYTES = 4096;
+const FLUSH_EVERY_MS = 500;
+const STDERR = 2;
+
+// Secrets at the top of a line's fields and one level down (`headers`, `body`).
+const REDACTED = SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
+
+/** A log whose buffered lines can be written out before the process ends. */
+export interface FlushableLog extends Log {
+  flush(): void;
+}
+
+/**
+ * A logger with ISO times that never prints secrets. Without `destination` it writes to stderr through a buffer, so
+ * that a request does not wait for its log line; call `flush` before exit.
+ */
+export function createLogger(options: {
+  readonly level: string;
+  readonly destination?: DestinationStream;
+}): FlushableLog {
+  const buffered =
+    options.destination === undefined
+      ? fileDestination({
+          dest: STDERR,
+          sync: false,
+          minLength: BUFFER_BYTES,
+          periodicFlush: FLUSH_EVERY_MS,
+        })
+      : undefined;
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+      redact: REDACTED,
+    },
+    options.destination ?? buffered,
+  );
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+    flush: () => buffered?.flushSync(),
+  };
+}

@@ -1,0 +1,135 @@
+// The OpenAPI 3.1 document, made from the same schemas that check the requests.
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { ErrorCode } from '../../machines/errors.js';
+import { errorEnvelopeSchema, HTTP_STATUS } from './error-envelope.js';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** One endpoint as its caller sees it. */
+export interface EndpointDescription {
+  readonly operationId: string;
+  readonly method: Method;
+  /** From the root, parameters in braces. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  /** Undefined where no credential is needed. */
+  readonly scope: string | undefined;
+  readonly requestSchema?: z.ZodType | undefined;
+  /** Media types of the request body; JSON if left out. */
+  readonly consumes?: readonly string[];
+  readonly status: 200 | 201;
+  readonly responseSchema: z.ZodType;
+  /** The codes of its own; those that any credential, body or fault can bring are added. */
+  readonly errors: readonly ErrorCode[];
+  /** The error envelope if left out. */
+  readonly errorSchema?: z.ZodType;
+  /** What a 503 carries where that is no error. */
+  readonly unavailableSchema?: z.ZodType;
+}
+
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+const JSON_TYPE = 'application/json';
+
+const OF_CREDENTIALS = ['UNAUTHORIZED', 'FEATURE_NOT_ENABLED', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED'] as const;
+const OF_BODIES = ['INVALID_REQUEST_BODY', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const;
+const OF_FAULTS = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'] as const;
+
+const REQUEST_ID = z.uuid().meta({ description: 'The request, as the log and error.requestId name it.' });
+const WAIT = z.string().meta({ description: 'Seconds to wait before trying again.' });
+const HEADERS_OF: Readonly<Record<number, Record<string, z.ZodType>>> = {
+  401: { 'WWW-Authenticate': z.string().meta({ description: 'How to sign in.' }) },
+  429: { 'Retry-After': WAIT },
+  503: { 'Retry-After': WAIT },
+};
+
+/** The document of `endpoints`; `version` is the software's, the interface is version 1. */
+export function createOpenApiDocument(
+  endpoints: readonly EndpointDescription[],
+  version: string,
+): OpenApiDocument {
+  const paths: Record<string, Partial<Record<Method, ZodOpenApiOperationObject>>> = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Headroom',
+      version,
+      description:
+        'Charging power limits in kW over time, for locations, connectors, organizations and clusters of locations.',
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: { securitySchemes: securitySchemesOf(endpoints) },
+  });
+}
+
+function securitySchemesOf(endpoints: readonly EndpointDescription[]) {
+  const scopes: Record<string, string> = {};
+  for (const { scope, summary } of endpoints) {
+    if (scope !== undefined) scopes[scope] = scopes[scope] ? `${scopes[scope]}; ${summary}` : summary;
+  }
+  return {
+    apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+    oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/v1/oauth/token', scopes } } },
+  } as const;
+}
+
+function operationOf(endpoint: EndpointDescription): ZodOpenApiOperationObject {
+  const { operationId, summary, tag, scope, path, requestSchema, consumes = [JSON_TYPE] } = endpoint;
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map((match) => [match[1], z.string()]);
+  return {
+    operationId,
+    summary,
+    tags: [tag],
+    security: scope === undefined ? [] : [{ apiKey: [scope] }, { oauth2: [scope] }],
+    ...(scope !== undefined && { description: `Needs the scope \`${scope}\`.` }),
+    ...(parameters.length > 0 && { requestParams: { path: z.object(Object.fromEntries(parameters)) } }),
+    ...(requestSchema && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(consumes.map((type) => [type, { schema: requestSchema }])),
+      },
+    }),
+    responses: responsesOf(endpoint),
+  };
+}
+
+function responsesOf(endpoint: EndpointDescription): ZodOpenApiResponsesObject {
+  const { status, responseSchema, errorSchema = errorEnvelopeSchema } = endpoint;
+  const responses: ZodOpenApiResponsesObject = {
+    [`${status}`]: responseOf(status, endpoint.summary, responseSchema),
+  };
+  for (const [failure, codes] of failuresOf(endpoint)) {
+    const schema = failure === HTTP_STATUS.SERVICE_UNAVAILABLE ? endpoint.unavailableSchema : undefined;
+    responses[`${failure}`] = responseOf(failure, codes.join(', '), schema ?? errorSchema);
+  }
+  return responses;
+}
+
+type FailureStatus = (typeof HTTP_STATUS)[ErrorCode];
+
+function failuresOf(endpoint: EndpointDescription): ReadonlyMap<FailureStatus, readonly ErrorCode[]> {
+  const failures = new Map<FailureStatus, readonly ErrorCode[]>();
+  const codes = new Set<ErrorCode>([
+    ...(endpoint.requestSchema ? OF_BODIES : []),
+    ...(endpoint.scope === undefined ? [] : OF_CREDENTIALS),
+    ...endpoint.errors,
+    ...OF_FAULTS,
+  ]);
+  for (const code of codes)
+    failures.set(HTTP_STATUS[code], [...(failures.get(HTTP_STATUS[code]) ?? []), code]);
+  return failures;
+}
+
+function responseOf(status: number, description: string, schema: z.ZodType) {
+  return {
+    description,
+    headers: z.object({ 'x-request-id': REQUEST_ID, ...HEADERS_OF[status] }),
+    content: { [JSON_TYPE]: { schema } },
+  };
+}
