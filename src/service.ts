@@ -1,0 +1,140 @@
+// The composition root: puts the parts together, starts them in order and stops them in reverse.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { type ActorSystem, createActorSystem } from './actors/actor-system.js';
+import { systemClock } from './clock.js';
+import { type Config, databaseUrlOf } from './config.js';
+import { createHealth } from './health.js';
+import { createCredentialDirectory } from './inbound/http/credentials.js';
+import { createHttpServer } from './inbound/http/server.js';
+import { createTokenKeys, type TokenKeys } from './inbound/http/token-keys.js';
+import { createTokens } from './inbound/http/tokens.js';
+import { createMqttLogins } from './inbound/mqtt/logins.js';
+import { createTelemetry } from './inbound/mqtt/telemetry.js';
+import { createLogger } from './log.js';
+import { createMetrics, type Metrics } from './metrics.js';
+import { createStore } from './outbound/knex/store.js';
+import { createEmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
+import { createExternalBroker } from './outbound/mqtt/external-broker.js';
+import type { Cancel, Clock, CredentialSet, Log, Store } from './ports.js';
+import { VERSION } from './version.js';
+
+export interface Service {
+  /** Resolves when requests are answered and chargers may connect; a start that fails leaves nothing behind. */
+  start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }>;
+  /** Takes nothing new, finishes what was accepted, and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+/** What tests, benchmarks and the simulator put in the place of the real thing. */
+export interface Seams {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly metrics?: Metrics;
+  readonly newId?: () => string;
+  /** How many callers may share a commit, and how many may wait for one. */
+  readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
+  /** Stands between the service and the store that was opened. */
+  readonly wrapStore?: (store: Store) => Store;
+}
+
+const STALE_AFTER_HEARTBEATS = 3;
+const LOOK_AT_KEYS_EVERY_MS = 1_000;
+const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+
+export function createService(config: Config, seams: Seams = {}): Service {
+  const clock = seams.clock ?? systemClock;
+  const metrics = seams.metrics ?? createMetrics({ processMetrics: true });
+  const ownLog = seams.log === undefined ? createLogger({ level: config.logLevel }) : undefined;
+  const log = seams.log ?? ownLog;
+  if (log === undefined) throw new Error('a service needs a log');
+  const common = { clock, log, metrics };
+  const undo: (() => Promise<void>)[] = [];
+
+  /** Everything stops in the reverse order of its start, whatever fails on the way. */
+  async function stop(): Promise<void> {
+    for (const step of undo.splice(0).reverse()) {
+      await step().catch((error) => log?.error({ err: error }, 'a part of the service did not stop cleanly'));
+    }
+    ownLog?.flush();
+  }
+
+  async function openStore(): Promise<Store> {
+    mkdirSync(config.dataDir, { recursive: true });
+    const store = await createStore({
+      databaseUrl: databaseUrlOf(config),
+      ...common,
+      ...(seams.journal && { journal: seams.journal }),
+    });
+    undo.push(() => store.close());
+    return seams.wrapStore?.(store) ?? store;
+  }
+
+  /** Keys that were rotated in their file come into force without a restart. */
+  function followTokenKeys(tokenKeys: TokenKeys): void {
+    let cancel: Cancel;
+    const look = () => {
+      try {
+        tokenKeys.refresh();
+      } catch (error) {
+        log?.error({ err: error }, 'the token keys cannot be read; those of before stay in force');
+      }
+      cancel = clock.after(LOOK_AT_KEYS_EVERY_MS, look);
+    };
+    look();
+    undo.push(async () => cancel());
+  }
+
+  async function startAll() {
+    const store = await openStore();
+    const credentials = createCredentialDirectory(NO_CREDENTIALS);
+    const logins = createMqttLogins(NO_CREDENTIALS);
+    const tokenKeys = createTokenKeys(config);
+    const broker =
+      config.mqttUrl === undefined
+        ? createEmbeddedBroker({ config, ...common, logins })
+        : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common });
+    const actors: ActorSystem = createActorSystem({
+      ...common,
+      store,
+      newId: seams.newId ?? randomUUID,
+      staleAfterMs: STALE_AFTER_HEARTBEATS * config.heartbeatS * 1000,
+      onCredentials(set) {
+        credentials.replace(set);
+        logins.replace(set);
+      },
+    });
+    const health = createHealth({ clock, store, broker, overdueMs: actors.overdueMs, version: VERSION });
+    const http = createHttpServer({
+      config,
+      ...common,
+      application: actors.application,
+      credentials,
+      tokens: createTokens({ keys: tokenKeys, clock }),
+      health,
+      version: VERSION,
+    });
+    await actors.start();
+    undo.push(() => actors.stop());
+    const { url: mqttUrl } = await broker.start(createTelemetry({ sink: actors.meterSink, ...common }));
+    undo.push(() => broker.stop());
+    followTokenKeys(tokenKeys);
+    const { url: httpUrl } = await http.start();
+    undo.push(() => http.stop());
+    return { httpUrl, mqttUrl };
+  }
+
+  return {
+    async start() {
+      try {
+        const urls = await startAll();
+        log.info(urls, 'ready');
+        return urls;
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+    },
+    stop,
+  };
+}
