@@ -7,8 +7,10 @@ const BUFFER_BYTES = 4096;
 const FLUSH_EVERY_MS = 500;
 const STDERR = 2;
 
-// Secrets at the top of a line's fields and one level down (`headers`, `body`).
-const REDACTED = SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
+// Named places, because a wildcard would be looked for in every field of every line.
+const REDACTED = ['', 'headers', 'body', 'fields'].flatMap((place) =>
+  SECRETS.map((name) => `${place}["${name}"]`),
+);
 
 /** A log whose buffered lines can be written out before the process ends. */
 export interface FlushableLog extends Log {

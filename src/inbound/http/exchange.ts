@@ -34,8 +34,9 @@ export function createTracer(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly unanswered: Set<Answer>;
 }): (request: Request, response: Answer, next: NextFunction) => void {
-  const { clock, log, metrics } = options;
+  const { clock, log, metrics, unanswered } = options;
   return (request, response, next) => {
     const startedMs = clock.monotonicMs();
     const { locals } = response;
@@ -43,8 +44,10 @@ export function createTracer(options: {
     const path = request.originalUrl.split('?', 1)[0]?.slice(0, PATH_LOGGED);
     locals.requestId = randomUUID();
     locals.route = 'unmatched';
+    unanswered.add(response);
     response.on('close', () => {
-      const ms = clock.monotonicMs() - startedMs;
+      unanswered.delete(response);
+      const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
       const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
       metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
       log.info(

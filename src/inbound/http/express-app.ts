@@ -55,7 +55,7 @@ type Routes = Map<string, Map<string, Handler>>;
 
 export function createExpressApp(
   config: HttpSettings,
-  parts: HttpParts & { readonly isStopping: () => boolean },
+  parts: HttpParts & { readonly unanswered: Set<Answer>; readonly isStopping: () => boolean },
 ): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -76,8 +76,9 @@ export function createExpressApp(
 }
 
 function refuseWhile(isStopping: () => boolean): express.RequestHandler {
-  return (_request, _response, next) => {
+  return (_request, response, next) => {
     if (isStopping()) {
+      response.shouldKeepAlive = false;
       throw new Refusal(
         'SERVICE_UNAVAILABLE',
         'The service is shutting down: try again shortly.',

@@ -10,6 +10,7 @@ import {
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../../machines/errors.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
+import type { Answer } from './exchange.js';
 import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
 import { literalPath } from './literal-path.js';
 
@@ -35,14 +36,11 @@ export function createHttpServer({
   config,
   ...parts
 }: HttpParts & { readonly config: ServerSettings }): HttpServer {
-  const unanswered = new Set<ServerResponse>();
+  const unanswered = new Set<Answer>();
   let isStopping = false;
-  const app = createExpressApp(config, { ...parts, isStopping: () => isStopping });
+  const app = createExpressApp(config, { ...parts, unanswered, isStopping: () => isStopping });
 
   function accept(request: IncomingMessage, response: ServerResponse): void {
-    unanswered.add(response);
-    response.on('close', () => unanswered.delete(response));
-    if (isStopping) response.shouldKeepAlive = false;
     request.url = literalPath(request.url ?? '/');
     app(request, response);
   }
