@@ -8,8 +8,6 @@ import { actionOf } from './provisioning-action.js';
 import { markChanged, nextRevision } from './revisions.js';
 import { inTransaction } from './transaction.js';
 
-const SITE_KINDS = new Set(['tenant', 'location', 'charger', 'connector']);
-
 /**
  * Provisions `tenant` in one transaction and tells of every entity what was done. A dry run, and one that changes
  * nothing, leaves no trace.
@@ -33,13 +31,18 @@ export async function provisionTenant(
     const changed = actions.filter(({ action }) => action !== 'unchanged');
     if (options.dryRun || changed.length === 0) throw undone;
     await markChanged(trx, tenant.tenantUuid, revision, {
-      sites: changed.some(({ kind }) => SITE_KINDS.has(kind)),
+      sites: changed.some(isOfSite),
       credentials: changed.some(({ kind }) => kind !== 'location' && kind !== 'connector'),
     });
   }).catch((error: unknown) => {
     if (error !== undone) throw error;
   });
   return actions;
+}
+
+/** Whether what a tenant's actors are built from has changed; a new tenant has none yet. */
+function isOfSite({ action, kind }: ProvisioningAction): boolean {
+  return kind === 'location' || kind === 'connector' || (kind === 'tenant' && action === 'created');
 }
 
 async function provisionTenantRow(

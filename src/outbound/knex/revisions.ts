@@ -46,7 +46,8 @@ export async function revisionSince(knex: Knex, since: number | undefined): Prom
         .on('t.sites_revision', '>', knex.raw('?', [after]))
         .orOn('t.credentials_revision', '>', knex.raw('?', [after])),
     )
-    .select('r.revision', 't.tenant_uuid', 't.sites_revision', 't.credentials_revision');
+    .select('r.revision', 't.tenant_uuid', 't.sites_revision', 't.credentials_revision')
+    .orderBy('t.tenant_uuid');
   return {
     revision: rows[0]?.revision ?? 0,
     tenants: rows.flatMap((row) =>

@@ -1,0 +1,350 @@
+// What the command line may change, on every engine, and what a running service sees of it.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ControllerUuid, LocationId } from '../../../machines/ids.js';
+import { createAdministration } from '../../../src/outbound/knex/administration.js';
+import {
+  type Administration,
+  AdministrationError,
+  type ProvisionedTenant,
+  type Store,
+} from '../../../src/ports.js';
+import type { DatabaseServer } from './database-server.js';
+import {
+  CRANE,
+  everything,
+  HARBOUR,
+  HARBOUR_TENANT,
+  location,
+  openStore,
+  PIER,
+  put,
+  QUAY,
+  QUAY_TARGET,
+  RIVAL,
+  RIVAL_TENANT,
+  tenant,
+} from './harbour.js';
+
+const KEY = { keyId: 'demo0001', secretHash: 'k1', scopes: ['locations:read'], expiresAtMs: 99 } as const;
+const CLIENT = { clientId: 'backend', secretHash: 'c1', scopes: ['org:write'] } as const;
+const GATEWAY = { gatewayId: 'gw', mqttSecretHash: 'g1', controllers: [CRANE] } as const;
+const FULL: ProvisionedTenant = {
+  ...HARBOUR_TENANT,
+  apiKeys: [KEY],
+  oauthClients: [CLIENT],
+  gateways: [GATEWAY],
+};
+
+/** The contract; `server` is asked for inside tests only, once it has started. */
+export function describeAdministration(server: () => DatabaseServer): void {
+  let administration: Administration;
+  let store: Store;
+
+  beforeEach(async () => {
+    const databaseUrl = await server().createDatabase();
+    administration = await createAdministration({ databaseUrl });
+    ({ store } = await openStore(databaseUrl));
+  });
+  afterEach(async () => {
+    await administration.close();
+    await store.close();
+  });
+
+  /** What was done, as `action kind id`, without what stayed the same. */
+  async function provision(file: ProvisionedTenant, { dryRun = false, atMs = 1 } = {}): Promise<string[]> {
+    const actions = await administration.provision(file, { dryRun, atMs });
+    return actions
+      .filter(({ action }) => action !== 'unchanged')
+      .map(({ action, kind, id }) => `${action} ${kind} ${id}`);
+  }
+
+  async function permanentLimitKw(): Promise<number | undefined> {
+    const { locations } = await store.loadTenant(HARBOUR);
+    return locations.find(({ locationId }) => locationId === QUAY)?.permanentLimitKw;
+  }
+
+  const quayWith = (over: object) => tenant(HARBOUR, [location(QUAY, [CRANE], over)]);
+
+  describe('provisioning', () => {
+    it('creates everything once and then finds nothing to do', async () => {
+      expect(await provision(FULL)).toEqual([
+        `created tenant ${HARBOUR}`,
+        'created api-key demo0001',
+        'created client backend',
+        'created location quay-1',
+        'created charger crane',
+        'created connector crane/1',
+        'created connector crane/2',
+        'created location pier',
+        'created gateway gw',
+      ]);
+      const before = await everything(store);
+      const { revision } = await store.revisionSince(undefined);
+      expect(await provision(FULL, { atMs: 2 })).toEqual([]);
+      expect(await everything(store)).toEqual(before);
+      expect(await store.revisionSince(undefined)).toMatchObject({ revision });
+    });
+
+    it('stores what authentication asks for', async () => {
+      await provision(FULL);
+      expect(await store.loadCredentials()).toEqual({
+        tenants: [{ tenantUuid: HARBOUR, name: 'A tenant', features: ['energy-management'] }],
+        apiKeys: [{ ...KEY, tenantUuid: HARBOUR, revokedAtMs: null }],
+        oauthClients: [{ ...CLIENT, tenantUuid: HARBOUR, disabledAtMs: null }],
+        mqttLogins: [
+          {
+            tenantUuid: HARBOUR,
+            clientId: CRANE,
+            secretHash: 'hash of crane',
+            controllers: [{ locationId: QUAY, controllerUuid: CRANE }],
+          },
+          {
+            tenantUuid: HARBOUR,
+            clientId: 'gw',
+            secretHash: 'g1',
+            controllers: [{ locationId: QUAY, controllerUuid: CRANE }],
+          },
+        ],
+      });
+      expect(await administration.mqttLogins(HARBOUR)).toHaveLength(2);
+      expect(await administration.mqttLogins(RIVAL)).toEqual([]);
+    });
+
+    it('says the same in a dry run and leaves no trace', async () => {
+      const before = await everything(store);
+      const said = await provision(FULL, { dryRun: true });
+      expect(await everything(store)).toEqual(before);
+      expect(await store.revisionSince(undefined)).toMatchObject({ revision: 0 });
+      expect(await provision(FULL)).toEqual(said);
+    });
+
+    it('updates what differs and deletes nothing that the file no longer names', async () => {
+      await provision(FULL);
+      const changed = tenant(HARBOUR, [location(QUAY, [CRANE], { name: 'New', gridLimitKw: null })], {
+        apiKeys: [{ ...KEY, expiresAtMs: null }],
+      });
+      expect(await provision(changed)).toEqual(['updated api-key demo0001', 'updated location quay-1']);
+      const state = await store.loadTenant(HARBOUR);
+      expect(state.locations.map(({ name, gridLimitKw }) => [name, gridLimitKw])).toEqual([
+        ['Location pier', 80],
+        ['New', null],
+      ]);
+      expect((await store.loadCredentials()).oauthClients).toHaveLength(1);
+    });
+
+    it('keeps a password the file leaves out', async () => {
+      await provision(FULL);
+      const silent = location(QUAY, [CRANE]);
+      const [charger] = silent.chargers;
+      if (charger === undefined) throw new Error('the quay has a charger');
+      const file = tenant(HARBOUR, [{ ...silent, chargers: [{ ...charger, mqttSecretHash: undefined }] }], {
+        gateways: [{ ...GATEWAY, mqttSecretHash: undefined }],
+      });
+      expect(await provision(file)).toEqual([]);
+      expect((await administration.mqttLogins(HARBOUR)).map(({ secretHash }) => secretHash)).toEqual([
+        'hash of crane',
+        'g1',
+      ]);
+    });
+
+    it('gives no login to a charger without a password', async () => {
+      const silent = location(QUAY, [CRANE]);
+      const chargers = silent.chargers.map((charger) => ({ ...charger, mqttSecretHash: undefined }));
+      await provision(tenant(HARBOUR, [{ ...silent, chargers }]));
+      expect((await store.loadCredentials()).mqttLogins).toEqual([]);
+    });
+
+    it('takes from a gateway the right to speak for a charger the file no longer lists', async () => {
+      await provision(FULL);
+      expect(await provision({ ...FULL, gateways: [{ ...GATEWAY, controllers: [] }] })).toEqual([
+        'updated gateway gw',
+      ]);
+      const [, gateway] = await administration.mqttLogins(HARBOUR);
+      expect(gateway).toMatchObject({ clientId: 'gw', controllers: [] });
+    });
+
+    it('keeps a permanent limit set over REST until the value in the file changes', async () => {
+      await provision(quayWith({ permanentLimitKw: 50 }));
+      await store.append(HARBOUR, [{ kind: 'permanentLimit.set', locationId: QUAY, limitKw: 33.3, atMs: 2 }]);
+      expect(await provision(quayWith({ permanentLimitKw: 50 }), { atMs: 3 })).toEqual([]);
+      expect(await permanentLimitKw()).toBe(33.3);
+      expect(await provision(quayWith({ permanentLimitKw: 50, name: 'New' }), { atMs: 4 })).toHaveLength(1);
+      expect(await permanentLimitKw()).toBe(33.3);
+      await provision(quayWith({ permanentLimitKw: 40 }), { atMs: 5 });
+      expect(await permanentLimitKw()).toBe(40);
+      expect(await store.permanentLimitHistory(HARBOUR, QUAY)).toEqual([
+        { limitKw: 50, setAtMs: 1 },
+        { limitKw: 33.3, setAtMs: 2 },
+        { limitKw: 40, setAtMs: 5 },
+      ]);
+    });
+
+    it('keeps a limit of many digits without calling it changed', async () => {
+      const file = quayWith({ permanentLimitKw: 61.70650183763426, gridLimitKw: 0.911831943683099 });
+      await provision(file);
+      expect(await provision(file)).toEqual([]);
+    });
+
+    it('never brings a revoked key or a disabled client back', async () => {
+      await provision(FULL);
+      await administration.revokeApiKey(KEY.keyId, 10);
+      await administration.disableOauthClient(CLIENT.clientId, 11);
+      await provision({
+        ...FULL,
+        apiKeys: [{ ...KEY, secretHash: 'k2' }],
+        oauthClients: [{ ...CLIENT, secretHash: 'c2' }],
+      });
+      expect(await administration.listApiKeys()).toMatchObject([{ secretHash: 'k2', revokedAtMs: 10 }]);
+      expect(await administration.listOauthClients()).toMatchObject([{ secretHash: 'c2', disabledAtMs: 11 }]);
+    });
+
+    it.each<[string, ProvisionedTenant]>([
+      ['a key of another tenant', { ...RIVAL_TENANT, apiKeys: [{ ...KEY, secretHash: 'stolen' }] }],
+      [
+        'a client of another tenant',
+        { ...RIVAL_TENANT, oauthClients: [{ ...CLIENT, secretHash: 'stolen' }] },
+      ],
+      ['a charger of another location', tenant(HARBOUR, [location(PIER, [CRANE])])],
+      [
+        'a gateway for a charger of nobody',
+        { ...FULL, gateways: [{ ...GATEWAY, controllers: ['nobody' as ControllerUuid] }] },
+      ],
+      ['a gateway with the name of a charger', { ...FULL, gateways: [{ ...GATEWAY, gatewayId: CRANE }] }],
+    ])('refuses %s and changes nothing', async (_, file) => {
+      await provision(FULL);
+      const before = await everything(store);
+      await expect(provision(file)).rejects.toBeInstanceOf(AdministrationError);
+      expect(await everything(store)).toEqual(before);
+    });
+
+    it('leaves another tenant with the same location and charger ids alone', async () => {
+      await provision(FULL);
+      await provision(RIVAL_TENANT);
+      const { rival } = await everything(store);
+      await provision({ ...quayWith({ name: 'New', permanentLimitKw: 1, status: 'INACTIVE' }), name: 'New' });
+      expect((await everything(store)).rival).toEqual(rival);
+    });
+  });
+
+  describe('tenants, keys and clients', () => {
+    it('lists tenants with what they have', async () => {
+      await provision(FULL);
+      await provision(tenant(RIVAL, []));
+      expect(await administration.listTenants()).toMatchObject([
+        { tenantUuid: HARBOUR, locations: 2, connectors: 2 },
+        { tenantUuid: RIVAL, locations: 0, connectors: 0 },
+      ]);
+    });
+
+    it('switches a feature off and on, for the tenant named only', async () => {
+      await provision(FULL);
+      await provision(RIVAL_TENANT);
+      const features = async () => (await store.loadCredentials()).tenants.map((each) => each.features);
+      await administration.setFeature(HARBOUR, 'energy-management', false);
+      expect(await features()).toEqual([[], ['energy-management']]);
+      await administration.setFeature(HARBOUR, 'energy-management', true);
+      await administration.setFeature(HARBOUR, 'energy-management', true);
+      expect(await features()).toEqual([['energy-management'], ['energy-management']]);
+    });
+
+    it('adds keys and clients, lists them by tenant and ends them once', async () => {
+      await provision(tenant(HARBOUR, []));
+      await provision(tenant(RIVAL, []));
+      await administration.addApiKey({ ...KEY, tenantUuid: HARBOUR, revokedAtMs: null });
+      await administration.addOauthClient({ ...CLIENT, tenantUuid: RIVAL, disabledAtMs: null });
+      expect(await administration.listApiKeys(RIVAL)).toEqual([]);
+      expect(await administration.listOauthClients(HARBOUR)).toEqual([]);
+      await administration.revokeApiKey(KEY.keyId, 10);
+      await administration.revokeApiKey(KEY.keyId, 20);
+      await administration.disableOauthClient(CLIENT.clientId, 30);
+      expect(await administration.listApiKeys(HARBOUR)).toMatchObject([{ ...KEY, revokedAtMs: 10 }]);
+      expect(await administration.listOauthClients(RIVAL)).toMatchObject([{ ...CLIENT, disabledAtMs: 30 }]);
+    });
+
+    it('tells what does not exist or is taken', async () => {
+      await provision(FULL);
+      const key = { ...KEY, tenantUuid: RIVAL, revokedAtMs: null };
+      const client = { ...CLIENT, tenantUuid: HARBOUR, disabledAtMs: null };
+      const refused = [
+        () => administration.setFeature(RIVAL, 'energy-management', true),
+        () => administration.addApiKey({ ...key, keyId: 'new00000' }),
+        () => administration.addApiKey({ ...key, tenantUuid: HARBOUR }),
+        () => administration.addOauthClient(client),
+        () => administration.revokeApiKey('nobody00', 1),
+        () => administration.disableOauthClient('nobody', 1),
+      ];
+      const before = await everything(store);
+      for (const ask of refused) await expect(ask()).rejects.toBeInstanceOf(AdministrationError);
+      expect(await everything(store)).toEqual(before);
+    });
+  });
+
+  describe('what a running service sees of it', () => {
+    it('names the tenants whose sites changed since the revision asked about', async () => {
+      await provision(FULL);
+      await provision(RIVAL_TENANT);
+      const { revision, tenants } = await store.revisionSince(undefined);
+      expect(tenants).toEqual([]);
+      expect(await store.revisionSince(revision)).toEqual({
+        revision,
+        tenants: [],
+        credentialsChanged: false,
+      });
+      await provision(quayWith({ name: 'New' }));
+      const after = await store.revisionSince(revision);
+      expect(after).toMatchObject({ tenants: [HARBOUR], credentialsChanged: false });
+      expect(after.revision).toBeGreaterThan(revision);
+      expect(await store.revisionSince(0)).toMatchObject({ tenants: [HARBOUR, RIVAL] });
+    });
+
+    it('says when credentials changed, whichever', async () => {
+      await provision(FULL);
+      const changes = [
+        () => administration.setFeature(HARBOUR, 'energy-management', false),
+        () => administration.addApiKey({ ...KEY, keyId: 'k2', tenantUuid: HARBOUR, revokedAtMs: null }),
+        () => administration.revokeApiKey('k2', 1),
+        () =>
+          administration.addOauthClient({
+            ...CLIENT,
+            clientId: 'c2',
+            tenantUuid: HARBOUR,
+            disabledAtMs: null,
+          }),
+        () => administration.disableOauthClient('c2', 1),
+        () => provision({ ...FULL, gateways: [{ ...GATEWAY, mqttSecretHash: 'g2' }] }),
+      ];
+      for (const change of changes) {
+        const { revision } = await store.revisionSince(undefined);
+        await change();
+        expect(await store.revisionSince(revision)).toMatchObject({
+          tenants: [],
+          credentialsChanged: true,
+        });
+      }
+    });
+
+    it('says both of a new charger', async () => {
+      await provision(quayWith({}));
+      const { revision } = await store.revisionSince(undefined);
+      await provision(tenant(HARBOUR, [location('new' as LocationId, ['new-charger'])]));
+      expect(await store.revisionSince(revision)).toMatchObject({
+        tenants: [HARBOUR],
+        credentialsChanged: true,
+      });
+    });
+
+    it('does not count what the service itself writes', async () => {
+      await provision(FULL);
+      const { revision } = await store.revisionSince(undefined);
+      await store.append(HARBOUR, [
+        put(QUAY_TARGET),
+        { kind: 'permanentLimit.set', locationId: QUAY, limitKw: 3, atMs: 4 },
+      ]);
+      expect(await store.revisionSince(revision)).toEqual({
+        revision,
+        tenants: [],
+        credentialsChanged: false,
+      });
+    });
+  });
+}

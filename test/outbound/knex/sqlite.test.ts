@@ -1,0 +1,75 @@
+// The store and the administration on real SQLite files, and what only SQLite can do wrong.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.js';
+import { createMetrics } from '../../../src/metrics.js';
+import { openDatabase } from '../../../src/outbound/knex/connection.js';
+import { storeOver } from '../../../src/outbound/knex/store.js';
+import { StoreUnavailableError } from '../../../src/ports.js';
+import { describeAdministration } from './administration-contract.js';
+import { HARBOUR, HARBOUR_TENANT, openStore, provisionAll, put, QUAY_TARGET } from './harbour.js';
+import { createSqliteServer } from './sqlite-server.js';
+import { describeStore } from './store-contract.js';
+
+const server = createSqliteServer();
+afterAll(() => server.stop());
+
+describe('the store on SQLite', () => describeStore(() => server));
+describe('the administration on SQLite', () => describeAdministration(() => server));
+
+describe('SQLite', () => {
+  it('flushes every commit, keeps foreign keys and writes beside readers', async () => {
+    const knex = openDatabase(await server.createDatabase());
+    expect(await knex.raw('pragma synchronous')).toEqual([{ synchronous: 2 }]);
+    expect(await knex.raw('pragma foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    expect(await knex.raw('pragma journal_mode')).toEqual([{ journal_mode: 'wal' }]);
+    await knex.destroy();
+  });
+
+  it('makes the directory and a file that only its owner may read', async () => {
+    const file = join(server.directory, 'not', 'yet', 'there.sqlite');
+    const { store } = await openStore(`sqlite:${file}`);
+    await store.close();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('runs in memory for as long as the store is open', async () => {
+    const { store } = await openStore('sqlite::memory:');
+    expect((await store.loadCredentials()).tenants).toEqual([]);
+    await store.ping();
+    await store.close();
+  });
+
+  it('reads on while another process holds the lock', async () => {
+    const databaseUrl = await server.createDatabase();
+    const { store } = await openStore(databaseUrl);
+    const giveBack = await server.takeAway(databaseUrl);
+    await store.ping();
+    expect((await store.loadTenant(HARBOUR)).locations).toEqual([]);
+    await giveBack();
+    await store.close();
+  });
+
+  it('answers StoreUnavailableError on a full disk and loses nothing acknowledged', async () => {
+    const databaseUrl = await server.createDatabase();
+    await provisionAll(databaseUrl, [HARBOUR_TENANT]);
+    const knex = openDatabase(databaseUrl);
+    const store = storeOver(knex, { clock: systemClock, metrics: createMetrics() });
+    await knex.raw('pragma max_page_count = 60');
+    let acknowledged = 0;
+    const fill = async () => {
+      for (;;) {
+        await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: acknowledged + 1, atMs: acknowledged })]);
+        acknowledged += 1;
+      }
+    };
+    await expect(fill()).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(acknowledged).toBeGreaterThan(0);
+    expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: acknowledged }]);
+    await knex.raw('pragma max_page_count = 100000');
+    await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 12345 })]);
+    expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 12345 }]);
+    await store.close();
+  });
+});

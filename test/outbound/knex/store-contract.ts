@@ -1,0 +1,371 @@
+// What every database behind the Store port must do: run by one test file for each engine.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/ids.js';
+import { migrate } from '../../../src/outbound/knex/migrate.js';
+import { type Store, StoreUnavailableError } from '../../../src/ports.js';
+import type { DatabaseServer } from './database-server.js';
+import {
+  ALL_TIME,
+  CRANE,
+  CRANE_TARGET,
+  cluster,
+  everything,
+  HARBOUR,
+  HARBOUR_TENANT,
+  location,
+  ORGANIZATION,
+  openStore,
+  PIER,
+  provisionAll,
+  put,
+  QUAY,
+  QUAY_TARGET,
+  RIVAL,
+  RIVAL_TENANT,
+  RIVALS_ONLY,
+  tenant,
+} from './harbour.js';
+
+const YEAR_9999_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The contract; `server` is asked for inside tests only, once it has started. */
+export function describeStore(server: () => DatabaseServer): void {
+  let databaseUrl: string;
+  let store: Store;
+  let metrics: Awaited<ReturnType<typeof openStore>>['metrics'];
+
+  beforeEach(async () => {
+    databaseUrl = await server().createDatabase();
+    await provisionAll(databaseUrl, [HARBOUR_TENANT, RIVAL_TENANT]);
+    ({ store, metrics } = await openStore(databaseUrl));
+  });
+  afterEach(() => store.close());
+
+  async function reopen(journal = {}): Promise<void> {
+    await store.close();
+    ({ store, metrics } = await openStore(databaseUrl, journal));
+  }
+
+  describe('what is written is read again', () => {
+    it('gives back profiles of locations, connectors and the organization after a restart', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { priority: 10 }), put(QUAY_TARGET, { priority: 2 })]);
+      await store.append(HARBOUR, [put(CRANE_TARGET), put(ORGANIZATION)]);
+      await reopen();
+      const { profiles } = await store.loadTenant(HARBOUR);
+      expect(profiles.map(({ target, priority }) => ({ target, priority }))).toEqual([
+        { target: ORGANIZATION, priority: 0 },
+        { target: CRANE_TARGET, priority: 0 },
+        { target: QUAY_TARGET, priority: 2 },
+        { target: QUAY_TARGET, priority: 10 },
+      ]);
+    });
+
+    it('gives back locations with their connectors and clusters with their members in order', async () => {
+      const created = cluster('c-1', [QUAY, PIER], { limitKw: 12.5 });
+      const changed = cluster('c-1', [PIER, QUAY], { name: 'Renamed', status: 'INACTIVE', updatedAtMs: 7 });
+      await store.append(HARBOUR, [{ kind: 'cluster.put', cluster: created }]);
+      await store.append(HARBOUR, [{ kind: 'cluster.put', cluster: changed }]);
+      await reopen();
+      const state = await store.loadTenant(HARBOUR);
+      expect(state.clusters).toEqual([changed]);
+      expect(state.locations.map(({ locationId }) => locationId)).toEqual([PIER, QUAY]);
+      expect(state.locations[1]).toEqual({
+        locationId: QUAY,
+        name: 'Location quay-1',
+        status: 'ACTIVE',
+        permanentLimitKw: 50,
+        gridLimitKw: 80,
+        connectors: ['1', '2'].map((connectorId) => ({
+          controllerUuid: CRANE,
+          connectorId,
+          status: 'ACTIVE',
+          phases: 3,
+          voltageV: 230,
+          maxCurrentA: 32,
+          failsafeA: 6,
+        })),
+      });
+    });
+
+    it('deletes a cluster and leaves its members and other clusters alone', async () => {
+      const kept = cluster('kept', [QUAY]);
+      await store.append(HARBOUR, [
+        { kind: 'cluster.put', cluster: cluster('gone', [QUAY, PIER]) },
+        { kind: 'cluster.put', cluster: kept },
+      ]);
+      await store.append(HARBOUR, [{ kind: 'cluster.delete', clusterId: 'gone' as ClusterId }]);
+      const state = await store.loadTenant(HARBOUR);
+      expect(state.clusters).toEqual([kept]);
+      expect(state.locations).toHaveLength(2);
+    });
+
+    it.each([0.1, 1e9, 0.30000000000000004, 61.70650183763426, 0.911831943683099, 1e-300, 1e300])(
+      'keeps every bit of a limit of %d kW',
+      async (limitKw) => {
+        await store.append(HARBOUR, [
+          put(QUAY_TARGET, { limitKw, endsAtMs: YEAR_9999_MS }),
+          { kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs: YEAR_9999_MS },
+          { kind: 'cluster.put', cluster: cluster('c', [QUAY], { limitKw, updatedAtMs: YEAR_9999_MS }) },
+        ]);
+        const state = await store.loadTenant(HARBOUR);
+        expect(state.profiles[0]).toMatchObject({ limitKw, endsAtMs: YEAR_9999_MS });
+        expect(state.locations.find(({ locationId }) => locationId === QUAY)?.permanentLimitKw).toBe(limitKw);
+        expect(state.clusters[0]).toMatchObject({ limitKw, updatedAtMs: YEAR_9999_MS });
+      },
+    );
+
+    it.each([
+      '"; drop table clusters; --',
+      "O'Hara ??",
+      '⚡️ 充電 \\u0000 \\',
+      '\u0001\u2400\u202e',
+      '?',
+      '$1 :a @b',
+    ])('keeps the name %j as it is', async (name) => {
+      await store.append(HARBOUR, [{ kind: 'cluster.put', cluster: cluster('c', [QUAY], { name }) }]);
+      expect((await store.loadTenant(HARBOUR)).clusters[0]?.name).toBe(name);
+    });
+
+    it('treats __proto__ and constructor as the ids they are', async () => {
+      const locationId = '__proto__' as LocationId;
+      const charger = 'constructor';
+      const hostile = tenant(HARBOUR, [location(locationId, [charger, '__proto__'])]);
+      await provisionAll(databaseUrl, [hostile]);
+      const target = { kind: 'location', locationId } as const;
+      await store.append(HARBOUR, [
+        put(target),
+        { kind: 'permanentLimit.set', locationId, limitKw: 7, atMs: 2 },
+        { kind: 'cluster.put', cluster: cluster('__proto__', [locationId]) },
+      ]);
+      const state = await store.loadTenant(HARBOUR);
+      const held = state.locations.find((each) => each.locationId === locationId);
+      expect(held?.permanentLimitKw).toBe(7);
+      expect(new Set(held?.connectors.map((each) => each.controllerUuid))).toEqual(
+        new Set([charger, '__proto__']),
+      );
+      expect(state.profiles).toEqual([expect.objectContaining({ target })]);
+      expect(state.clusters[0]?.locationIds).toEqual([locationId]);
+    });
+  });
+
+  describe('section 1: profile records are never deleted', () => {
+    it('keeps a replaced profile as history and only the newest in its slot', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 10, atMs: 100 })]);
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 20, atMs: 200 })]);
+      const { profiles } = await store.loadTenant(HARBOUR);
+      expect(profiles.map(({ limitKw }) => limitKw)).toEqual([20]);
+      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      expect(history).toMatchObject([
+        { limitKw: 10, submittedAtMs: 100, supersededAtMs: 200 },
+        { limitKw: 20, submittedAtMs: 200, supersededAtMs: null },
+      ]);
+    });
+
+    it('supersedes inside one append', async () => {
+      const three = [10, 20, 30].map((limitKw) => put(QUAY_TARGET, { limitKw, atMs: limitKw }));
+      await store.append(HARBOUR, three);
+      expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 30 }]);
+      expect(await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME)).toMatchObject([
+        { limitKw: 10, supersededAtMs: 20 },
+        { limitKw: 20, supersededAtMs: 30 },
+        { limitKw: 30, supersededAtMs: null },
+      ]);
+    });
+
+    it('leaves one holder, the last, when a hundred callers put at one slot at once', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 999, atMs: 0 })]);
+      const limits = Array.from({ length: 100 }, (_, i) => i + 1);
+      await Promise.all(
+        limits.map((limitKw) => store.append(HARBOUR, [put(QUAY_TARGET, { limitKw, atMs: limitKw })])),
+      );
+      expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 100 }]);
+      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      expect(history.map(({ limitKw, supersededAtMs }) => [limitKw, supersededAtMs])).toEqual([
+        [999, 1],
+        ...limits.map((limitKw) => [limitKw, limitKw === 100 ? null : limitKw + 1]),
+      ]);
+    });
+
+    it('gives one holder to two services that put at one slot of one database', async () => {
+      const { store: other } = await openStore(databaseUrl);
+      const puts = Array.from({ length: 40 }, (_, i) =>
+        (i % 2 === 0 ? store : other).append(HARBOUR, [put(QUAY_TARGET, { limitKw: i + 1, atMs: i })]),
+      );
+      const outcomes = await Promise.allSettled(puts);
+      await other.close();
+      const written = outcomes.filter(({ status }) => status === 'fulfilled').length;
+      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      expect(written).toBeGreaterThan(0);
+      expect(history).toHaveLength(written);
+      expect(history.filter(({ supersededAtMs }) => supersededAtMs === null)).toHaveLength(1);
+      expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(1);
+    });
+
+    it('tells the history of the windows that meet the one asked about, bounds excluded', async () => {
+      await store.append(HARBOUR, [
+        put(QUAY_TARGET, { limitKw: 1, startsAtMs: 1000, endsAtMs: 2000 }),
+        put(QUAY_TARGET, { limitKw: 2, startsAtMs: 2000, endsAtMs: 3000 }),
+        put(QUAY_TARGET, { limitKw: 3, startsAtMs: 3000, endsAtMs: 4000 }),
+        put(QUAY_TARGET, { limitKw: 4, startsAtMs: 500, endsAtMs: 5000 }),
+      ]);
+      const met = await store.profileHistory(HARBOUR, QUAY_TARGET, { startsAtMs: 2000, endsAtMs: 3000 });
+      expect(met.map(({ limitKw }) => limitKw)).toEqual([2, 4]);
+    });
+
+    it('tells every permanent limit a location had, the provisioned one first', async () => {
+      const set = (limitKw: number, atMs: number) =>
+        ({ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs }) as const;
+      await store.append(HARBOUR, [set(30, 10), set(20, 20)]);
+      await store.append(HARBOUR, [set(40, 30)]);
+      expect(await store.permanentLimitHistory(HARBOUR, QUAY)).toEqual([
+        { limitKw: 50, setAtMs: 1 },
+        { limitKw: 30, setAtMs: 10 },
+        { limitKw: 20, setAtMs: 20 },
+        { limitKw: 40, setAtMs: 30 },
+      ]);
+      const { locations } = await store.loadTenant(HARBOUR);
+      expect(locations.map(({ permanentLimitKw }) => permanentLimitKw)).toEqual([50, 40]);
+    });
+  });
+
+  describe('section 5: one tenant cannot read or modify the data of another', () => {
+    it('writes to ids that both tenants have only where the caller says', async () => {
+      const before = await everything(store);
+      await store.append(HARBOUR, [
+        put(QUAY_TARGET),
+        put(CRANE_TARGET),
+        put(ORGANIZATION),
+        { kind: 'permanentLimit.set', locationId: QUAY, limitKw: 1, atMs: 2 },
+        { kind: 'cluster.put', cluster: cluster('same', [QUAY]) },
+      ]);
+      expect((await everything(store)).rival).toEqual(before.rival);
+      await store.append(RIVAL, [{ kind: 'cluster.put', cluster: cluster('same', [RIVALS_ONLY]) }]);
+      await store.append(RIVAL, [{ kind: 'cluster.delete', clusterId: 'same' as ClusterId }]);
+      expect((await store.loadTenant(HARBOUR)).clusters).toEqual([cluster('same', [QUAY])]);
+    });
+
+    it.each([
+      ['a profile at its location', put({ kind: 'location', locationId: RIVALS_ONLY })],
+      [
+        'a profile at its connector',
+        put({ ...CRANE_TARGET, kind: 'connector', controllerUuid: 'rival-crane' as ControllerUuid } as never),
+      ],
+      [
+        'a permanent limit of its location',
+        { kind: 'permanentLimit.set', locationId: RIVALS_ONLY, limitKw: 1, atMs: 2 } as const,
+      ],
+      [
+        'a cluster with its location',
+        { kind: 'cluster.put', cluster: cluster('c', [QUAY, RIVALS_ONLY]) } as const,
+      ],
+    ])('refuses %s and changes nothing', async (_, change) => {
+      const before = await everything(store);
+      await expect(store.append(HARBOUR, [change])).rejects.toThrow();
+      expect(await everything(store)).toEqual(before);
+    });
+
+    it('shows nothing of a tenant it does not know', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET)]);
+      const nobody = '00000000-0000-4000-8000-000000000000' as typeof HARBOUR;
+      expect(await store.loadTenant(nobody)).toEqual({ locations: [], clusters: [], profiles: [] });
+      expect(await store.profileHistory(nobody, QUAY_TARGET, ALL_TIME)).toEqual([]);
+      expect(await store.permanentLimitHistory(nobody, QUAY)).toEqual([]);
+      await expect(store.append(nobody, [put(ORGANIZATION)])).rejects.toThrow();
+    });
+  });
+
+  describe('an answer means the write is on disk, whole', () => {
+    it('writes nothing of an append when its last change fails', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET), { kind: 'cluster.put', cluster: cluster('c', [QUAY]) }]);
+      const before = await everything(store);
+      const append = store.append(HARBOUR, [
+        put(QUAY_TARGET, { limitKw: 99 }),
+        { kind: 'permanentLimit.set', locationId: QUAY, limitKw: 99, atMs: 2 },
+        { kind: 'cluster.delete', clusterId: 'c' as ClusterId },
+        { kind: 'cluster.put', cluster: cluster('bad', [RIVALS_ONLY]) },
+      ]);
+      await expect(append).rejects.not.toBeInstanceOf(StoreUnavailableError);
+      expect(await everything(store)).toEqual(before);
+    });
+
+    it('writes what the others asked for when one caller of a shared commit fails', async () => {
+      const good = Array.from({ length: 11 }, (_, priority) => put(QUAY_TARGET, { priority }));
+      const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
+      const order = [...good.slice(0, 7), bad, ...good.slice(7)];
+      const outcomes = await Promise.allSettled(order.map((change) => store.append(HARBOUR, [change])));
+      expect(outcomes.map(({ status }) => status)).toEqual(
+        order.map((change) => (change === bad ? 'rejected' : 'fulfilled')),
+      );
+      expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(11);
+    });
+
+    it('answers in the order of the calls, also when some fail', async () => {
+      await reopen({ maxBatch: 3 });
+      const answered: number[] = [];
+      const calls = Array.from({ length: 30 }, (_, i) => {
+        const target = i % 7 === 3 ? ({ kind: 'location', locationId: RIVALS_ONLY } as const) : QUAY_TARGET;
+        return store.append(HARBOUR, [put(target, { priority: i % 11 })]).then(
+          () => answered.push(i),
+          () => answered.push(i),
+        );
+      });
+      await Promise.all(calls);
+      expect(answered).toEqual(calls.map((_, i) => i));
+    });
+
+    it('shares commits among at most maxBatch callers and counts their changes', async () => {
+      await reopen({ maxBatch: 4 });
+      await Promise.all(
+        Array.from({ length: 10 }, (_, priority) => store.append(HARBOUR, [put(QUAY_TARGET, { priority })])),
+      );
+      const { values } = await metrics.commitChanges.get();
+      const value = (name: string) => values.find(({ metricName }) => metricName?.endsWith(name))?.value;
+      expect(value('_count')).toBe(3);
+      expect(value('_sum')).toBe(10);
+    });
+
+    it('refuses the caller that is one too many to wait', async () => {
+      await reopen({ maxPending: 2 });
+      const calls = [0, 1, 2].map((priority) => store.append(HARBOUR, [put(QUAY_TARGET, { priority })]));
+      await expect(calls[2]).rejects.toBeInstanceOf(StoreUnavailableError);
+      await Promise.all(calls.slice(0, 2));
+      expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(2);
+    });
+
+    it('writes what it accepted before it closes, and takes nothing after', async () => {
+      const calls = Array.from({ length: 11 }, (_, priority) =>
+        store.append(HARBOUR, [put(QUAY_TARGET, { priority })]),
+      );
+      const closed = store.close();
+      await expect(store.append(HARBOUR, [put(QUAY_TARGET)])).rejects.toBeInstanceOf(StoreUnavailableError);
+      await expect(store.loadTenant(HARBOUR)).rejects.toBeInstanceOf(StoreUnavailableError);
+      await Promise.all(calls);
+      await closed;
+      ({ store } = await openStore(databaseUrl));
+      expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(11);
+    });
+
+    it('answers StoreUnavailableError while the database is away and works again afterwards', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 1 })]);
+      const giveBack = await server().takeAway(databaseUrl);
+      const refused = [2, 3].map((limitKw) => store.append(HARBOUR, [put(QUAY_TARGET, { limitKw })]));
+      for (const call of refused) await expect(call).rejects.toBeInstanceOf(StoreUnavailableError);
+      await giveBack();
+      await store.ping();
+      expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 1 }]);
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 4 })]);
+      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      expect(history.map(({ limitKw }) => limitKw)).toEqual([1, 4]);
+    });
+  });
+
+  describe('starting', () => {
+    it('migrates a database once when several start on it at once', async () => {
+      const fresh = await server().createDatabase();
+      // One that waits for SQLite's lock keeps one of the four threads of this process; the one that has it needs one.
+      const runs = await Promise.all([migrate(fresh), migrate(fresh), migrate(fresh)]);
+      expect(runs.flat()).toEqual(['0001-initial']);
+      expect(await migrate(fresh)).toEqual([]);
+    });
+  });
+}
