@@ -132,6 +132,15 @@ export function flagOf(key: keyof typeof SETTINGS): string {
   return `--${SETTINGS[key].name.toLowerCase().replaceAll('_', '-')}`;
 }
 
+/** Whether a flag or the environment names a value, so that no default applies. An empty variable names none. */
+export function isGiven(
+  key: keyof typeof SETTINGS,
+  flags: Partial<Record<keyof typeof SETTINGS, string>>,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): boolean {
+  return (flags[key] ?? environment[variableOf(key)] ?? '') !== '';
+}
+
 /**
  * The configuration from flags (by setting key), then the environment, then defaults.
  * @throws ConfigError naming the variable and what it must be.

@@ -81,6 +81,8 @@ export function connectCharger(options: {
     clean: true,
     keepalive: KEEPALIVE_S,
     reconnectPeriod: RECONNECT_MS,
+    // A charger is often installed before its login is: it asks again.
+    reconnectOnConnackError: true,
     // Meter values of a minute ago are worth nothing once the link is back.
     queueQoSZero: false,
     will: {

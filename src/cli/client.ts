@@ -1,0 +1,88 @@
+// `headroom client create|list|disable`: OAuth clients of tenants; a secret is printed once, at creation.
+import { Command, InvalidArgumentError } from 'commander';
+import { isId } from '../../machines/ids.js';
+import { systemClock } from '../clock.js';
+import type { OauthClientRecord, Scope } from '../ports.js';
+import { generateKeyId, generateSecret, hashSecret } from '../secrets.js';
+import {
+  type AdministrationFlags,
+  administrationCommand,
+  existingTenant,
+  formatScopes,
+  scopeOption,
+  scopesOf,
+  withAdministration,
+} from './administration-command.js';
+import { printJson, printLine, printNote, printTable } from './print.js';
+
+function parseClientId(text: string): string {
+  if (!isId(text)) throw new InvalidArgumentError('It must be 1 to 128 characters of A-Z a-z 0-9 . _ : -');
+  return text;
+}
+
+type CreateFlags = AdministrationFlags & { readonly scope?: readonly Scope[]; readonly id?: string };
+
+async function create(tenant: string, flags: CreateFlags): Promise<void> {
+  const clientSecret = generateSecret();
+  const { clientId, scopes } = await withAdministration(flags, async (administration) => {
+    const client: OauthClientRecord = {
+      clientId: flags.id ?? `client-${generateKeyId()}`,
+      tenantUuid: await existingTenant(administration, tenant),
+      secretHash: hashSecret(clientSecret),
+      scopes: scopesOf(flags.scope),
+      disabledAtMs: null,
+    };
+    await administration.addOauthClient(client);
+    return client;
+  });
+  if (flags.json) return printJson({ clientId, clientSecret, tenantUuid: tenant, scopes });
+  printNote(`OAuth client of ${tenant}, its secret shown this once. Scopes: ${formatScopes(scopes)}.`);
+  printLine(`client_id=${clientId}\nclient_secret=${clientSecret}`);
+}
+
+async function list(tenant: string | undefined, flags: AdministrationFlags): Promise<void> {
+  const clients = await withAdministration(flags, async (administration) =>
+    administration.listOauthClients(
+      tenant === undefined ? undefined : await existingTenant(administration, tenant),
+    ),
+  );
+  const rows = clients.map(({ clientId, tenantUuid, scopes, disabledAtMs }) => ({
+    ...{ clientId, tenantUuid, scopes },
+    state: disabledAtMs === null ? 'active' : 'disabled',
+  }));
+  if (flags.json) return printJson(rows);
+  if (rows.length === 0) return printNote('No clients yet: "headroom client create TENANT" creates one.');
+  printTable(
+    ['CLIENT', 'TENANT', 'SCOPES', 'STATE'],
+    rows.map(({ clientId, tenantUuid, scopes, state }) => [
+      clientId,
+      tenantUuid,
+      formatScopes(scopes),
+      state,
+    ]),
+  );
+}
+
+async function disable(clientId: string, flags: AdministrationFlags): Promise<void> {
+  await withAdministration(flags, (administration) =>
+    administration.disableOauthClient(clientId, systemClock.nowMs()),
+  );
+  if (flags.json) printJson({ clientId, state: 'disabled' });
+  else printNote(`Client ${clientId} is disabled, and the tokens it holds with it.`);
+}
+
+export function clientCommand(): Command {
+  return new Command('client')
+    .description('OAuth clients (client_credentials)')
+    .addCommand(
+      administrationCommand('create', 'create a client; its secret is printed once')
+        .argument('<tenant>', 'tenantUuid')
+        .option('--id <client-id>', 'its client id (default: a random one)', parseClientId)
+        .addOption(scopeOption())
+        .action(create),
+    )
+    .addCommand(administrationCommand('list', 'list clients').argument('[tenant]', 'tenantUuid').action(list))
+    .addCommand(
+      administrationCommand('disable', 'disable a client, for good').argument('<client-id>').action(disable),
+    );
+}

@@ -1,0 +1,132 @@
+// `headroom demo`: the service, a tenant with sites, and virtual chargers, live with one command.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { startFleet } from '../../sim/charger/fleet.js';
+import { LIVELY } from '../../sim/charger/traffic.js';
+import { systemClock } from '../clock.js';
+import { type Config, databaseUrlOf, isGiven } from '../config.js';
+import { createAdministration } from '../outbound/knex/administration.js';
+import { provisionFile } from '../provisioning/provision-file.js';
+import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import { createService } from '../service.js';
+import { demoGuide } from './demo-guide.js';
+import { type DemoSite, openDemoSite } from './demo-site.js';
+import { membersOfFile } from './fleet-plan.js';
+import { OperatorError } from './operator-error.js';
+import { printLine, printNote } from './print.js';
+import { readProvisioningFile } from './provision.js';
+import { startService, stopWithGrace } from './serve.js';
+import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
+
+const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url));
+const SEED = 4;
+const LIVE_LINE_EVERY_MS = 2000;
+
+type Undo = (step: () => Promise<void> | void) => void;
+
+/** Resolves whether a server could listen there now. */
+function isPortFree(host: string, port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const probe = createServer();
+    probe.once('error', () => done(false));
+    probe.listen(port, host, () => probe.close(() => done(true)));
+  });
+}
+
+async function freePort(what: string, host: string, port: number): Promise<number> {
+  if (port === 0 || (await isPortFree(host, port))) return port;
+  printNote(`Port ${port} is in use: ${what} takes a free one instead.`);
+  return 0;
+}
+
+/** The settings, with what suits a demo where none was given: a directory that goes with it, and a quiet log. */
+async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
+  const config = configOf(flags);
+  const { httpHost, mqttHost } = config;
+  return {
+    ...config,
+    dataDir: isGiven('dataDir', flags) ? config.dataDir : temporaryDirectory(undo),
+    logLevel: isGiven('logLevel', flags) ? config.logLevel : 'warn',
+    httpPort: await freePort('the REST server', httpHost, config.httpPort),
+    mqttPort: await freePort('the broker', mqttHost, config.mqttPort),
+  };
+}
+
+function temporaryDirectory(undo: Undo): string {
+  const directory = mkdtempSync(join(tmpdir(), 'headroom-demo-'));
+  undo(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function provision(config: Config, file: ProvisioningFile): Promise<void> {
+  const administration = await createAdministration({ databaseUrl: databaseUrlOf(config) });
+  const outcomes = provisionFile(administration, file, { dryRun: false, atMs: systemClock.nowMs() });
+  for await (const _ of outcomes);
+  await administration.close();
+}
+
+/** In a terminal, one line that keeps changing below the guide. */
+function showLiveLine(site: DemoSite): void {
+  const show = () => {
+    const line = site.liveLine().catch(() => '');
+    line.then((text) => {
+      process.stdout.write(`\r\u001b[2K${text.slice(0, process.stdout.columns - 1)}`);
+      systemClock.after(LIVE_LINE_EVERY_MS, show);
+    });
+  };
+  if (process.stdout.isTTY) show();
+}
+
+async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
+  const config = await demoConfig(flags, undo);
+  const file = readProvisioningFile(FILE);
+  await provision(config, file);
+  const service = createService(config);
+  undo(() => service.stop());
+  const { httpUrl, mqttUrl } = await startService(service, config);
+  const members = membersOfFile(file, {});
+  const fleet = startFleet({
+    ...{ url: mqttUrl, members, seed: SEED, traffic: LIVELY, clock: systemClock },
+    meterPeriodMs: 1000 * config.heartbeatS,
+  });
+  undo(() => fleet.stop());
+  const [tenant] = file.tenants;
+  const apiKey = tenant?.apiKeys[0]?.key;
+  const locationIds = tenant?.locations.map(({ locationId }) => locationId) ?? [];
+  const [locationId] = locationIds;
+  if (apiKey === undefined || locationId === undefined)
+    throw new OperatorError(`${FILE} names no key or location`);
+  const site = await openDemoSite({ httpUrl, apiKey, locationIds });
+  const sizes = `${locationIds.length} locations, ${members.length} virtual chargers, embedded database and broker`;
+  const { clusterId } = site;
+  printLine(
+    demoGuide({ httpUrl, mqttUrl, apiKey, locationId, clusterId, sizes, nowMs: systemClock.nowMs() }),
+  );
+  showLiveLine(site);
+}
+
+async function demo(flags: SettingsFlags): Promise<void> {
+  const steps: (() => Promise<void> | void)[] = [];
+  const stop = async () => {
+    for (const step of steps.splice(0).reverse()) await step();
+  };
+  const grace = stopWithGrace(stop);
+  try {
+    await startDemo(flags, (step) => steps.push(step));
+  } catch (error) {
+    grace.uninstall();
+    await stop();
+    throw error;
+  }
+}
+
+export function demoCommand(): Command {
+  const command = new Command('demo')
+    .description('the service with a demo tenant and virtual chargers, live')
+    .action(demo);
+  return addSettingsFlags(command, ALL_SETTINGS);
+}

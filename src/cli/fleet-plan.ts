@@ -1,0 +1,88 @@
+// Which virtual chargers to run: those of a provisioning file, or so many made-up ones.
+import {
+  asId,
+  type ConnectorId,
+  type ControllerUuid,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/ids.js';
+import type { FleetMember } from '../../sim/charger/fleet.js';
+import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import { OperatorError } from './operator-error.js';
+
+/** What the command line says about the chargers to run. */
+export interface FleetWish {
+  readonly count?: number;
+  readonly tenant?: string;
+  readonly location?: string;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+/**
+ * The chargers of `file`, with the logins it presets; `tenant` and `location` choose among them, `count` takes so many.
+ * @throws OperatorError where none is left, or one has no password in the file.
+ */
+export function membersOfFile({ tenants }: ProvisioningFile, wish: FleetWish): readonly FleetMember[] {
+  const members = tenants.flatMap(({ tenantUuid, locations }) =>
+    locations.flatMap(({ locationId, chargers }) =>
+      chargers.map(({ controllerUuid, mqttPassword, connectors }) => ({
+        address: { tenantUuid, locationId, controllerUuid },
+        username: `${tenantUuid}/${controllerUuid}`,
+        password: wish.password ?? mqttPassword,
+        connectors,
+      })),
+    ),
+  );
+  const chosen = members
+    .filter(({ address }) => wish.tenant === undefined || address.tenantUuid === wish.tenant)
+    .filter(({ address }) => wish.location === undefined || address.locationId === wish.location);
+  if (chosen.length === 0) throw new OperatorError('the file has no charger at that --tenant and --location');
+  if (wish.count !== undefined && wish.count > chosen.length) {
+    throw new OperatorError(`--count ${wish.count}: the file has only ${chosen.length} such chargers`);
+  }
+  const taken = chosen.slice(0, wish.count);
+  const unknown = taken.find(({ password }) => password === undefined);
+  if (unknown !== undefined) {
+    const { controllerUuid } = unknown.address;
+    throw new OperatorError(
+      `charger ${controllerUuid} has no mqttPassword in the file; write it there or give --password`,
+    );
+  }
+  return taken;
+}
+
+function required<T extends TenantUuid | LocationId | ControllerUuid>(
+  text: string | undefined,
+  option: string,
+): T {
+  if (text === undefined) throw new OperatorError(`${option} is needed, or a provisioning file with --file`);
+  const id = asId<T>(text);
+  if (id === undefined)
+    throw new OperatorError(`${option} "${text}": must be 1 to 128 characters of A-Z a-z 0-9 . _ : -`);
+  return id;
+}
+
+/**
+ * Chargers `virtual-1`, `virtual-2`, … of one location, `connectors` of 22 kW each, with one password. A single charger takes
+ * the name in `--username TENANT/CONTROLLER`.
+ */
+export function madeUpMembers(wish: FleetWish & { readonly connectors: number }): readonly FleetMember[] {
+  const tenantUuid = required<TenantUuid>(wish.tenant, '--tenant');
+  const locationId = required<LocationId>(wish.location, '--location');
+  const count = wish.count ?? 1;
+  const named = count === 1 ? wish.username?.split('/')[1] : undefined;
+  const connectors = Array.from({ length: wish.connectors }, (_, i) => ({
+    connectorId: String(i + 1) as ConnectorId,
+    ...({ phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 } as const),
+  }));
+  return Array.from({ length: count }, (_, i) => {
+    const controllerUuid = required<ControllerUuid>(named ?? `virtual-${i + 1}`, '--username');
+    return {
+      address: { tenantUuid, locationId, controllerUuid },
+      username: wish.username ?? `${tenantUuid}/${controllerUuid}`,
+      password: wish.password,
+      connectors,
+    };
+  });
+}

@@ -1,0 +1,26 @@
+// What is told to the person at the terminal: one readable line for a mistake, a stack only for a defect of ours.
+import { ConfigError } from '../config.js';
+import { TokenKeysError } from '../inbound/http/token-keys.js';
+import { AdministrationError, StoreUnavailableError } from '../ports.js';
+import { ProvisioningFileError } from '../provisioning/parse-provisioning.js';
+
+/** A mistake in what was asked for; its message names it and the way out. */
+export class OperatorError extends Error {}
+
+const TOLD = [
+  OperatorError,
+  ConfigError,
+  AdministrationError,
+  StoreUnavailableError,
+  ProvisioningFileError,
+  TokenKeysError,
+];
+
+/** What to print for `error`. A failure of the system (no such file, no permission) is the operator's to solve too. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return `headroom: ${String(error)}`;
+  const isTold = TOLD.some((kind) => error instanceof kind) || 'syscall' in error;
+  if (!isTold) return `headroom: this is a defect: ${error.stack ?? error.message}`;
+  // The problems of a file begin with its name, where editors look for it.
+  return error instanceof ProvisioningFileError ? error.message : `headroom: ${error.message}`;
+}

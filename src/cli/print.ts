@@ -1,0 +1,31 @@
+// What the commands put on stdout: tables for people, JSON for scripts.
+import Table from 'cli-table3';
+
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Words that accompany a result; on stderr, so that a script that reads stdout gets the result alone. */
+export function printNote(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+export function printJson(value: unknown): void {
+  printLine(JSON.stringify(value));
+}
+
+const BORDERLESS = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+};
+
+export function printTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+  const table = new Table({
+    head: [...head],
+    chars: BORDERLESS,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  table.push(...rows.map((row) => [...row]));
+  printLine(table.toString());
+}

@@ -1,0 +1,87 @@
+// `headroom provision FILE.yaml`: tenants, sites and credentials from a file; it creates and updates, never deletes.
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { systemClock } from '../clock.js';
+import type { ProvisioningAction } from '../ports.js';
+import { parseProvisioning } from '../provisioning/parse-provisioning.js';
+import { provisionFile, type TenantOutcome } from '../provisioning/provision-file.js';
+import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import {
+  type AdministrationFlags,
+  administrationCommand,
+  withAdministration,
+} from './administration-command.js';
+import { OperatorError } from './operator-error.js';
+import { printJson, printLine, printNote, printTable } from './print.js';
+
+type ProvisionFlags = AdministrationFlags & { readonly dryRun?: true };
+
+/** The file's content. @throws OperatorError, ProvisioningFileError */
+export function readProvisioningFile(file: string): ProvisioningFile {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperatorError(`cannot read ${file}: ${error instanceof Error ? error.message : error}`);
+  }
+  return parseProvisioning(text, file);
+}
+
+function countOf(actions: readonly ProvisioningAction[], wanted: ProvisioningAction['action']): number {
+  return actions.filter(({ action }) => action === wanted).length;
+}
+
+function printOutcome({ tenantUuid, actions, issued }: TenantOutcome, dryRun: boolean): void {
+  const changed = actions.filter(({ action }) => action !== 'unchanged');
+  const would = dryRun ? 'would be ' : '';
+  printLine(
+    `${tenantUuid}: ${countOf(actions, 'created')} ${would}created, ${countOf(actions, 'updated')} ${would}updated, ` +
+      `${countOf(actions, 'unchanged')} unchanged`,
+  );
+  if (changed.length > 0) {
+    printTable(
+      ['', 'KIND', 'ID'],
+      changed.map(({ action, kind, id }) => [`${would}${action}`, kind, id]),
+    );
+  }
+  if (issued.length === 0) return;
+  printLine(dryRun ? 'Secrets that would be made:' : 'Secrets made, shown this once:');
+  printTable(
+    ['KIND', 'ID', 'SECRET'],
+    issued.map(({ kind, id, secret }) => [kind, id, dryRun ? '-' : secret]),
+  );
+}
+
+/** Secrets of a dry run were never stored, so they are not shown. */
+function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
+  return { ...outcome, issued: issued.map(({ kind, id }) => ({ kind, id })) };
+}
+
+async function provision(file: string, flags: ProvisionFlags): Promise<void> {
+  const content = readProvisioningFile(file);
+  const dryRun = flags.dryRun === true;
+  const outcomes: TenantOutcome[] = [];
+  try {
+    await withAdministration(flags, async (administration) => {
+      const options = { dryRun, atMs: systemClock.nowMs() };
+      for await (const outcome of provisionFile(administration, content, options)) {
+        outcomes.push(outcome);
+        if (!flags.json) printOutcome(outcome, dryRun);
+      }
+    });
+  } finally {
+    // Also after a failure half-way: what was stored by then must be known.
+    if (flags.json) printJson({ dryRun, tenants: dryRun ? outcomes.map(withoutSecrets) : outcomes });
+  }
+  if (!flags.json && dryRun) printNote('Dry run: nothing was written.');
+}
+
+export function provisionCommand(): Command {
+  return administrationCommand(
+    'provision',
+    'create and update tenants, sites and credentials from a YAML file',
+  )
+    .argument('<file>', 'the provisioning file')
+    .option('--dry-run', 'show what would happen and write nothing')
+    .action(provision);
+}

@@ -1,0 +1,31 @@
+// The settings as flags: each sub-command takes those it uses, under the names the environment gives them too.
+import { type Command, Option } from 'commander';
+import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../config.js';
+
+type SettingKey = keyof typeof SETTINGS;
+
+/** Values of the flags that were given, as text, by setting. */
+export type SettingsFlags = Partial<Record<SettingKey, string>>;
+
+export const ALL_SETTINGS = Object.keys(SETTINGS) as readonly SettingKey[];
+
+/** Where the durable truth is: all that commands beside a running service need. */
+export const DATABASE_SETTINGS: readonly SettingKey[] = ['dataDir', 'databaseUrl'];
+
+function describe(key: SettingKey): string {
+  const fallback: unknown = SETTINGS[key].schema.safeParse(undefined).data;
+  const shown = fallback === undefined ? '' : `default ${fallback}; `;
+  return `${SETTINGS[key].about} (${shown}${variableOf(key)})`;
+}
+
+/** Adds a flag for each of `keys`; its help names unit, default and environment variable. */
+export function addSettingsFlags(command: Command, keys: readonly SettingKey[]): Command {
+  for (const key of keys) command.addOption(new Option(`${flagOf(key)} <value>`, describe(key)));
+  return command;
+}
+
+/** The configuration of `flags` over the environment over the defaults. @throws ConfigError */
+export function configOf(flags: SettingsFlags): Config {
+  const given = ALL_SETTINGS.filter((key) => flags[key] !== undefined).map((key) => [key, flags[key]]);
+  return loadConfig(Object.fromEntries(given));
+}

@@ -1,0 +1,26 @@
+// `headroom token-key rotate`: a new key signs access tokens from now on; the one before still verifies.
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { rotateTokenKeys } from '../inbound/http/token-keys.js';
+import { OperatorError } from './operator-error.js';
+import { printNote } from './print.js';
+import { addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
+
+function rotate(flags: SettingsFlags): void {
+  const { tokenKeys, dataDir } = configOf(flags);
+  if (tokenKeys?.trimStart().startsWith('{')) {
+    throw new OperatorError('the token keys are given as JSON: rotate them where that JSON comes from');
+  }
+  const file = tokenKeys ?? join(dataDir, 'token-keys.json');
+  rotateTokenKeys(file);
+  printNote(
+    `A new key in ${file} signs from now on; tokens signed by the one before stay valid until they expire.`,
+  );
+}
+
+export function tokenKeyCommand(): Command {
+  const command = new Command('rotate').description('put a new signing key in front').action(rotate);
+  return new Command('token-key')
+    .description('keys that sign access tokens')
+    .addCommand(addSettingsFlags(command, ['dataDir', 'tokenKeys']));
+}
