@@ -107,7 +107,12 @@ export type OrganizationLimits = z.output<typeof organizationLimitsSchema>;
 
 // ---------------------------------------------------------------- clusters
 
-const clusterNameSchema = z.string().min(1).max(200);
+const clusterNameSchema = z
+  .string()
+  .min(1)
+  .max(200)
+  // PostgreSQL stores no NUL in text.
+  .refine((name) => !name.includes('\0'), 'must not contain the NUL character');
 const clusterStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
 const memberIdsSchema = z.array(z.string()).max(1000);
 

@@ -8,6 +8,14 @@ export function engineOf(knex: Knex): Engine {
   return knex.client.config.client === 'pg' ? 'postgres' : 'sqlite';
 }
 
+/**
+ * `table`, to be read through `index`: SQLite keeps no statistics here, and without them would rather read all of a
+ * tenant's history in the order of the table than find a target's in an index.
+ */
+export function readThrough(knex: Knex, table: string, index: string): Knex.Raw {
+  return engineOf(knex) === 'sqlite' ? knex.raw('?? indexed by ??', [table, index]) : knex.raw('??', [table]);
+}
+
 /** The file of `sqlite:PATH` (`:memory:` included), or undefined where the URL is PostgreSQL's. */
 export function sqliteFileOf(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;

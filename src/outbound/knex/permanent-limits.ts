@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { PermanentLimitHistoryRecord } from '../../ports.js';
-import { type Engine, engineOf } from './engine.js';
+import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
 
 export interface PermanentLimitChange {
@@ -66,7 +66,9 @@ export async function permanentLimitHistory(
   tenantUuid: TenantUuid,
   locationId: LocationId,
 ): Promise<PermanentLimitHistoryRecord[]> {
-  const rows: { limit_kw: number; set_at_ms: number }[] = await knex('permanent_limit_changes')
+  const rows: { limit_kw: number; set_at_ms: number }[] = await knex(
+    readThrough(knex, 'permanent_limit_changes', 'permanent_limit_changes_by_location'),
+  )
     .where({ tenant_uuid: tenantUuid, location_id: locationId })
     .select('limit_kw', 'set_at_ms')
     .orderBy('change');

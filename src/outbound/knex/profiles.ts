@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { TimeWindow } from '../../../machines/time.js';
 import type { Change, ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports.js';
-import { type Engine, engineOf } from './engine.js';
+import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
 
 export type ProfilePut = Extract<Change, { kind: 'profile.put' }>;
@@ -126,7 +126,7 @@ export async function profileHistory(
   target: ProfileTarget,
   window: TimeWindow,
 ): Promise<ProfileHistoryRecord[]> {
-  const rows: HistoryRow[] = await knex('profiles')
+  const rows: HistoryRow[] = await knex(readThrough(knex, 'profiles', 'profiles_by_target'))
     .where({ tenant_uuid: tenantUuid, ...targetRow(target) })
     .where('starts_at_ms', '<', window.endsAtMs)
     .where('ends_at_ms', '>', window.startsAtMs)

@@ -18,7 +18,8 @@ const SQLITE_UNAVAILABLE = new Set([
 // lock not available, operator intervention, system error, internal error.
 const POSTGRES_UNAVAILABLE = new Set(['08', '25', '28', '3D', '40', '53', '55', '57', '58', 'XX']);
 
-const SYSTEM_ERROR = /^E[A-Z]+$/;
+// ECONNREFUSED, EAI_AGAIN and their like; Node's own begin with ERR_.
+const SYSTEM_ERROR = /^E(AI_)?[A-Z]+$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 // The driver and the pool give these no code.
 const LOST_CONNECTION =
@@ -31,7 +32,7 @@ export function isUnavailable(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   if (code === undefined) return error.name === 'KnexTimeoutError' || LOST_CONNECTION.test(error.message);
   if (code.startsWith('SQLITE_')) return SQLITE_UNAVAILABLE.has(code);
-  if (SYSTEM_ERROR.test(code) && 'errno' in error) return true;
+  if (SYSTEM_ERROR.test(code)) return true;
   return SQLSTATE.test(code) && POSTGRES_UNAVAILABLE.has(code.slice(0, 2));
 }
 

@@ -4,7 +4,7 @@ import { migrate } from '../../../src/outbound/knex/migrate.js';
 import { StoreUnavailableError } from '../../../src/ports.js';
 import { describeAdministration } from './administration-contract.js';
 import type { DatabaseServer } from './database-server.js';
-import { openStore } from './harbour.js';
+import { cluster, HARBOUR, HARBOUR_TENANT, openStore, provisionAll, QUAY } from './harbour.js';
 import { missingPostgres, startPostgresServer } from './postgres-server.js';
 import { describeStore } from './store-contract.js';
 
@@ -33,9 +33,26 @@ describe.skipIf(missing !== undefined)('PostgreSQL', () => {
     await store.close();
   });
 
-  it('answers StoreUnavailableError where no server listens', async () => {
-    await expect(migrate('postgres://postgres:password@127.0.0.1:1/none')).rejects.toBeInstanceOf(
-      StoreUnavailableError,
-    );
+  it('refuses a name with a NUL, which it cannot store, to its caller only', async () => {
+    const databaseUrl = await server.createDatabase();
+    await provisionAll(databaseUrl, [HARBOUR_TENANT]);
+    const { store } = await openStore(databaseUrl);
+    const bad = store.append(HARBOUR, [
+      { kind: 'cluster.put', cluster: cluster('bad', [QUAY], { name: 'a\0b' }) },
+    ]);
+    const good = store.append(HARBOUR, [{ kind: 'cluster.put', cluster: cluster('good', [QUAY]) }]);
+    await expect(bad).rejects.not.toBeInstanceOf(StoreUnavailableError);
+    await good;
+    expect((await store.loadTenant(HARBOUR)).clusters).toHaveLength(1);
+    await store.close();
   });
+
+  it.each(['127.0.0.1:1', 'localhost:1', 'no-such-host.invalid:5432'])(
+    'answers StoreUnavailableError where no server listens, as on %s',
+    async (host) => {
+      await expect(migrate(`postgres://postgres:password@${host}/none`)).rejects.toBeInstanceOf(
+        StoreUnavailableError,
+      );
+    },
+  );
 });
