@@ -2,24 +2,20 @@
 import { z } from 'zod';
 import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
 
-/** Wide enough for a megawatt charger, and for a car that feeds back. */
-export const METER_BOUNDS = {
-  powerW: 10_000_000,
-  currentA: 10_000,
-  voltageV: 10_000,
-  leaseS: 1_000_000,
-  bootLength: 64,
-  atLength: 64,
-} as const;
+// Wide enough for a megawatt charger, and for a car that feeds back.
+const MAX_POWER_W = 10_000_000;
+const MAX_CURRENT_A = 10_000;
+const MAX_VOLTAGE_V = 10_000;
+const MAX_LEASE_S = 1_000_000;
 const MAX_CONNECTORS = 100;
 
 const versionSchema = z.literal(1).optional();
-const bootSchema = z.string().min(1).max(METER_BOUNDS.bootLength);
+const bootSchema = z.string().min(1).max(64);
 const counterSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const currentASchema = z.number().min(0).max(METER_BOUNDS.currentA);
+const currentASchema = z.number().min(0).max(MAX_CURRENT_A);
 // Of a car that feeds back, a phase may read below zero.
-const phaseCurrentASchema = z.number().min(-METER_BOUNDS.currentA).max(METER_BOUNDS.currentA);
-const phaseVoltageVSchema = z.number().min(0).max(METER_BOUNDS.voltageV);
+const phaseCurrentASchema = z.number().min(-MAX_CURRENT_A).max(MAX_CURRENT_A);
+const phaseVoltageVSchema = z.number().min(0).max(MAX_VOLTAGE_V);
 
 /** `…/c/{k}/meter`: a heartbeat with the numbers of one connector. A simple charger sends `powerW` alone. */
 export const meterSchema = z.object({
@@ -27,16 +23,16 @@ export const meterSchema = z.object({
   boot: bootSchema.optional(),
   hb: counterSchema.optional(),
   // Told apart by `boot` and `hb`, never by the charger's clock: kept as text.
-  at: z.string().max(METER_BOUNDS.atLength).optional(),
+  at: z.string().max(64).optional(),
   status: z.enum(CHARGING_STATUSES).optional(),
-  powerW: z.number().int().min(-METER_BOUNDS.powerW).max(METER_BOUNDS.powerW),
+  powerW: z.number().int().min(-MAX_POWER_W).max(MAX_POWER_W),
   currentA: z.tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema]).optional(),
   voltageV: z.tuple([phaseVoltageVSchema, phaseVoltageVSchema, phaseVoltageVSchema]).optional(),
   energyWh: counterSchema.optional(),
   epoch: counterSchema.optional(),
   seq: counterSchema.optional(),
   limitA: currentASchema.optional(),
-  leaseLeftS: z.number().min(0).max(METER_BOUNDS.leaseS).optional(),
+  leaseLeftS: z.number().min(0).max(MAX_LEASE_S).optional(),
 });
 export type MeterMessage = z.output<typeof meterSchema>;
 

@@ -5,7 +5,6 @@ import type { RecordResult } from '../../../machines/meter-ledger.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock, ConnectorMeter, Log, MeterSink } from '../../ports.js';
 import { createRareLog } from '../../rare-log.js';
-import { isMeterMessage } from '../../wire/meter-check.js';
 import { meterSchema, stateSchema } from '../../wire/mqtt.js';
 import { type ChargerAddress, PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
 
@@ -32,17 +31,18 @@ export function createTelemetry(options: {
     metrics.mqttMessages.inc({ kind, result });
   }
 
-  function drop(topic: string, kind: 'meter' | 'state', problem: string): void {
+  function drop(topic: string, kind: 'meter' | 'state', { issues: [issue] }: z.ZodError): void {
     count(kind, 'malformed');
     const charger = topic.split('/', PREFIX_LEVELS).join('/');
+    const problem = `${issue?.path.join('.')}: ${issue?.message}`;
     rareLog(charger, () => log.warn({ charger, kind, problem }, 'malformed message dropped'));
   }
 
   function readMeter(meter: ConnectorMeter, topic: string, payload: Buffer): void {
-    const message = parseJson(payload);
-    if (!isMeterMessage(message)) {
-      drop(topic, 'meter', problemOf(meterSchema, message));
-    } else if (meter.record(message, clock.monotonicMs()) === 'refused') {
+    const { data, error } = meterSchema.safeParse(parseJson(payload));
+    if (error !== undefined) {
+      drop(topic, 'meter', error);
+    } else if (meter.record(data, clock.monotonicMs()) === 'refused') {
       count('meter', 'stale');
     } else {
       accepted.inc();
@@ -50,14 +50,13 @@ export function createTelemetry(options: {
   }
 
   function readState(charger: ChargerAddress, topic: string, payload: Buffer): void {
-    const message = parseJson(payload);
-    const { success, data } = stateSchema.safeParse(message);
-    if (success) {
+    const { data, error } = stateSchema.safeParse(parseJson(payload));
+    if (error !== undefined) {
+      drop(topic, 'state', error);
+    } else {
       const { tenantUuid, locationId, controllerUuid } = charger;
       const nowMs = clock.monotonicMs();
       count('state', resultOf(sink.recordState(tenantUuid, locationId, controllerUuid, data, nowMs)));
-    } else {
-      drop(topic, 'state', problemOf(stateSchema, message));
     }
   }
 
@@ -69,6 +68,7 @@ export function createTelemetry(options: {
       const { tenantUuid, locationId, controllerUuid, connectorId } = parsed;
       const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
       if (meter === undefined) {
+        meters.delete(topic);
         count('meter', 'unknown');
       } else {
         meters.set(topic, meter);
@@ -88,7 +88,7 @@ export function createTelemetry(options: {
   };
 }
 
-/** undefined, which no schema accepts, where `payload` is too long or no JSON. */
+/** undefined, which neither schema accepts, where `payload` is too long or no JSON. */
 function parseJson(payload: Buffer): unknown {
   if (payload.length > PAYLOAD_LIMIT_BYTES) return undefined;
   try {
@@ -96,12 +96,6 @@ function parseJson(payload: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-function problemOf(schema: z.ZodType, message: unknown): string {
-  if (message === undefined) return 'not JSON, or too long';
-  const issue = schema.safeParse(message).error?.issues[0];
-  return issue === undefined ? 'invalid' : `${issue.path.join('.')}: ${issue.message}`;
 }
 
 function resultOf(result: RecordResult | undefined): Result {

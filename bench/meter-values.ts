@@ -1,0 +1,161 @@
+// Meter values of 1,000 connected chargers into live status, against aedes that drops them into an empty handler.
+import { createServer } from 'node:net';
+import { Aedes } from 'aedes';
+import type { ConnectorId } from '../machines/ids.js';
+import { systemClock } from '../src/clock.js';
+import { createMetrics } from '../src/metrics.js';
+import { createService } from '../src/service.js';
+import type { ClusterDetail } from '../src/wire/rest.js';
+import { buildTopic } from '../src/wire/topics.js';
+import { machine, median, percent, remark, report } from './bench.js';
+import { type MeterClient, meterPayload, startMeterClients } from './meter-clients.js';
+import {
+  API_KEY,
+  controllerUuidOf,
+  createSite,
+  locationIdOf,
+  MQTT_SECRET,
+  provision,
+  TENANT,
+} from './site.js';
+
+const CHARGERS = 1_000;
+const ROUNDS = 5;
+const WARM_UP_MS = 1_000;
+const MEASURED_MS = 3_000;
+
+interface Contestant {
+  readonly name: string;
+  readonly clients: Awaited<ReturnType<typeof startMeterClients>>;
+  /** Messages taken so far. */
+  taken(): Promise<number>;
+  stop(): Promise<void>;
+  readonly perS: number[];
+  readonly cpuMicrosEach: number[];
+}
+
+const CLIENTS: readonly MeterClient[] = Array.from({ length: CHARGERS }, (_, i) => ({
+  clientId: controllerUuidOf(i),
+  username: `${TENANT}/${controllerUuidOf(i)}`,
+  password: MQTT_SECRET,
+  topic: buildTopic({
+    kind: 'meter',
+    tenantUuid: TENANT,
+    locationId: locationIdOf(i),
+    controllerUuid: controllerUuidOf(i),
+    connectorId: '1' as ConnectorId,
+  }),
+}));
+
+/** Every limit of the embedded broker stays in force; only the rates are raised, as the reference has none. */
+const RAISED = { HEADROOM_MQTT_MESSAGES_PER_S: '1000000', HEADROOM_MQTT_MESSAGE_BURST: '1000000' };
+const METER_KW = 7.36;
+
+async function bareAedes(): Promise<Contestant> {
+  const broker = await Aedes.createBroker();
+  let count = 0;
+  broker.on('publish', () => {
+    count++;
+  });
+  const server = createServer({ noDelay: true }, broker.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const clients = await startMeterClients(`mqtt://127.0.0.1:${port}`, CLIENTS);
+  return {
+    name: 'aedes, empty handler',
+    clients,
+    taken: async () => count,
+    async stop() {
+      clients.stop();
+      server.close();
+      await new Promise<void>((resolve) => broker.close(resolve));
+    },
+    perS: [],
+    cpuMicrosEach: [],
+  };
+}
+
+async function headroom(): Promise<Contestant & { liveKw(): Promise<number> }> {
+  const site = createSite(RAISED);
+  await provision(site.config, CHARGERS, 1);
+  const metrics = createMetrics();
+  const service = createService(site.config, { metrics });
+  const { httpUrl, mqttUrl } = await service.start();
+  const clients = await startMeterClients(mqttUrl, CLIENTS);
+  return {
+    name: 'into live status',
+    clients,
+    async taken() {
+      const { values } = await metrics.mqttMessages.get();
+      return values.find(({ labels }) => labels.kind === 'meter' && labels.result === 'accepted')?.value ?? 0;
+    },
+    async stop() {
+      clients.stop();
+      await service.stop();
+      site.remove();
+    },
+    async liveKw() {
+      const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+      const body = JSON.stringify({ name: 'All', locationIds: CLIENTS.map((_, i) => locationIdOf(i)) });
+      const created = await fetch(`${httpUrl}/v1/clusters`, { method: 'POST', headers, body });
+      const { clusterId } = (await created.json()) as { clusterId: string };
+      const answer = await fetch(`${httpUrl}/v1/clusters/${clusterId}`, { headers });
+      return ((await answer.json()) as ClusterDetail).liveStatus.actualTotalKw;
+    },
+    perS: [],
+    cpuMicrosEach: [],
+  };
+}
+
+async function measure(contestant: Contestant): Promise<void> {
+  const { clients, perS, cpuMicrosEach } = contestant;
+  clients.send();
+  await passes(WARM_UP_MS);
+  const before = {
+    count: await contestant.taken(),
+    atMs: systemClock.monotonicMs(),
+    cpu: process.cpuUsage(),
+  };
+  await passes(MEASURED_MS);
+  const count = (await contestant.taken()) - before.count;
+  const cpu = process.cpuUsage(before.cpu);
+  perS.push((count * 1000) / (systemClock.monotonicMs() - before.atMs));
+  cpuMicrosEach.push((cpu.user + cpu.system) / count);
+  clients.pause();
+  // What is still on its way must not reach into the other's round.
+  await passes(WARM_UP_MS);
+}
+
+function passes(ms: number): Promise<void> {
+  return new Promise((resolve) => systemClock.after(ms, resolve));
+}
+
+const reference = await bareAedes();
+const ours = await headroom();
+for (let round = 0; round < ROUNDS; round++) {
+  await measure(reference);
+  await measure(ours);
+}
+const liveKw = await ours.liveKw();
+await reference.stop();
+await ours.stop();
+
+remark(
+  `${machine()}; ${CHARGERS} chargers in a process of their own, one message a write, QoS 0, ` +
+    `${meterPayload(1_000_000_000, 'charger-1').length} bytes; ${ROUNDS} × ${MEASURED_MS / 1000} s alternating, medians`,
+);
+for (const { name, perS, cpuMicrosEach } of [reference, ours]) {
+  remark(`${name}: ${median(perS).toFixed(0)}/s, ${median(cpuMicrosEach).toFixed(2)} µs of processor each`);
+}
+const ratio = median(ours.perS) / median(reference.perS);
+const byProcessor = median(reference.cpuMicrosEach) / median(ours.cpuMicrosEach);
+remark(`by processor time ${percent(byProcessor)}; live status of all: ${liveKw} kW`);
+report([
+  {
+    name: 'Meter values of 1,000 chargers into live status, against aedes with an empty handler',
+    measured: percent(ratio),
+    goal: '≥ 60 %',
+    met: ratio >= 0.6 && Math.abs(liveKw - CHARGERS * METER_KW) < 0.001,
+  },
+]);
