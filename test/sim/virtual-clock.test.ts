@@ -1,0 +1,61 @@
+// The virtual clock stands in for the host's: what the service relies on must hold on it too.
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
+
+const START = Date.UTC(2026, 0, 1);
+
+describe('A virtual clock', () => {
+  it('fires each timer at its own instant as time passes, and no other', () => {
+    const clock = createVirtualClock(START);
+    const fired: number[] = [];
+    for (const delayMs of [30, 10, 20, 40]) clock.after(delayMs, () => fired.push(clock.nowMs() - START));
+    clock.advance(20);
+    expect(fired).toEqual([10, 20]);
+    clock.advanceTo(START + 39);
+    expect(fired).toEqual([10, 20, 30]);
+    expect([clock.nowMs() - START, clock.monotonicMs(), clock.pendingTimers()]).toEqual([39, 39, 1]);
+  });
+
+  it('forgets a timer that was cancelled, however often', () => {
+    const clock = createVirtualClock(START);
+    const cancel = clock.after(10, () => expect.unreachable());
+    cancel();
+    cancel();
+    clock.advance(20);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  it.each([-3_600_000, 3_600_000])(
+    'jumps %i ms on the wall alone: monotonic time and timers go on',
+    (byMs) => {
+      const clock = createVirtualClock(START);
+      const fired: number[] = [];
+      clock.after(10, () => fired.push(clock.monotonicMs()));
+      clock.advance(4);
+      clock.jump(byMs);
+      expect([clock.nowMs() - START, clock.monotonicMs()]).toEqual([4 + byMs, 4]);
+      clock.advance(5);
+      expect(fired).toEqual([]);
+      clock.advance(1);
+      expect(fired).toEqual([10]);
+    },
+  );
+
+  it('stands still and then fires what fell due, late and once', () => {
+    const clock = createVirtualClock(START);
+    const fired: number[] = [];
+    const again = () => {
+      fired.push(clock.nowMs() - START);
+      clock.after(10, again);
+    };
+    clock.after(10, again);
+    clock.stall(1_000);
+    expect(fired).toEqual([1_000]);
+  });
+
+  it('does not go back', () => {
+    const clock = createVirtualClock(START);
+    expect(() => clock.advance(-1)).toThrow();
+    expect(() => clock.advanceTo(START - 1)).toThrow();
+  });
+});
