@@ -120,7 +120,7 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
       tenant?.organization.actor.stop();
       const organization: OrganizationEntity =
         tenant === undefined
-          ? { kind: 'organization', tenantUuid, actor, dueAtMs: undefined }
+          ? { kind: 'organization', tenantUuid, actor, dueRank: undefined }
           : Object.assign(tenant.organization, { actor });
       run(tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: organization, effect })));
       directory.rearm(organization, now);
@@ -149,7 +149,7 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
               connectors: new Map(),
               clusters: new Set(),
               limitsView: undefined,
-              dueAtMs: undefined,
+              dueRank: undefined,
             }
           : Object.assign(held, { record, actor, limitsView: undefined });
       tenant.locations.set(record.locationId, location);

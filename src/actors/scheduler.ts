@@ -3,10 +3,10 @@ import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../../machines/time.js';
 import type { Cancel, Clock } from '../ports.js';
 
-/** An entity with boundaries. The scheduler alone writes its fields. */
+/** An entity with boundaries. */
 export interface Scheduled {
-  /** Its next boundary, undefined while it has none. */
-  dueAtMs: EpochMs | undefined;
+  /** Place of its next boundary in the order of all, undefined while it has none. The scheduler alone writes it. */
+  dueRank: number | undefined;
 }
 
 export interface Scheduler {
@@ -37,7 +37,11 @@ const SWEEP_ABOVE = 1_024;
 // Entities handed on at once, so that a request can be answered in between when thousands are due together.
 const BATCH = 1_000;
 
-/** A heap of `[instant, entity]`; an entry counts only while its entity is still armed for that instant. */
+// Order at one instant: what ends goes before what starts.
+const rankOf = (dueAtMs: EpochMs, isEnd: boolean) => dueAtMs * 2 + (isEnd ? 0 : 1);
+const instantOf = (rank: number): EpochMs => Math.floor(rank / 2);
+
+/** A heap of `[rank, entity]`; an entry counts only while its entity still has that rank. */
 export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E>): Scheduler {
   const { clock } = options;
   let heap = new FlatQueue<E>();
@@ -48,15 +52,11 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
   let wallMs = 0;
   let monotonicMs = 0;
 
-  // Order at one instant: what ends goes before what starts.
-  const rankOf = (dueAtMs: EpochMs, isEnd: boolean) => dueAtMs * 2 + (isEnd ? 0 : 1);
-
   function nextDueAtMs(): EpochMs | undefined {
     for (;;) {
       const rank = heap.peekValue();
       if (rank === undefined) return undefined;
-      const dueAtMs = Math.floor(rank / 2);
-      if (heap.peek()?.dueAtMs === dueAtMs) return dueAtMs;
+      if (heap.peek()?.dueRank === rank) return instantOf(rank);
       heap.pop();
     }
   }
@@ -64,11 +64,11 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
   function sweep(): void {
     const swept = new FlatQueue<E>();
     const kept = new Set<E>();
-    for (const [i, entity] of heap.ids.entries()) {
-      const rank = heap.values[i];
-      if (rank === undefined || kept.has(entity) || entity.dueAtMs !== Math.floor(rank / 2)) continue;
+    // Behind `length` the heap's arrays still hold what was taken out.
+    for (const entity of heap.ids.slice(0, heap.length)) {
+      if (entity.dueRank === undefined || kept.has(entity)) continue;
       kept.add(entity);
-      swept.push(entity, rank);
+      swept.push(entity, entity.dueRank);
     }
     heap = swept;
   }
@@ -92,7 +92,7 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
     for (let dueAtMs = nextDueAtMs(); dueAtMs !== undefined && dueAtMs <= now; dueAtMs = nextDueAtMs()) {
       const entity = heap.pop();
       if (entity === undefined) break;
-      entity.dueAtMs = undefined;
+      entity.dueRank = undefined;
       armed--;
       oldestMs = Math.min(oldestMs, dueAtMs);
       due.push(entity);
@@ -115,12 +115,13 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
 
   return {
     arm(entity, dueAtMs, isEnd) {
-      if (entity.dueAtMs === dueAtMs) return;
-      armed += Number(dueAtMs !== undefined) - Number(entity.dueAtMs !== undefined);
-      entity.dueAtMs = dueAtMs;
-      if (dueAtMs === undefined) return;
+      const rank = dueAtMs === undefined ? undefined : rankOf(dueAtMs, isEnd);
+      if (entity.dueRank === rank) return;
+      armed += Number(rank !== undefined) - Number(entity.dueRank !== undefined);
+      entity.dueRank = rank;
+      if (rank === undefined) return;
       if (heap.length > SWEEP_ABOVE && heap.length > 2 * armed) sweep();
-      heap.push(entity as E, rankOf(dueAtMs, isEnd));
+      heap.push(entity as E, rank);
       rest();
     },
     overdueMs: () => Math.max(0, clock.nowMs() - (nextDueAtMs() ?? Number.POSITIVE_INFINITY)),
@@ -133,6 +134,7 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
     stop() {
       running = false;
       cancelTimer?.();
+      timerAtMs = Number.POSITIVE_INFINITY;
     },
   };
 }
