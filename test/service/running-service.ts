@@ -82,6 +82,12 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+export interface RequestParts {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Text goes out as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
 export interface RunningService {
   readonly service: Service;
   readonly config: Config;
@@ -90,6 +96,8 @@ export interface RunningService {
   readonly mqttUrl: string;
   /** A request with the tenant's API key (HARBOUR unless said otherwise); `path` begins after `/v1`. */
   call(method: string, path: string, body?: unknown, tenantUuid?: TenantUuid): Promise<Answer>;
+  /** A request with these headers and no credential but theirs; `path` begins after `/v1`. */
+  send(method: string, path: string, request?: RequestParts): Promise<Answer>;
   stop(): Promise<void>;
   /** Stops and starts a new service on the same data. */
   restart(seams?: Seams): Promise<RunningService>;
@@ -120,28 +128,26 @@ async function startOn(config: Config, seams: Seams, remove: () => void): Promis
   const metrics = seams.metrics ?? createMetrics();
   const service = createService(config, { log: silentLog, ...seams, metrics });
   const { httpUrl, mqttUrl } = await service.start();
+
+  async function send(method: string, path: string, { headers, body }: RequestParts = {}): Promise<Answer> {
+    const response = await fetch(`${httpUrl}/v1${path}`, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+  }
+
   return {
     service,
     config,
     metrics,
     httpUrl,
     mqttUrl,
-    async call(method, path, body, tenantUuid = HARBOUR) {
-      const response = await fetch(`${httpUrl}/v1${path}`, {
-        method,
-        headers: {
-          'x-api-key': apiKeyOf(tenantUuid),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text === '' ? {} : JSON.parse(text),
-      };
-    },
+    call: (method, path, body, tenantUuid = HARBOUR) =>
+      send(method, path, { headers: { 'x-api-key': apiKeyOf(tenantUuid) }, body }),
+    send,
     async stop() {
       await service.stop();
       remove();

@@ -1,0 +1,136 @@
+// The thirteen endpoints that act on a tenant, one row each, for the rules that hold for all of them.
+import type { z } from 'zod';
+import type { Scope } from '../../src/ports.js';
+import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
+import {
+  clusterDeletedSchema,
+  clusterDetailSchema,
+  clusterListSchema,
+  clusterSchema,
+  connectorScheduleSchema,
+  locationLimitsSchema,
+  locationScheduleSchema,
+  organizationLimitsSchema,
+  organizationScheduleSchema,
+  permanentLimitSchema,
+} from '../../src/wire/rest.js';
+import { profile } from './profiles.js';
+
+export interface EndpointCase {
+  /** Its number in section 4. */
+  readonly number: number;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly scope: Scope;
+  readonly status?: 201;
+  readonly schema: z.ZodType;
+}
+
+interface Target {
+  readonly locationId: string;
+  /** Another member of the cluster. */
+  readonly memberId: string;
+  readonly controllerUuid: string;
+  readonly clusterId: string;
+}
+
+/** Every endpoint of section 4 with a request that succeeds, those that take away last. */
+export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }: Target): EndpointCase[] {
+  const location = `/locations/${locationId}`;
+  const cluster = `/clusters/${clusterId}`;
+  return [
+    {
+      number: 1,
+      method: 'POST',
+      path: `/chargers/${controllerUuid}/connectors/1/schedules`,
+      body: profile(),
+      scope: 'chargers:write',
+      schema: connectorScheduleSchema,
+    },
+    {
+      number: 2,
+      method: 'POST',
+      path: `${location}/schedules`,
+      body: profile(),
+      scope: 'locations:write',
+      schema: locationScheduleSchema,
+    },
+    {
+      number: 3,
+      method: 'PUT',
+      path: `${location}/limit`,
+      body: { limitKw: 42 },
+      scope: 'locations:write',
+      schema: permanentLimitSchema,
+    },
+    {
+      number: 4,
+      method: 'GET',
+      path: `${location}/limits`,
+      scope: 'locations:read',
+      schema: locationLimitsSchema,
+    },
+    {
+      number: 5,
+      method: 'POST',
+      path: '/organizations/schedules',
+      body: profile(),
+      scope: 'org:write',
+      schema: organizationScheduleSchema,
+    },
+    {
+      number: 6,
+      method: 'GET',
+      path: '/organizations/limits',
+      scope: 'org:write',
+      schema: organizationLimitsSchema,
+    },
+    {
+      number: 7,
+      method: 'POST',
+      path: '/clusters',
+      body: { name: 'Another', locationIds: [locationId], limitKw: 20 },
+      scope: 'clusters:write',
+      status: 201,
+      schema: clusterSchema,
+    },
+    { number: 8, method: 'GET', path: '/clusters', scope: 'clusters:read', schema: clusterListSchema },
+    { number: 9, method: 'GET', path: cluster, scope: 'clusters:read', schema: clusterDetailSchema },
+    {
+      number: 10,
+      method: 'PATCH',
+      path: cluster,
+      body: { name: 'Renamed' },
+      scope: 'clusters:write',
+      schema: clusterSchema,
+    },
+    {
+      number: 13,
+      method: 'POST',
+      path: `${cluster}/schedules`,
+      body: profile(),
+      scope: 'clusters:write',
+      schema: clusterScheduleSchema,
+    },
+    {
+      number: 12,
+      method: 'DELETE',
+      path: `${cluster}/locations/${memberId}`,
+      scope: 'clusters:write',
+      schema: clusterSchema,
+    },
+    {
+      number: 11,
+      method: 'DELETE',
+      path: cluster,
+      scope: 'clusters:write',
+      schema: clusterDeletedSchema,
+    },
+  ];
+}
+
+/** As a title: `2 POST /locations/…/schedules`. */
+export function titleOf({ number, method, path }: EndpointCase): string {
+  return `${number} ${method} ${path}`;
+}
