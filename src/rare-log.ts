@@ -13,7 +13,8 @@ export function createRareLog(clock: Clock): RareLog {
     max: SOURCES,
     ttl: EVERY_MS,
     ttlResolution: 0,
-    perf: { now: () => clock.monotonicMs() },
+    // To the cache an entry made at 0 never ages, and a clock may begin there.
+    perf: { now: () => clock.monotonicMs() + 1 },
   });
   return (source, write) => {
     if (seen.has(source)) return;
