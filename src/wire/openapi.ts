@@ -37,8 +37,14 @@ const OF_CREDENTIALS = ['UNAUTHORIZED', 'FEATURE_NOT_ENABLED', 'INSUFFICIENT_SCO
 const OF_BODIES = ['INVALID_REQUEST_BODY', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const;
 const OF_FAULTS = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'] as const;
 
-const REQUEST_ID = z.uuid().meta({ description: 'The request, as the log and error.requestId name it.' });
-const WAIT = z.string().meta({ description: 'Seconds to wait before trying again.' });
+const REQUEST_ID = z.uuid().meta({
+  description: 'The request, as the log and error.requestId name it.',
+  header: { id: 'RequestId' },
+});
+const WAIT = z.string().meta({
+  description: 'Seconds to wait before trying again.',
+  header: { id: 'RetryAfter' },
+});
 const HEADERS_OF: Readonly<Record<number, Record<string, z.ZodType>>> = {
   401: { 'WWW-Authenticate': z.string().meta({ description: 'How to sign in.' }) },
   429: { 'Retry-After': WAIT },
@@ -54,18 +60,33 @@ export function createOpenApiDocument(
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
   }
-  return createDocument({
-    openapi: '3.1.0',
-    info: {
-      title: 'Headroom',
-      version,
-      description:
-        'Charging power limits in kW over time, for locations, connectors, organizations and clusters of locations.',
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Headroom',
+        version,
+        description:
+          'Charging power limits in kW over time, for locations, connectors, organizations and clusters of locations.',
+      },
+      servers: [{ url: '/' }],
+      paths,
+      components: { securitySchemes: securitySchemesOf(endpoints) },
     },
-    servers: [{ url: '/' }],
-    paths,
-    components: { securitySchemes: securitySchemesOf(endpoints) },
-  });
+    { override: ({ jsonSchema }) => shorten(jsonSchema) },
+  );
+}
+
+/** Leaves out what zod adds and a reader does not need: patterns that a format names, bounds of the number type. */
+function shorten(schema: {
+  format?: unknown;
+  pattern?: unknown;
+  minimum?: unknown;
+  maximum?: unknown;
+}): void {
+  if (schema.format !== undefined) delete schema.pattern;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
 function securitySchemesOf(endpoints: readonly EndpointDescription[]) {

@@ -12,7 +12,7 @@ import type { ErrorCode } from '../../../machines/errors.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
 import type { Answer } from './exchange.js';
 import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
-import { literalPath } from './literal-path.js';
+import { readableTarget } from './request-target.js';
 
 export interface ServerSettings extends HttpSettings {
   readonly httpHost: string;
@@ -41,7 +41,7 @@ export function createHttpServer({
   const app = createExpressApp(config, { ...parts, unanswered, isStopping: () => isStopping });
 
   function accept(request: IncomingMessage, response: ServerResponse): void {
-    request.url = literalPath(request.url ?? '/');
+    request.url = readableTarget(request.url ?? '/');
     app(request, response);
   }
 

@@ -1,0 +1,119 @@
+// An application in memory, just enough of one to see what the REST side asks of it and what it does with the answers.
+import { DomainError } from '../../../machines/errors.js';
+import type { ClusterId, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { Application } from '../../../src/actors/application.js';
+import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';
+
+export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
+export const OTHER_TENANT = '4f0f8f0e-13a1-4e57-bb0b-7d6e3f0c1b22' as TenantUuid;
+export const LOCATION = 'quay-1' as LocationId;
+export const CLUSTER = 'c-1' as ClusterId;
+
+const INSTANT = '2026-06-01T12:00:00.000Z';
+
+/** What was asked, in order: name, tenant and the rest. */
+export type Asked = readonly [name: string, tenantUuid: string, ...rest: unknown[]];
+
+export function createFakeApplication(): { readonly application: Application; readonly asked: Asked[] } {
+  const asked: Asked[] = [];
+  const limits = { locationId: LOCATION, permanentLimitKw: 50, effectiveLimitKw: 50, profiles: [] };
+
+  function knownLocation(tenantUuid: string, locationId: string): void {
+    if (tenantUuid !== TENANT || locationId !== LOCATION) {
+      throw new DomainError('LOCATION_NOT_FOUND', 'No such location.');
+    }
+  }
+  function knownCluster(tenantUuid: string, clusterId: string): Cluster {
+    if (tenantUuid !== TENANT || clusterId !== CLUSTER) {
+      throw new DomainError('CLUSTER_NOT_FOUND', 'No such cluster.');
+    }
+    return {
+      clusterId,
+      tenantUuid,
+      name: 'Harbour',
+      locationIds: [LOCATION],
+      limitKw: null,
+      status: 'ACTIVE',
+      createdAt: INSTANT,
+      updatedAt: INSTANT,
+    };
+  }
+  const profile = (request: ProfileRequest) => ({ ...request, status: 'SCHEDULED' as const });
+
+  const application: Application = {
+    async submitConnectorProfile(tenantUuid, controllerUuid, connectorId, request) {
+      asked.push(['submitConnectorProfile', tenantUuid, controllerUuid, connectorId, request]);
+      if (controllerUuid !== 'q1-a' || connectorId !== '1') {
+        throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
+      }
+      const { priority: _, ...rest } = profile(request);
+      return { controllerUuid, connectorId, ...rest };
+    },
+    async submitLocationProfile(tenantUuid, locationId, request) {
+      asked.push(['submitLocationProfile', tenantUuid, locationId, request]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId, ...profile(request), permanentLimitKw: 50, effectiveLimitKw: 50 };
+    },
+    async setPermanentLimit(tenantUuid, locationId, limitKw) {
+      asked.push(['setPermanentLimit', tenantUuid, locationId, limitKw]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: limitKw };
+    },
+    locationLimits(tenantUuid, locationId) {
+      asked.push(['locationLimits', tenantUuid, locationId]);
+      knownLocation(tenantUuid, locationId);
+      return limits;
+    },
+    async submitOrganizationProfile(tenantUuid, request) {
+      asked.push(['submitOrganizationProfile', tenantUuid, request]);
+      return { tenantUuid, ...profile(request), note: 'recorded' };
+    },
+    organizationLimits(tenantUuid) {
+      asked.push(['organizationLimits', tenantUuid]);
+      return { tenantUuid, profiles: [], note: 'recorded' };
+    },
+    async createCluster(tenantUuid, request) {
+      asked.push(['createCluster', tenantUuid, request]);
+      return { ...knownCluster(tenantUuid, CLUSTER), name: request.name };
+    },
+    listClusters(tenantUuid) {
+      asked.push(['listClusters', tenantUuid]);
+      return { clusters: [knownCluster(tenantUuid, CLUSTER)], count: 1 };
+    },
+    clusterDetail(tenantUuid, clusterId) {
+      asked.push(['clusterDetail', tenantUuid, clusterId]);
+      return {
+        ...knownCluster(tenantUuid, clusterId),
+        liveStatus: {
+          actualTotalKw: 7.4,
+          clusterLimitKw: null,
+          sumLocationLimits: 50,
+          withinLimit: true,
+          locations: [{ locationId: LOCATION, setLimitKw: 50, effectiveLimitKw: 50, actualKw: 7.4 }],
+        },
+      };
+    },
+    async updateCluster(tenantUuid, clusterId, request) {
+      asked.push(['updateCluster', tenantUuid, clusterId, request]);
+      return knownCluster(tenantUuid, clusterId);
+    },
+    async deleteCluster(tenantUuid, clusterId) {
+      asked.push(['deleteCluster', tenantUuid, clusterId]);
+      knownCluster(tenantUuid, clusterId);
+      return { deleted: true, clusterId };
+    },
+    async removeClusterMember(tenantUuid, clusterId, locationId) {
+      asked.push(['removeClusterMember', tenantUuid, clusterId, locationId]);
+      const cluster = knownCluster(tenantUuid, clusterId);
+      knownLocation(tenantUuid, locationId);
+      return cluster;
+    },
+    async submitClusterProfile(tenantUuid, clusterId, request, requestId) {
+      asked.push(['submitClusterProfile', tenantUuid, clusterId, request]);
+      knownCluster(tenantUuid, clusterId);
+      const error = { error: { code: 'TARGET_INACTIVE' as const, message: 'Not active.', requestId } };
+      return { clusterId, applied: [], errors: [{ locationId: LOCATION, error }], totalLocations: 1 };
+    },
+  };
+  return { application, asked };
+}

@@ -1,0 +1,159 @@
+// The real REST side on a free port over a fake application, with credentials, a virtual clock and the log in memory.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClock } from '@sinonjs/fake-timers';
+import type { Application } from '../../../src/actors/application.js';
+import { createCredentialDirectory } from '../../../src/inbound/http/credentials.js';
+import { createHttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
+import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
+import { createTokens } from '../../../src/inbound/http/tokens.js';
+import { createLogger } from '../../../src/log.js';
+import { createMetrics } from '../../../src/metrics.js';
+import {
+  type ApiKeyRecord,
+  type Clock,
+  type CredentialSet,
+  ENERGY_MANAGEMENT,
+  type OauthClientRecord,
+  SCOPES,
+} from '../../../src/ports.js';
+import { formatApiKey, hashSecret } from '../../../src/secrets.js';
+import type { Health } from '../../../src/wire/health.js';
+import { createFakeApplication, OTHER_TENANT, TENANT } from './fake-application.js';
+
+export const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
+const KEY_SECRET = '3vQmTq8XbW0yZr5sLk2JdN7cHf1GpA9uEoViBxSt';
+
+export const API_KEY = formatApiKey('harbour1', KEY_SECRET);
+export const OTHER_API_KEY = formatApiKey('airport1', KEY_SECRET);
+export const CLIENT = { id: 'harbour-backend', secret: 'a secret: with +, % and /' };
+
+export const WELL: Health = {
+  status: 'ok',
+  version: '0.1.0',
+  uptimeSeconds: 1,
+  checks: { database: 'ok', broker: 'ok', scheduler: 'ok' },
+};
+
+const SETTINGS: ServerSettings = {
+  httpHost: '127.0.0.1',
+  httpPort: 0,
+  httpBodyLimitBytes: 100_000,
+  httpHeaderTimeoutS: 10,
+  httpRequestTimeoutS: 30,
+  httpRatePerS: 10_000,
+  authFailuresPerMin: 60,
+  trustProxy: 0,
+};
+
+export function apiKeyRecord(overrides: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
+  return {
+    keyId: 'harbour1',
+    tenantUuid: TENANT,
+    secretHash: hashSecret(KEY_SECRET),
+    scopes: SCOPES,
+    expiresAtMs: null,
+    revokedAtMs: null,
+    ...overrides,
+  };
+}
+
+export function clientRecord(overrides: Partial<OauthClientRecord> = {}): OauthClientRecord {
+  return {
+    clientId: CLIENT.id,
+    tenantUuid: TENANT,
+    secretHash: hashSecret(CLIENT.secret),
+    scopes: SCOPES,
+    disabledAtMs: null,
+    ...overrides,
+  };
+}
+
+export function credentialSet(overrides: Partial<CredentialSet> = {}): CredentialSet {
+  return {
+    tenants: [
+      { tenantUuid: TENANT, name: 'Harbour Charging', features: [ENERGY_MANAGEMENT] },
+      { tenantUuid: OTHER_TENANT, name: 'Airport Charging', features: [ENERGY_MANAGEMENT] },
+    ],
+    apiKeys: [apiKeyRecord(), apiKeyRecord({ keyId: 'airport1', tenantUuid: OTHER_TENANT })],
+    oauthClients: [clientRecord()],
+    mqttLogins: [],
+    ...overrides,
+  };
+}
+
+export interface RigOptions {
+  readonly settings?: Partial<ServerSettings>;
+  readonly application?: Partial<Application>;
+  readonly health?: () => Health;
+  /** Keys of an earlier rig, to play a restart. */
+  readonly dataDir?: string;
+}
+
+export type Rig = Awaited<ReturnType<typeof createRig>>;
+
+export async function createRig(options: RigOptions = {}) {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'headroom-http-'));
+  const time = createClock(NOW_MS);
+  const clock: Clock = {
+    nowMs: () => time.now,
+    monotonicMs: () => time.now - NOW_MS,
+    after(delayMs, callback) {
+      const timer = time.setTimeout(callback, delayMs);
+      return () => time.clearTimeout(timer);
+    },
+  };
+  const logLines: string[] = [];
+  const log = createLogger({ level: 'debug', destination: { write: (line) => void logLines.push(line) } });
+  const metrics = createMetrics();
+  const credentials = createCredentialDirectory(credentialSet());
+  const tokenKeys = createTokenKeys({ tokenKeys: undefined, dataDir });
+  const tokens = createTokens({ keys: tokenKeys, clock });
+  const fake = createFakeApplication();
+  const server = createHttpServer({
+    config: { ...SETTINGS, ...options.settings },
+    clock,
+    log,
+    metrics,
+    application: { ...fake.application, ...options.application },
+    credentials,
+    tokens,
+    health: options.health ?? (() => WELL),
+    version: '0.1.0',
+  });
+  const { url } = await server.start();
+
+  return {
+    url,
+    asked: fake.asked,
+    time,
+    logLines,
+    metrics,
+    credentials,
+    tokens,
+    tokenKeys,
+    dataDir,
+    server,
+    /** Calls a path under the server's address; a body that is no string is sent as JSON. */
+    call(method: string, path: string, init: { headers?: Record<string, string>; body?: unknown } = {}) {
+      const isText = typeof init.body === 'string' || init.body === undefined;
+      return fetch(`${url}${path}`, {
+        method,
+        headers: { ...(init.body !== undefined && { 'content-type': 'application/json' }), ...init.headers },
+        ...(init.body !== undefined && { body: isText ? String(init.body) : JSON.stringify(init.body) }),
+        redirect: 'manual',
+      });
+    },
+    async stop() {
+      await server.stop();
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A token as a client of the tenant gets it. */
+export function bearer(rig: Rig, overrides: Partial<OauthClientRecord> = {}): Record<string, string> {
+  const client = clientRecord(overrides);
+  return { authorization: `Bearer ${rig.tokens.issue(client, client.scopes)}` };
+}

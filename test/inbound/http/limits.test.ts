@@ -1,0 +1,110 @@
+// Requests that come too often: per tenant, and per address where credentials are guessed.
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  API_KEY,
+  apiKeyRecord,
+  bearer,
+  CLIENT,
+  createRig,
+  credentialSet,
+  OTHER_API_KEY,
+  type Rig,
+} from './http-rig.js';
+
+const WRONG_KEY = { 'x-api-key': `${API_KEY.slice(0, -1)}X` };
+const KEY = { 'x-api-key': API_KEY };
+const BURST = 100;
+
+let rig: Rig;
+afterEach(() => rig.stop());
+
+const read = (headers: Record<string, string>) => rig.call('GET', '/v1/locations/quay-1/limits', { headers });
+const statusOf = async (headers: Record<string, string>) => (await read(headers)).status;
+
+async function failOften(headers: Record<string, string> = {}): Promise<void> {
+  for (let i = 0; i < BURST; i++) expect(await statusOf({ ...WRONG_KEY, ...headers })).toBe(401);
+}
+
+describe('the request rate of a tenant', () => {
+  it('allows twice the rate at once, then answers 429 with Retry-After until time has passed', async () => {
+    rig = await createRig({ settings: { httpRatePerS: 5 } });
+    for (let i = 0; i < 10; i++) expect(await statusOf(i % 2 === 0 ? KEY : bearer(rig))).toBe(200);
+    const refused = await read(KEY);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(await refused.json()).toMatchObject({ error: { code: 'RATE_LIMITED' } });
+    rig.time.tick(200);
+    expect([await statusOf(KEY), await statusOf(KEY)]).toEqual([200, 429]);
+  });
+
+  it('is no matter of another tenant, nor of who has no credential', async () => {
+    rig = await createRig({ settings: { httpRatePerS: 1 } });
+    expect([await statusOf(KEY), await statusOf(KEY), await statusOf(KEY)]).toEqual([200, 200, 429]);
+    expect(await statusOf({ 'x-api-key': OTHER_API_KEY })).toBe(404);
+    expect(await statusOf({})).toBe(401);
+  });
+});
+
+describe('failed attempts of an address', () => {
+  it('are allowed 100 at once; after that unknown credentials get 429, right or wrong, and known ones go on', async () => {
+    rig = await createRig();
+    const knownToken = bearer(rig);
+    expect([await statusOf(KEY), await statusOf(knownToken)]).toEqual([200, 200]);
+    await failOften();
+    for (const headers of [WRONG_KEY, { 'x-api-key': OTHER_API_KEY }, { authorization: 'Bearer a.b.c' }]) {
+      const refused = await read(headers);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    }
+    expect([await statusOf(KEY), await statusOf(knownToken)]).toEqual([200, 200]);
+    rig.time.tick(1000);
+    expect([await statusOf({ 'x-api-key': OTHER_API_KEY }), await statusOf(WRONG_KEY)]).toEqual([404, 401]);
+    expect(await statusOf(WRONG_KEY)).toBe(429);
+  });
+
+  it('are counted, and a request without a credential is none', async () => {
+    rig = await createRig();
+    for (let i = 0; i < BURST + 1; i++) expect(await statusOf({})).toBe(401);
+    expect(await statusOf(WRONG_KEY)).toBe(401);
+    expect((await rig.metrics.authFailures.get()).values).toEqual([{ labels: { via: 'http' }, value: 1 }]);
+  });
+
+  it('limit a key that was known and then revoked', async () => {
+    rig = await createRig();
+    expect(await statusOf(KEY)).toBe(200);
+    await failOften();
+    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ revokedAtMs: 1 })] }));
+    expect(await statusOf(KEY)).toBe(429);
+  });
+
+  it('limit the token endpoint in the same way, and clients that signed in before go on', async () => {
+    rig = await createRig();
+    const ask = async (secret: string) => {
+      const body = { grant_type: 'client_credentials', client_id: CLIENT.id, client_secret: secret };
+      const answer = await rig.call('POST', '/v1/oauth/token', { body });
+      return [answer.status, answer.headers.get('retry-after')];
+    };
+    expect(await ask(CLIENT.secret)).toEqual([200, null]);
+    for (let i = 0; i < BURST; i++) expect(await ask('wrong')).toEqual([401, null]);
+    expect(await ask('wrong')).toEqual([429, '1']);
+    expect(await ask(CLIENT.secret)).toEqual([200, null]);
+    expect(await statusOf(WRONG_KEY)).toBe(429);
+  });
+
+  it('believe X-Forwarded-For only behind a configured proxy', async () => {
+    rig = await createRig();
+    await failOften({ 'x-forwarded-for': '203.0.113.1' });
+    expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '203.0.113.2' })).toBe(429);
+    await rig.stop();
+
+    rig = await createRig({ settings: { trustProxy: 1 } });
+    await failOften({ 'x-forwarded-for': '203.0.113.1' });
+    expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '198.51.100.9, 203.0.113.1' })).toBe(429);
+    expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '203.0.113.2' })).toBe(401);
+  });
+
+  it('count an IPv6 subscriber as one, whatever address of its network it uses', async () => {
+    rig = await createRig({ settings: { trustProxy: 1 } });
+    await failOften({ 'x-forwarded-for': '2001:db8:0:7::1' });
+    expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '2001:db8::7:a:b:c:d' })).toBe(429);
+    expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '2001:db8:0:8::1' })).toBe(401);
+  });
+});

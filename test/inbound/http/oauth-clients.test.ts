@@ -1,0 +1,79 @@
+// The token endpoint as three OAuth client libraries see it, each in the ways it can authenticate.
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { ClientCredentials } from 'simple-oauth2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLIENT, createRig, type Rig } from './http-rig.js';
+
+const SCOPE = 'locations:read clusters:read';
+let rig: Rig;
+
+beforeAll(async () => {
+  rig = await createRig();
+});
+afterAll(() => rig.stop());
+
+async function expectUsable(token: unknown): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await rig.call('GET', '/v1/locations/quay-1/limits', { headers })).status).toBe(200);
+  expect((await rig.call('GET', '/v1/organizations/limits', { headers })).status).toBe(403);
+}
+
+describe('openid-client', () => {
+  it.each([
+    ['HTTP Basic', openid.ClientSecretBasic],
+    ['the body', openid.ClientSecretPost],
+  ])('gets a token with the secret in %s', async (_, authentication) => {
+    const server = { issuer: rig.url, token_endpoint: `${rig.url}/v1/oauth/token` };
+    const config = new openid.Configuration(server, CLIENT.id, CLIENT.secret, authentication(CLIENT.secret));
+    openid.allowInsecureRequests(config);
+    const token = await openid.clientCredentialsGrant(config, { scope: SCOPE });
+    expect([token.expires_in, token.scope]).toEqual([3600, SCOPE]);
+    await expectUsable(token.access_token);
+  });
+
+  it('reports a wrong secret as refused', async () => {
+    const server = { issuer: rig.url, token_endpoint: `${rig.url}/v1/oauth/token` };
+    const config = new openid.Configuration(server, CLIENT.id, 'wrong', openid.ClientSecretBasic('wrong'));
+    openid.allowInsecureRequests(config);
+    await expect(openid.clientCredentialsGrant(config)).rejects.toMatchObject({ status: 401 });
+  });
+});
+
+describe('oauth4webapi', () => {
+  it.each([
+    ['HTTP Basic', oauth.ClientSecretBasic],
+    ['the body', oauth.ClientSecretPost],
+  ])('gets a token with the secret in %s', async (_, authentication) => {
+    const server = { issuer: rig.url, token_endpoint: `${rig.url}/v1/oauth/token` };
+    const client = { client_id: CLIENT.id };
+    const answer = await oauth.clientCredentialsGrantRequest(
+      server,
+      client,
+      authentication(CLIENT.secret),
+      { scope: SCOPE },
+      { [oauth.allowInsecureRequests]: true },
+    );
+    const token = await oauth.processClientCredentialsResponse(server, client, answer);
+    expect([token.token_type, token.scope]).toEqual(['bearer', SCOPE]);
+    await expectUsable(token.access_token);
+  });
+});
+
+describe('simple-oauth2', () => {
+  it.each([
+    ['HTTP Basic, a form', { authorizationMethod: 'header', bodyFormat: 'form' }],
+    ['HTTP Basic, JSON', { authorizationMethod: 'header', bodyFormat: 'json' }],
+    ['HTTP Basic, not percent-encoded', { authorizationMethod: 'header', credentialsEncodingMode: 'loose' }],
+    ['the body, a form', { authorizationMethod: 'body', bodyFormat: 'form' }],
+    ['the body, JSON', { authorizationMethod: 'body', bodyFormat: 'json' }],
+  ] as const)('gets a token with the secret in %s', async (_, options) => {
+    const client = new ClientCredentials({
+      client: CLIENT,
+      auth: { tokenHost: rig.url, tokenPath: '/v1/oauth/token' },
+      options,
+    });
+    const { token } = await client.getToken({ scope: SCOPE });
+    await expectUsable(token.access_token);
+  });
+});
