@@ -68,7 +68,7 @@ export interface MeterLedger {
   connectors(): Iterable<MeterSlot>;
   record(slot: MeterSlot, reading: MeterReading, nowMs: number): RecordResult;
   /** The charger said it is there or not (its last will counts). Only a meter value makes a connector `online`. */
-  recordState(slot: MeterSlot, online: boolean, boot: string | undefined, nowMs: number): RecordResult;
+  recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult;
   linkAt(slot: MeterSlot, nowMs: number): Link;
   /** Sum of the last readings of all connectors, silent ones included, in W. */
   readonly totalW: number;
@@ -188,16 +188,14 @@ class Ledger implements MeterLedger {
     return isChanged ? 'changed' : 'accepted';
   }
 
-  recordState(slot: MeterSlot, online: boolean, boot: string | undefined, nowMs: number): RecordResult {
+  recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult {
     const entry = slot as Entry;
-    const atMs = this.#notBefore(nowMs);
     if (!entry.isCurrent || (boot !== undefined && entry.retiredBoots?.includes(boot))) return 'refused';
     if (boot !== undefined && boot !== entry.boot) this.#startBoot(entry, boot);
     const before = entry.link;
     if (before === 'online') {
-      // A charger that is there keeps the link its values earned it, or it turns stale now if that is due.
+      // A charger that is there keeps the link its values earned it.
       if (!online) this.#leaveOnline(entry, 'offline');
-      else if (this.linkAt(entry, atMs) === 'stale') this.#leaveOnline(entry, 'stale');
     } else {
       entry.link = online ? 'stale' : 'offline';
     }

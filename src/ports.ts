@@ -171,9 +171,13 @@ export type Change =
 
 /** Thrown by a store that cannot take or give anything now (locked, full, unreachable). Becomes 503. */
 export class StoreUnavailableError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** True where a write may be on disk all the same: it failed while it was being committed. False: nothing was written. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(message: string, options: { cause?: unknown; isOutcomeUnknown?: boolean } = {}) {
     super(message, options);
     this.name = 'StoreUnavailableError';
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
   }
 }
 
@@ -193,7 +197,10 @@ export interface Store {
    * known to be on disk.
    */
   append(tenantUuid: TenantUuid, changes: readonly Change[]): Promise<void>;
-  /** What the tenant's actors are built from: profiles that hold their slot, locations, clusters. */
+  /**
+   * What the tenant's actors are built from: profiles that hold their slot, locations, clusters. Takes its turn among
+   * the appends of this process: it shows every one that resolved before it does, and none that resolves after it.
+   */
   loadTenant(tenantUuid: TenantUuid): Promise<TenantState>;
   profileHistory(
     tenantUuid: TenantUuid,
@@ -276,7 +283,6 @@ export interface MeterSink {
     locationId: LocationId,
     controllerUuid: ControllerUuid,
     state: ChargerState,
-    nowMs: number,
   ): RecordResult | undefined;
 }
 

@@ -12,14 +12,14 @@ export function createMeterSink(directory: Directory): MeterSink {
       const connector = directory.tenant(tenantUuid)?.connectors.get(key);
       return connector?.location.record.locationId === locationId ? connector.meter : undefined;
     },
-    recordState(tenantUuid, locationId, controllerUuid, { online, boot }, nowMs) {
+    recordState(tenantUuid, locationId, controllerUuid, { online, boot }) {
       const location = directory.tenant(tenantUuid)?.locations.get(locationId);
       const connectors = [...(location?.connectors.values() ?? [])].filter(
         ({ record }) => record.controllerUuid === controllerUuid,
       );
       if (location === undefined || connectors.length === 0) return undefined;
       const results = connectors.map(({ slot }) => {
-        const result = location.meters.recordState(slot, online, boot, nowMs);
+        const result = location.meters.recordState(slot, online, boot);
         if (result === 'changed') tellModes(directory, location, slot);
         return result;
       });

@@ -38,7 +38,7 @@ describe('the total', () => {
     ledger.record(slot, { powerW: 7_360 }, 0);
     ledger.expire(STALE_AFTER_MS, () => {});
     expect([slot.link, ledger.totalW]).toEqual(['stale', 7_360]);
-    ledger.recordState(slot, false, undefined, STALE_AFTER_MS + 1);
+    ledger.recordState(slot, false, undefined);
     expect([slot.link, ledger.totalW]).toEqual(['offline', 7_360]);
   });
 
@@ -49,7 +49,7 @@ describe('the total', () => {
     ledger.removeConnector(slot);
     expect([ledger.totalW, slot.isCurrent, ledger.nextStaleAtMs()]).toEqual([0, false, undefined]);
     expect(ledger.record(slot, { powerW: 1 }, 1)).toBe('refused');
-    expect(ledger.recordState(slot, true, 'b', 1)).toBe('refused');
+    expect(ledger.recordState(slot, true, 'b')).toBe('refused');
     expect(ledger.totalW).toBe(0);
     expect(ledger.connector('q1-a/1')).toBeUndefined();
   });
@@ -75,14 +75,14 @@ describe('what is news', () => {
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 500 }, 0);
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 1)).toBe('accepted');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 501 }, 2)).toBe('refused');
-    expect(ledger.recordState(slot, false, 'x', 3)).toBe('refused');
+    expect(ledger.recordState(slot, false, 'x')).toBe('refused');
     expect([slot.powerW, slot.link]).toEqual([20, 'online']);
   });
 
   it('retires a boot as soon as the charger announces another', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 5 }, 0);
-    ledger.recordState(slot, true, 'y', 1);
+    ledger.recordState(slot, true, 'y');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 6 }, 2)).toBe('refused');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 0 }, 3)).toBe('accepted');
   });
@@ -134,10 +134,10 @@ describe('the link', () => {
   it('needs a value to be online again after the charger was lost', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 1 }, 0);
-    expect(ledger.recordState(slot, true, undefined, 1)).toBe('accepted');
+    expect(ledger.recordState(slot, true, undefined)).toBe('accepted');
     expect(slot.link).toBe('online');
-    expect(ledger.recordState(slot, false, undefined, 2)).toBe('changed');
-    expect(ledger.recordState(slot, true, undefined, 3)).toBe('changed');
+    expect(ledger.recordState(slot, false, undefined)).toBe('changed');
+    expect(ledger.recordState(slot, true, undefined)).toBe('changed');
     expect(slot.link).toBe('stale');
     expect(ledger.record(slot, { powerW: 1 }, 4)).toBe('changed');
     expect(slot.link).toBe('online');
@@ -270,7 +270,7 @@ describe('any history', () => {
             }
           } else if (step.kind === 'state') {
             const isNews = step.boot === undefined || !account.retired.has(step.boot);
-            const result = ledger.recordState(slot, step.online, step.boot, nowMs);
+            const result = ledger.recordState(slot, step.online, step.boot);
             expect(result !== 'refused').toBe(isNews);
             tell(account, slot, result);
             if (isNews) {

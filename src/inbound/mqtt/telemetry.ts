@@ -55,8 +55,7 @@ export function createTelemetry(options: {
       drop(topic, 'state', error);
     } else {
       const { tenantUuid, locationId, controllerUuid } = charger;
-      const nowMs = clock.monotonicMs();
-      count('state', resultOf(sink.recordState(tenantUuid, locationId, controllerUuid, data, nowMs)));
+      count('state', resultOf(sink.recordState(tenantUuid, locationId, controllerUuid, data)));
     }
   }
 

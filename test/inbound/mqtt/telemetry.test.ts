@@ -51,10 +51,10 @@ function sinkOf(): MeterSink {
         }
       );
     },
-    recordState(tenantUuid, locationId, controllerUuid, { online, boot }, nowMs) {
+    recordState(tenantUuid, locationId, controllerUuid, { online, boot }) {
       const slot = ledger.connector('1');
       if (slot === undefined || !isOurs(tenantUuid, locationId, controllerUuid)) return undefined;
-      return ledger.recordState(slot, online, boot, nowMs);
+      return ledger.recordState(slot, online, boot);
     },
   };
 }

@@ -103,13 +103,15 @@ describe('logins', () => {
   });
 
   it('closes a running session at once when its login vanishes or gets another password', async () => {
-    const a = await rig.connect('q1-a');
+    const will = { topic: topicOf('state'), payload: Buffer.from('lost'), qos: 1 as const, retain: true };
+    const a = await rig.connect('q1-a', { will });
     const b = await rig.connect('q1-b');
     const stranger = await rig.connect('q1-a', { tenant: STRANGER });
     const bothGone = Promise.all([closed(a), closed(b)]);
     const changed = { ...loginOf(HARBOUR, 'q1-b'), secretHash: loginOf(HARBOUR, 'other').secretHash };
     rig.logins.replace(credentialsOf(changed, loginOf(STRANGER, 'q1-a')));
     await bothGone;
+    await rig.heard('lost');
     expect(await rig.refusals('revoked')).toBe(2);
     await expect(rig.connect('q1-a')).rejects.toMatchObject({ code: 4 });
     stranger.publish(topicOf('c/1/meter', 'q1-a', STRANGER), 'untouched');
