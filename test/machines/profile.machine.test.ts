@@ -1,0 +1,109 @@
+// The lifecycle of one profile: forward through its states as time passes, or replaced.
+import { getSimplePaths } from '@xstate/graph';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createActor, type InspectionEvent } from 'xstate';
+import { type ProfileEvent, profileMachine } from '../../machines/profile.machine.js';
+import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
+import { type Phase, phaseAt } from './oracle.js';
+
+const WINDOW = { startsAtMs: 100, endsAtMs: 200 };
+const BEFORE = 50;
+const at = (now: number): ProfileEvent => ({ type: 'boundary.reached', now });
+const REPLACED: ProfileEvent = { type: 'profile.replaced' };
+const graph = {
+  input: { window: WINDOW, now: BEFORE },
+  events: [...[BEFORE, 99, 100, 150, 199, 200, 1e13].map(at), REPLACED],
+  serializeState: ({ value }: { value: unknown }) => String(value),
+};
+
+const ORDER: readonly Phase[] = ['SCHEDULED', 'ACTIVE', 'EXPIRED'];
+
+/** What section 3.1 makes of it: the furthest phase that was reached, unless it was replaced. */
+function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
+  if (events.some(({ type }) => type === 'profile.replaced')) return 'replaced';
+  const submission = { atMs: 0, target: 'quay-1', priority: 0, limitKw: 1, ...WINDOW };
+  const instants = [
+    bornAtMs,
+    ...events.flatMap((event) => (event.type === 'boundary.reached' ? [event.now] : [])),
+  ];
+  const furthest = Math.max(...instants.map((t) => ORDER.indexOf(phaseAt(submission, t))));
+  return (ORDER[furthest] ?? '').toLowerCase();
+}
+
+/** A real actor after `events`. */
+function run(
+  events: readonly ProfileEvent[],
+  now: number,
+  inspect: (event: InspectionEvent) => void = () => {},
+) {
+  const actor = createActor(profileMachine, { input: { window: WINDOW, now }, inspect }).start();
+  for (const event of events) actor.send(event);
+  return actor.getSnapshot();
+}
+
+describe('A profile (section 3.1)', () => {
+  it('goes SCHEDULED, ACTIVE, EXPIRED and never back, and can be replaced in any of them', () => {
+    const { states, changes } = edgesOf(everyWalk(profileMachine, graph));
+    expect(states).toEqual(new Set(['scheduled', 'active', 'expired', 'replaced']));
+    expect(changes).toEqual(
+      new Set([
+        'scheduled → scheduled',
+        'scheduled → active',
+        'scheduled → expired',
+        'scheduled → replaced',
+        'active → active',
+        'active → expired',
+        'active → replaced',
+        'expired → expired',
+        'expired → replaced',
+        'replaced → replaced',
+      ]),
+    );
+  });
+
+  it('is where the contract says after every event in every state, and takes every transition it has', () => {
+    const watch = watchTransitions(profileMachine);
+    for (const { events } of everyWalk(profileMachine, graph)) {
+      expect(run(events, BEFORE, watch.inspect).value).toBe(stateAfter(events, BEFORE));
+    }
+    expect(watch.untaken()).toEqual([]);
+    expect(watch.count).toBe(7);
+  });
+
+  it('is where the contract says along every simple path, and goes on living in every state', () => {
+    const paths = getSimplePaths(profileMachine, graph);
+    expect(paths.length).toBeGreaterThan(20);
+    for (const { steps } of paths) {
+      const events = steps.slice(1).map(({ event }) => event);
+      const snapshot = run(events, BEFORE);
+      expect(snapshot.value).toBe(stateAfter(events, BEFORE));
+      expect(snapshot.status).toBe('active');
+    }
+  });
+
+  it.each([
+    [99, 'scheduled'],
+    [100, 'active'],
+    [199, 'active'],
+    [200, 'expired'],
+  ])('that comes into being at %i ms of a window from 100 to 200 is %s at once', (now, state) => {
+    expect(run([], now).value).toBe(state);
+  });
+
+  it('needs no particular boundary: late, doubled, missing or out of order, the furthest instant counts', () => {
+    const event = fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 40, max: 260 }).map(at) },
+      { weight: 1, arbitrary: fc.constant(REPLACED) },
+    );
+    fc.assert(
+      fc.property(
+        fc.array(event, { maxLength: 12 }),
+        fc.integer({ min: 40, max: 260 }),
+        (events, bornAtMs) => {
+          expect(run(events, bornAtMs).value).toBe(stateAfter(events, bornAtMs));
+        },
+      ),
+    );
+  });
+});
