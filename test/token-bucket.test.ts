@@ -1,0 +1,35 @@
+// The token bucket: how much passes at once, and how fast more may.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createTokenBucket } from '../src/token-bucket.js';
+
+describe('a token bucket', () => {
+  it('gives its burst at once and then one at a time, as it fills', () => {
+    const bucket = createTokenBucket({ ratePerS: 5, burst: 20 });
+    for (let i = 0; i < 20; i++) expect(bucket.take(1_000)).toBe(true);
+    expect(bucket.take(1_000)).toBe(false);
+    expect(bucket.waitMs(1_000)).toBe(200);
+    expect(bucket.take(1_199)).toBe(false);
+    expect(bucket.take(1_200)).toBe(true);
+    expect(bucket.take(1_200)).toBe(false);
+  });
+
+  it('never gives more than its burst and its rate allow, whenever it is asked', () => {
+    const limits = fc.record({
+      ratePerS: fc.integer({ min: 1, max: 50 }),
+      burst: fc.integer({ min: 1, max: 30 }),
+    });
+    fc.assert(
+      fc.property(limits, fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 200 }), (allowed, gaps) => {
+        const bucket = createTokenBucket(allowed);
+        let nowMs = 0;
+        let taken = 0;
+        for (const gap of gaps) {
+          nowMs += gap;
+          if (bucket.take(nowMs)) taken++;
+          expect(taken).toBeLessThanOrEqual(allowed.burst + (nowMs * allowed.ratePerS) / 1000 + 1e-6);
+        }
+      }),
+    );
+  });
+});
