@@ -19,7 +19,10 @@ export type ConnectorEvent =
   | { readonly type: 'throttle.changed'; readonly throttle: Throttle }
   | { readonly type: 'link.changed'; readonly link: Link };
 
-/** What a connector tells its location, so that the location speaks for the whole site. */
+/**
+ * What a connector tells its location, so that the location speaks for the whole site. It is told to be locked again
+ * when the lock's limit changes.
+ */
 export type ConnectorReport =
   | { readonly type: 'connector.locked'; readonly key: string; readonly limitKw: number }
   | { readonly type: 'connector.unlocked'; readonly key: string };
@@ -61,17 +64,22 @@ export const connectorMachine = setup({
     holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.submitted') return;
       retireProfile(context, event.profile.priority, enqueue);
-      enqueue.assign(({ spawn }) => {
-        const held = holdProfile(context, event.profile, event.now, (profile) =>
-          spawn('profile', { input: profile }),
-        );
-        return { ...held, lockLimitKw: activeProfileAt(held.stack, event.now)?.limitKw };
-      });
+      enqueue.assign(({ spawn }) =>
+        holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
+      );
     }),
     crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'boundary.reached') return;
-      const held = crossBoundaries(context, crossingsAt(context, event.now), event.now, enqueue);
-      enqueue.assign({ ...held, lockLimitKw: activeProfileAt(held.stack, event.now)?.limitKw });
+      const crossings = crossingsAt(context, event.now);
+      if (crossings.length > 0) enqueue.assign(crossBoundaries(context, crossings, event.now, enqueue));
+    }),
+    // The lock region tells of the lock's beginning and end; that its limit is another while it lasts is told here.
+    followLock: enqueueActions(({ context, event, enqueue }) => {
+      if (!('now' in event)) return;
+      const lockLimitKw = activeProfileAt(context.stack, event.now)?.limitKw;
+      if (lockLimitKw === context.lockLimitKw) return;
+      enqueue.assign({ lockLimitKw });
+      if (lockLimitKw !== undefined && context.lockLimitKw !== undefined) enqueue('reportLocked');
     }),
     reportLocked,
     reportUnlocked,
@@ -96,8 +104,8 @@ export const connectorMachine = setup({
     lockLimitKw: activeProfileAt(input.stack, input.now)?.limitKw,
   }),
   on: {
-    'profile.submitted': { actions: 'holdSubmitted' },
-    'boundary.reached': { actions: 'crossBoundaries' },
+    'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
+    'boundary.reached': { actions: ['crossBoundaries', 'followLock'] },
   },
   states: {
     lock: {

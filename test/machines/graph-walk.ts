@@ -1,5 +1,5 @@
 // Walks a machine's graph: every reachable state by its shortest path, and from each of them every event.
-import { getAdjacencyMap, getShortestPaths, getStateNodes } from '@xstate/graph';
+import { type AdjacencyMap, getAdjacencyMap, getShortestPaths, getStateNodes } from '@xstate/graph';
 import type {
   ActorLogic,
   AnyStateMachine,
@@ -29,11 +29,13 @@ export function everyWalk<TSnapshot extends Snapshot<unknown>, TEvent extends Ev
   machine: ActorLogic<TSnapshot, TEvent, TInput>,
   options: GraphOptions<TSnapshot, TEvent, TInput>,
 ): Walk<TSnapshot, TEvent>[] {
-  const edges = new Map(Object.entries(getAdjacencyMap(machine, options)));
+  const adjacency = getAdjacencyMap(machine, options);
   return getShortestPaths(machine, options).flatMap(({ state, steps }) => {
     const way = steps.slice(1).map(({ event }) => event);
-    const next = Object.values(edges.get(options.serializeState(state))?.transitions ?? {});
-    return next.map((edge) => ({ events: [...way, edge.event], from: state, to: edge.state }));
+    const key = options.serializeState(state) as keyof AdjacencyMap<TSnapshot, TEvent>;
+    const transitions = adjacency[key]?.transitions ?? {};
+    const edges = Object.values<{ event: TEvent; state: TSnapshot }>(transitions);
+    return edges.map((edge) => ({ events: [...way, edge.event], from: state, to: edge.state }));
   });
 }
 

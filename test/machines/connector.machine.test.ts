@@ -1,0 +1,186 @@
+// One connector, run as a child of its location: locked by its profiles, throttled and reached or not as it reports.
+import { describe, expect, it } from 'vitest';
+import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
+import { type ConnectorEvent, connectorMachine } from '../../machines/connector.machine.js';
+import { type LocationEffect, locationMachine } from '../../machines/location.machine.js';
+import type { LimitProfile } from '../../machines/profile-stack.js';
+import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
+import { decidingAt, type History } from './oracle.js';
+
+const KEY = 'q1-a/1';
+const THROTTLES = ['free', 'limited', 'minimum', 'paused'] as const;
+const LINKS = ['online', 'stale', 'offline'] as const;
+
+const LOW = { priority: 0, limitKw: 10, startsAtMs: 100, endsAtMs: 200 };
+const HIGH = { priority: 5, limitKw: 22, startsAtMs: 150, endsAtMs: 250 };
+/** Takes the slot of LOW and is not active before 300. */
+const LATER = { priority: 0, limitKw: 11, startsAtMs: 300, endsAtMs: 400 };
+
+const submit = (profile: LimitProfile, now: number): ConnectorEvent => ({
+  type: 'profile.submitted',
+  profile,
+  now,
+});
+const at = (now: number): ConnectorEvent => ({ type: 'boundary.reached', now });
+
+const EVENTS: ConnectorEvent[] = [
+  submit(LOW, 50),
+  submit(LOW, 120),
+  submit(HIGH, 150),
+  submit(LATER, 150),
+  ...[99, 100, 150, 199, 200, 250, 300, 400].map(at),
+  ...THROTTLES.map((throttle) => ({ type: 'throttle.changed', throttle }) as const),
+  ...LINKS.map((link) => ({ type: 'link.changed', link }) as const),
+];
+
+const graph = {
+  input: { key: KEY, stack: [], now: 0 },
+  events: EVENTS,
+  serializeState: ({ value, context }: SnapshotFrom<typeof connectorMachine>) =>
+    JSON.stringify([value, context.stack, context.lockLimitKw]),
+};
+
+/** The machine alone, for the graph: it has no location to report to. */
+const alone = connectorMachine.provide({ actions: { reportLocked: () => {}, reportUnlocked: () => {} } });
+
+function historyOf(events: readonly ConnectorEvent[]): History {
+  const submissions = events.flatMap((event) =>
+    event.type === 'profile.submitted' ? [{ ...event.profile, atMs: event.now, target: KEY }] : [],
+  );
+  return { submissions, permanentLimitsKw: [] };
+}
+
+/** What the contract makes of `events`: the lock's limit, and what was reported last. */
+function expectedAfter(events: readonly ConnectorEvent[]) {
+  const expected = { lockLimitKw: undefined as number | undefined, throttle: 'free', link: 'offline' };
+  for (const [i, event] of events.entries()) {
+    if (event.type === 'throttle.changed') expected.throttle = event.throttle;
+    else if (event.type === 'link.changed') expected.link = event.link;
+    else expected.lockLimitKw = decidingAt(historyOf(events.slice(0, i + 1)), KEY, event.now)?.limitKw;
+  }
+  return expected;
+}
+
+/** A location with this one connector, after `events`. */
+function run(events: readonly ConnectorEvent[], inspect: (event: InspectionEvent) => void = () => {}) {
+  const actor = createActor(locationMachine, {
+    input: {
+      permanentLimitKw: 50,
+      connectionLimitKw: undefined,
+      stack: [],
+      connectors: [{ key: KEY, stack: [] }],
+      now: 0,
+    },
+    inspect,
+  });
+  const effects: LocationEffect[] = [];
+  actor.on('*', (effect) => effects.push(effect));
+  actor.start();
+  for (const event of events) actor.send({ type: 'connector.told', key: KEY, event });
+  const connector = actor.getSnapshot().context.connectors.get(KEY);
+  if (connector === undefined) throw new Error('the location has no connector');
+  return { snapshot: connector.getSnapshot(), effects, location: actor.getSnapshot() };
+}
+
+describe('A connector', () => {
+  const walks = everyWalk(alone, graph);
+
+  it('can be in every combination of lock, throttle and link, and go from each to each by one report', () => {
+    const { states, changes } = edgesOf(walks);
+    const combinations = ['unlocked', 'locked'].flatMap((lock) =>
+      THROTTLES.flatMap((throttle) => LINKS.map((link) => ({ lock, throttle, link }))),
+    );
+    expect(states.size).toBe(24);
+    const expected = new Set<string>();
+    for (const { lock, throttle, link } of combinations) {
+      const other = lock === 'locked' ? 'unlocked' : 'locked';
+      const from = `${lock}.${throttle}.${link}`;
+      expected.add(`${from} → ${from}`).add(`${from} → ${other}.${throttle}.${link}`);
+      for (const next of THROTTLES) expected.add(`${from} → ${lock}.${next}.${link}`);
+      for (const next of LINKS) expected.add(`${from} → ${lock}.${throttle}.${next}`);
+    }
+    expect(changes).toEqual(expected);
+  });
+
+  it('is what the contract says after every event in every state, and takes every transition it has', () => {
+    const watch = watchTransitions(connectorMachine);
+    for (const { events, to } of walks) {
+      const { snapshot } = run(events, watch.inspect);
+      const { lockLimitKw, throttle, link } = expectedAfter(events);
+      expect(snapshot.value).toEqual(to.value);
+      expect(snapshot.value).toEqual({
+        lock: lockLimitKw === undefined ? 'unlocked' : 'locked',
+        throttle,
+        link,
+      });
+      expect(snapshot.context.lockLimitKw).toBe(lockLimitKw);
+    }
+    expect(watch.untaken()).toEqual([]);
+    expect(watch.count).toBe(11);
+  });
+
+  it('tells its location of every lock, of its limit, and of its end, each once (section 1)', () => {
+    for (const { events } of walks) {
+      const told = run(events).effects.map((effect) =>
+        effect.type === 'connector.locked' ? effect.limitKw : effect.type,
+      );
+      const lockLimits = events.map((_, i) => expectedAfter(events.slice(0, i + 1)).lockLimitKw);
+      const changes = lockLimits.filter(
+        (limitKw, i) => limitKw !== (i === 0 ? undefined : lockLimits[i - 1]),
+      );
+      expect(told).toEqual(changes.map((limitKw) => limitKw ?? 'connector.unlocked'));
+    }
+  });
+});
+
+describe('A lock of a connector (sections 1 and 3.1)', () => {
+  const limitOf = (...events: ConnectorEvent[]) => run(events).snapshot.context.lockLimitKw;
+
+  it('lasts from the start of its window to its end, to the millisecond', () => {
+    expect([99, 100, 199, 200].map((now) => limitOf(submit(LOW, 50), at(now)))).toEqual([
+      undefined,
+      10,
+      10,
+      undefined,
+    ]);
+  });
+
+  it('begins at once where the window has begun already', () => {
+    expect(limitOf(submit(LOW, 120))).toBe(10);
+  });
+
+  it('has the limit of the highest active profile, and falls back to the next when it ends', () => {
+    const both = [submit(LOW, 50), submit({ ...HIGH, endsAtMs: 180 }, 50)];
+    expect([120, 150, 179, 180, 200].map((now) => limitOf(...both, at(now)))).toEqual([
+      10,
+      22,
+      22,
+      10,
+      undefined,
+    ]);
+  });
+
+  it('ends where its profile is replaced by one that has not begun', () => {
+    expect(limitOf(submit(LOW, 120), submit(LATER, 130))).toBeUndefined();
+  });
+
+  it('is there from the first where the rows say so at start', () => {
+    const actor = createActor(locationMachine, {
+      input: {
+        permanentLimitKw: 50,
+        connectionLimitKw: undefined,
+        stack: [],
+        connectors: [{ key: KEY, stack: [LOW] }],
+        now: 150,
+      },
+    });
+    const effects: LocationEffect[] = [];
+    actor.on('*', (effect) => effects.push(effect));
+    actor.start();
+    expect(effects).toEqual([{ type: 'connector.locked', key: KEY, limitKw: 10 }]);
+  });
+
+  it('leaves what the location is held to alone', () => {
+    expect(run([submit(LOW, 120)]).location.context.effectiveLimitKw).toBe(50);
+  });
+});
