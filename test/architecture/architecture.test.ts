@@ -1,0 +1,178 @@
+// The architecture's rules, enforced on the tree; and for each rule, that it would notice.
+import { describe, expect, it } from 'vitest';
+import { bannedWords, cycles, importBreaches, misnamedFiles, unexplainedFiles } from './rules.js';
+import { readSources, type Source } from './sources.js';
+
+const product = readSources(['machines', 'src', 'sim', 'bench']);
+// The files beside this one speak of what is banned.
+const tests = readSources(['test']).filter(({ path }) => !path.startsWith('test/architecture/'));
+
+function planted(path: string, text: string): Source[] {
+  return [{ path, text }];
+}
+
+function importing(path: string, target: string): Source[] {
+  return planted(path, `import { x } from '${target}';\n`);
+}
+
+describe('The tree', () => {
+  it('was read', () => {
+    expect(product.length).toBeGreaterThan(50);
+    expect(tests.length).toBeGreaterThan(10);
+  });
+
+  it('imports only along the architecture', () => {
+    expect(importBreaches(product)).toEqual([]);
+  });
+
+  it('has no cycles', () => {
+    expect(cycles(product)).toEqual([]);
+  });
+
+  it('says no banned word', () => {
+    expect(bannedWords([...product, ...tests])).toEqual([]);
+  });
+
+  it('opens every file with a comment that says why it exists', () => {
+    expect(unexplainedFiles([...product, ...tests])).toEqual([]);
+  });
+
+  it('names files in kebab-case, by what they are', () => {
+    expect(misnamedFiles([...product, ...tests])).toEqual([]);
+  });
+});
+
+describe('The import rules', () => {
+  it.each([
+    ['machines/a.ts', 'zod'],
+    ['machines/a.ts', 'node:fs'],
+    ['machines/a.ts', '../src/ports.js'],
+    ['src/ports.ts', './wire/rest.js'],
+    ['src/wire/a.ts', 'express'],
+    ['src/wire/a.ts', '../ports.js'],
+    ['src/actors/a.ts', 'knex'],
+    ['src/actors/commands/a.ts', '../../outbound/knex/store.js'],
+    ['src/actors/a.ts', '../inbound/http/server.js'],
+    ['src/inbound/http/a.ts', '../../outbound/knex/store.js'],
+    ['src/inbound/http/a.ts', '../../config.js'],
+    ['src/outbound/knex/a.ts', '../../actors/core.js'],
+    ['src/outbound/mqtt/a.ts', '../../inbound/mqtt/logins.js'],
+    ['src/provisioning/a.ts', '../outbound/knex/store.js'],
+    ['src/service.ts', './cli/serve.js'],
+    ['src/service.ts', '../sim/charger/fleet.js'],
+    ['src/inbound/http/a.ts', '../../../sim/charger/fleet.js'],
+    ['src/inbound/http/a.ts', '../../../test/service/running-service.js'],
+    ['src/cli/a.ts', '../actors/core.js'],
+    ['sim/a.ts', '../src/outbound/knex/store.js'],
+    ['sim/a.ts', '../src/cli/serve.js'],
+    ['src/clock.ts', './service.js'],
+    ['src/strange/a.ts', './b.js'],
+  ])('refuse %s to import %s', (path, target) => {
+    expect(importBreaches(importing(path, target))).toHaveLength(1);
+  });
+
+  it.each([
+    ['src/cli/a.ts', '../../sim/charger/fleet.js'],
+    ['src/cli/a.ts', '../service.js'],
+    ['src/inbound/http/a.ts', '../../actors/application.js'],
+    ['machines/a.ts', 'xstate'],
+  ])('let %s import %s', (path, target) => {
+    expect(importBreaches(importing(path, target))).toEqual([]);
+  });
+
+  it.each([
+    ["import type { X } from 'knex';"],
+    ["import {\n  a,\n  b,\n} from 'knex';"],
+    ["export { x } from 'knex';"],
+    ["export * from 'knex';"],
+    ["import 'knex';"],
+    ["const x = await import('knex');"],
+    ['import x from "knex";'],
+  ])('see an import however it is written: %j', (text) => {
+    expect(importBreaches(planted('machines/a.ts', text))).toEqual(['machines/a.ts imports knex']);
+  });
+
+  it('do not take a comment for an import', () => {
+    expect(
+      importBreaches(planted('machines/a.ts', "// import x from 'knex';\n/*\nimport 'knex';\n*/")),
+    ).toEqual([]);
+  });
+});
+
+describe('The search for cycles', () => {
+  it('finds one of two files, and one of three through types', () => {
+    const two = [...importing('src/a.ts', './b.js'), ...importing('src/b.ts', './a.js')];
+    expect(cycles(two)).toEqual(['src/a.ts → src/b.ts → src/a.ts']);
+    const three = [
+      ...importing('src/a.ts', './b.js'),
+      ...planted('src/b.ts', "import type { X } from './c.js';"),
+      ...importing('src/c.ts', './a.js'),
+    ];
+    expect(cycles(three)).toHaveLength(1);
+  });
+
+  it('does not mistake two ways to the same file for one', () => {
+    const diamond = [
+      ...planted('src/a.ts', "import './b.js';\nimport './c.js';"),
+      ...importing('src/b.ts', './d.js'),
+      ...importing('src/c.ts', './d.js'),
+      ...planted('src/d.ts', ''),
+    ];
+    expect(cycles(diamond)).toEqual([]);
+  });
+});
+
+describe('The banned words', () => {
+  it.each([
+    ['machines/a.ts', 'const d = new Date(0);'],
+    ['machines/a.ts', 'process.exit(1);'],
+    ['machines/a.ts', 'const f = async () => 1;'],
+    ['machines/a.ts', 'Date.now()'],
+    ['machines/a.ts', 'setTimeout(f, 1);'],
+    ['machines/a.ts', 'Math.random()'],
+    ['src/a.ts', 'Math.random()'],
+    ['src/a.ts', 'const t = Date.now();'],
+    ['src/a.ts', 'const t = new Date();'],
+    ['src/a.ts', 'setTimeout(f, 1);'],
+    ['sim/a.ts', 'setInterval(f, 1);'],
+    ['src/a.ts', "import { setTimeout as sleep } from 'node:timers/promises';"],
+    ['src/a.ts', "import * as timers from 'node:timers';"],
+    ['src/a.ts', 'process.env.HOME'],
+    ['src/clock.ts', 'process.env.HOME'],
+    ['src/a.ts', 'const x = y as any;'],
+    ['test/a.test.ts', 'const x = y as any;'],
+    ['src/a.ts', '// @ts-ignore'],
+    ['src/a.ts', '// biome-ignore lint: no'],
+    ['test/a.test.ts', 'vi.useFakeTimers();'],
+  ])('are found in %s: %s', (path, text) => {
+    expect(bannedWords(planted(path, text))).not.toEqual([]);
+  });
+
+  it.each([
+    ['src/clock.ts', 'Date.now(); setTimeout(f, 1);'],
+    ['src/config.ts', 'process.env'],
+    ['src/a.ts', 'new Date(epochMs); clock.setTimeout(f, 1);'],
+    ['src/a.ts', '// Date.now() would not do here'],
+    ['machines/a.ts', '/** No async, no Date.now. */'],
+  ])('are allowed where they belong, %s: %s', (path, text) => {
+    expect(bannedWords(planted(path, text))).toEqual([]);
+  });
+});
+
+describe('The rules for files', () => {
+  it('want an opening comment', () => {
+    expect(unexplainedFiles(planted('src/a.ts', "import 'zod';\n// late"))).toHaveLength(1);
+    expect(unexplainedFiles(planted('src/a.ts', '// Says why it exists.\n'))).toEqual([]);
+  });
+
+  it.each([
+    'src/index.ts',
+    'src/utils.ts',
+    'src/http-helpers.ts',
+    'src/types.ts',
+    'src/userManager.ts',
+    'src/Foo.ts',
+  ])('refuse the name %s', (path) => {
+    expect(misnamedFiles(planted(path, ''))).toHaveLength(1);
+  });
+});

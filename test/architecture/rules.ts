@@ -1,0 +1,138 @@
+// The architecture as rules over sources: who may import whom, which words are banned where, how a file begins.
+import { importsOf, type Source, withoutComments } from './sources.js';
+
+/** One breach, as a line that names the file. */
+export type Breach = string;
+
+/** Any package of the registry or of Node itself. */
+const PACKAGES = 'packages';
+
+/** Small files that everything in src may lean on; they lean on each other, on ports and on wire. */
+const FOUNDATION = [
+  'clock',
+  'config',
+  'health',
+  'log',
+  'metrics',
+  'rare-log',
+  'secrets',
+  'token-bucket',
+  'version',
+];
+const SHARED_BY_WAYS_IN_AND_OUT = ['metrics', 'rare-log', 'secrets', 'token-bucket'];
+
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  machines: ['machines', 'xstate'],
+  ports: ['machines'],
+  wire: ['wire', 'machines', 'zod', 'zod-openapi'],
+  actors: ['actors', 'machines', 'ports', 'wire', 'metrics', 'xstate', 'flatqueue', 'node:util'],
+  inbound: ['inbound', 'actors', 'wire', 'ports', 'machines', ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
+  outbound: ['outbound', 'wire', 'ports', 'machines', ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
+  provisioning: ['provisioning', 'wire', 'ports', 'machines', 'secrets', PACKAGES],
+  service: ['actors', 'inbound', 'outbound', 'wire', 'ports', 'machines', ...FOUNDATION, PACKAGES],
+  cli: [
+    ...['cli', 'service', 'provisioning', 'inbound', 'outbound', 'wire', 'ports', 'machines', 'sim'],
+    ...FOUNDATION,
+    PACKAGES,
+  ],
+  main: ['cli', 'version', PACKAGES],
+  sim: ['sim', 'service', 'ports', 'wire', 'machines', PACKAGES],
+  bench: [
+    ...['bench', 'service', 'inbound', 'outbound', 'actors', 'wire', 'ports', 'machines'],
+    ...FOUNDATION,
+    PACKAGES,
+  ],
+  ...Object.fromEntries(FOUNDATION.map((name) => [name, ['ports', 'wire', ...FOUNDATION, PACKAGES]])),
+};
+
+/** The part of the tree `path` belongs to: a folder, or a file that stands alone in src. */
+function partOf(path: string): string {
+  const [top = '', below = ''] = path.split('/');
+  return top === 'src' ? below.replace(/\.ts$/, '') : top;
+}
+
+function isInTree(target: string): boolean {
+  return target.endsWith('.ts');
+}
+
+export function importBreaches(sources: readonly Source[]): readonly Breach[] {
+  return sources.flatMap((source) => {
+    const part = partOf(source.path);
+    const allowed = ALLOWED[part];
+    if (allowed === undefined) return [`${source.path}: "${part}" has no import rule`];
+    return importsOf(source)
+      .filter((target) => {
+        if (isInTree(target)) return !allowed.includes(partOf(target));
+        return !allowed.includes(PACKAGES) && !allowed.includes(target);
+      })
+      .map((target) => `${source.path} imports ${target}`);
+  });
+}
+
+export function cycles(sources: readonly Source[]): readonly Breach[] {
+  const graph = new Map(sources.map((source) => [source.path, importsOf(source).filter(isInTree)]));
+  const found: Breach[] = [];
+  const done = new Set<string>();
+
+  function visit(path: string, trail: readonly string[]): void {
+    const at = trail.indexOf(path);
+    if (at !== -1) found.push([...trail.slice(at), path].join(' → '));
+    if (at !== -1 || done.has(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  }
+
+  for (const path of graph.keys()) visit(path, []);
+  return found;
+}
+
+interface BannedWord {
+  readonly word: RegExp;
+  readonly where: (path: string) => boolean;
+}
+
+const isProduct = (path: string) => !path.startsWith('test/');
+const isMachine = (path: string) => path.startsWith('machines/');
+const isTimed = (path: string) => isProduct(path) && path !== 'src/clock.ts';
+
+const BANNED: readonly BannedWord[] = [
+  { word: /\bnew Date\(/, where: isMachine },
+  { word: /\bprocess\./, where: isMachine },
+  { word: /\basync\b/, where: isMachine },
+  { word: /\bMath\.random\b/, where: isProduct },
+  { word: /\bDate\.now\b/, where: isTimed },
+  { word: /\bnew Date\(\s*\)/, where: isTimed },
+  { word: /(?<![.\w])set(Timeout|Interval)\b/, where: isTimed },
+  // The whole module under a name of its own, where the words above would not be seen.
+  { word: /\bimport\s+[\w*][^;]*['"](node:)?timers(\/promises)?['"]/, where: isTimed },
+  { word: /\bprocess\.env\b/, where: (path) => isProduct(path) && path !== 'src/config.ts' },
+  { word: /\bas any\b/, where: () => true },
+  { word: /@ts-(ignore|expect-error|nocheck)|biome-ignore/, where: () => true },
+  { word: /\buseFakeTimers\b/, where: () => true },
+];
+
+export function bannedWords(sources: readonly Source[]): readonly Breach[] {
+  return sources.flatMap((source) =>
+    BANNED.filter(({ where }) => where(source.path)).flatMap(({ word }) => {
+      // Directives to the tools are comments themselves.
+      const text = word.source.startsWith('@ts') ? source.text : withoutComments(source);
+      const found = word.exec(text)?.[0];
+      return found === undefined ? [] : [`${source.path} says ${found}`];
+    }),
+  );
+}
+
+export function unexplainedFiles(sources: readonly Source[]): readonly Breach[] {
+  return sources
+    .filter(({ text }) => !/^(#!.*\n)?(\/\/ \S|\/\*\* ?\S?)/.test(text))
+    .map(({ path }) => `${path} does not open with a comment`);
+}
+
+const BANNED_NAMES = /\/index\.ts$|[/-](utils?|helpers?|managers?|types|common|misc)\.ts$/;
+const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.(machine|test|config))*\.ts$/;
+
+export function misnamedFiles(sources: readonly Source[]): readonly Breach[] {
+  return sources
+    .filter(({ path }) => BANNED_NAMES.test(path) || !KEBAB_CASE.test(path.split('/').at(-1) ?? ''))
+    .map(({ path }) => `${path} is not named by the domain's noun or verb in kebab-case`);
+}

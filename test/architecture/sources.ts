@@ -1,0 +1,39 @@
+// The TypeScript files of the tree and what each imports, read as text so that a test can plant a file of its own.
+import { readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface Source {
+  /** From the root of the tree, with `/`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const IMPORT =
+  /(?:^|[\n;])\s*(?:import|export)\b[^'";]*?\bfrom\s*['"]([^'"]+)['"]|(?:^|[\n;])\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:\\'"`\w])\/\/.*$/gm;
+
+/** All TypeScript files below `folders`. */
+export function readSources(folders: readonly string[]): readonly Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => posix.join(folder, name.replaceAll('\\', '/')))
+      .sort()
+      .map((path) => ({ path, text: readFileSync(`${ROOT}/${path}`, 'utf8') })),
+  );
+}
+
+export function withoutComments({ text }: Source): string {
+  return text.replace(COMMENT, '');
+}
+
+/** What `source` imports: paths from the root of the tree, or names of packages as they are written. */
+export function importsOf(source: Source): readonly string[] {
+  return [...withoutComments(source).matchAll(IMPORT)].map((match) => {
+    const target = match[1] ?? match[2] ?? match[3] ?? '';
+    if (!target.startsWith('.')) return target;
+    return posix.join(posix.dirname(source.path), target).replace(/\.js$/, '.ts');
+  });
+}
