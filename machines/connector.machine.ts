@@ -3,12 +3,13 @@ import { type ActorRefFrom, enqueueActions, sendParent, setup } from 'xstate';
 import type { Link, Throttle } from './meter-ledger.js';
 import { profileMachine } from './profile.machine.js';
 import {
-  crossBoundaries,
   crossingsAt,
   holdProfile,
   holdStack,
   type ProfileHolder,
   retireProfile,
+  settleCrossings,
+  tellCrossings,
 } from './profile-holder.js';
 import { activeProfileAt, type LimitProfile, type ProfileStack } from './profile-stack.js';
 import type { EpochMs } from './time.js';
@@ -69,9 +70,12 @@ export const connectorMachine = setup({
       );
     }),
     crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'boundary.reached') return;
+      if (!('now' in event)) return;
       const crossings = crossingsAt(context, event.now);
-      if (crossings.length > 0) enqueue.assign(crossBoundaries(context, crossings, event.now, enqueue));
+      tellCrossings(context, crossings, event.now, enqueue);
+      enqueue.assign(({ spawn }) =>
+        settleCrossings(context, crossings, event.now, (profile) => spawn('profile', { input: profile })),
+      );
     }),
     // The lock region tells of the lock's beginning and end; that its limit is another while it lasts is told here.
     followLock: enqueueActions(({ context, event, enqueue }) => {
@@ -104,7 +108,7 @@ export const connectorMachine = setup({
     lockLimitKw: activeProfileAt(input.stack, input.now)?.limitKw,
   }),
   on: {
-    'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
+    'profile.submitted': { actions: ['crossBoundaries', 'holdSubmitted', 'followLock'] },
     'boundary.reached': { actions: ['crossBoundaries', 'followLock'] },
   },
   states: {

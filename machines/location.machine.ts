@@ -8,15 +8,21 @@ import {
 } from './connector.machine.js';
 import { profileMachine } from './profile.machine.js';
 import {
-  crossBoundaries,
   crossingsAt,
   holdProfile,
   holdStack,
-  type ProfileCrossing,
   type ProfileHolder,
   retireProfile,
+  settleCrossings,
+  tellCrossings,
 } from './profile-holder.js';
-import { activeProfileAt, type LimitProfile, nextBoundaryAfter, type ProfileStack } from './profile-stack.js';
+import {
+  activeProfileAt,
+  type LimitProfile,
+  nextBoundaryAfter,
+  type ProfileCrossing,
+  type ProfileStack,
+} from './profile-stack.js';
 import type { EpochMs } from './time.js';
 
 export type LocationEvent =
@@ -69,8 +75,7 @@ function gridLimitKwOf(
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
   let next = nextBoundaryAfter(context.stack, now);
   for (const connector of context.connectors.values()) {
-    const { profiles, stack } = connector.getSnapshot().context;
-    if (profiles.size === 0) continue;
+    const { stack } = connector.getSnapshot().context;
     const boundary = nextBoundaryAfter(stack, now);
     if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
   }
@@ -94,12 +99,19 @@ export const locationMachine = setup({
       );
     }),
     crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'boundary.reached') return;
+      if (!('now' in event)) return;
       const crossings = crossingsAt(context, event.now);
-      if (crossings.length > 0) enqueue.assign(crossBoundaries(context, crossings, event.now, enqueue));
+      tellCrossings(context, crossings, event.now, enqueue);
+      enqueue.assign(({ spawn }) =>
+        settleCrossings(context, crossings, event.now, (profile) => spawn('profile', { input: profile })),
+      );
       for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
+    }),
+    passBoundaryOn: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'boundary.reached') return;
       for (const connector of context.connectors.values()) {
-        if (connector.getSnapshot().context.profiles.size > 0) enqueue.sendTo(connector, event);
+        const isCrossed = crossingsAt(connector.getSnapshot().context, event.now).length > 0;
+        if (isCrossed) enqueue.sendTo(connector, event);
       }
     }),
     setPermanentLimit: enqueueActions(({ event, enqueue }) => {
@@ -165,9 +177,15 @@ export const locationMachine = setup({
     };
   },
   on: {
-    'profile.submitted': { actions: ['holdSubmitted', 'recomputeEffectiveLimit', 'recomputeGridLimit'] },
-    'permanentLimit.set': { actions: ['setPermanentLimit', 'recomputeEffectiveLimit', 'recomputeGridLimit'] },
-    'boundary.reached': { actions: ['crossBoundaries', 'recomputeEffectiveLimit', 'recomputeGridLimit'] },
+    'profile.submitted': {
+      actions: ['crossBoundaries', 'holdSubmitted', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
+    },
+    'permanentLimit.set': {
+      actions: ['crossBoundaries', 'setPermanentLimit', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
+    },
+    'boundary.reached': {
+      actions: ['crossBoundaries', 'passBoundaryOn', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
+    },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeGridLimit'] },
     'connector.told': { actions: 'tellConnector' },
     'connector.locked': { actions: 'passOn' },

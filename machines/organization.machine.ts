@@ -2,15 +2,15 @@
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import { profileMachine } from './profile.machine.js';
 import {
-  crossBoundaries,
   crossingsAt,
   holdProfile,
   holdStack,
-  type ProfileCrossing,
   type ProfileHolder,
   retireProfile,
+  settleCrossings,
+  tellCrossings,
 } from './profile-holder.js';
-import type { LimitProfile, ProfileStack } from './profile-stack.js';
+import type { LimitProfile, ProfileCrossing, ProfileStack } from './profile-stack.js';
 import type { EpochMs } from './time.js';
 
 export type OrganizationEvent =
@@ -31,25 +31,29 @@ export const organizationMachine = setup({
     input: {} as { readonly stack: ProfileStack; readonly now: EpochMs },
   },
   actors: { profile: profileMachine },
+  actions: {
+    crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
+      const crossings = crossingsAt(context, event.now);
+      tellCrossings(context, crossings, event.now, enqueue);
+      enqueue.assign(({ spawn }) =>
+        settleCrossings(context, crossings, event.now, (profile) => spawn('profile', { input: profile })),
+      );
+      for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
+    }),
+    holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'profile.submitted') return;
+      retireProfile(context, event.profile.priority, enqueue);
+      enqueue.assign(({ spawn }) =>
+        holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
+      );
+    }),
+  },
 }).createMachine({
   id: 'organization',
   context: ({ input, spawn }) =>
     holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
   on: {
-    'profile.submitted': {
-      actions: enqueueActions(({ context, event, enqueue }) => {
-        retireProfile(context, event.profile.priority, enqueue);
-        enqueue.assign(({ spawn }) =>
-          holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
-        );
-      }),
-    },
-    'boundary.reached': {
-      actions: enqueueActions(({ context, event, enqueue }) => {
-        const crossings = crossingsAt(context, event.now);
-        enqueue.assign(crossBoundaries(context, crossings, event.now, enqueue));
-        for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
-      }),
-    },
+    'profile.submitted': { actions: ['crossBoundaries', 'holdSubmitted'] },
+    'boundary.reached': { actions: 'crossBoundaries' },
   },
 });

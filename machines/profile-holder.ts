@@ -1,12 +1,24 @@
-// What location, connector and organization share: a stack of profiles and one actor for each that has not ended.
+// What location, connector and organization share: a stack of profiles, and actors for those in play.
 import type { ProfileActor } from './profile.machine.js';
-import { EMPTY_STACK, type LimitProfile, type ProfileStack, putProfile } from './profile-stack.js';
-import { type EpochMs, type ProfileStatus, statusAt } from './time.js';
+import {
+  crossingsBetween,
+  type LimitProfile,
+  type ProfileCrossing,
+  type ProfileStack,
+  putProfile,
+} from './profile-stack.js';
+import { type EpochMs, statusAt } from './time.js';
 
-/** The part of a machine's context that holds profiles. Actors are keyed by priority; an EXPIRED profile needs none. */
+/**
+ * The part of a machine's context that holds profiles. Actors are keyed by priority. A profile has one from its
+ * submission until it has ended; one that is taken from rows gets it when its window begins, because a hundred thousand
+ * waiting actors cost a quarter of a gigabyte and know nothing that the stack does not.
+ */
 export interface ProfileHolder {
   readonly stack: ProfileStack;
   readonly profiles: ReadonlyMap<number, ProfileActor>;
+  /** Boundaries up to and including this instant have been dealt with. */
+  readonly settledAtMs: EpochMs;
 }
 
 /** How a machine's `spawn` makes a profile's actor. */
@@ -21,36 +33,26 @@ interface Enqueue {
   stopChild(actor: ProfileActor): void;
 }
 
-/** A profile whose status changed, for those who want to hear of it. */
-export interface ProfileCrossing {
-  readonly profile: LimitProfile;
-  readonly status: ProfileStatus;
-}
+// Shared by all who have no actor: most connectors have none, ever.
+const NO_ACTORS: ReadonlyMap<number, ProfileActor> = new Map();
 
-const STATUS_OF_STATE: Readonly<Record<string, ProfileStatus>> = {
-  scheduled: 'SCHEDULED',
-  active: 'ACTIVE',
-  expired: 'EXPIRED',
-};
-
-/** The holder of `stack` at `now`, with an actor for every profile that has not ended. */
+/** The holder of a stack taken from rows at `now`, with an actor for every profile that is active. */
 export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile): ProfileHolder {
-  const live = stack.filter((profile) => statusAt(profile, now) !== 'EXPIRED');
-  return {
-    stack,
-    profiles: new Map(live.map((profile) => [profile.priority, spawn({ window: profile, now })])),
-  };
+  const active = stack.filter((profile) => statusAt(profile, now) === 'ACTIVE');
+  const profiles =
+    active.length === 0
+      ? NO_ACTORS
+      : new Map(active.map((profile) => [profile.priority, spawn({ window: profile, now })]));
+  return { stack, profiles, settledAtMs: now };
 }
 
-export const NO_PROFILES: ProfileHolder = { stack: EMPTY_STACK, profiles: new Map() };
-
-/** The holder with `profile` in its slot; the one it replaces is told so. */
+/** What has to change for `profile`, just submitted, to be in its slot. */
 export function holdProfile(
   holder: ProfileHolder,
   profile: LimitProfile,
   now: EpochMs,
   spawn: SpawnProfile,
-): ProfileHolder {
+): Pick<ProfileHolder, 'stack' | 'profiles'> {
   const profiles = new Map(holder.profiles);
   profiles.delete(profile.priority);
   if (statusAt(profile, now) !== 'EXPIRED') profiles.set(profile.priority, spawn({ window: profile, now }));
@@ -65,35 +67,37 @@ export function retireProfile(holder: ProfileHolder, priority: number, enqueue: 
   enqueue.stopChild(actor);
 }
 
-/** Profiles whose actor is behind the time: ends first, so that what ends at an instant is gone before what begins. */
+/** What began or ended since boundaries were last dealt with: ends first, so that an end makes room for a start. */
 export function crossingsAt(holder: ProfileHolder, now: EpochMs): readonly ProfileCrossing[] {
-  const crossings: ProfileCrossing[] = [];
-  for (const profile of holder.stack) {
-    const actor = holder.profiles.get(profile.priority);
-    if (actor === undefined) continue;
-    const status = statusAt(profile, now);
-    if (STATUS_OF_STATE[actor.getSnapshot().value as string] === status) continue;
-    if (status === 'EXPIRED') crossings.unshift({ profile, status });
-    else crossings.push({ profile, status });
-  }
-  return crossings;
+  return now > holder.settledAtMs ? crossingsBetween(holder.stack, holder.settledAtMs, now) : [];
 }
 
-/** Tells the crossed profiles' actors the time; those that ended are let go. Returns the holder without them. */
-export function crossBoundaries(
+/** Tells the actors of the crossed profiles the time; those whose profile has ended are stopped. */
+export function tellCrossings(
   holder: ProfileHolder,
   crossings: readonly ProfileCrossing[],
   now: EpochMs,
   enqueue: Enqueue,
-): ProfileHolder {
-  const profiles = new Map(holder.profiles);
+): void {
   for (const { profile, status } of crossings) {
-    const actor = profiles.get(profile.priority);
+    const actor = holder.profiles.get(profile.priority);
     if (actor === undefined) continue;
     enqueue.sendTo(actor, { type: 'boundary.reached', now });
-    if (status !== 'EXPIRED') continue;
-    enqueue.stopChild(actor);
-    profiles.delete(profile.priority);
+    if (status === 'EXPIRED') enqueue.stopChild(actor);
   }
-  return { stack: holder.stack, profiles };
+}
+
+/** What has to change once the crossings are told: ended profiles let go, begun ones from rows given their actor. */
+export function settleCrossings(
+  holder: ProfileHolder,
+  crossings: readonly ProfileCrossing[],
+  now: EpochMs,
+  spawn: SpawnProfile,
+): Pick<ProfileHolder, 'profiles' | 'settledAtMs'> {
+  const profiles = new Map(holder.profiles);
+  for (const { profile, status } of crossings) {
+    if (status === 'EXPIRED') profiles.delete(profile.priority);
+    else if (!profiles.has(profile.priority)) profiles.set(profile.priority, spawn({ window: profile, now }));
+  }
+  return { profiles: profiles.size === 0 ? NO_ACTORS : profiles, settledAtMs: now };
 }

@@ -84,14 +84,23 @@ export function compositeTimeline(
   return segments;
 }
 
+/** A profile and the status it changed to. */
+export interface ProfileCrossing {
+  readonly profile: LimitProfile;
+  readonly status: ProfileStatus;
+}
+
 /** The profiles that changed status in the half-open span `(since, now]`, ends before starts. */
 export function crossingsBetween(
   stack: ProfileStack,
   since: EpochMs,
   now: EpochMs,
-): readonly { readonly profile: LimitProfile; readonly status: ProfileStatus }[] {
-  const changed = stack
-    .map((profile) => ({ profile, status: statusAt(profile, now), before: statusAt(profile, since) }))
-    .filter(({ status, before }) => status !== before);
-  return changed.sort((a, b) => Number(b.status === 'EXPIRED') - Number(a.status === 'EXPIRED'));
+): readonly ProfileCrossing[] {
+  const ended: ProfileCrossing[] = [];
+  const begun: ProfileCrossing[] = [];
+  for (const profile of stack) {
+    const status = statusAt(profile, now);
+    if (status !== statusAt(profile, since)) (status === 'EXPIRED' ? ended : begun).push({ profile, status });
+  }
+  return ended.concat(begun);
 }
