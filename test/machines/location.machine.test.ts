@@ -1,0 +1,225 @@
+// One location: its permanent limit, the profiles of its stack, its share of clusters and its connection decide together.
+import { describe, expect, it } from 'vitest';
+import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
+import type { ConnectorEvent } from '../../machines/connector.machine.js';
+import {
+  type LocationEffect,
+  type LocationEvent,
+  type LocationInput,
+  locationMachine,
+  nextLocationBoundary,
+} from '../../machines/location.machine.js';
+import type { LimitProfile } from '../../machines/profile-stack.js';
+import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
+import { decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
+
+const KEY = 'q1-a/1';
+const PERMANENT_KW = 50;
+const CONNECTION_KW = 80;
+
+const LOW = { priority: 0, limitKw: 10, startsAtMs: 100, endsAtMs: 200 };
+const HIGH = { priority: 10, limitKw: 90, startsAtMs: 150, endsAtMs: 250 };
+/** Takes the slot of LOW and is not active before 300. */
+const LATER = { priority: 0, limitKw: 20, startsAtMs: 300, endsAtMs: 400 };
+
+const submit = (profile: LimitProfile, now: number): LocationEvent => ({
+  type: 'profile.submitted',
+  profile,
+  now,
+});
+const at = (now: number): LocationEvent => ({ type: 'boundary.reached', now });
+const permanent = (limitKw: number, now: number): LocationEvent => ({
+  type: 'permanentLimit.set',
+  limitKw,
+  now,
+});
+const share = (clusterId: string, shareKw: number | undefined): LocationEvent => ({
+  type: 'clusterShare.set',
+  clusterId,
+  shareKw,
+});
+const tell = (event: ConnectorEvent): LocationEvent => ({ type: 'connector.told', key: KEY, event });
+const lock = (now: number) => tell({ type: 'profile.submitted', profile: LOW, now });
+const lockEnds = (now: number) => tell({ type: 'boundary.reached', now });
+
+const EVENTS: LocationEvent[] = [
+  submit(LOW, 50),
+  submit(LOW, 120),
+  submit(HIGH, 150),
+  submit(LATER, 150),
+  ...[99, 100, 150, 199, 200, 250, 300, 400].map(at),
+  permanent(PERMANENT_KW, 120),
+  permanent(10, 120),
+  share('c1', 5),
+  share('c1', undefined),
+  share('c2', 15),
+  { type: 'connector.told', key: 'unknown/1', event: { type: 'link.changed', link: 'online' } },
+];
+
+const input: LocationInput = {
+  permanentLimitKw: PERMANENT_KW,
+  connectionLimitKw: CONNECTION_KW,
+  stack: [],
+  connectors: [{ key: KEY, stack: [] }],
+  now: 0,
+};
+const graph = {
+  input,
+  events: EVENTS,
+  serializeState: ({ value, context }: SnapshotFrom<typeof locationMachine>) =>
+    JSON.stringify([
+      value,
+      context.stack,
+      context.permanentLimitKw,
+      context.effectiveLimitKw,
+      [...context.clusterSharesKw].sort(),
+    ]),
+};
+
+/** What the contract makes of `events`, the effects they have included. */
+function expectedAfter(events: readonly LocationEvent[]) {
+  const history: History = { submissions: [], permanentLimitsKw: [PERMANENT_KW] };
+  const sharesKw = new Map<string, number | undefined>();
+  const effects: LocationEffect[] = [];
+  let [effectiveLimitKw, gridLimitKw, state] = [PERMANENT_KW, PERMANENT_KW, 'permanent'];
+  for (const event of events) {
+    if (event.type === 'profile.submitted')
+      history.submissions.push({ ...event.profile, atMs: event.now, target: 'quay-1' });
+    if (event.type === 'permanentLimit.set') history.permanentLimitsKw.push(event.limitKw);
+    if (event.type === 'clusterShare.set') sharesKw.set(event.clusterId, event.shareKw);
+    if ('now' in event) {
+      const kw = effectiveKwAt(history, 'quay-1', event.now) ?? Number.NaN;
+      state = decidingAt(history, 'quay-1', event.now) ? 'scheduled' : 'permanent';
+      if (kw !== effectiveLimitKw) effects.push({ type: 'effectiveLimit.changed', effectiveLimitKw: kw });
+      effectiveLimitKw = kw;
+    }
+    const gridKw = smallestOf(effectiveLimitKw, CONNECTION_KW, ...sharesKw.values());
+    if (gridKw !== gridLimitKw) effects.push({ type: 'gridLimit.changed', gridLimitKw: gridKw });
+    gridLimitKw = gridKw;
+  }
+  return { effectiveLimitKw, gridLimitKw, state, effects };
+}
+
+/** A location after `events`, with what it let out. */
+function run(
+  events: readonly LocationEvent[],
+  options: { inspect?: (event: InspectionEvent) => void; from?: Partial<LocationInput> } = {},
+) {
+  const { inspect, from } = options;
+  const actor = createActor(locationMachine, { input: { ...input, ...from }, ...(inspect && { inspect }) });
+  const effects: LocationEffect[] = [];
+  actor.on('*', (effect) => effects.push(effect));
+  actor.start();
+  for (const event of events) actor.send(event);
+  return { ...actor.getSnapshot(), effects };
+}
+
+const isLimitChange = ({ type }: LocationEffect) => type.endsWith('Limit.changed');
+
+describe('A location', () => {
+  const walks = everyWalk(locationMachine, graph);
+
+  it('is decided by its permanent limit or by a profile, and goes from each to the other (section 1)', () => {
+    const { states, changes } = edgesOf(walks);
+    expect(states).toEqual(new Set(['permanent', 'scheduled']));
+    expect(changes.size).toBe(4);
+  });
+
+  it('is what the contract says after every event in every state, and takes every transition it has', () => {
+    const watch = watchTransitions(locationMachine);
+    for (const { events, to } of walks) {
+      const { value, context, effects } = run(events, { inspect: watch.inspect });
+      const expected = expectedAfter(events);
+      expect(value).toBe(to.value);
+      expect(value).toBe(expected.state);
+      expect(context.effectiveLimitKw).toBe(expected.effectiveLimitKw);
+      expect(context.gridLimitKw).toBe(expected.gridLimitKw);
+      // Each change is told once, the location's own before what follows from it.
+      expect(effects.filter(isLimitChange)).toEqual(expected.effects);
+    }
+    run([lock(150), lockEnds(200)], { inspect: watch.inspect });
+    expect(watch.untaken()).toEqual([]);
+    expect(watch.count).toBe(9);
+  });
+});
+
+describe('The effective limit of a location (section 1)', () => {
+  it('changes once at an instant at which one window ends and another starts', () => {
+    const stack = [
+      { priority: 0, limitKw: 10, startsAtMs: 200, endsAtMs: 300 },
+      { priority: 5, limitKw: 30, startsAtMs: 100, endsAtMs: 200 },
+    ];
+    const { effects } = run([at(200)], { from: { stack, now: 150 } });
+    expect(effects.filter(isLimitChange)).toEqual([
+      { type: 'effectiveLimit.changed', effectiveLimitKw: 10 },
+      { type: 'gridLimit.changed', gridLimitKw: 10 },
+    ]);
+    expect(effects.flatMap((effect) => (effect.type === 'profile.crossed' ? [effect.status] : []))).toEqual([
+      'EXPIRED',
+      'ACTIVE',
+    ]);
+  });
+
+  it('is told to nobody when what ends is followed by the same limit', () => {
+    const stack = [
+      { priority: 0, limitKw: 10, startsAtMs: 200, endsAtMs: 300 },
+      { priority: 5, limitKw: 10, startsAtMs: 100, endsAtMs: 200 },
+    ];
+    const { effects, context } = run([at(200)], { from: { stack, now: 150 } });
+    expect(effects.filter(isLimitChange)).toEqual([]);
+    expect(context.effectiveLimitKw).toBe(10);
+  });
+
+  it('does not change with a permanent limit set while a profile decides, and follows it afterwards', () => {
+    const during = [submit(LOW, 120), permanent(33, 130)];
+    expect(run(during).context.effectiveLimitKw).toBe(10);
+    expect(run([...during, at(200)]).context.effectiveLimitKw).toBe(33);
+  });
+
+  it('is right from the first where the rows are older than the process', () => {
+    const { context, effects, value } = run([], { from: { stack: [LOW, HIGH], now: 150 } });
+    expect([context.effectiveLimitKw, context.gridLimitKw, value]).toEqual([90, CONNECTION_KW, 'scheduled']);
+    expect(effects).toEqual([]);
+  });
+});
+
+describe('The grid limit of a location', () => {
+  it('is the smallest of effective limit, shares of clusters and physical connection', () => {
+    expect(run([]).context.gridLimitKw).toBe(PERMANENT_KW);
+    expect(run([permanent(100, 1)]).context.gridLimitKw).toBe(CONNECTION_KW);
+    expect(run([share('c1', 30), share('c2', 20)]).context.gridLimitKw).toBe(20);
+    expect(run([share('c1', 30), share('c2', 20), share('c2', undefined)]).context.gridLimitKw).toBe(30);
+    expect(run([share('c1', 30), submit(LOW, 120)]).context.gridLimitKw).toBe(10);
+  });
+
+  it('is the effective limit where no connection and no cluster bind it', () => {
+    expect(run([permanent(400, 1)], { from: { connectionLimitKw: undefined } }).context.gridLimitKw).toBe(
+      400,
+    );
+  });
+});
+
+describe('A location and its connectors', () => {
+  it('passes on that a connector is locked and unlocked (section 3.1)', () => {
+    expect(run([lock(150), lockEnds(200)]).effects).toEqual([
+      { type: 'connector.locked', key: KEY, limitKw: 10 },
+      { type: 'connector.unlocked', key: KEY },
+    ]);
+  });
+
+  it('lets connectors cross their boundaries with its own', () => {
+    const { effects } = run([lock(50), at(100), at(199), at(200), at(201)]);
+    expect(effects.map(({ type }) => type)).toEqual(['connector.locked', 'connector.unlocked']);
+  });
+
+  it('knows the next boundary of all of them', () => {
+    const { context } = run([lock(50), submit(LATER, 50)]);
+    expect([50, 100, 200, 300, 400].map((now) => nextLocationBoundary(context, now))).toEqual([
+      100,
+      200,
+      300,
+      400,
+      undefined,
+    ]);
+  });
+});
