@@ -1,0 +1,191 @@
+// What chargers report over MQTT becomes the live status of clusters (2.8): a real client, a real broker.
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { TenantUuid } from '../../machines/ids.js';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
+import { bodyOf } from './answers.js';
+import { type ChargerClient, connectCharger } from './charger-client.js';
+import { profileAt } from './profiles.js';
+import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
+
+const HEARTBEAT_MS = 10_000;
+const clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
+const sites = () => ['quay-1', 'quay-2'].map((id) => site(id));
+
+let service: RunningService;
+const clusters = new Map<TenantUuid, string>();
+const chargers: ChargerClient[] = [];
+beforeAll(async () => {
+  service = await runService([tenantWith(HARBOUR, sites()), tenantWith(RIVAL, sites())], { clock });
+  for (const tenantUuid of [HARBOUR, RIVAL]) {
+    const request = { name: 'A cluster', locationIds: ['quay-1', 'quay-2'], limitKw: 20 };
+    const answer = await service.call('POST', '/clusters', request, tenantUuid);
+    clusters.set(tenantUuid, bodyOf(answer, clusterSchema, 201).clusterId);
+  }
+});
+afterAll(() => service.stop());
+afterEach(async () => {
+  for (const charger of chargers.splice(0)) await charger.stop();
+});
+
+async function charger(...[locationId, options]: [string, { tenantUuid?: TenantUuid; boot?: string }?]) {
+  const connected = await connectCharger(service.mqttUrl, locationId, options);
+  chargers.push(connected);
+  return connected;
+}
+
+async function liveStatus(tenantUuid = HARBOUR) {
+  const answer = await service.call('GET', `/clusters/${clusters.get(tenantUuid)}`, undefined, tenantUuid);
+  return bodyOf(answer, clusterDetailSchema).liveStatus;
+}
+
+/** Resolves when the members of the cluster draw these kW. */
+async function drawing(kw: readonly number[], tenantUuid = HARBOUR): Promise<void> {
+  await vi.waitFor(async () => {
+    expect((await liveStatus(tenantUuid)).locations.map(({ actualKw }) => actualKw)).toEqual(kw);
+  });
+}
+
+async function figure(line: string): Promise<number> {
+  const text = await (await fetch(`${service.httpUrl}/metrics`)).text();
+  return Number(
+    text
+      .split('\n')
+      .find((each) => each.startsWith(`${line} `))
+      ?.split(' ')
+      .at(-1) ?? 0,
+  );
+}
+
+/** Connectors by link, as /metrics counts them once housekeeping came by. */
+async function links(): Promise<Readonly<Record<string, number>>> {
+  clock.advance(1000);
+  const names = ['online', 'stale', 'offline'];
+  const counts = await Promise.all(names.map((link) => figure(`headroom_connectors{link="${link}"}`)));
+  return Object.fromEntries(names.map((link, i) => [link, counts[i] ?? 0]));
+}
+
+describe('meter values', () => {
+  it('of several connectors and chargers add up to actualKw and actualTotalKw, in kW', async () => {
+    const first = await charger('quay-1');
+    const second = await charger('quay-2');
+    await first.meter('1', { powerW: 7360, status: 'Charging', currentA: [10.7, 10.7, 10.6], limitA: 16 });
+    await first.meter('2', { powerW: 1040 });
+    await second.meter('1', { powerW: 11_000 });
+    await drawing([8.4, 11]);
+    expect(await liveStatus()).toMatchObject({ actualTotalKw: 19.4, withinLimit: true });
+    expect(await links()).toEqual({ online: 3, stale: 1, offline: 4 });
+  });
+
+  it('say withinLimit up to the cap itself, and not a watt above it', async () => {
+    const second = await charger('quay-2', { boot: 'boot-2' });
+    await second.meter('1', { powerW: 11_600 });
+    await drawing([8.4, 11.6]);
+    expect(await liveStatus()).toMatchObject({ actualTotalKw: 20, clusterLimitKw: 20, withinLimit: true });
+    await second.meter('1', { powerW: 11_601 });
+    await drawing([8.4, 11.601]);
+    expect(await liveStatus()).toMatchObject({ withinLimit: false });
+  });
+
+  it('never change what is set: limits follow profiles, actualKw follows chargers', async () => {
+    const request = profileAt(clock.nowMs(), { limitKw: 10, endsInMs: HEARTBEAT_MS });
+    await service.call('POST', '/locations/quay-1/schedules', request);
+    const { locations } = await liveStatus();
+    expect(locations[0]).toMatchObject({ setLimitKw: 10, actualKw: 8.4 });
+    expect(locations[0]?.effectiveLimitKw).toBeCloseTo(10 / 3, 12);
+  });
+
+  it('that are doubled, overtaken or of an older boot change nothing', async () => {
+    const one = await charger('quay-1', { boot: 'boot-3' });
+    await one.meter('1', { powerW: 5000, hb: 7 });
+    await drawing([6.04, 11.601]);
+    for (const stale of [{ hb: 7 }, { hb: 6 }, { hb: 9, boot: 'boot-1' }])
+      await one.meter('1', { powerW: 1, ...stale });
+    await one.meter('2', { powerW: 2000 });
+    await drawing([7, 11.601]);
+  });
+});
+
+describe('a charger that falls silent', () => {
+  it('is stale after three heartbeats; what its car drew last still counts (decisions)', async () => {
+    const one = await charger('quay-1', { boot: 'boot-4' });
+    await one.meter('1', { powerW: 5000 });
+    await one.meter('2', { powerW: 3000 });
+    await drawing([8, 11.601]);
+    expect(await links()).toMatchObject({ online: 2 });
+    clock.advance(3 * HEARTBEAT_MS - 3000);
+    expect(await links()).toMatchObject({ online: 2 });
+    expect(await links()).toMatchObject({ online: 0 });
+    await drawing([8, 11.601]);
+    await one.meter('1', { powerW: 4000 });
+    await drawing([7, 11.601]);
+    expect(await links()).toMatchObject({ online: 1 });
+  });
+
+  it('is offline when its connection is lost: its last will speaks (decisions)', async () => {
+    const one = await charger('quay-1', { boot: 'boot-5' });
+    await one.meter('1', { powerW: 6000 });
+    await one.meter('2', { powerW: 0 });
+    await drawing([6, 11.601]);
+    const { offline = 0 } = await links();
+    one.vanish();
+    await vi.waitFor(async () => expect(await links()).toMatchObject({ online: 0, offline: offline + 2 }));
+    await drawing([6, 11.601]);
+  });
+});
+
+describe('a restart', () => {
+  it('counts a connector 0 until its first value (decisions)', async () => {
+    service = await service.restart({ clock });
+    await drawing([0, 0]);
+    const one = await charger('quay-1', { boot: 'boot-6' });
+    await one.meter('1', { powerW: 4200 });
+    await drawing([4.2, 0]);
+  });
+});
+
+describe("another tenant's charger", () => {
+  it('with the same ids changes its own cluster and no other', async () => {
+    const theirs = await charger('quay-1', { tenantUuid: RIVAL });
+    await theirs.meter('1', { powerW: 9000 });
+    await drawing([9, 0], RIVAL);
+    await drawing([4.2, 0], HARBOUR);
+  });
+
+  it('is cut off when it speaks on a topic that is not its own, and nothing of it counts', async () => {
+    const theirs = await charger('quay-2', { tenantUuid: RIVAL });
+    const cut = new Promise<void>((resolve) => theirs.client.once('close', () => resolve()));
+    const foreign = `ems/v1/${HARBOUR}/quay-2/quay-2-a/c/1/meter`;
+    theirs.client.publish(foreign, JSON.stringify({ v: 1, powerW: 66_000 }));
+    await cut;
+    const one = await charger('quay-2', { boot: 'boot-7' });
+    await one.meter('2', { powerW: 100 });
+    await drawing([4.2, 0.1], HARBOUR);
+  });
+});
+
+describe('hostile payloads', () => {
+  it('are counted and dropped; the next good value counts', async () => {
+    const one = await charger('quay-1', { boot: 'boot-8' });
+    const malformed = 'headroom_mqtt_messages_total{kind="meter",result="malformed"}';
+    const before = await figure(malformed);
+    const hostile = [
+      '',
+      'not json',
+      '[]',
+      'null',
+      '{"powerW":"7000"}',
+      '{"powerW":1e999}',
+      '{"powerW":7000.5}',
+      '{"__proto__":{"powerW":7000}}',
+      '{"powerW":7000,"boot":""}',
+      '\u0000\u0001\u0002',
+      `{"powerW":7000,"at":"${'x'.repeat(10_000)}"}`,
+      '['.repeat(5000),
+    ];
+    for (const payload of hostile) await one.client.publishAsync(one.topic('c/1/meter'), payload);
+    await one.meter('1', { powerW: 1500 });
+    await drawing([1.5, 0.1]);
+    expect((await figure(malformed)) - before).toBe(hostile.length);
+  });
+});
