@@ -18,7 +18,12 @@ export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } 
     printNote(`headroom: the stop took more than ${STOP_WITHIN_MS / 1000} s and was cut short`);
   return closeWithGrace({ delay: STOP_WITHIN_MS, logger: false, onTimeout }, async ({ err }) => {
     if (err !== undefined) printNote(explain(err));
-    await stop();
+    try {
+      await stop();
+    } catch (error) {
+      printNote(explain(error));
+      throw error;
+    }
   });
 }
 

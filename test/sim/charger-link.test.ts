@@ -154,13 +154,16 @@ describe('A virtual charger on a broker', () => {
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(4);
   });
 
-  it('says goodbye when it stops', async () => {
-    const { clock } = virtualClock();
+  it('stops drawing and says goodbye when it stops, once', async () => {
+    const { clock, pass } = virtualClock();
     const link = start(clock);
     await vi.waitFor(() => expect(states()).toHaveLength(1));
+    pass(20);
+    await vi.waitFor(() => expect(meters().some(({ powerW }) => powerW > 0)).toBe(true));
     await link.stop();
     await vi.waitFor(() => expect(states()).toHaveLength(2));
     expect(JSON.parse(states()[1]?.payload ?? '')).toMatchObject({ online: false, boot: 'boot-1' });
+    expect(meters().at(-1)).toMatchObject({ status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] });
   });
 
   it('is declared lost by its last will when its connection breaks, and announces itself again', async () => {

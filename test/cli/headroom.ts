@@ -1,0 +1,119 @@
+// Runs the command as people do: a process of its own, with its arguments, environment, output and exit code.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly process: ChildProcess;
+  /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */
+  line(fits: (line: string) => boolean): Promise<string>;
+  /** Everything it printed, once it ended. */
+  readonly finished: Promise<Finished>;
+  /** Sends the signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Finished>;
+}
+
+/** A directory that is gone when the test is over. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'headroom-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function writeFile(directory: string, name: string, text: string): string {
+  const file = join(directory, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+/** Starts the command; it is killed at the end of the test if it still runs. */
+export function start(args: readonly string[], environment: Environment = {}): Running {
+  const running = launch(args, environment);
+  onTestFinished(async () => {
+    running.process.kill('SIGKILL');
+    await running.finished;
+  });
+  return running;
+}
+
+function launch(args: readonly string[], environment: Environment): Running {
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    stderr += data;
+  });
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line);
+    for (const look of waiting) look();
+  });
+  const finished = once(child, 'close').then(([code]) => ({
+    code,
+    stdout: lines.map((line) => `${line}\n`).join(''),
+    stderr,
+  }));
+  return {
+    process: child,
+    finished,
+    line: (fits) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = lines.find(fits);
+          if (found === undefined) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        finished.then((end) => reject(new Error(`it ended first: ${JSON.stringify(end)}`)));
+        look();
+      }),
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return finished;
+    },
+  };
+}
+
+/** Runs the command to its end. */
+export function run(args: readonly string[], environment: Environment = {}): Promise<Finished> {
+  return launch(args, environment).finished;
+}
+
+/** Runs the command with `--json`, expects success, and gives what it printed. */
+export async function runJson(args: readonly string[], environment: Environment) {
+  const { code, stdout, stderr } = await run([...args, '--json'], environment);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** A service on free ports and on `dataDir`, ready. */
+export async function serve(dataDir: string, environment: Environment = {}) {
+  const running = start(['serve'], {
+    HEADROOM_DATA_DIR: dataDir,
+    HEADROOM_HTTP_PORT: '0',
+    HEADROOM_MQTT_PORT: '0',
+    HEADROOM_LOG_LEVEL: 'warn',
+    ...environment,
+  });
+  const ready = JSON.parse(await running.line((line) => line.includes('"event":"ready"')));
+  return { ...running, httpUrl: ready.httpUrl as string, mqttUrl: ready.mqttUrl as string };
+}

@@ -1,0 +1,152 @@
+// `headroom provision`: creates and updates, shows generated secrets once, and touches nothing when anything is wrong.
+import { describe, expect, it } from 'vitest';
+import { createAdministration } from '../../src/outbound/knex/administration.js';
+import { isSecret, parseApiKey } from '../../src/secrets.js';
+import { run, runJson, temporaryDirectory, writeFile } from './headroom.js';
+import { API_KEY, siteYaml, TENANT } from './site.js';
+
+interface Outcome {
+  readonly actions: readonly { readonly action: string; readonly kind: string; readonly id: string }[];
+  readonly issued: readonly { readonly kind: string; readonly id: string; readonly secret: string }[];
+}
+
+function place(text: string) {
+  const directory = temporaryDirectory();
+  const environment = { HEADROOM_DATABASE_URL: `sqlite:${directory}/truth.db` };
+  return { directory, environment, file: writeFile(directory, 'site.yaml', text) };
+}
+
+async function stored(environment: { readonly HEADROOM_DATABASE_URL: string }) {
+  const administration = await createAdministration({ databaseUrl: environment.HEADROOM_DATABASE_URL });
+  const tenants = await administration.listTenants();
+  const [tenant] = tenants;
+  const found = {
+    tenants,
+    keys: await administration.listApiKeys(),
+    clients: await administration.listOauthClients(),
+    logins: tenant === undefined ? [] : await administration.mqttLogins(tenant.tenantUuid),
+  };
+  await administration.close();
+  return found;
+}
+
+const actionsOf = ({ actions }: Outcome) => new Set(actions.map(({ action }) => action));
+
+describe('headroom provision', () => {
+  it('creates what the file says, with preset secrets stored hashed and never shown', async () => {
+    const { file, environment } = place(siteYaml());
+    const { code, stdout, stderr } = await run(['provision', file], environment);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('7 created, 0 updated, 0 unchanged');
+    expect(stdout).not.toMatch(/Secrets|charger-secret|0123456789/);
+    const { tenants, keys, clients, logins } = await stored(environment);
+    expect(tenants).toMatchObject([{ tenantUuid: TENANT, locations: 1, connectors: 1 }]);
+    expect(isSecret(parseApiKey(API_KEY)?.secret ?? '', keys[0]?.secretHash ?? '')).toBe(true);
+    expect(isSecret('backend-secret', clients[0]?.secretHash ?? '')).toBe(true);
+    expect(
+      logins.map(({ clientId, secretHash }) => [
+        clientId,
+        isSecret(`${clientId === 'q1-a' ? 'charger' : 'gateway'}-secret`, secretHash),
+      ]),
+    ).toEqual([
+      ['q1-a', true],
+      ['quay-gateway', true],
+    ]);
+  });
+
+  it('is idempotent: the second run changes nothing', async () => {
+    const { file, environment } = place(siteYaml());
+    await run(['provision', file], environment);
+    const { tenants } = await runJson(['provision', file], environment);
+    expect(actionsOf(tenants[0])).toEqual(new Set(['unchanged']));
+  });
+
+  it('makes and shows once what is left out, and keeps it at the next run', async () => {
+    const { file, environment } = place(siteYaml({ secrets: false }));
+    const first: Outcome = (await runJson(['provision', file], environment)).tenants[0];
+    expect(first.issued.map(({ kind }) => kind)).toEqual(['api-key', 'client', 'charger', 'gateway']);
+    const { keys, clients, logins } = await stored(environment);
+    const [key, client, ...passwords] = first.issued.map(({ secret }) => secret);
+    expect(parseApiKey(key ?? '')?.keyId).toBe(keys[0]?.keyId);
+    expect(isSecret(parseApiKey(key ?? '')?.secret ?? '', keys[0]?.secretHash ?? '')).toBe(true);
+    expect(isSecret(client ?? '', clients[0]?.secretHash ?? '')).toBe(true);
+    expect(logins.map(({ secretHash }, i) => isSecret(passwords[i] ?? '', secretHash))).toEqual([true, true]);
+
+    const second: Outcome = (await runJson(['provision', file], environment)).tenants[0];
+    expect(second.issued).toEqual([]);
+    expect(actionsOf(second)).toEqual(new Set(['unchanged']));
+    expect(await stored(environment)).toEqual({ tenants: expect.anything(), keys, clients, logins });
+  });
+
+  it('shows people their generated secrets in a table', async () => {
+    const { file, environment } = place(siteYaml({ secrets: false }));
+    const { stdout } = await run(['provision', file], environment);
+    expect(stdout).toMatch(/Secrets made, shown this once:\n/);
+    expect(stdout).toMatch(/api-key +\w{8} +hr_\w{8}_\w{43}/);
+    expect(stdout).toMatch(/charger +q1-a +\w{43}/);
+  });
+
+  it('updates what changed in the file', async () => {
+    const { directory, file, environment } = place(siteYaml());
+    await run(['provision', file], environment);
+    const changed = writeFile(directory, 'changed.yaml', siteYaml({ secrets: true, permanentLimitKw: 60 }));
+    const outcome: Outcome = (await runJson(['provision', changed], environment)).tenants[0];
+    expect(outcome.actions.filter(({ action }) => action !== 'unchanged')).toEqual([
+      { action: 'updated', kind: 'location', id: 'quay-1' },
+    ]);
+  });
+
+  it('shows with --dry-run what would happen, writes nothing and makes no secret known', async () => {
+    const { file, environment } = place(siteYaml({ secrets: false }));
+    const { code, stdout } = await run(['provision', file, '--dry-run'], environment);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/7 would be created/);
+    expect(stdout).not.toMatch(/\w{43}/);
+    const { tenants } = await runJson(['provision', file, '--dry-run'], environment);
+    expect(JSON.stringify(tenants)).not.toContain('secret');
+    expect(await stored(environment)).toMatchObject({ tenants: [], keys: [], clients: [] });
+  });
+
+  it('tells every error with line and field, exits 1 and writes nothing', async () => {
+    const { file, environment } = place(
+      siteYaml().replace('phases: 3', 'phases: 2').replace('name: Quay', 'nam: Quay'),
+    );
+    const { code, stdout, stderr } = await run(['provision', file], environment);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(
+      stderr
+        .trim()
+        .split('\n')
+        .map((line) => line.slice(file.length)),
+    ).toEqual([
+      expect.stringMatching(/^:10:9 tenants\[0\]\.locations\[0\]\.name: is missing/),
+      expect.stringMatching(/^:11:9 tenants\[0\]\.locations\[0\]\.nam: .*did you mean "name"\?$/),
+      expect.stringMatching(/^:15:46 tenants\[0\]\.\S+\.connectors\[0\]\.phases: is 2; must be 1 or 3$/),
+    ]);
+    expect((await stored(environment)).tenants).toEqual([]);
+  });
+
+  it('writes no tenant at all when one of them asks for what is taken', async () => {
+    const { directory, file, environment } = place(siteYaml());
+    await run(['provision', file], environment);
+    const clash = writeFile(
+      directory,
+      'clash.yaml',
+      `tenants:
+  - { tenantUuid: newcomer, name: New }
+  - { tenantUuid: thief, name: Thief, clients: [{ clientId: harbour-backend }] }
+`,
+    );
+    const { code, stderr } = await run(['provision', clash], environment);
+    expect(code).toBe(1);
+    expect(stderr).toBe('headroom: client id harbour-backend is taken by another tenant\n');
+    expect((await stored(environment)).tenants).toHaveLength(1);
+  });
+
+  it('says that a file cannot be read', async () => {
+    const { environment } = place('');
+    const { code, stderr } = await run(['provision', '/no/such/file.yaml'], environment);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^headroom: cannot read \/no\/such\/file\.yaml: .*\n$/);
+  });
+});
