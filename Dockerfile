@@ -1,0 +1,35 @@
+# The service in a container: built with everything, run with nothing but Node and what production needs.
+FROM node:20-slim AS build
+WORKDIR /app
+# sqlite3 is compiled where no ready-made binary fits.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends python3 make g++ \
+ && rm -rf /var/lib/apt/lists/*
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts && npm rebuild sqlite3
+COPY tsconfig.json tsconfig.build.json knexfile.ts ./
+COPY machines machines
+COPY src src
+COPY sim sim
+COPY bench bench
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:20-slim
+ENV NODE_ENV=production \
+    HEADROOM_HTTP_HOST=0.0.0.0 \
+    HEADROOM_MQTT_HOST=0.0.0.0 \
+    HEADROOM_DATA_DIR=/data
+WORKDIR /app
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY package.json ./
+COPY bin bin
+COPY demo demo
+RUN mkdir /data && chown node:node /data && ln -s /app/bin/headroom.js /usr/local/bin/headroom
+USER node
+VOLUME /data
+EXPOSE 8080 1883
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HEADROOM_HTTP_PORT || 8080}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["headroom"]
+CMD ["serve"]
