@@ -1,0 +1,218 @@
+// An actor that threw is dead for good: it is built again from its rows, and everything around it goes on.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { LimitProfile } from '../../machines/profile-stack.js';
+import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
+import { type Assembly, createAssembly } from '../../src/actors/assembly.js';
+import { createDirectory, type Directory } from '../../src/actors/directory.js';
+import { effectiveLimitKwOf, type LocationEntity, type TimedEntity } from '../../src/actors/entities.js';
+import { createRecovery, type Recovery } from '../../src/actors/recovery.js';
+import { createScheduler } from '../../src/actors/scheduler.js';
+import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports.js';
+
+const START_MS = Date.parse('2026-06-01T12:00:00Z');
+const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
+const QUAY = 'quay-1' as LocationId;
+const PIER = 'pier' as LocationId;
+const CRANE: ConnectorRecord = {
+  controllerUuid: 'crane' as ControllerUuid,
+  connectorId: '1' as ConnectorId,
+  status: 'ACTIVE',
+  phases: 3,
+  voltageV: 230,
+  maxCurrentA: 32,
+  failsafeA: 6,
+};
+
+function location(locationId: LocationId, connectors: readonly ConnectorRecord[] = []): LocationRecord {
+  return {
+    locationId,
+    name: locationId,
+    status: 'ACTIVE',
+    permanentLimitKw: 50,
+    gridLimitKw: null,
+    connectors,
+  };
+}
+
+function profileOf(target: ProfileRecord['target'], limitKw: number, endsInMs: number): ProfileRecord {
+  return { target, priority: 3, limitKw, startsAtMs: START_MS, endsAtMs: START_MS + endsInMs };
+}
+
+const ROWS: TenantState = {
+  locations: [location(PIER), location(QUAY, [CRANE])],
+  clusters: [
+    {
+      clusterId: 'both' as ClusterId,
+      name: 'Both',
+      locationIds: [QUAY, PIER],
+      limitKw: 40,
+      status: 'ACTIVE',
+      createdAtMs: START_MS,
+      updatedAtMs: START_MS,
+    },
+  ],
+  profiles: [
+    profileOf({ kind: 'location', locationId: QUAY }, 30, 60_000),
+    profileOf({ kind: 'connector', ...CRANE }, 11, 30_000),
+    profileOf({ kind: 'organization' }, 500, 60_000),
+  ],
+};
+
+let clock: VirtualClock;
+let directory: Directory;
+let assembly: Assembly;
+let recovery: Recovery;
+let defects: unknown[];
+let effects: object[];
+beforeEach(() => {
+  clock = createVirtualClock(START_MS);
+  defects = [];
+  effects = [];
+  const scheduler = createScheduler<TimedEntity>({
+    clock,
+    onDue: (entities, now) => directory.tellBoundaries(entities, now),
+    onClockJump() {},
+  });
+  directory = createDirectory({ clock, scheduler, onEffect: ({ effect }) => void effects.push(effect) });
+  const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
+  assembly = createAssembly({ directory, staleAfterMs: 30_000, onDefect });
+  recovery = createRecovery(directory, assembly);
+  scheduler.start();
+  recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+function quay(): LocationEntity {
+  const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
+  if (found === undefined) throw new Error('there is no quay');
+  return found;
+}
+
+/** A profile that no actor can read without throwing. */
+function poison(): LimitProfile {
+  return {
+    priority: 9,
+    limitKw: 1,
+    startsAtMs: START_MS,
+    get endsAtMs(): number {
+      return raise();
+    },
+  };
+}
+
+function statusOf(entity: { readonly actor: { getSnapshot(): { readonly status: string } } }): string {
+  return entity.actor.getSnapshot().status;
+}
+
+describe('a location whose actor threw', () => {
+  beforeEach(() => {
+    const { meter } = quay().connectors.get('crane/1') ?? {};
+    meter?.record({ powerW: 7000, limitA: 16 }, clock.monotonicMs());
+    directory.tellLocation(quay(), { type: 'profile.submitted', profile: poison(), now: clock.nowMs() });
+  });
+
+  it('is told of as a defect of its tenant, and does not take the caller down', () => {
+    expect(statusOf(quay())).toBe('error');
+    expect(defects).toEqual([new Error('a defect')]);
+  });
+
+  it('still answers from what it knew, and the others live on', () => {
+    expect(effectiveLimitKwOf(quay(), clock.nowMs())).toBe(30);
+    expect([...(directory.tenant(HARBOUR)?.locations.values() ?? [])].map(statusOf)).toEqual([
+      'active',
+      'error',
+    ]);
+  });
+
+  it('is what its rows say once it is built again: limit, lock, share, readings and next boundary', () => {
+    const before = quay();
+    effects.splice(0);
+    recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+    expect(quay()).toBe(before);
+    expect(statusOf(quay())).toBe('active');
+    const { context } = quay().actor.getSnapshot();
+    // 30 of 80 under a cap of 40: half of it each.
+    expect(context).toMatchObject({ effectiveLimitKw: 30, gridLimitKw: 15, activePriority: 3 });
+    const crane = context.connectors.get('crane/1')?.getSnapshot();
+    expect(crane?.context.lockLimitKw).toBe(11);
+    expect(crane?.value).toEqual({ lock: 'locked', throttle: 'limited', link: 'online' });
+    expect(quay().meters.totalW).toBe(7000);
+    effects.splice(0);
+    clock.advance(30_000);
+    expect(effects).toContainEqual(expect.objectContaining({ type: 'connector.unlocked', key: 'crane/1' }));
+    clock.advance(30_000);
+    expect(effects).toContainEqual({ type: 'effectiveLimit.changed', effectiveLimitKw: 50 });
+    expect(quay().actor.getSnapshot().context.gridLimitKw).toBe(20);
+    expect(defects).toHaveLength(1);
+  });
+
+  it('takes what chargers say before and after, through the same way in', () => {
+    // XState warns on the console of every event that a dead actor is sent.
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const { meter } = quay().connectors.get('crane/1') ?? {};
+    expect(meter?.record({ powerW: 8000 }, clock.monotonicMs())).not.toBe('refused');
+    recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+    expect(meter?.isCurrent).toBe(true);
+    meter?.record({ powerW: 9000 }, clock.monotonicMs());
+    expect(quay().meters.totalW).toBe(9000);
+  });
+});
+
+describe('a connector whose actor threw', () => {
+  it('takes its location with it, and both are built again from rows', () => {
+    const event = { type: 'profile.submitted', profile: poison(), now: clock.nowMs() } as const;
+    directory.tellLocation(quay(), { type: 'connector.told', key: 'crane/1', event });
+    expect(defects).toHaveLength(1);
+    expect(statusOf(quay())).toBe('error');
+    recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+    const crane = quay().actor.getSnapshot().context.connectors.get('crane/1');
+    expect(crane?.getSnapshot()).toMatchObject({ status: 'active', context: { lockLimitKw: 11 } });
+  });
+});
+
+describe('an organization whose actor threw', () => {
+  it('is built again from rows, and its tenant keeps its locations and clusters', () => {
+    const tenant = directory.tenant(HARBOUR);
+    if (tenant === undefined) throw new Error('there is no tenant');
+    const event = { type: 'profile.submitted', profile: poison(), now: clock.nowMs() } as const;
+    directory.tellOrganization(tenant.organization, event);
+    expect(statusOf(tenant.organization)).toBe('error');
+    expect(defects).toHaveLength(1);
+    recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+    expect(directory.tenant(HARBOUR)).toBe(tenant);
+    expect(tenant.organization.actor.getSnapshot()).toMatchObject({
+      status: 'active',
+      context: { stack: [{ limitKw: 500 }] },
+    });
+    expect([tenant.locations.size, tenant.clusters.size]).toEqual([2, 1]);
+  });
+});
+
+describe('a cluster whose actor threw', () => {
+  it('is built again from rows, and its members have its shares', () => {
+    const cluster = directory.tenant(HARBOUR)?.clusters.get('both');
+    const members = [
+      {
+        locationId: QUAY,
+        get setLimitKw(): number {
+          return raise();
+        },
+      },
+    ];
+    if (cluster !== undefined) directory.tellCluster(cluster, { type: 'members.changed', members });
+    expect(defects).toHaveLength(1);
+    recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+    expect(directory.tenant(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().status).toBe('active');
+    expect(quay().actor.getSnapshot().context).toMatchObject({ gridLimitKw: 15 });
+    clock.advance(60_000);
+    expect(quay().actor.getSnapshot().context).toMatchObject({ gridLimitKw: 20 });
+  });
+});
+
+function raise(): never {
+  throw new Error('a defect');
+}
