@@ -74,7 +74,7 @@ export const connectorMachine = setup({
       const crossings = crossingsAt(context, event.now);
       tellCrossings(context, crossings, event.now, enqueue);
       enqueue.assign(({ spawn }) =>
-        settleCrossings(context, crossings, event.now, (profile) => spawn('profile', { input: profile })),
+        settleCrossings(context, crossings, event, (profile) => spawn('profile', { input: profile })),
       );
     }),
     // The lock region tells of the lock's beginning and end; that its limit is another while it lasts is told here.

@@ -103,7 +103,7 @@ export const locationMachine = setup({
       const crossings = crossingsAt(context, event.now);
       tellCrossings(context, crossings, event.now, enqueue);
       enqueue.assign(({ spawn }) =>
-        settleCrossings(context, crossings, event.now, (profile) => spawn('profile', { input: profile })),
+        settleCrossings(context, crossings, event, (profile) => spawn('profile', { input: profile })),
       );
       for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
     }),

@@ -36,7 +36,7 @@ export const organizationMachine = setup({
       const crossings = crossingsAt(context, event.now);
       tellCrossings(context, crossings, event.now, enqueue);
       enqueue.assign(({ spawn }) =>
-        settleCrossings(context, crossings, event.now, (profile) => spawn('profile', { input: profile })),
+        settleCrossings(context, crossings, event, (profile) => spawn('profile', { input: profile })),
       );
       for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
     }),

@@ -87,17 +87,23 @@ export function tellCrossings(
   }
 }
 
-/** What has to change once the crossings are told: ended profiles let go, begun ones from rows given their actor. */
+/**
+ * What has to change once the crossings are told: ended profiles let go, begun ones from rows given their actor, unless
+ * the profile that `event` submits is about to take their slot.
+ */
 export function settleCrossings(
   holder: ProfileHolder,
   crossings: readonly ProfileCrossing[],
-  now: EpochMs,
+  event: { readonly now: EpochMs; readonly profile?: LimitProfile },
   spawn: SpawnProfile,
 ): Pick<ProfileHolder, 'profiles' | 'settledAtMs'> {
+  const { now } = event;
   const profiles = new Map(holder.profiles);
   for (const { profile, status } of crossings) {
-    if (status === 'EXPIRED') profiles.delete(profile.priority);
-    else if (!profiles.has(profile.priority)) profiles.set(profile.priority, spawn({ window: profile, now }));
+    const { priority } = profile;
+    if (status === 'EXPIRED') profiles.delete(priority);
+    else if (!profiles.has(priority) && priority !== event.profile?.priority)
+      profiles.set(priority, spawn({ window: profile, now }));
   }
   return { profiles: profiles.size === 0 ? NO_ACTORS : profiles, settledAtMs: now };
 }

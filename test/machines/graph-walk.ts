@@ -2,6 +2,8 @@
 import { type AdjacencyMap, getAdjacencyMap, getShortestPaths, getStateNodes } from '@xstate/graph';
 import type {
   ActorLogic,
+  ActorSystem,
+  ActorSystemInfo,
   AnyStateMachine,
   EventObject,
   InspectionEvent,
@@ -25,12 +27,19 @@ export interface GraphOptions<TSnapshot, TEvent, TInput> {
 }
 
 /** Every edge of the graph that `events` span, each with the shortest way to where it begins. */
-export function everyWalk<TSnapshot extends Snapshot<unknown>, TEvent extends EventObject, TInput>(
-  machine: ActorLogic<TSnapshot, TEvent, TInput>,
+export function everyWalk<
+  TSnapshot extends Snapshot<unknown>,
+  TEvent extends EventObject,
+  TInput,
+  TEmitted extends EventObject,
+>(
+  machine: ActorLogic<TSnapshot, TEvent, TInput, ActorSystem<ActorSystemInfo>, TEmitted>,
   options: GraphOptions<TSnapshot, TEvent, TInput>,
 ): Walk<TSnapshot, TEvent>[] {
-  const adjacency = getAdjacencyMap(machine, options);
-  return getShortestPaths(machine, options).flatMap(({ state, steps }) => {
+  // A graph has no listeners: what a machine emits does not matter to it, but the types know only of untyped effects.
+  const logic = machine as unknown as ActorLogic<TSnapshot, TEvent, TInput>;
+  const adjacency = getAdjacencyMap(logic, options);
+  return getShortestPaths(logic, options).flatMap(({ state, steps }) => {
     const way = steps.slice(1).map(({ event }) => event);
     const key = options.serializeState(state) as keyof AdjacencyMap<TSnapshot, TEvent>;
     const transitions = adjacency[key]?.transitions ?? {};

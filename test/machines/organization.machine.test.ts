@@ -1,0 +1,128 @@
+// The organization's profiles are followed through their states, and enforced nowhere.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createActor, type InspectionEvent } from 'xstate';
+import {
+  type OrganizationEffect,
+  type OrganizationEvent,
+  organizationMachine,
+} from '../../machines/organization.machine.js';
+import {
+  EMPTY_STACK,
+  type LimitProfile,
+  type ProfileStack,
+  putProfile,
+} from '../../machines/profile-stack.js';
+import { eraMs, moved, profileWithin } from './arbitraries.js';
+import { everyWalk, watchTransitions } from './graph-walk.js';
+import { crossedBetween, type History, heldBy, phaseAt } from './oracle.js';
+
+const TARGET = 'organization';
+const submit = (profile: LimitProfile, now: number): OrganizationEvent => ({
+  type: 'profile.submitted',
+  profile,
+  now,
+});
+const at = (now: number): OrganizationEvent => ({ type: 'boundary.reached', now });
+
+/** An organization after `events`, with what each of them let out. */
+function run(
+  events: readonly OrganizationEvent[],
+  input: { readonly stack: ProfileStack; readonly now: number } = { stack: [], now: 0 },
+  inspect: (event: InspectionEvent) => void = () => {},
+) {
+  const actor = createActor(organizationMachine, { input, inspect });
+  const effects: OrganizationEffect[][] = [];
+  actor.on('*', (effect) => effects.at(-1)?.push(effect));
+  actor.start();
+  for (const event of events) {
+    effects.push([]);
+    actor.send(event);
+  }
+  return { ...actor.getSnapshot(), effects };
+}
+
+describe("An organization's profiles (sections 1 and 3.1)", () => {
+  const LOW = { priority: 0, limitKw: 10, startsAtMs: 100, endsAtMs: 200 };
+  const LATER = { priority: 0, limitKw: 20, startsAtMs: 300, endsAtMs: 400 };
+  const HIGH = { priority: 5, limitKw: 30, startsAtMs: 150, endsAtMs: 200 };
+
+  it('are recorded in every order of submissions and boundaries, and every transition is taken', () => {
+    const watch = watchTransitions(organizationMachine);
+    const walks = everyWalk(organizationMachine, {
+      input: { stack: [], now: 0 },
+      events: [submit(LOW, 50), submit(LATER, 50), submit(HIGH, 150), ...[100, 150, 200, 400].map(at)],
+      serializeState: ({ context }) => JSON.stringify(context.stack),
+    });
+    for (const { events } of walks) {
+      const submissions = events.flatMap((event) =>
+        event.type === 'profile.submitted' ? [{ ...event.profile, target: TARGET, atMs: event.now }] : [],
+      );
+      const { context } = run(events, undefined, watch.inspect);
+      const held = heldBy({ submissions, permanentLimitsKw: [] }, TARGET).reverse();
+      expect(context.stack).toEqual(held.map(({ target: _, atMs: __, ...profile }) => profile));
+    }
+    expect(watch.untaken()).toEqual([]);
+    expect(watch.count).toBe(2);
+  });
+
+  it('that end go before those that begin at the same instant', () => {
+    const { effects } = run([submit(HIGH, 0), submit({ ...LATER, startsAtMs: 200 }, 0), at(200)], {
+      stack: [],
+      now: 0,
+    });
+    expect(effects.at(-1)?.map(({ profile, status }) => [profile.priority, status])).toEqual([
+      [5, 'EXPIRED'],
+      [0, 'ACTIVE'],
+    ]);
+  });
+
+  it('cross each boundary once, however late or often it arrives, and leave no actor behind', () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 15 }) }),
+      fc.record({ kind: fc.constant('submit' as const), profile: profileWithin(40) }),
+      fc.constant({ kind: 'boundary' as const }),
+    );
+    const rows = fc.array(profileWithin(40), { maxLength: 5 });
+    fc.assert(
+      fc.property(eraMs, rows, fc.array(step, { maxLength: 30 }), (era, atStart, steps) => {
+        const start = era + 20;
+        const history: History = { submissions: [], permanentLimitsKw: [] };
+        const remember = (profile: LimitProfile, atMs: number) =>
+          history.submissions.push({ ...profile, target: TARGET, atMs });
+        const stack = atStart.map((profile) => moved(profile, era)).reduce(putProfile, EMPTY_STACK);
+        for (const profile of stack) remember(profile, Number.NEGATIVE_INFINITY);
+        const events: OrganizationEvent[] = [];
+        const expected: ReturnType<typeof crossedBetween>[] = [];
+        let [now, settled] = [start, start];
+        const tell = (event: OrganizationEvent) => {
+          expected.push(crossedBetween(history, TARGET, settled, now));
+          settled = now;
+          if (event.type === 'profile.submitted') remember(event.profile, now);
+          events.push(event);
+        };
+        for (const each of steps) {
+          if (each.kind === 'pass') now += each.ms;
+          else if (each.kind === 'boundary') tell(at(now));
+          else tell(submit(moved(each.profile, now - 15), now));
+        }
+        tell(at(now));
+        const { effects, context, children } = run(events, { stack, now: start });
+        for (const [i, told] of effects.entries()) {
+          const crossings = told.map(({ profile, status }) => [profile.priority, status]);
+          expect(crossings.sort()).toEqual(
+            (expected[i] ?? []).map(({ priority, to }) => [priority, to]).sort(),
+          );
+        }
+        const live = heldBy(history, TARGET).filter((held) =>
+          held.atMs < start ? phaseAt(held, now) === 'ACTIVE' : phaseAt(held, now) !== 'EXPIRED',
+        );
+        expect([...context.profiles.keys()].sort()).toEqual(live.map(({ priority }) => priority).sort());
+        expect(Object.keys(children)).toHaveLength(live.length);
+        const over = run([...events, at(era + 1_000)], { stack, now: start });
+        expect(over.context.profiles.size + Object.keys(over.children).length).toBe(0);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,300 @@
+// A real location with its connectors beside the oracle: every event goes to both, and they are compared after each.
+import { expect } from 'vitest';
+import { type AnyActorRef, createActor } from 'xstate';
+import type { ConnectorEvent } from '../../machines/connector.machine.js';
+import {
+  type LocationActor,
+  type LocationEffect,
+  type LocationEvent,
+  locationMachine,
+  nextLocationBoundary,
+} from '../../machines/location.machine.js';
+import type { ProfileHolder } from '../../machines/profile-holder.js';
+import {
+  EMPTY_STACK,
+  effectiveLimitKwAt,
+  type LimitProfile,
+  putProfile,
+} from '../../machines/profile-stack.js';
+import {
+  boundariesAfter,
+  crossedBetween,
+  decidingAt,
+  effectiveKwAt,
+  type History,
+  heldBy,
+  phaseAt,
+  smallestOf,
+} from './oracle.js';
+
+export const LOCATION = 'quay-1';
+export const CONNECTORS = ['q1-a/1', 'q1-a/2'] as const;
+const TARGETS = [LOCATION, ...CONNECTORS];
+
+export interface SiteStart {
+  readonly nowMs: number;
+  readonly permanentLimitKw: number;
+  readonly connectionLimitKw: number | undefined;
+  /** What the rows hold at the start. */
+  readonly rows: readonly { readonly target: string; readonly profile: LimitProfile }[];
+}
+
+export class SiteRig {
+  nowMs: number;
+  /** Whether the clock never went back: only then is it said what crosses and who lives. */
+  isMonotonic = true;
+  readonly #start: SiteStart;
+  readonly #history: History;
+  readonly #actor: LocationActor;
+  #effects: LocationEffect[] = [];
+  readonly #sharesKw = new Map<string, number>();
+  /** As the effects tell it to whoever listens. */
+  readonly #told = {
+    effectiveLimitKw: Number.NaN,
+    gridLimitKw: Number.NaN,
+    locksKw: new Map<string, number>(),
+  };
+  /** Instants of which the target was last told. */
+  readonly #settledAtMs = new Map<string, number>();
+  #newestMs: number;
+  readonly #changedByTimeAtMs = new Set<number>();
+  readonly #profileActors = new Set<AnyActorRef>();
+
+  constructor(start: SiteStart) {
+    this.#start = start;
+    this.nowMs = start.nowMs;
+    this.#newestMs = start.nowMs;
+    this.#history = {
+      submissions: start.rows.map(({ target, profile }) => ({
+        ...profile,
+        target,
+        atMs: Number.NEGATIVE_INFINITY,
+      })),
+      permanentLimitsKw: [start.permanentLimitKw],
+    };
+    for (const target of TARGETS) this.#settledAtMs.set(target, start.nowMs);
+    const stackOf = (target: string) =>
+      start.rows
+        .filter((row) => row.target === target)
+        .map(({ profile }) => profile)
+        .reduce(putProfile, EMPTY_STACK);
+    this.#actor = createActor(locationMachine, {
+      input: {
+        permanentLimitKw: start.permanentLimitKw,
+        connectionLimitKw: start.connectionLimitKw,
+        stack: stackOf(LOCATION),
+        connectors: CONNECTORS.map((key) => ({ key, stack: stackOf(key) })),
+        now: start.nowMs,
+      },
+    });
+    this.#actor.on('*', (effect) => this.#effects.push(effect));
+    this.#actor.start();
+    const { effectiveLimitKw, gridLimitKw } = this.#context();
+    Object.assign(this.#told, { effectiveLimitKw, gridLimitKw });
+    this.#listen();
+    expect(effectiveLimitKw).toBe(effectiveKwAt(this.#history, LOCATION, this.nowMs));
+    this.#compare();
+    this.#compareLocks();
+  }
+
+  submit(target: string, profile: LimitProfile): void {
+    const event = { type: 'profile.submitted', profile, now: this.nowMs } as const;
+    const crossed = this.#crossed(target);
+    this.#history.submissions.push({ ...profile, target, atMs: this.nowMs });
+    this.#settledAtMs.set(target, this.nowMs);
+    if (target === LOCATION) this.#tell(event, crossed);
+    else this.tellConnector(target, event);
+  }
+
+  tellConnector(key: string, event: ConnectorEvent): void {
+    this.#tell({ type: 'connector.told', key, event }, []);
+  }
+
+  setPermanentLimit(limitKw: number): void {
+    const crossed = this.#crossed(LOCATION);
+    this.#history.permanentLimitsKw.push(limitKw);
+    this.#settledAtMs.set(LOCATION, this.nowMs);
+    this.#tell({ type: 'permanentLimit.set', limitKw, now: this.nowMs }, crossed);
+  }
+
+  setShare(clusterId: string, shareKw: number | undefined): void {
+    if (shareKw === undefined) this.#sharesKw.delete(clusterId);
+    else this.#sharesKw.set(clusterId, shareKw);
+    this.#tell({ type: 'clusterShare.set', clusterId, shareKw }, []);
+  }
+
+  /** Tells the location that the time has come, as the scheduler does: perhaps late, perhaps twice. */
+  reachBoundary(): void {
+    const crossed = this.#crossed(LOCATION);
+    for (const target of TARGETS) this.#settledAtMs.set(target, this.nowMs);
+    const before = this.#told.effectiveLimitKw;
+    this.#tell({ type: 'boundary.reached', now: this.nowMs }, crossed);
+    if (this.#told.effectiveLimitKw !== before) {
+      if (this.isMonotonic) expect(this.#changedByTimeAtMs.has(this.nowMs)).toBe(false);
+      this.#changedByTimeAtMs.add(this.nowMs);
+    }
+    // Behind a time it was told already, a connector waits for the clock to catch up.
+    this.#newestMs = Math.max(this.#newestMs, this.nowMs);
+    if (this.nowMs === this.#newestMs) this.#compareLocks();
+  }
+
+  /** Lets `ms` pass with every boundary delivered at its instant. */
+  passPunctually(ms: number): void {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      const next = nextLocationBoundary(this.#context(), this.nowMs);
+      if (next === undefined || next > untilMs) break;
+      this.nowMs = next;
+      this.reachBoundary();
+    }
+    this.nowMs = untilMs;
+    this.#newestMs = Math.max(this.#newestMs, this.nowMs);
+    this.#compare();
+  }
+
+  /** Passes everything that was ever submitted; nothing may be left of it. */
+  passEverything(): void {
+    const last = Math.max(
+      this.nowMs,
+      this.#newestMs,
+      ...this.#history.submissions.map(({ endsAtMs }) => endsAtMs),
+    );
+    this.reachBoundary();
+    this.passPunctually(last - this.nowMs);
+    expect(this.#context().effectiveLimitKw).toBe(this.#history.permanentLimitsKw.at(-1));
+    expect(this.#told.locksKw.size).toBe(0);
+    expect(this.#liveProfiles()).toBe(0);
+    expect(nextLocationBoundary(this.#context(), this.nowMs)).toBeUndefined();
+  }
+
+  /** Lets `ms` pass and tells nobody; below 0 the clock steps back. */
+  pass(ms: number): void {
+    if (ms < 0) this.isMonotonic = false;
+    this.nowMs += ms;
+    this.#newestMs = Math.max(this.#newestMs, this.nowMs);
+    this.#compare();
+  }
+
+  #context() {
+    return this.#actor.getSnapshot().context;
+  }
+
+  #crossed(target: string) {
+    return crossedBetween(this.#history, target, this.#settledAtMs.get(target) ?? Number.NaN, this.nowMs);
+  }
+
+  #tell(event: LocationEvent, crossed: ReturnType<typeof crossedBetween>): void {
+    const before = { ...this.#told };
+    this.#actor.send(event);
+    const effects = this.#listen();
+    const changes = effects.filter(({ type }) => type === 'effectiveLimit.changed');
+    expect(changes.length).toBe(Number(this.#told.effectiveLimitKw !== before.effectiveLimitKw));
+    if (this.isMonotonic) this.#compareCrossings(effects, crossed);
+    if ('now' in event) {
+      const decides = decidingAt(this.#history, LOCATION, event.now);
+      expect(this.#context().effectiveLimitKw).toBe(effectiveKwAt(this.#history, LOCATION, event.now));
+      expect(this.#actor.getSnapshot().value).toBe(decides ? 'scheduled' : 'permanent');
+    }
+    this.#compare();
+  }
+
+  /** Takes in what was let out since it was last asked. */
+  #listen(): LocationEffect[] {
+    const effects = this.#effects;
+    this.#effects = [];
+    for (const effect of effects) {
+      if (effect.type === 'effectiveLimit.changed') this.#told.effectiveLimitKw = effect.effectiveLimitKw;
+      if (effect.type === 'gridLimit.changed') this.#told.gridLimitKw = effect.gridLimitKw;
+      if (effect.type === 'connector.unlocked') expect(this.#told.locksKw.delete(effect.key)).toBe(true);
+      if (effect.type === 'connector.locked') {
+        expect(this.#told.locksKw.get(effect.key)).not.toBe(effect.limitKw);
+        this.#told.locksKw.set(effect.key, effect.limitKw);
+      }
+    }
+    return effects;
+  }
+
+  #compareCrossings(effects: readonly LocationEffect[], crossed: ReturnType<typeof crossedBetween>): void {
+    const told = effects.flatMap((effect) =>
+      effect.type === 'profile.crossed' ? [{ priority: effect.profile.priority, to: effect.status }] : [],
+    );
+    expect(new Map(told.map(({ priority, to }) => [priority, to]))).toEqual(
+      new Map(crossed.map(({ priority, to }) => [priority, to])),
+    );
+    expect(told).toHaveLength(crossed.length);
+    const firstStart = told.findIndex(({ to }) => to !== 'EXPIRED');
+    if (firstStart !== -1) expect(told.slice(firstStart).map(({ to }) => to)).not.toContain('EXPIRED');
+  }
+
+  /** What must hold at every moment, whatever was or was not delivered. */
+  #compare(): void {
+    const context = this.#context();
+    const read = effectiveLimitKwAt(context.stack, context.permanentLimitKw, this.nowMs);
+    expect(read).toBe(effectiveKwAt(this.#history, LOCATION, this.nowMs));
+    expect(this.#told.effectiveLimitKw).toBe(context.effectiveLimitKw);
+    expect(this.#told.gridLimitKw).toBe(context.gridLimitKw);
+    expect(context.gridLimitKw).toBe(
+      smallestOf(context.effectiveLimitKw, this.#start.connectionLimitKw, ...this.#sharesKw.values()),
+    );
+    expect(nextLocationBoundary(context, this.nowMs)).toBe(
+      boundariesAfter(this.#history, TARGETS, this.nowMs)[0],
+    );
+    for (const [key, connector] of context.connectors) {
+      const { value, context: held } = connector.getSnapshot();
+      expect(this.#told.locksKw.get(key)).toBe(held.lockLimitKw);
+      expect(value.lock).toBe(held.lockLimitKw === undefined ? 'unlocked' : 'locked');
+    }
+    this.#compareActors();
+  }
+
+  /** With all boundaries delivered, every lock is what its connector's profiles say (section 1). */
+  #compareLocks(): void {
+    for (const key of CONNECTORS) {
+      expect(this.#told.locksKw.get(key)).toBe(decidingAt(this.#history, key, this.nowMs)?.limitKw);
+    }
+  }
+
+  #holders(): [string, ProfileHolder, number][] {
+    const location = this.#actor.getSnapshot();
+    const { connectors } = location.context;
+    const children = Object.keys(location.children).length - connectors.size;
+    return [
+      [LOCATION, location.context, children],
+      ...[...connectors].map(([key, connector]): [string, ProfileHolder, number] => {
+        const snapshot = connector.getSnapshot();
+        return [key, snapshot.context, Object.keys(snapshot.children).length];
+      }),
+    ];
+  }
+
+  #liveProfiles(): number {
+    return this.#holders().reduce((sum, [, { profiles }]) => sum + profiles.size, 0);
+  }
+
+  /** Profiles have their actors, each in the state its window is in; whoever is no longer held has stopped. */
+  #compareActors(): void {
+    const live = new Set<AnyActorRef>();
+    for (const [target, { profiles }, children] of this.#holders()) {
+      expect(children).toBe(profiles.size);
+      for (const actor of profiles.values()) live.add(actor);
+      if (!this.isMonotonic) continue;
+      const told = this.#settledAtMs.get(target) ?? Number.NaN;
+      const expected = heldBy(this.#history, target).flatMap((held): [number, string][] => {
+        const phase = phaseAt(held, told);
+        // What comes from rows needs no actor before it begins.
+        const lives = held.atMs < this.#start.nowMs ? phase === 'ACTIVE' : phase !== 'EXPIRED';
+        return lives ? [[held.priority, phase.toLowerCase()]] : [];
+      });
+      const actual = [...profiles].map(([priority, actor]) => [priority, actor.getSnapshot().value]);
+      expect(actual.sort(byPriority)).toEqual(expected.sort(byPriority));
+    }
+    for (const actor of this.#profileActors) {
+      if (live.has(actor)) continue;
+      expect(actor.getSnapshot().status).toBe('stopped');
+      this.#profileActors.delete(actor);
+    }
+    for (const actor of live) this.#profileActors.add(actor);
+  }
+}
+
+const byPriority = ([a]: readonly unknown[], [b]: readonly unknown[]) => Number(a) - Number(b);
