@@ -10,6 +10,7 @@ import { createFollower } from './follower.js';
 import { createMeterSink, expireReadings } from './meter-sink.js';
 import { createRecovery } from './recovery.js';
 import { createScheduler } from './scheduler.js';
+import { readingAgainWhenUnknown } from './uncertain-writes.js';
 
 export interface ActorSystem {
   readonly application: Application;
@@ -79,7 +80,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   return {
     application: createApplication({
       clock,
-      store,
+      store: readingAgainWhenUnknown(store, follower),
       directory,
       assembly,
       clusterQueue: createEntityQueue(),

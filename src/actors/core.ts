@@ -6,7 +6,7 @@ import type { EntityQueue } from './entity-queue.js';
 
 export interface Core {
   readonly clock: Clock;
-  readonly store: Store;
+  readonly store: Pick<Store, 'append'>;
   readonly directory: Directory;
   readonly assembly: Assembly;
   /** One command at a time for each cluster: what it checks is still so when it writes. */

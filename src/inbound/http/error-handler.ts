@@ -19,7 +19,9 @@ export function createErrorHandler(options: { readonly log: Log; readonly tokenP
       log.warn({ requestId, err: error }, 'store unavailable');
       return new Refusal(
         'SERVICE_UNAVAILABLE',
-        'Nothing can be stored at the moment and nothing was changed: try again later.',
+        error.isOutcomeUnknown
+          ? 'The database failed while it stored this change: look whether it is there before you send it again.'
+          : 'Nothing can be stored at the moment and nothing was changed: try again later.',
         retryAfter(STORE_WAIT_MS),
       );
     }

@@ -5,6 +5,7 @@ import type { Change } from '../../ports.js';
 import { deleteCluster, putCluster } from './clusters.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import { type ProfilePut, putProfiles } from './profiles.js';
+import { lockTenants } from './tenant-lock.js';
 
 /** What one caller wants written, all or nothing. */
 export interface Submission {
@@ -38,6 +39,10 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
       }
     }
   }
+  await lockTenants(
+    trx,
+    submissions.map(({ tenantUuid }) => tenantUuid),
+  );
   await putProfiles(trx, puts);
   await setPermanentLimits(trx, limits);
   for (const writeCluster of clusters) await writeCluster();

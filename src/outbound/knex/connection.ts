@@ -8,17 +8,29 @@ import type { Log } from '../../ports.js';
 import { sqliteFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
 
-const BUSY_TIMEOUT_MS = 2000;
+/** How long a write waits for another process's. */
+const LOCK_TIMEOUT_MS = 2000;
 const CONNECT_TIMEOUT_MS = 5000;
+const STATEMENT_TIMEOUT_MS = 5000;
+// A process that stops halfway, and whose end nobody hears of, would keep its locks for ever.
+const IDLE_TRANSACTION_TIMEOUT_MS = 10_000;
 const POSTGRES_CONNECTIONS = 5;
 
 // The timeout comes first: what follows may already have to wait for another process.
 const SQLITE_SETTINGS = `
-  pragma busy_timeout = ${BUSY_TIMEOUT_MS};
+  pragma busy_timeout = ${LOCK_TIMEOUT_MS};
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma foreign_keys = on;
   pragma journal_size_limit = 67108864;
+`;
+
+// A server may be set to answer before a commit is on disk; ours is not asked to, but may be stricter than this.
+const POSTGRES_SETTINGS = `
+  set lock_timeout = ${LOCK_TIMEOUT_MS};
+  set statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_TIMEOUT_MS};
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
 `;
 
 /** knex settings of `sqlite:PATH`, `sqlite::memory:` or `postgres://…`; knex's own warnings go to `log`. */
@@ -27,6 +39,8 @@ export function knexSettings(databaseUrl: string, log?: Log): Knex.Config {
   const engine = file === undefined ? postgresSettings(databaseUrl) : sqliteSettings(file);
   return {
     ...engine,
+    // Errors go into logs: they show the statement, not the data in it.
+    compileSqlOnError: false,
     migrations: { migrationSource: MIGRATIONS, tableName: 'migrations' },
     log: {
       warn: (message: string) => log?.warn({}, message),
@@ -78,7 +92,13 @@ function postgresSettings(connectionString: string): Knex.Config {
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     },
-    pool: { min: 0, max: POSTGRES_CONNECTIONS },
-    acquireConnectionTimeout: 2 * CONNECT_TIMEOUT_MS,
+    pool: {
+      min: 0,
+      max: POSTGRES_CONNECTIONS,
+      afterCreate(connection: pg.Client, done: (error: Error | null) => void) {
+        connection.query(POSTGRES_SETTINGS, done);
+      },
+    },
+    acquireConnectionTimeout: CONNECT_TIMEOUT_MS,
   };
 }

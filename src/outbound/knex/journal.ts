@@ -9,22 +9,35 @@ const MAX_BATCH = 500;
 const MAX_PENDING = 10_000;
 // A cluster schedule is up to a thousand changes of one caller: bounds how long one commit keeps the thread.
 const MAX_CHANGES = 5000;
+// Whoever asked would rather hear "not now" than wait for a database that takes seconds over each commit.
+const MAX_WAIT_MS = 5000;
 
 export interface Journal {
   /** Resolves when `submission` is on disk, in the order of the calls; all of it is written or nothing. */
   append(submission: Submission): Promise<void>;
+  /** Runs `work` in its turn: after what was asked before it is answered, before what is asked after it is begun. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Takes nothing more; resolves when what was taken is answered. */
   close(): Promise<void>;
 }
 
-interface Pending extends Submission {
-  readonly resolve: () => void;
+interface Waiting {
+  readonly sinceMs: number;
   readonly reject: (error: unknown) => void;
+}
+
+interface Write extends Waiting, Submission {
+  readonly resolve: () => void;
+}
+
+interface Alone extends Waiting {
+  readonly run: () => Promise<void>;
 }
 
 /**
  * A first-in-first-out queue in front of `write`, which writes many submissions in one transaction and runs alone. At
- * most `maxBatch` callers share a commit, at most `maxPending` wait; one more is refused with StoreUnavailableError.
+ * most `maxBatch` callers share a commit, at most `maxPending` wait, and none begins after five seconds of waiting:
+ * whoever is too many or too late is refused with StoreUnavailableError.
  */
 export function createJournal(options: {
   readonly write: (submissions: readonly Submission[]) => Promise<void>;
@@ -34,31 +47,65 @@ export function createJournal(options: {
   readonly maxPending?: number | undefined;
 }): Journal {
   const { write, clock, metrics, maxBatch = MAX_BATCH, maxPending = MAX_PENDING } = options;
-  let pending: Pending[] = [];
+  let pending: (Write | Alone)[] = [];
   let draining: Promise<void> | undefined;
   let closed = false;
 
-  function takeBatch(): readonly Pending[] {
-    let changes = 0;
-    const end = pending.findIndex((entry, i) => {
-      changes += entry.changes.length;
-      return i >= maxBatch || (i > 0 && changes > MAX_CHANGES);
+  function enqueue<T>(
+    entryOf: (waiting: Waiting, resolve: (result: T) => void) => Write | Alone,
+  ): Promise<T> {
+    if (closed) return Promise.reject(new StoreUnavailableError('the database is being closed'));
+    if (pending.length >= maxPending) {
+      return Promise.reject(new StoreUnavailableError(`${maxPending} writes are waiting already`));
+    }
+    return new Promise((resolve, reject) => {
+      pending.push(entryOf({ sinceMs: clock.monotonicMs(), reject }, resolve));
+      draining ??= drain();
     });
-    const batch = end === -1 ? pending : pending.slice(0, end);
-    pending = end === -1 ? [] : pending.slice(end);
-    return batch;
   }
 
   async function drain(): Promise<void> {
     while (pending.length > 0) {
       // Requests that arrived together share this commit instead of leaving all but the first to the next.
       await nextTurn();
-      await commit(takeBatch());
+      refuseOverdue();
+      const batch = takeBatch();
+      if (batch.length > 0) await commit(batch);
+      else await takeAlone()?.run();
     }
     draining = undefined;
   }
 
-  async function commit(batch: readonly Pending[]): Promise<void> {
+  function refuseOverdue(): void {
+    const sinceMs = clock.monotonicMs() - MAX_WAIT_MS;
+    const end = pending.findIndex((entry) => entry.sinceMs >= sinceMs);
+    const overdue = pending.splice(0, end === -1 ? pending.length : end);
+    const error = new StoreUnavailableError('the database is too slow for all that is asked of it');
+    for (const entry of overdue) entry.reject(error);
+  }
+
+  /** The writes at the head of the queue that may share a commit. */
+  function takeBatch(): readonly Write[] {
+    const batch: Write[] = [];
+    let changes = 0;
+    for (const entry of pending) {
+      if ('run' in entry || batch.length >= maxBatch) break;
+      changes += entry.changes.length;
+      if (batch.length > 0 && changes > MAX_CHANGES) break;
+      batch.push(entry);
+    }
+    pending = batch.length === pending.length ? [] : pending.slice(batch.length);
+    return batch;
+  }
+
+  function takeAlone(): Alone | undefined {
+    const [first] = pending;
+    if (first === undefined || !('run' in first)) return undefined;
+    pending = pending.slice(1);
+    return first;
+  }
+
+  async function commit(batch: readonly Write[]): Promise<void> {
     const startedMs = clock.monotonicMs();
     try {
       await orUnavailable(() => write(batch));
@@ -70,7 +117,7 @@ export function createJournal(options: {
     for (const entry of batch) entry.resolve();
   }
 
-  async function fail(batch: readonly Pending[], error: unknown): Promise<void> {
+  async function fail(batch: readonly Write[], error: unknown): Promise<void> {
     if (isUnavailable(error) || batch.length === 1) {
       for (const entry of batch) entry.reject(error);
       return;
@@ -82,16 +129,12 @@ export function createJournal(options: {
   }
 
   return {
-    append(submission) {
-      if (closed) return Promise.reject(new StoreUnavailableError('the database is being closed'));
-      if (pending.length >= maxPending) {
-        return Promise.reject(new StoreUnavailableError(`${maxPending} writes are waiting already`));
-      }
-      return new Promise((resolve, reject) => {
-        pending.push({ ...submission, resolve, reject });
-        draining ??= drain();
-      });
-    },
+    append: (submission) => enqueue<void>((waiting, resolve) => ({ ...submission, ...waiting, resolve })),
+    exclusively: (work) =>
+      enqueue((waiting, resolve) => ({
+        ...waiting,
+        run: () => work().then(resolve, waiting.reject),
+      })),
     async close() {
       closed = true;
       await draining;

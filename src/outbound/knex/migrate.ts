@@ -19,7 +19,7 @@ export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
     await trx.raw(
       engineOf(trx) === 'sqlite'
         ? `pragma application_id = ${APPLICATION_ID}`
-        : `select pg_advisory_xact_lock(${LOCK_KEY})`,
+        : `set local lock_timeout = 0; set local statement_timeout = 0; select pg_advisory_xact_lock(${LOCK_KEY})`,
     );
     const [, names]: [number, string[]] = await trx.migrate.latest();
     return names;

@@ -1,7 +1,8 @@
 // The durable truth on SQLite or PostgreSQL: the Store port over one database.
 import type { Knex } from 'knex';
+import type { TenantUuid } from '../../../machines/ids.js';
 import type { Metrics } from '../../metrics.js';
-import { type Clock, type Log, type Store, StoreUnavailableError } from '../../ports.js';
+import { type Clock, type Log, type Store, StoreUnavailableError, type TenantState } from '../../ports.js';
 import { writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
 import { openDatabase } from './connection.js';
@@ -12,6 +13,7 @@ import { permanentLimitHistory } from './permanent-limits.js';
 import { loadProfiles, profileHistory } from './profiles.js';
 import { revisionSince } from './revisions.js';
 import { loadLocations } from './sites.js';
+import { awaitWriters } from './tenant-lock.js';
 import { inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
@@ -56,28 +58,30 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
   });
   let closed: Promise<void> | undefined;
 
-  async function ask<T>(question: () => PromiseLike<T>): Promise<T> {
+  async function ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
     if (closed !== undefined) throw new StoreUnavailableError('the database is being closed');
-    return orUnavailable(question);
+    return orUnavailable(() => inSnapshot(knex, question));
+  }
+
+  async function loadTenant(tenantUuid: TenantUuid): Promise<TenantState> {
+    await awaitWriters(knex, tenantUuid);
+    return inSnapshot(knex, async (trx) => ({
+      locations: await loadLocations(trx, tenantUuid),
+      clusters: await loadClusters(trx, tenantUuid),
+      profiles: await loadProfiles(trx, tenantUuid),
+    }));
   }
 
   return {
     append: (tenantUuid, changes) => journal.append({ tenantUuid, changes }),
-    loadTenant: (tenantUuid) =>
-      ask(() =>
-        inSnapshot(knex, async (trx) => ({
-          locations: await loadLocations(trx, tenantUuid),
-          clusters: await loadClusters(trx, tenantUuid),
-          profiles: await loadProfiles(trx, tenantUuid),
-        })),
-      ),
+    loadTenant: (tenantUuid) => journal.exclusively(() => orUnavailable(() => loadTenant(tenantUuid))),
     profileHistory: (tenantUuid, target, window) =>
-      ask(() => profileHistory(knex, tenantUuid, target, window)),
+      ask((trx) => profileHistory(trx, tenantUuid, target, window)),
     permanentLimitHistory: (tenantUuid, locationId) =>
-      ask(() => permanentLimitHistory(knex, tenantUuid, locationId)),
-    loadCredentials: () => ask(() => inSnapshot(knex, loadCredentials)),
-    revisionSince: (since) => ask(() => revisionSince(knex, since)),
-    ping: () => ask(async () => void (await revisionSince(knex, undefined))),
+      ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId)),
+    loadCredentials: () => ask(loadCredentials),
+    revisionSince: (since) => ask((trx) => revisionSince(trx, since)),
+    ping: () => ask(async (trx) => void (await revisionSince(trx, undefined))),
     close() {
       closed ??= journal.close().then(() => knex.destroy());
       return closed;

@@ -1,33 +1,94 @@
-// Transactions whose failure is told as it happened, not as the rollback after it failed.
+// Transactions that end: with what happened told as it happened, and in time, whatever the database does.
+import { Socket } from 'node:net';
 import type { Knex } from 'knex';
+import pg from 'pg';
+import { StoreUnavailableError } from '../../ports.js';
 import { engineOf } from './engine.js';
+import { isConflict, mayHaveCommitted } from './unavailable.js';
+
+const ATTEMPTS = 3;
+// Longer than a statement may take (see connection.ts): who is silent for this long is not working on one.
+const SILENT_AT_MOST_MS = 7000;
 
 /**
- * Runs `work` in one transaction and commits it; rejects with what made it fail. SQLite rolls back by itself when the
- * disk is full, and knex would then report that there was nothing left to roll back.
+ * Runs `work` in one transaction and commits it; rejects with what made it fail, and with a StoreUnavailableError of
+ * unknown outcome where that was the commit. `work` runs again where another process changed the same rows meanwhile.
  */
 export async function inTransaction<T>(
   knex: Knex,
   work: (trx: Knex.Transaction) => Promise<T>,
-  settings?: Knex.TransactionConfig,
+  // Each statement sees all that was committed before it, by whomever it had to wait for too.
+  settings: Knex.TransactionConfig = isolatedAs(knex, 'read committed'),
 ): Promise<T> {
-  const failures: unknown[] = [];
-  try {
-    return await knex.transaction(async (trx) => {
-      if (trx.isCompleted()) throw new Error('the transaction could not begin');
-      return work(trx).catch((error: unknown) => {
-        failures.push(error);
-        throw error;
-      });
-    }, settings);
-  } catch (error) {
-    throw failures.length > 0 ? failures[0] : error;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(knex, work, settings);
+    } catch (error) {
+      if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+    }
   }
 }
 
 /** Runs several reads that see the database at one instant. */
 export function inSnapshot<T>(knex: Knex, read: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
-  // A transaction of SQLite always sees one instant.
-  if (engineOf(knex) === 'sqlite') return inTransaction(knex, read);
-  return inTransaction(knex, read, { isolationLevel: 'repeatable read', readOnly: true });
+  return inTransaction(knex, read, isolatedAs(knex, 'repeatable read', true));
+}
+
+/** A transaction of SQLite always sees one instant and has no settings. */
+function isolatedAs(
+  knex: Knex,
+  isolationLevel: Knex.IsolationLevels,
+  readOnly = false,
+): Knex.TransactionConfig {
+  return engineOf(knex) === 'sqlite' ? {} : { isolationLevel, readOnly };
+}
+
+async function runOnce<T>(
+  knex: Knex,
+  work: (trx: Knex.Transaction) => Promise<T>,
+  settings: Knex.TransactionConfig,
+): Promise<T> {
+  // SQLite rolls back by itself when the disk is full, and knex would then report that there was nothing to roll back.
+  const failures: unknown[] = [];
+  let isCommitting = false;
+  const connection: unknown = await knex.client.acquireConnection();
+  const stopWaiting = hangUpWhenSilent(connection);
+  try {
+    return await knex.transaction(
+      async (trx) => {
+        if (trx.isCompleted()) throw new Error('the transaction could not begin');
+        const result = await work(trx).catch((error: unknown) => {
+          failures.push(error);
+          throw error;
+        });
+        isCommitting = true;
+        return result;
+      },
+      { ...settings, connection },
+    );
+  } catch (error) {
+    if (!isCommitting) throw failures.length > 0 ? failures[0] : error;
+    // A commit that could not get its lock leaves the transaction open, and the connection of no use to others.
+    await knex
+      .raw('rollback')
+      .connection(connection)
+      .catch(() => {});
+    if (!mayHaveCommitted(error)) throw error;
+    throw new StoreUnavailableError('the database did not say whether it committed', {
+      cause: error,
+      isOutcomeUnknown: true,
+    });
+  } finally {
+    stopWaiting();
+    await knex.client.releaseConnection(connection);
+  }
+}
+
+/** Breaks the connection to a PostgreSQL that no longer answers; nothing but the client notices such a one. */
+function hangUpWhenSilent(connection: unknown): () => void {
+  const stream = connection instanceof pg.Client ? connection.connection.stream : undefined;
+  if (!(stream instanceof Socket)) return () => {};
+  const hangUp = () => stream.destroy();
+  stream.setTimeout(SILENT_AT_MOST_MS, hangUp);
+  return () => stream.setTimeout(0, hangUp);
 }

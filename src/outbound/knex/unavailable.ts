@@ -21,19 +21,48 @@ const POSTGRES_UNAVAILABLE = new Set(['08', '25', '28', '3D', '40', '53', '55', 
 // ECONNREFUSED, EAI_AGAIN and their like; Node's own begin with ERR_.
 const SYSTEM_ERROR = /^E(AI_)?[A-Z]+$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-// The driver and the pool give these no code.
-const LOST_CONNECTION =
-  /^(Connection (terminated|ended)|timeout expired|.*connection error and is not queryable)/i;
+// The driver gives these no code, and knex writes the statement in front.
+const NEVER_SENT = /is not queryable$/;
+const LOST_CONNECTION = /(Connection terminated( unexpectedly| due to connection timeout)?|timeout expired)$/;
+
+// Another transaction was faster: nothing of this one is kept, and it may do better when it runs again.
+const SERIALIZATION_FAILURE = '40001';
+const DEADLOCK = '40P01';
+
+// A commit that fails with one of these has written nothing.
+const COMMITS_REFUSED = new Set(['SQLITE_BUSY', 'SQLITE_FULL', SERIALIZATION_FAILURE, DEADLOCK]);
 
 /** Whether the database could not take or give anything at that moment: locked, full, read-only, unreachable. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
   if (!(error instanceof Error)) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  if (code === undefined) return error.name === 'KnexTimeoutError' || LOST_CONNECTION.test(error.message);
+  const code = codeOf(error);
+  if (code === undefined) {
+    return (
+      [LOST_CONNECTION, NEVER_SENT].some((told) => told.test(error.message)) ||
+      error.name === 'KnexTimeoutError'
+    );
+  }
   if (code.startsWith('SQLITE_')) return SQLITE_UNAVAILABLE.has(code);
   if (SYSTEM_ERROR.test(code)) return true;
   return SQLSTATE.test(code) && POSTGRES_UNAVAILABLE.has(code.slice(0, 2));
+}
+
+/** Whether the transaction was undone because another process changed the same rows at the same time. */
+export function isConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === SERIALIZATION_FAILURE || code === DEADLOCK;
+}
+
+/** Whether a commit that failed so may be on disk all the same: the connection broke, or the disk did, on its way. */
+export function mayHaveCommitted(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined) return !COMMITS_REFUSED.has(code);
+  return !(error instanceof Error && NEVER_SENT.test(error.message));
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** The result of `work`; its failure becomes a StoreUnavailableError where the database is the reason. */

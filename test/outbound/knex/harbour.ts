@@ -12,6 +12,7 @@ import { createAdministration } from '../../../src/outbound/knex/administration.
 import { createStore, type StoreOptions } from '../../../src/outbound/knex/store.js';
 import type {
   Change,
+  Clock,
   ClusterRecord,
   Log,
   ProfileTarget,
@@ -119,9 +120,13 @@ export async function provisionAll(
 }
 
 /** A store over `databaseUrl`, and the metrics it fills. */
-export async function openStore(databaseUrl: string, journal: StoreOptions['journal'] = {}) {
+export async function openStore(
+  databaseUrl: string,
+  journal: StoreOptions['journal'] = {},
+  clock: Clock = systemClock,
+) {
   const metrics = createMetrics();
-  const store = await createStore({ databaseUrl, clock: systemClock, log: silentLog, metrics, journal });
+  const store = await createStore({ databaseUrl, clock, log: silentLog, metrics, journal });
   return { store, metrics };
 }
 

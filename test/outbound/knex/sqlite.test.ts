@@ -51,6 +51,26 @@ describe('SQLite', () => {
     await store.close();
   });
 
+  it('is of use again after a commit that could not get its lock, where it cannot write beside readers', async () => {
+    const databaseUrl = await server.createDatabase();
+    await provisionAll(databaseUrl, [HARBOUR_TENANT]);
+    const [knex, reader] = [openDatabase(databaseUrl), openDatabase(databaseUrl)];
+    await knex.raw('pragma journal_mode = delete');
+    const store = storeOver(knex, { clock: systemClock, metrics: createMetrics() });
+    await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 1 })]);
+    await reader.raw('pragma journal_mode = delete');
+    await reader.raw('begin');
+    await reader('profiles').count();
+    await expect(store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 2 })])).rejects.toMatchObject({
+      name: 'StoreUnavailableError',
+      isOutcomeUnknown: false,
+    });
+    await reader.destroy();
+    await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 3 })]);
+    expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 3 }]);
+    await store.close();
+  });
+
   it('answers StoreUnavailableError on a full disk and loses nothing acknowledged', async () => {
     const databaseUrl = await server.createDatabase();
     await provisionAll(databaseUrl, [HARBOUR_TENANT]);

@@ -1,0 +1,88 @@
+// A network between the store and PostgreSQL that breaks at the worst moment: while a commit is on its way.
+import { connect, createServer, type Socket } from 'node:net';
+
+/** What happens to the next COMMIT, and to the connection it is on. */
+export type AtCommit =
+  /** It never arrives, and the connection breaks. */
+  | 'lost'
+  /** It arrives, the answer does not, and the connection breaks when the answer comes. */
+  | 'unanswered'
+  /** It arrives, and the connection breaks at once. */
+  | 'cut'
+  /** It arrives, and nothing is ever heard again. */
+  | 'silent';
+
+export interface BrokenLink {
+  /** The same database, through this link. */
+  readonly databaseUrl: string;
+  /** Does this to the next COMMIT; resolves when it has been done. */
+  breakAtCommit(how: AtCommit): Promise<void>;
+  /** From now on nothing that is sent arrives anywhere, until the function it gives is called. */
+  freeze(): () => void;
+  close(): Promise<void>;
+}
+
+/** A link to the server of `databaseUrl` that works until it is told not to. */
+export async function openBrokenLink(databaseUrl: string): Promise<BrokenLink> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let isFrozen = false;
+  let next: { readonly how: AtCommit; readonly done: () => void } | undefined;
+
+  function carry(near: Socket): void {
+    const far = connect(Number(target.port), target.hostname);
+    const both = [near, far];
+    let muted = false;
+    const hangUp = () => both.forEach((socket) => void socket.destroy());
+    for (const socket of both) {
+      sockets.add(socket);
+      socket.on('error', hangUp);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        hangUp();
+      });
+    }
+    near.on('data', (chunk) => {
+      if (isFrozen) muted = true;
+      if (muted) return;
+      if (next === undefined || !chunk.includes('COMMIT')) return void far.write(chunk);
+      const { how, done } = next;
+      next = undefined;
+      if (how === 'lost') hangUp();
+      else far.write(chunk);
+      if (how === 'cut') far.end(() => near.destroy());
+      if (how === 'unanswered') far.once('data', hangUp);
+      muted = true;
+      done();
+    });
+    far.on('data', (chunk) => {
+      muted ||= isFrozen;
+      if (!muted) near.write(chunk);
+    });
+  }
+
+  const server = createServer(carry);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  const url = new URL(databaseUrl);
+  url.port = String(address.port);
+  return {
+    databaseUrl: url.href,
+    breakAtCommit: (how) =>
+      new Promise((done) => {
+        next = { how, done };
+      }),
+    freeze() {
+      isFrozen = true;
+      return () => {
+        isFrozen = false;
+      };
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
