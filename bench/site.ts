@@ -48,7 +48,6 @@ export const controllerUuidOf = (i: number) => `charger-${i}` as ControllerUuid;
 export async function provision(config: Config, locations: number, connectorsEach: number): Promise<void> {
   const administration = await createAdministration({
     databaseUrl: databaseUrlOf(config),
-    clock: systemClock,
     log: silentLog,
   });
   const mqttSecretHash = hashSecret(MQTT_SECRET);
