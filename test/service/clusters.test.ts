@@ -20,7 +20,7 @@ beforeAll(async () => {
       site('quay-1', { permanentLimitKw: 50 }),
       site('quay-2', { permanentLimitKw: 30 }),
       site('closed', { status: 'INACTIVE', permanentLimitKw: 20 }),
-      ...MANY.map((id) => site(id)),
+      ...[...MANY, 'huge-0', 'huge-1'].map((id) => site(id)),
     ]),
     tenantWith(RIVAL, [site('rivals-only')]),
   ]);
@@ -183,6 +183,14 @@ describe('9 GET /clusters/{clusterId}', () => {
         { setLimitKw: 50, effectiveLimitKw: 25 },
       ],
     });
+  });
+
+  it('stays a number where the limits of members are more than a number holds', async () => {
+    const { clusterId } = await create({ name: 'Huge', locationIds: ['huge-0', 'huge-1'], limitKw: 10 });
+    for (const id of ['huge-0', 'huge-1']) {
+      await service.call('PUT', `/locations/${id}/limit`, { limitKw: Number.MAX_VALUE });
+    }
+    expect((await detailOf(clusterId)).liveStatus.sumLocationLimits).toBe(Number.MAX_VALUE);
   });
 
   it('knows no cluster that does not exist: 404 CLUSTER_NOT_FOUND', async () => {

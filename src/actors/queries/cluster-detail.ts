@@ -22,7 +22,8 @@ export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: str
     liveStatus: {
       actualTotalKw,
       clusterLimitKw: record.limitKw,
-      sumLocationLimits,
+      // Limits are finite, their sum need not be, and JSON has no infinity.
+      sumLocationLimits: Math.min(sumLocationLimits, Number.MAX_VALUE),
       withinLimit: record.limitKw === null || actualTotalKw <= record.limitKw,
       locations: members.map(({ record: { locationId }, meters }, i) => ({
         locationId,
