@@ -6,6 +6,8 @@ import { bodyOf, refusalOf } from './answers.js';
 import { MINUTE_MS, profile } from './profiles.js';
 import { HARBOUR, type RunningService, runService, site, tenantWith } from './running-service.js';
 
+const THOUSAND = Array.from({ length: 1000 }, (_, i) => `of-many-${i}`);
+
 let service: RunningService;
 beforeAll(async () => {
   service = await runService([
@@ -15,6 +17,7 @@ beforeAll(async () => {
       site('twin', { permanentLimitKw: 30 }),
       site('closed', { status: 'INACTIVE' }),
       site('shut', { status: 'INACTIVE' }),
+      ...THOUSAND.map((id) => site(id)),
     ]),
   ]);
 });
@@ -87,6 +90,13 @@ describe('13 POST /clusters/{clusterId}/schedules', () => {
   it('answers 200 with nothing applied where every member failed', async () => {
     const { result } = await schedule(await create(['closed', 'shut']), profile());
     expect(result).toMatchObject({ applied: [], errors: [{}, {}], totalLocations: 2 });
+  });
+
+  it('reaches all of 1,000 members, the most a cluster has', async () => {
+    const { result } = await schedule(await create(THOUSAND, 500), profile({ limitKw: 2 }));
+    expect(result.applied.map(({ locationId }) => locationId)).toEqual(THOUSAND);
+    expect(result).toMatchObject({ errors: [], totalLocations: 1000 });
+    expect((await limitsOf('of-many-999')).effectiveLimitKw).toBe(2);
   });
 
   it('is written before it is answered: a restart finds it on every member', async () => {

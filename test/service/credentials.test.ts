@@ -35,6 +35,7 @@ function keyWith(keyId: string, scopes: readonly Scope[], expiresAtMs: number | 
 }
 
 const READER = keyWith('reader00', ['locations:read']);
+const CLOSED_OUT = keyWith('closed00', ['org:write']);
 const SHORT_LIVED = keyWith('passing0', SCOPES, KEY_EXPIRES_AT_MS);
 const LIMITED_CLIENT = { clientId: 'limited-client', scopes: ['clusters:read', 'locations:read'] as Scope[] };
 
@@ -57,7 +58,8 @@ function harbour(): ProvisionedTenant {
 let service: RunningService;
 let clusterId: string;
 beforeAll(async () => {
-  const withoutFeature = { ...tenantWith(NOBODY, [site('quay-1'), site('quay-2')]), features: [] };
+  const nobody = tenantWith(NOBODY, [site('quay-1'), site('quay-2')]);
+  const withoutFeature = { ...nobody, features: [], apiKeys: [...nobody.apiKeys, CLOSED_OUT.record] };
   const tenants = [harbour(), tenantWith(RIVAL, [site('quay-1')]), withoutFeature];
   service = await runService(tenants, { clock }, { HEADROOM_AUTH_FAILURES_PER_MIN: '6000' });
   ({ clusterId } = await newCluster());
@@ -156,6 +158,7 @@ describe('the order of checks (decisions)', () => {
       service.send('POST', at, { headers: as(key), body });
     refusalOf(await post('nonsense', bad), 'UNAUTHORIZED');
     refusalOf(await post(apiKeyOf(NOBODY), bad), 'FEATURE_NOT_ENABLED');
+    refusalOf(await post(CLOSED_OUT.text, bad), 'FEATURE_NOT_ENABLED');
     refusalOf(await post(READER.text, bad), 'INSUFFICIENT_SCOPE');
     refusalOf(await post(apiKeyOf(HARBOUR), bad), 'INVALID_REQUEST_BODY');
     refusalOf(await post(apiKeyOf(HARBOUR), good, '/locations/nowhere/schedules'), 'LOCATION_NOT_FOUND');
@@ -241,6 +244,26 @@ describe('15 POST /oauth/token', () => {
     expect((await read()).status).toBe(200);
     clock.stall(1);
     refusalOf(await read(), 'UNAUTHORIZED');
+  });
+});
+
+describe('the rate of requests', () => {
+  it('is limited for each tenant on its own: 429 RATE_LIMITED with Retry-After, then it goes on', async () => {
+    const narrow = { HEADROOM_HTTP_RATE_PER_S: '5' };
+    const tenants = [tenantWith(HARBOUR, []), tenantWith(RIVAL, [])];
+    const limited = await runService(tenants, { clock }, narrow);
+    const read = (tenantUuid: TenantUuid) => limited.call('GET', '/clusters', undefined, tenantUuid);
+    const burst = await Promise.all(Array.from({ length: 12 }, () => read(HARBOUR)));
+    const refused = burst.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(2);
+    for (const answer of refused) {
+      refusalOf(answer, 'RATE_LIMITED');
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    expect((await read(RIVAL)).status).toBe(200);
+    clock.advance(1000);
+    expect((await read(HARBOUR)).status).toBe(200);
+    await limited.stop();
   });
 });
 

@@ -11,7 +11,7 @@ import { bodyOf, refusalOf } from './answers.js';
 import { HOUR_MS, MINUTE_MS, profile, profileWithoutPriority } from './profiles.js';
 import { HARBOUR, type RunningService, runService, site, tenantWith } from './running-service.js';
 
-const SITES = ['quay-1', 'slots', 'stacked', 'fallback', 'precise', 'written', 'odd', 'untouched'];
+const SITES = ['quay-1', 'slots', 'stacked', 'fallback', 'precise', 'written', 'odd', 'raced', 'untouched'];
 
 let service: RunningService;
 beforeAll(async () => {
@@ -100,6 +100,15 @@ describe('2 POST /locations/{locationId}/schedules', () => {
       effectiveLimitKw: 40,
       profiles: second.map((request) => listed(request, 'ACTIVE')),
     });
+  });
+
+  it('shows, of many that were submitted for one slot at once, the one a restart finds', async () => {
+    const requests = Array.from({ length: 60 }, (_, i) => profile({ limitKw: 1 + i, priority: i % 3 }));
+    await Promise.all(requests.map((request) => submit('raced', request)));
+    const before = await limitsOf('raced');
+    expect(before.profiles.map(({ priority }) => priority)).toEqual([0, 1, 2]);
+    service = await service.restart();
+    expect(await limitsOf('raced')).toEqual(before);
   });
 
   it('writes instants in UTC with milliseconds, whatever spelling of UTC came in (2)', async () => {

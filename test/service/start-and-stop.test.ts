@@ -1,0 +1,99 @@
+// A start that fails leaves nothing behind; a stop takes nothing new and finishes what it took; time runs on real timers.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { loadConfig } from '../../src/config.js';
+import { createService } from '../../src/service.js';
+import { locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
+import { bodyOf } from './answers.js';
+import { recordEffects } from './effects.js';
+import { profile } from './profiles.js';
+import { HARBOUR, runService, silentLog, site, tenantWith } from './running-service.js';
+
+const SITES = Array.from({ length: 40 }, (_, i) => `quay-${i}`);
+const tenants = () => [
+  tenantWith(
+    HARBOUR,
+    SITES.map((id) => site(id)),
+  ),
+];
+
+/** A port that somebody listens on until `close`. */
+async function takenPort(): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return { port: address.port, close: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+describe('a start', () => {
+  it('that finds its HTTP port taken fails, and gives back the MQTT port and the database', async () => {
+    const http = await takenPort();
+    const mqtt = await takenPort();
+    await mqtt.close();
+    const dataDir = mkdtempSync(join(tmpdir(), 'headroom-start-'));
+    const config = loadConfig({ httpPort: String(http.port), mqttPort: String(mqtt.port), dataDir }, {});
+    const service = createService(config, { log: silentLog });
+    await expect(service.start()).rejects.toThrow(/EADDRINUSE/);
+    await http.close();
+    const urls = await service.start();
+    expect([new URL(urls.httpUrl).port, new URL(urls.mqttUrl).port].map(Number)).toEqual([
+      http.port,
+      mqtt.port,
+    ]);
+    await service.stop();
+    rmSync(dataDir, { recursive: true });
+  });
+});
+
+describe('a stop', () => {
+  it('answers what it took, and a restart finds all that was acknowledged', async () => {
+    let service = await runService(tenants());
+    const request = profile({ limitKw: 13 });
+    const writes = SITES.map(async (id) => {
+      const answer = await service.call('POST', `/locations/${id}/schedules`, request).catch(() => undefined);
+      return { id, isAcknowledged: answer?.status === 200 };
+    });
+    // One answer is out: the others are on their way when the service stops.
+    await Promise.race(writes);
+    await service.service.stop();
+    const outcomes = await Promise.all(writes);
+    await expect(service.call('GET', '/clusters')).rejects.toThrow();
+    service = await service.restart();
+    for (const { id } of outcomes.filter(({ isAcknowledged }) => isAcknowledged)) {
+      const answer = await service.call('GET', `/locations/${id}/limits`);
+      const { profiles } = bodyOf(answer, locationLimitsSchema);
+      expect(profiles, id).toHaveLength(1);
+    }
+    expect(outcomes.some(({ isAcknowledged }) => isAcknowledged)).toBe(true);
+    await service.stop();
+  });
+
+  it('may be asked for twice', async () => {
+    const service = await runService(tenants());
+    await Promise.all([service.service.stop(), service.service.stop()]);
+    await service.stop();
+  });
+});
+
+describe("the host's own clock", () => {
+  it('begins and ends windows by itself, none early (3.1)', async () => {
+    const effects = recordEffects();
+    const service = await runService(tenants(), { log: effects.log });
+    const request = profile({ startsInMs: 300, endsInMs: 500, limitKw: 9 });
+    const answer = await service.call('POST', '/locations/quay-0/schedules', request);
+    expect(bodyOf(answer, locationScheduleSchema)).toMatchObject({
+      status: 'SCHEDULED',
+      effectiveLimitKw: 50,
+    });
+    await vi.waitFor(() => expect(effects.of('effectiveLimit.changed')).toHaveLength(2), { timeout: 5000 });
+    const [began, ended] = effects.instantsOf('effectiveLimit.changed', 'effectiveLimitKw');
+    expect([began?.[1], ended?.[1]]).toEqual([9, 50]);
+    expect(began?.[0]).toBeGreaterThanOrEqual(Date.parse(request.startTime));
+    expect(ended?.[0]).toBeGreaterThanOrEqual(Date.parse(request.endTime));
+    await service.stop();
+  });
+});
