@@ -101,8 +101,9 @@ export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions
   function tellLocation(location: LocationEntity, event: LocationEvent): void {
     location.limitsView = undefined;
     together(() => location.actor.send(event));
-    if ('now' in event) rearm(location, event.now);
-    else if (event.type === 'connector.told' && 'now' in event.event) rearm(location, event.event.now);
+    const now = instantOf(event);
+    // A boundary that is due stays so: this event dealt with its own part of the location, the scheduler tells the rest.
+    if (now !== undefined && !scheduler.isDue(location, now)) rearm(location, now);
   }
 
   function tellOrganization(organization: OrganizationEntity, event: OrganizationEvent): void {
@@ -174,4 +175,10 @@ export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions
       onEffect(left);
     },
   };
+}
+
+/** The instant an event is of; undefined where it is none of time. */
+function instantOf(event: LocationEvent): EpochMs | undefined {
+  const told = event.type === 'connector.told' ? event.event : event;
+  return 'now' in told ? told.now : undefined;
 }

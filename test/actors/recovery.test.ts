@@ -1,96 +1,25 @@
 // An actor that threw is dead for good: it is built again from its rows, and everything around it goes on.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
 import type { LimitProfile } from '../../machines/profile-stack.js';
-import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
-import { type Assembly, createAssembly } from '../../src/actors/assembly.js';
-import { createDirectory, type Directory } from '../../src/actors/directory.js';
-import { effectiveLimitKwOf, type LocationEntity, type TimedEntity } from '../../src/actors/entities.js';
-import { createRecovery, type Recovery } from '../../src/actors/recovery.js';
-import { createScheduler } from '../../src/actors/scheduler.js';
-import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports.js';
-
-const START_MS = Date.parse('2026-06-01T12:00:00Z');
-const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
-const QUAY = 'quay-1' as LocationId;
-const PIER = 'pier' as LocationId;
-const CRANE: ConnectorRecord = {
-  controllerUuid: 'crane' as ControllerUuid,
-  connectorId: '1' as ConnectorId,
-  status: 'ACTIVE',
-  phases: 3,
-  voltageV: 230,
-  maxCurrentA: 32,
-  failsafeA: 6,
-};
-
-function location(locationId: LocationId, connectors: readonly ConnectorRecord[] = []): LocationRecord {
-  return {
-    locationId,
-    name: locationId,
-    status: 'ACTIVE',
-    permanentLimitKw: 50,
-    gridLimitKw: null,
-    connectors,
-  };
-}
-
-function profileOf(target: ProfileRecord['target'], limitKw: number, endsInMs: number): ProfileRecord {
-  return { target, priority: 3, limitKw, startsAtMs: START_MS, endsAtMs: START_MS + endsInMs };
-}
-
-const ROWS: TenantState = {
-  locations: [location(PIER), location(QUAY, [CRANE])],
-  clusters: [
-    {
-      clusterId: 'both' as ClusterId,
-      name: 'Both',
-      locationIds: [QUAY, PIER],
-      limitKw: 40,
-      status: 'ACTIVE',
-      createdAtMs: START_MS,
-      updatedAtMs: START_MS,
-    },
-  ],
-  profiles: [
-    profileOf({ kind: 'location', locationId: QUAY }, 30, 60_000),
-    profileOf({ kind: 'connector', ...CRANE }, 11, 30_000),
-    profileOf({ kind: 'organization' }, 500, 60_000),
-  ],
-};
+import type { VirtualClock } from '../../sim/virtual-clock.js';
+import type { Directory } from '../../src/actors/directory.js';
+import { effectiveLimitKwOf, type LocationEntity } from '../../src/actors/entities.js';
+import type { Recovery } from '../../src/actors/recovery.js';
+import { createHarbour, HARBOUR, QUAY, ROWS, START_MS } from './harbour.js';
 
 let clock: VirtualClock;
 let directory: Directory;
-let assembly: Assembly;
 let recovery: Recovery;
 let defects: unknown[];
 let effects: object[];
+let quay: () => LocationEntity;
 beforeEach(() => {
-  clock = createVirtualClock(START_MS);
-  defects = [];
-  effects = [];
-  const scheduler = createScheduler<TimedEntity>({
-    clock,
-    onDue: (entities, now) => directory.tellBoundaries(entities, now),
-    onClockJump() {},
-  });
-  directory = createDirectory({ clock, scheduler, onEffect: ({ effect }) => void effects.push(effect) });
-  const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
-  assembly = createAssembly({ directory, staleAfterMs: 30_000, onDefect });
-  recovery = createRecovery(directory, assembly);
-  scheduler.start();
-  recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+  ({ clock, directory, recovery, defects, effects, quay } = createHarbour());
 });
 
 afterEach(() => {
   vi.restoreAllMocks();
 });
-
-function quay(): LocationEntity {
-  const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
-  if (found === undefined) throw new Error('there is no quay');
-  return found;
-}
 
 /** A profile that no actor can read without throwing. */
 function poison(): LimitProfile {

@@ -1,0 +1,88 @@
+// The actors of a small tenant on a virtual clock, built from rows as at a start: two locations, a lock, a cluster.
+import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { createAssembly } from '../../src/actors/assembly.js';
+import { createDirectory, type Directory } from '../../src/actors/directory.js';
+import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
+import { createRecovery } from '../../src/actors/recovery.js';
+import { createScheduler } from '../../src/actors/scheduler.js';
+import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports.js';
+
+export const START_MS = Date.parse('2026-06-01T12:00:00Z');
+export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
+export const QUAY = 'quay-1' as LocationId;
+const PIER = 'pier' as LocationId;
+const CRANE: ConnectorRecord = {
+  controllerUuid: 'crane' as ControllerUuid,
+  connectorId: '1' as ConnectorId,
+  status: 'ACTIVE',
+  phases: 3,
+  voltageV: 230,
+  maxCurrentA: 32,
+  failsafeA: 6,
+};
+
+function location(locationId: LocationId, connectors: readonly ConnectorRecord[] = []): LocationRecord {
+  return {
+    locationId,
+    name: locationId,
+    status: 'ACTIVE',
+    permanentLimitKw: 50,
+    gridLimitKw: null,
+    connectors,
+  };
+}
+
+function profileOf(target: ProfileRecord['target'], limitKw: number, endsInMs: number): ProfileRecord {
+  return { target, priority: 3, limitKw, startsAtMs: START_MS, endsAtMs: START_MS + endsInMs };
+}
+
+export const ROWS: TenantState = {
+  locations: [location(PIER), location(QUAY, [CRANE])],
+  clusters: [
+    {
+      clusterId: 'both' as ClusterId,
+      name: 'Both',
+      locationIds: [QUAY, PIER],
+      limitKw: 40,
+      status: 'ACTIVE',
+      createdAtMs: START_MS,
+      updatedAtMs: START_MS,
+    },
+  ],
+  profiles: [
+    profileOf({ kind: 'location', locationId: QUAY }, 30, 60_000),
+    profileOf({ kind: 'connector', ...CRANE }, 11, 30_000),
+    profileOf({ kind: 'organization' }, 500, 60_000),
+  ],
+};
+
+export type Harbour = ReturnType<typeof createHarbour>;
+
+export function createHarbour() {
+  const clock = createVirtualClock(START_MS);
+  const defects: unknown[] = [];
+  const effects: object[] = [];
+  const scheduler = createScheduler<TimedEntity>({
+    clock,
+    onDue: (entities, now) => directory.tellBoundaries(entities, now),
+    onClockJump() {},
+  });
+  const directory: Directory = createDirectory({
+    clock,
+    scheduler,
+    onEffect: ({ effect }) => void effects.push(effect),
+  });
+  const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
+  const recovery = createRecovery(directory, createAssembly({ directory, staleAfterMs: 30_000, onDefect }));
+  scheduler.start();
+  recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+  return {
+    ...{ clock, directory, recovery, defects, effects },
+    quay(): LocationEntity {
+      const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
+      if (found === undefined) throw new Error('there is no quay');
+      return found;
+    },
+  };
+}
