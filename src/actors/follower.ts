@@ -21,7 +21,7 @@ export interface Follower {
 
 interface FollowerOptions {
   readonly clock: Clock;
-  readonly store: Store;
+  readonly store: Pick<Store, 'revisionSince' | 'loadCredentials' | 'loadTenant'>;
   readonly log: Log;
   onCredentials(credentials: CredentialSet): void;
   onTenant(tenantUuid: TenantUuid, state: TenantState): void;
@@ -37,8 +37,9 @@ export function createFollower({ clock, store, log, onCredentials, onTenant }: F
   let stopped = false;
 
   async function readTenants(): Promise<void> {
-    for (const tenantUuid of behind) {
-      // Taken off first: what falls behind while it is read is read once more.
+    // Of now: a tenant that an actor fails for whenever it is built would be read without end.
+    for (const tenantUuid of [...behind]) {
+      // Taken off first: what falls behind while it is read is read once more, at the next look.
       behind.delete(tenantUuid);
       try {
         onTenant(tenantUuid, await store.loadTenant(tenantUuid));

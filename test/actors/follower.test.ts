@@ -1,0 +1,39 @@
+// The follower reads again what others changed: each tenant once a look, however often it falls behind meanwhile.
+import { expect, it } from 'vitest';
+import type { TenantUuid } from '../../machines/ids.js';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { createFollower, type Follower } from '../../src/actors/follower.js';
+import type { Store, TenantState } from '../../src/ports.js';
+
+const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
+const NOTHING: TenantState = { locations: [], clusters: [], profiles: [] };
+
+const store = {
+  revisionSince: async () => ({ revision: 1, tenants: [], credentialsChanged: false }),
+  loadCredentials: async () => ({
+    tenants: [{ tenantUuid: HARBOUR, name: 'Harbour', features: [] }],
+    ...{ apiKeys: [], oauthClients: [], mqttLogins: [] },
+  }),
+  loadTenant: async () => NOTHING,
+} satisfies Partial<Store>;
+
+it('reads a tenant whose rows make an actor fail again at the next look, not at once and for ever', async () => {
+  const clock = createVirtualClock(0);
+  let readings = 0;
+  const follower: Follower = createFollower({
+    clock,
+    store,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    onCredentials() {},
+    onTenant(tenantUuid) {
+      readings++;
+      // As the actors do where one fails while it is built; after a hundred times the test has seen enough.
+      if (readings < 100) follower.readAgain(tenantUuid);
+    },
+  });
+  await follower.start();
+  expect(readings).toBe(1);
+  clock.advance(1_000);
+  await follower.stop();
+  expect(readings).toBe(2);
+});
