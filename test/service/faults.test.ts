@@ -1,6 +1,6 @@
 // When the database cannot take a write: 503 with the envelope, nothing acknowledged is lost, and it works again after.
 import type { Knex } from 'knex';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
@@ -11,6 +11,7 @@ import { clusterListSchema, clusterSchema, locationLimitsSchema } from '../../sr
 import { createSqliteServer } from '../outbound/knex/sqlite-server.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type EndpointCase, endpointsOn } from './endpoints.js';
+import { eventually } from './eventually.js';
 import { profile } from './profiles.js';
 import {
   type Answer,
@@ -160,12 +161,11 @@ describe('a store that cannot be reached', () => {
     const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message) };
     service = await runService(tenants(), { wrapStore: unreachable, log });
     await provision(service.config, tenantWith(HARBOUR, [site('quay-1', { permanentLimitKw: 17 })]));
-    await vi.waitFor(() => expect(warnings.join()).toContain('look for changes'), { timeout: 5000 });
+    await eventually(() => expect(warnings.join()).toContain('look for changes'));
     away = false;
     const read = () => service.call('GET', '/locations/quay-1/limits');
-    await vi.waitFor(
-      async () => expect(bodyOf(await read(), locationLimitsSchema)).toMatchObject({ permanentLimitKw: 17 }),
-      { timeout: 5000 },
+    await eventually(async () =>
+      expect(bodyOf(await read(), locationLimitsSchema)).toMatchObject({ permanentLimitKw: 17 }),
     );
   });
 });

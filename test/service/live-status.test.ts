@@ -1,10 +1,11 @@
 // What chargers report over MQTT becomes the live status of clusters (2.8): a real client, a real broker.
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';
+import { eventually } from './eventually.js';
 import { profileAt } from './profiles.js';
 import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
 
@@ -41,7 +42,7 @@ async function liveStatus(tenantUuid = HARBOUR) {
 
 /** Resolves when the members of the cluster draw these kW. */
 async function drawing(kw: readonly number[], tenantUuid = HARBOUR): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await liveStatus(tenantUuid)).locations.map(({ actualKw }) => actualKw)).toEqual(kw);
   });
 }
@@ -129,7 +130,7 @@ describe('a charger that falls silent', () => {
     await drawing([6, 11.601]);
     const { offline = 0 } = await links();
     one.vanish();
-    await vi.waitFor(async () => expect(await links()).toMatchObject({ online: 0, offline: offline + 2 }));
+    await eventually(async () => expect(await links()).toMatchObject({ online: 0, offline: offline + 2 }));
     await drawing([6, 11.601]);
   });
 });

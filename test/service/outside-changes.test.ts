@@ -10,6 +10,7 @@ import { tokenResponseSchema } from '../../src/wire/oauth.js';
 import { clusterDetailSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { connectCharger } from './charger-client.js';
+import { eventually } from './eventually.js';
 import { profileAt } from './profiles.js';
 import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
 
@@ -42,7 +43,7 @@ async function seen(check: () => Promise<void>): Promise<void> {
   clock.advance(1000);
   await vi.waitFor(check, { timeout: 500 }).catch(async () => {
     clock.advance(1000);
-    await vi.waitFor(check, { timeout: 5000 });
+    await eventually(check);
   });
 }
 
@@ -86,7 +87,7 @@ describe('a location', () => {
     );
     const charger = await connectCharger(service.mqttUrl, 'new');
     await charger.meter('1', { powerW: 3300 });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const answer = await service.call('GET', `/clusters/${clusterId}`);
       expect(bodyOf(answer, clusterDetailSchema).liveStatus.actualTotalKw).toBe(3.3);
     });
@@ -125,14 +126,14 @@ describe('a location', () => {
     await charger.meter('2', { powerW: 5500 });
     const live = async () =>
       bodyOf(await service.call('GET', `/clusters/${clusterId}`), clusterDetailSchema).liveStatus;
-    await vi.waitFor(async () => expect((await live()).actualTotalKw).toBe(5.5));
+    await eventually(async () => expect((await live()).actualTotalKw).toBe(5.5));
     const span = { startsInMs: 60_000, endsInMs: 120_000, limitKw: 7 };
     await service.call('POST', '/locations/quay-1/schedules', profileAt(clock.nowMs(), span));
     await provision(harbour({ 'quay-1': { permanentLimitKw: 47 } }));
     await seen(async () => expect(await limitsOf('quay-1')).toMatchObject({ effectiveLimitKw: 47 }));
     expect(await live()).toMatchObject({ actualTotalKw: 5.5, sumLocationLimits: 47 + 33 });
     await charger.meter('2', { powerW: 5600 });
-    await vi.waitFor(async () => expect((await live()).actualTotalKw).toBe(5.6));
+    await eventually(async () => expect((await live()).actualTotalKw).toBe(5.6));
     clock.advance(60_000);
     expect(await limitsOf('quay-1')).toMatchObject({ effectiveLimitKw: 7, profiles: [{ status: 'ACTIVE' }] });
     await charger.stop();

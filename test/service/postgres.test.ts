@@ -1,5 +1,5 @@
 // The main flow once more with PostgreSQL underneath, a restart included; skipped, and said so, without its binaries.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
@@ -14,6 +14,7 @@ import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { connectCharger } from './charger-client.js';
+import { eventually } from './eventually.js';
 import { HOUR_MS, MINUTE_MS, profileAt } from './profiles.js';
 import {
   HARBOUR,
@@ -90,7 +91,7 @@ describe.skipIf(missing !== undefined)('the service on PostgreSQL', () => {
 
     const charger = await connectCharger(service.mqttUrl, 'quay-1');
     await charger.meter('1', { powerW: 6900 });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const detail = bodyOf(await service.call('GET', `/clusters/${clusterId}`), clusterDetailSchema);
       expect(detail).toMatchObject({ ...cluster, liveStatus: { actualTotalKw: 6.9, withinLimit: true } });
     });
@@ -128,7 +129,7 @@ describe.skipIf(missing !== undefined)('the service on PostgreSQL', () => {
       ['quay-1', 'quay-2'].map((id) => service.call('POST', `/locations/${id}/schedules`, written)),
     );
     for (const answer of answers) bodyOf(answer, locationScheduleSchema);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       clock.advance(1000);
       expect(await limitsOf('new')).toMatchObject({ permanentLimitKw: 50 });
     });
@@ -145,7 +146,7 @@ describe.skipIf(missing !== undefined)('the service on PostgreSQL', () => {
     refusalOf(await write(), 'SERVICE_UNAVAILABLE');
     expect(await limitsOf('quay-1')).toEqual(before);
     await giveBack();
-    await vi.waitFor(async () => expect((await write()).status).toBe(200), { timeout: 5000 });
+    await eventually(async () => expect((await write()).status).toBe(200));
     expect((await limitsOf('quay-1')).profiles).toContainEqual(expect.objectContaining({ limitKw: 2 }));
   });
 });

@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
 import { createService } from '../../src/service.js';
 import { locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
 import { recordEffects } from './effects.js';
+import { eventually } from './eventually.js';
 import { profile } from './profiles.js';
 import { HARBOUR, runService, silentLog, site, tenantWith } from './running-service.js';
 
@@ -89,7 +90,7 @@ describe("the host's own clock", () => {
       status: 'SCHEDULED',
       effectiveLimitKw: 50,
     });
-    await vi.waitFor(() => expect(effects.of('effectiveLimit.changed')).toHaveLength(2), { timeout: 5000 });
+    await eventually(() => expect(effects.of('effectiveLimit.changed')).toHaveLength(2));
     const [began, ended] = effects.instantsOf('effectiveLimit.changed', 'effectiveLimitKw');
     expect([began?.[1], ended?.[1]]).toEqual([9, 50]);
     expect(began?.[0]).toBeGreaterThanOrEqual(Date.parse(request.startTime));
