@@ -11,6 +11,7 @@ const PACKAGES = 'packages';
 const FOUNDATION = [
   'clock',
   'config',
+  'guess-limit',
   'health',
   'log',
   'metrics',
@@ -19,7 +20,7 @@ const FOUNDATION = [
   'token-bucket',
   'version',
 ];
-const SHARED_BY_WAYS_IN_AND_OUT = ['metrics', 'rare-log', 'secrets', 'token-bucket'];
+const SHARED_BY_WAYS_IN_AND_OUT = ['guess-limit', 'metrics', 'rare-log', 'secrets', 'token-bucket'];
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: ['machines', 'xstate'],

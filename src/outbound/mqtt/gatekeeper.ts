@@ -1,10 +1,10 @@
 // Decides for every packet of every client whether the embedded broker takes it: aedes asks, the session's rules answer.
 import type { AedesOptions, Client, ConnectPacket, PublishPacket } from 'aedes';
+import { createGuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock, Log, MqttLogins } from '../../ports.js';
 import { createRareLog } from '../../rare-log.js';
 import { kindUnder } from '../../wire/topics.js';
-import { createFailedLogins } from './failed-logins.js';
 import type { PacketFault } from './packet-guard.js';
 import {
   admit,
@@ -68,7 +68,7 @@ export function createGatekeeper(options: {
 }): Gatekeeper {
   const { settings, clock, log, metrics, logins, onMessage } = options;
   const rareLog = createRareLog(clock);
-  const failedLogins = createFailedLogins(clock, settings.authFailuresPerMin);
+  const guesses = createGuessLimit(clock, settings.authFailuresPerMin);
   const sessions = new Set<Session>();
   const sessionOf = new WeakMap<Client, Session>();
   /** The latest session of each username: the one whose word counts. */
@@ -118,10 +118,10 @@ export function createGatekeeper(options: {
     password: Buffer | undefined,
   ): RefusalReason | undefined {
     if (session.claim === undefined || username === undefined || password === undefined) return 'credentials';
-    if (failedLogins.isOverLimit(session.address)) return 'attempts';
+    if (guesses.waitMs(session.address) > 0) return 'attempts';
     const login = logins.authenticate(username, password);
     if (login === undefined) {
-      failedLogins.count(session.address);
+      guesses.count(session.address);
       metrics.authFailures.inc({ via: 'mqtt' });
       return 'credentials';
     }

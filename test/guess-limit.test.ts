@@ -1,0 +1,41 @@
+// Wrong credentials count by subscriber: an IPv4 address, or all that an IPv6 network can make up.
+import { describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../sim/virtual-clock.js';
+import { createGuessLimit } from '../src/guess-limit.js';
+
+const BURST = 100;
+
+function limitAfter(failures: number, address: string) {
+  const clock = createVirtualClock(0);
+  const limit = createGuessLimit(clock, 60);
+  for (let i = 0; i < failures; i++) limit.count(address);
+  return { clock, limit };
+}
+
+describe('an address', () => {
+  it('may fail a hundred times at once and then once a second, at 60 a minute', () => {
+    const { clock, limit } = limitAfter(BURST - 1, '192.0.2.1');
+    expect(limit.waitMs('192.0.2.1')).toBe(0);
+    limit.count('192.0.2.1');
+    expect(limit.waitMs('192.0.2.1')).toBe(1_000);
+    clock.advance(1_000);
+    expect(limit.waitMs('192.0.2.1')).toBe(0);
+  });
+
+  it.each([
+    ['192.0.2.1', '::ffff:192.0.2.1'],
+    ['2001:db8:0:7::1', '2001:db8::7:a:b:c:d'],
+    ['2001:db8:0:7::', '2001:db8:0:7:1:2:3:4'],
+    ['::1', '::2'],
+  ])('%s counts as one with %s', (failing, other) => {
+    expect(limitAfter(BURST, failing).limit.waitMs(other)).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['192.0.2.1', '192.0.2.2'],
+    ['2001:db8:0:7::1', '2001:db8:0:8::1'],
+    ['2001:db8::1', '2001:db9::1'],
+  ])('%s does not count for %s', (failing, other) => {
+    expect(limitAfter(BURST, failing).limit.waitMs(other)).toBe(0);
+  });
+});
