@@ -1,6 +1,5 @@
 // `headroom demo`: the service, a tenant with sites, and virtual chargers, live with one command.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,9 +16,10 @@ import { demoGuide } from './demo-guide.js';
 import { type DemoSite, openDemoSite } from './demo-site.js';
 import { membersOfFile } from './fleet-plan.js';
 import { OperatorError } from './operator-error.js';
+import { isPortFree } from './ports.js';
 import { printLine, printNote } from './print.js';
 import { readProvisioningFile } from './provision.js';
-import { startService, stopWithGrace } from './serve.js';
+import { stopWithGrace } from './serve.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
 
 const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url));
@@ -27,15 +27,6 @@ const SEED = 4;
 const LIVE_LINE_EVERY_MS = 2000;
 
 type Undo = (step: () => Promise<void> | void) => void;
-
-/** Resolves whether a server could listen there now. */
-function isPortFree(host: string, port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const probe = createServer();
-    probe.once('error', () => done(false));
-    probe.listen(port, host, () => probe.close(() => done(true)));
-  });
-}
 
 async function freePort(what: string, host: string, port: number): Promise<number> {
   if (port === 0 || (await isPortFree(host, port))) return port;
@@ -87,7 +78,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   await provision(config, file);
   const service = createService(config);
   undo(() => service.stop());
-  const { httpUrl, mqttUrl } = await startService(service, config);
+  const { httpUrl, mqttUrl } = await service.start();
   const members = membersOfFile(file, {});
   const fleet = startFleet({
     ...{ url: mqttUrl, members, seed: SEED, traffic: LIVELY, clock: systemClock },

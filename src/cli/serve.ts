@@ -2,10 +2,10 @@
 
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
-import { type Config, flagOf, variableOf } from '../config.js';
-import { createService, type Service } from '../service.js';
+import { createService } from '../service.js';
 import { VERSION } from '../version.js';
-import { explain, OperatorError } from './operator-error.js';
+import { explain } from './operator-error.js';
+import { checkPorts } from './ports.js';
 import { printJson, printNote } from './print.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
 
@@ -27,31 +27,13 @@ export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } 
   });
 }
 
-function portTaken(error: object, { httpPort, mqttPort }: Config): OperatorError {
-  const port = 'port' in error ? error.port : undefined;
-  const keys = (['httpPort', 'mqttPort'] as const).filter((key) => port === { httpPort, mqttPort }[key]);
-  const choices = keys.map((key) => `${flagOf(key)} or ${variableOf(key)}`).join(', ');
-  return new OperatorError(`port ${port} is in use; choose another with ${choices} (0 picks a free one)`);
-}
-
-/** Starts `service`. @throws OperatorError in place of a system error about a port or an address. */
-export async function startService(service: Service, config: Config) {
-  try {
-    return await service.start();
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-      throw portTaken(error, config);
-    }
-    throw error;
-  }
-}
-
 async function serve(flags: SettingsFlags): Promise<void> {
   const config = configOf(flags);
+  await checkPorts(config);
   const service = createService(config);
   const grace = stopWithGrace(() => service.stop());
   try {
-    const { httpUrl, mqttUrl } = await startService(service, config);
+    const { httpUrl, mqttUrl } = await service.start();
     printJson({ event: 'ready', httpUrl, mqttUrl, version: VERSION });
   } catch (error) {
     grace.uninstall();

@@ -1,5 +1,6 @@
 // `headroom serve` as an operator or a supervisor meets it: one ready line, a clean stop, one line for a mistake.
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
@@ -94,13 +95,20 @@ describe('headroom serve', () => {
     const port = await takenPort();
     const { code, stdout, stderr } = await run(['serve'], {
       ...onFreePorts(),
-      HEADROOM_LOG_LEVEL: 'warn',
       [variable]: `${port}`,
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(
       `headroom: port ${port} is in use; choose another with ${flag} or ${variable} (0 picks a free one)\n`,
     );
+  });
+
+  it('touches nothing when it cannot listen where it is told to', async () => {
+    const dataDir = join(temporaryDirectory(), 'data');
+    const { code, stderr } = await run(['serve', '--http-host', '192.0.2.1'], onFreePorts(dataDir));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^headroom: listen EADDRNOTAVAIL: .*192\.0\.2\.1.*\n$/);
+    expect(existsSync(dataDir)).toBe(false);
   });
 
   it('says in one line that its data directory cannot be one', async () => {

@@ -1,0 +1,38 @@
+// Whether the service could listen where it is told to, found out before anything is opened or written.
+import { createServer } from 'node:net';
+import { type Config, flagOf, variableOf } from '../config.js';
+import { OperatorError } from './operator-error.js';
+
+/** What the system says to listening there now: undefined where it would work. */
+function listeningError(host: string, port: number): Promise<Error | undefined> {
+  return new Promise((done) => {
+    const probe = createServer();
+    probe.once('error', done);
+    probe.listen(port, host, () => probe.close(() => done(undefined)));
+  });
+}
+
+function isInUse(error: Error | undefined): boolean {
+  return error !== undefined && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+export async function isPortFree(host: string, port: number): Promise<boolean> {
+  return !isInUse(await listeningError(host, port));
+}
+
+/** @throws OperatorError naming the port in use and what chooses another; else the system's own error. */
+export async function checkPorts(config: Config): Promise<void> {
+  const checks = [
+    ['httpPort', config.httpHost] as const,
+    ...(config.mqttUrl === undefined ? [['mqttPort', config.mqttHost] as const] : []),
+  ];
+  for (const [key, host] of checks) {
+    const error = await listeningError(host, config[key]);
+    if (isInUse(error)) {
+      throw new OperatorError(
+        `port ${config[key]} is in use; choose another with ${flagOf(key)} or ${variableOf(key)} (0 picks a free one)`,
+      );
+    }
+    if (error !== undefined) throw error;
+  }
+}
