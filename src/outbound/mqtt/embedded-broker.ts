@@ -69,6 +69,10 @@ export function createEmbeddedBroker(options: {
   server.maxConnections = config.mqttConnections;
   server.on('drop', () => options.metrics.mqttRefusals.inc({ reason: 'connections' }));
 
+  function closeBroker(): Promise<void> {
+    return new Promise((resolve) => broker.close(resolve));
+  }
+
   function logFault(error: unknown): void {
     rareLog('broker', () => log.error({ err: error }, 'MQTT broker failed'));
   }
@@ -79,7 +83,10 @@ export function createEmbeddedBroker(options: {
       deliver = onMessage;
       await broker.listen();
       server.listen(config.mqttPort, config.mqttHost);
-      await once(server, 'listening');
+      await once(server, 'listening').catch(async (error: unknown) => {
+        await closeBroker();
+        throw error;
+      });
       server.on('error', logFault);
       return { url: urlOf(server) };
     },
@@ -93,7 +100,7 @@ export function createEmbeddedBroker(options: {
       // Chargers did not go away because the service does: their last wills are not news.
       deliver = () => {};
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await new Promise<void>((resolve) => broker.close(resolve));
+      await closeBroker();
       for (const socket of sockets) socket.destroy();
       await closed;
     },

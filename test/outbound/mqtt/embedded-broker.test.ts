@@ -25,6 +25,14 @@ afterEach(async () => {
   await rig.stop();
 });
 
+it('leaves no timer behind where its port is taken', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  const mqttPort = Number(new URL(rig.url).port);
+  await expect(startBroker({ mqttPort })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect(timers()).toBeLessThanOrEqual(before);
+});
+
 describe('logins', () => {
   it('lets a charger in with its own name, password and client id', async () => {
     const client = await rig.connect('q1-a');
