@@ -66,8 +66,7 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
   function sweep(): void {
     const swept = new FlatQueue<E>();
     const kept = new Set<E>();
-    // Behind `length` the heap's arrays still hold what was taken out.
-    for (const entity of heap.ids.slice(0, heap.length)) {
+    for (const entity of heap.ids) {
       if (entity.dueRank === undefined || kept.has(entity)) continue;
       kept.add(entity);
       swept.push(entity, entity.dueRank);
