@@ -78,7 +78,7 @@ export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions
     }
   }
 
-  function noteMember(location: LocationEntity, setLimitKw: number): void {
+  function noteLimit(location: LocationEntity, setLimitKw: number): void {
     for (const cluster of location.clusters) {
       const members = unsettled.get(cluster) ?? new Map<LocationId, number>();
       unsettled.set(cluster, members.set(location.record.locationId, setLimitKw));
@@ -159,15 +159,16 @@ export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions
       for (const { actor } of cluster.members)
         actor.send({ type: 'clusterShare.set', clusterId, shareKw: undefined });
       setMembers(cluster, []);
+      unsettled.delete(cluster);
       cluster.tenant.clusters.delete(clusterId);
       cluster.actor.stop();
     },
     noteMember: (location) =>
-      together(() => noteMember(location, effectiveLimitKwOf(location, clock.nowMs()))),
+      together(() => noteLimit(location, effectiveLimitKwOf(location, clock.nowMs()))),
     rearm,
     take(left) {
       if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
-        noteMember(left.entity, left.effect.effectiveLimitKw);
+        noteLimit(left.entity, left.effect.effectiveLimitKw);
       }
       if (left.entity.kind === 'cluster' && left.effect.type === 'shares.changed') {
         applyShares(left.entity, left.effect.shares);

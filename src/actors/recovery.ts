@@ -17,7 +17,7 @@ export interface Recovery {
 }
 
 export function createRecovery(directory: Directory, assembly: Assembly): Recovery {
-  function reconcile(tenantUuid: TenantUuid, state: TenantState, now: EpochMs): void {
+  function reconcileTenant(tenantUuid: TenantUuid, state: TenantState, now: EpochMs): void {
     const stacks = indexStacks(state.profiles);
     const held = directory.tenant(tenantUuid);
     const tenant =
@@ -46,14 +46,19 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
     }
   }
 
+  function rebuildTenant(tenant: Tenant, now: EpochMs): void {
+    assembly.tenant(tenant.tenantUuid, tenant.organization.actor.getSnapshot().context.stack, now);
+    for (const location of tenant.locations.values()) {
+      assembly.location(tenant, location.record, heldStacks(location), now);
+    }
+  }
+
+  // A tenant at a time as one: a cluster of a thousand members shares anew once, not after each of them.
   return {
-    reconcile,
+    reconcile: (tenantUuid, state, now) => directory.together(() => reconcileTenant(tenantUuid, state, now)),
     rebuildAll(now) {
       for (const tenant of directory.tenants.values()) {
-        assembly.tenant(tenant.tenantUuid, tenant.organization.actor.getSnapshot().context.stack, now);
-        for (const location of tenant.locations.values()) {
-          assembly.location(tenant, location.record, heldStacks(location), now);
-        }
+        directory.together(() => rebuildTenant(tenant, now));
       }
     },
   };

@@ -142,6 +142,24 @@ describe('a cluster whose actor threw', () => {
   });
 });
 
+describe('rows that changed several members of a cluster', () => {
+  it('let it share anew once, after all of them', () => {
+    effects.splice(0);
+    const locations = ROWS.locations.map((record) => ({ ...record, permanentLimitKw: 60 }));
+    recovery.reconcile(HARBOUR, { ...ROWS, locations, profiles: [] }, clock.nowMs());
+    expect(effects.filter((effect) => 'shares' in effect)).toHaveLength(1);
+    expect(quay().actor.getSnapshot().context).toMatchObject({ effectiveLimitKw: 60, gridLimitKw: 20 });
+  });
+
+  it('free them where the cluster went too', () => {
+    const warn = vi.spyOn(console, 'warn');
+    const locations = ROWS.locations.map((record) => ({ ...record, permanentLimitKw: 60 }));
+    recovery.reconcile(HARBOUR, { ...ROWS, locations, clusters: [], profiles: [] }, clock.nowMs());
+    expect(quay().actor.getSnapshot().context).toMatchObject({ effectiveLimitKw: 60, gridLimitKw: 60 });
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
 function raise(): never {
   throw new Error('a defect');
 }
