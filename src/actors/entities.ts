@@ -53,7 +53,7 @@ export interface Tenant {
   readonly locations: Map<LocationId, LocationEntity>;
   /** By `connectorKey`. */
   readonly connectors: Map<string, ConnectorEntity>;
-  /** By cluster id, in order of creation. */
+  /** By cluster id. */
   readonly clusters: Map<string, ClusterEntity>;
   readonly organization: OrganizationEntity;
 }

@@ -7,8 +7,8 @@ import { findTenant } from '../targets.js';
 
 export function listClusters(core: Core, tenantUuid: TenantUuid): ClusterList {
   const records = [...findTenant(core.directory, tenantUuid).clusters.values()].map(({ record }) => record);
+  // No two were created at the same instant.
   const clusters = records
-    .reverse()
     .sort((a, b) => b.createdAtMs - a.createdAtMs)
     .map((record) => viewOfCluster(tenantUuid, record));
   return { clusters, count: clusters.length };
