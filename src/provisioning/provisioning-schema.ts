@@ -125,4 +125,3 @@ export const provisioningSchema = z.strictObject(
 /** A file that is fully valid. Powers in kW, currents in A per phase, `expiresAt` in epoch milliseconds. */
 export type ProvisioningFile = z.output<typeof provisioningSchema>;
 export type TenantEntry = ProvisioningFile['tenants'][number];
-export type ChargerEntry = TenantEntry['locations'][number]['chargers'][number];

@@ -1,6 +1,7 @@
 // The REST bodies: one zod schema each, from which types, validation and OpenAPI are all taken.
 import { z } from 'zod';
 import 'zod-openapi';
+import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
 
 // RFC 3339 in UTC: `Z` or `+00:00`; a date the calendar does not know (30 February) is refused too.
 const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|\+00:00)$/;
@@ -36,7 +37,13 @@ export const profileRequestSchema = z
       description: 'End of the window (exclusive); after startTime and in the future.',
     }),
     limitKw: limitKwSchema,
-    priority: z.number().int().min(0).max(10).default(0).meta({ description: '0 (lowest) to 10 (highest).' }),
+    priority: z
+      .number()
+      .int()
+      .min(0)
+      .max(HIGHEST_PRIORITY)
+      .default(0)
+      .meta({ description: '0 (lowest) to 10 (highest).' }),
   })
   .meta({ id: 'LimitProfileRequest' });
 export type ProfileRequest = z.output<typeof profileRequestSchema>;
