@@ -1,10 +1,12 @@
 // A start that fails leaves nothing behind; a stop takes nothing new and finishes what it took; time runs on real timers.
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
+import type { Store } from '../../src/ports.js';
 import { createService } from '../../src/service.js';
 import { locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
@@ -70,6 +72,34 @@ describe('a stop', () => {
       expect(profiles, id).toHaveLength(1);
     }
     expect(outcomes.some(({ isAcknowledged }) => isAcknowledged)).toBe(true);
+    await service.stop();
+  });
+
+  it('waits for a write that is on its way, and answers it', async () => {
+    const gate = new EventEmitter();
+    const isUnderWay = once(gate, 'arrived');
+    const mayGo = once(gate, 'opened');
+    const slow = (store: Store): Store => ({
+      ...store,
+      async append(...submission) {
+        gate.emit('arrived');
+        await mayGo;
+        return store.append(...submission);
+      },
+    });
+    let service = await runService(tenants(), { wrapStore: slow });
+    const write = service.call('POST', '/locations/quay-0/schedules', profile({ limitKw: 8 }));
+    await isUnderWay;
+    const stopped = service.service.stop();
+    for (let i = 0; i < 20; i++) {
+      await expect(service.call('GET', '/clusters')).rejects.toThrow();
+    }
+    gate.emit('opened');
+    expect(bodyOf(await write, locationScheduleSchema)).toMatchObject({ effectiveLimitKw: 8 });
+    await stopped;
+    service = await service.restart();
+    const answer = await service.call('GET', '/locations/quay-0/limits');
+    expect(bodyOf(answer, locationLimitsSchema)).toMatchObject({ effectiveLimitKw: 8 });
     await service.stop();
   });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import {
   clusterDetailSchema,
+  clusterListSchema,
   clusterSchema,
   connectorScheduleSchema,
   locationLimitsSchema,
@@ -272,6 +273,23 @@ describe('a cluster', () => {
       ['member', 30],
       ['other', 30],
     ]);
+  });
+});
+
+describe('clusters that are made in the same millisecond', () => {
+  it('are listed newest first, the same after a restart (4)', async () => {
+    const made: string[] = [];
+    for (let i = 0; i < 8; i++) {
+      const request = { name: `Cluster ${i}`, locationIds: ['plain'] };
+      made.unshift(bodyOf(await service.call('POST', '/clusters', request), clusterSchema, 201).clusterId);
+    }
+    const listed = async () => {
+      const { clusters } = bodyOf(await service.call('GET', '/clusters'), clusterListSchema);
+      return clusters.slice(0, made.length).map(({ clusterId }) => clusterId);
+    };
+    expect(await listed()).toEqual(made);
+    service = await service.restart({ clock, log: effects.log });
+    expect(await listed()).toEqual(made);
   });
 });
 
