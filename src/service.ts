@@ -22,7 +22,7 @@ import { VERSION } from './version.js';
 export interface Service {
   /** Resolves when requests are answered and chargers may connect; a start that fails leaves nothing behind. */
   start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }>;
-  /** Takes nothing new, finishes what was accepted, and lets go of everything. */
+  /** Takes nothing new, finishes what was accepted, and lets go of everything, of a start under way too. */
   stop(): Promise<void>;
 }
 
@@ -50,9 +50,11 @@ export function createService(config: Config, seams: Seams = {}): Service {
   if (log === undefined) throw new Error('a service needs a log');
   const common = { clock, log, metrics };
   const undo: (() => Promise<void>)[] = [];
+  let starting: Promise<unknown> = Promise.resolve();
+  let stopping: Promise<unknown> = Promise.resolve();
 
   /** Everything stops in the reverse order of its start, whatever fails on the way. */
-  async function stop(): Promise<void> {
+  async function letGo(): Promise<void> {
     for (const step of undo.splice(0).reverse()) {
       await step().catch((error) => log?.error({ err: error }, 'a part of the service did not stop cleanly'));
     }
@@ -124,17 +126,28 @@ export function createService(config: Config, seams: Seams = {}): Service {
     return { httpUrl, mqttUrl };
   }
 
+  async function start() {
+    try {
+      const urls = await startAll();
+      log?.info(urls, 'ready');
+      return urls;
+    } catch (error) {
+      await letGo();
+      throw error;
+    }
+  }
+
   return {
-    async start() {
-      try {
-        const urls = await startAll();
-        log.info(urls, 'ready');
-        return urls;
-      } catch (error) {
-        await stop();
-        throw error;
-      }
+    start() {
+      const started = start();
+      starting = started;
+      return started;
     },
-    stop,
+    stop() {
+      // After a start under way, which would go on opening, and after a stop under way.
+      const stopped = Promise.allSettled([starting, stopping]).then(letGo);
+      stopping = stopped;
+      return stopped;
+    },
   };
 }
