@@ -20,8 +20,7 @@ export async function submitClusterProfile(
   request: ProfileRequest,
   requestId: string,
 ): Promise<ClusterSchedule> {
-  const now = core.clock.nowMs();
-  const profile = profileOf(request, now);
+  const profile = profileOf(request, core.clock.nowMs());
   return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
     const { record } = findCluster(core.directory, tenantUuid, clusterId);
     if (record.status === 'INACTIVE') {
@@ -39,9 +38,11 @@ export async function submitClusterProfile(
         errors.push({ locationId, error: errorEnvelope(error.code, error.message, requestId) });
       }
     }
+    // Of its turn: what was written while it waited was submitted before it.
+    const submittedAtMs = core.clock.nowMs();
     await core.store.append(
       tenantUuid,
-      members.map((location) => profilePut(location, profile, now)),
+      members.map((location) => profilePut(location, profile, submittedAtMs)),
     );
     const applied = core.directory.together(() =>
       members.map((location) => applyLocationProfile(core, location, profile)),

@@ -1,0 +1,36 @@
+// The real process, killed at random moments under concurrent writes of every kind: what was acknowledged is there.
+import { setTimeout as pass } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { serve, start } from '../cli/headroom.js';
+import { createTrial, type Trial } from './trial.js';
+
+const KILLS = 20;
+const CLIENTS = 16;
+const REFUSALS = ['400 CLUSTER_EMPTY', '404 LOCATION_NOT_FOUND'];
+
+/** Starts the process and kills it at a random moment, most often before it is ready. */
+async function killWhileStarting({ dataDir, draw }: Trial): Promise<void> {
+  const starting = start(['serve'], {
+    HEADROOM_DATA_DIR: dataDir,
+    HEADROOM_HTTP_PORT: '0',
+    HEADROOM_MQTT_PORT: '0',
+  });
+  await pass(draw(100, 700));
+  expect((await starting.stop('SIGKILL')).code).toBeNull();
+}
+
+it('kill -9 at any moment loses nothing acknowledged and leaves nothing half done', async () => {
+  const trial = await createTrial({ seed: 20_261_121, clients: CLIENTS });
+  let service = await serve(trial.dataDir);
+  for (let kills = 1; kills <= KILLS; kills++) {
+    expect((await trial.endUnderLoad(service, 'SIGKILL')).code).toBeNull();
+    if (kills % 10 === 0) await killWhileStarting(trial);
+    service = await serve(trial.dataDir);
+    await trial.check(service);
+  }
+  const { acknowledged, unanswered, refused } = trial.counts();
+  console.info(`${KILLS} × kill -9:`, { acknowledged, unanswered, refused });
+  expect(acknowledged).toBeGreaterThan(KILLS * CLIENTS);
+  expect(unanswered).toBeGreaterThan(KILLS);
+  expect(REFUSALS).toEqual(expect.arrayContaining(Object.keys(refused)));
+}, 120_000);
