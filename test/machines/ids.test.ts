@@ -34,7 +34,7 @@ describe('An identifier (section 2)', () => {
           expect(isId(text)).toBe([...text].every((each) => ALLOWED.includes(each)));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 

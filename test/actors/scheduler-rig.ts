@@ -1,0 +1,41 @@
+// A started scheduler on a virtual clock, with a record of everything it handed on.
+import { expect } from 'vitest';
+import type { VirtualClock } from '../../sim/virtual-clock.js';
+import { createScheduler, type Scheduled } from '../../src/actors/scheduler.js';
+import type { Clock } from '../../src/ports.js';
+
+export const START = Date.UTC(2026, 5, 1, 12);
+export const SECOND = 1_000;
+export const DAY = 86_400 * SECOND;
+
+export interface Target extends Scheduled {
+  readonly name: string;
+}
+
+interface Fired {
+  readonly name: string;
+  readonly atMs: number;
+  readonly lateMs: number;
+}
+
+export const target = (name: string): Target => ({ name, dueRank: undefined });
+
+/** A started scheduler on `host`, with everything it handed on. */
+export function rig(clock: VirtualClock, host: Clock = clock) {
+  const fired: Fired[] = [];
+  const batches: number[] = [];
+  const jumps: { readonly byMs: number; readonly atMs: number }[] = [];
+  const hooks = { onDue: (_entities: readonly Target[], _now: number) => {} };
+  const scheduler = createScheduler<Target>({
+    clock: host,
+    onDue(entities, now, lateMs) {
+      batches.push(entities.length);
+      for (const { name } of entities) fired.push({ name, atMs: clock.nowMs(), lateMs });
+      expect(now).toBe(clock.nowMs());
+      hooks.onDue(entities, now);
+    },
+    onClockJump: (byMs, atMs) => jumps.push({ byMs, atMs }),
+  });
+  scheduler.start();
+  return { scheduler, fired, batches, jumps, hooks, names: () => fired.map(({ name }) => name) };
+}
