@@ -52,11 +52,15 @@ export const SETTINGS = {
     'trace, debug, info, warn, error, fatal or silent',
   ),
   heartbeatS: setting('HEARTBEAT_S', positive.default(10), "seconds between a charger's meter values"),
-  leaseTtlS: setting('LEASE_TTL_S', positive.default(60), 'seconds a granted limit is valid without renewal'),
+  leaseTtlS: setting(
+    'LEASE_TTL_S',
+    positive.default(60),
+    'seconds a granted limit is valid without renewal (checked against the heartbeat; limits are not sent to chargers yet)',
+  ),
   settleS: setting(
     'SETTLE_S',
     positive.default(10),
-    'seconds a charger and its car may take to follow a limit',
+    'seconds a charger and its car may take to follow a limit (limits are not sent to chargers yet)',
   ),
   httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(100_000), 'largest request body, bytes'),
   httpHeaderTimeoutS: setting(

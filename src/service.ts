@@ -17,6 +17,7 @@ import { createStore } from './outbound/knex/store.js';
 import { createEmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
 import { createExternalBroker } from './outbound/mqtt/external-broker.js';
 import type { Cancel, Clock, CredentialSet, Log, Store } from './ports.js';
+import { createRareLog } from './rare-log.js';
 import { VERSION } from './version.js';
 
 export interface Service {
@@ -74,12 +75,15 @@ export function createService(config: Config, seams: Seams = {}): Service {
 
   /** Keys that were rotated in their file come into force without a restart. */
   function followTokenKeys(tokenKeys: TokenKeys): void {
+    const rareLog = createRareLog(clock);
     let cancel: Cancel;
     const look = () => {
       try {
         tokenKeys.refresh();
       } catch (error) {
-        log?.error({ err: error }, 'the token keys cannot be read; those of before stay in force');
+        rareLog('token keys', () =>
+          log?.error({ err: error }, 'the token keys cannot be read; those of before stay in force'),
+        );
       }
       cancel = clock.after(LOOK_AT_KEYS_EVERY_MS, look);
     };

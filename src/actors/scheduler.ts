@@ -99,8 +99,11 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
       due.push(entity);
       if (due.length === BATCH) break;
     }
-    if (due.length > 0) options.onDue(due, now, now - oldestMs);
-    rest();
+    try {
+      if (due.length > 0) options.onDue(due, now, now - oldestMs);
+    } finally {
+      rest();
+    }
   }
 
   /** Sets the one host timer to the next boundary, or to the next look. */

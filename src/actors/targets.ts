@@ -14,7 +14,7 @@ import type { ClusterEntity, ConnectorEntity, LocationEntity, Tenant } from './e
 /** @throws DomainError LOCATION_NOT_FOUND */
 export function findLocation(directory: Directory, tenantUuid: TenantUuid, text: string): LocationEntity {
   const locationId = asId<LocationId>(text);
-  const location = locationId && directory.tenant(tenantUuid)?.locations.get(locationId);
+  const location = locationId && findTenant(directory, tenantUuid).locations.get(locationId);
   if (!location) throw new DomainError('LOCATION_NOT_FOUND', `No such location: ${text.slice(0, 128)}`);
   return location;
 }
@@ -29,7 +29,7 @@ export function findConnector(
   const controllerUuid = asId<ControllerUuid>(controllerText);
   const connectorId = asId<ConnectorId>(connectorText);
   const key = controllerUuid && connectorId && connectorKey({ controllerUuid, connectorId });
-  const connector = key && directory.tenant(tenantUuid)?.connectors.get(key);
+  const connector = key && findTenant(directory, tenantUuid).connectors.get(key);
   if (!connector)
     throw new DomainError(
       'CHARGER_NOT_FOUND',
@@ -40,7 +40,7 @@ export function findConnector(
 
 /** @throws DomainError CLUSTER_NOT_FOUND */
 export function findCluster(directory: Directory, tenantUuid: TenantUuid, clusterId: string): ClusterEntity {
-  const cluster = directory.tenant(tenantUuid)?.clusters.get(clusterId);
+  const cluster = findTenant(directory, tenantUuid).clusters.get(clusterId);
   if (cluster === undefined)
     throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
   return cluster;

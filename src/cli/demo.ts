@@ -103,7 +103,14 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
 async function demo(flags: SettingsFlags): Promise<void> {
   const steps: (() => Promise<void> | void)[] = [];
   const stop = async () => {
-    for (const step of steps.splice(0).reverse()) await step();
+    // Whatever fails, the rest still stops.
+    for (const step of steps.splice(0).reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        printNote(`While stopping: ${String(error)}`);
+      }
+    }
   };
   const grace = stopWithGrace(stop);
   try {

@@ -48,7 +48,12 @@ export async function writeCluster(
   const { tenantUuid } = cluster.tenant;
   const record = { ...changed, updatedAtMs: Math.max(core.clock.nowMs(), changed.createdAtMs) };
   await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }]);
-  cluster.record = record;
-  core.directory.configureCluster(cluster);
+  if (cluster.tenant.clusters.get(record.clusterId) === cluster) {
+    cluster.record = record;
+    core.directory.configureCluster(cluster);
+  } else {
+    // Rows that were read again meanwhile did not have it: it is back with this write, and so is its actor.
+    core.assembly.cluster(cluster.tenant, record);
+  }
   return viewOfCluster(tenantUuid, record);
 }

@@ -85,8 +85,9 @@ function keysOfFile(file: string): TokenKeys {
     refresh() {
       const version = versionOf(file);
       if (version === seen) return;
-      seen = version;
       ring = keyRingOf(readJwkSet(file));
+      // After the reading: one that failed is tried again at the next refresh.
+      seen = version;
     },
   };
 }
