@@ -31,7 +31,7 @@ for (const name of chosen.length > 0 ? chosen : BENCHMARKS) {
   }
 }
 
-const table = new Table({ head: ['figure', 'measured', 'goal', ''], style: { head: [] } });
+const table = new Table({ head: ['figure', 'measured', 'goal', ''], style: { head: [], border: [] } });
 for (const { name, measured, goal, met } of figures)
   table.push([name, measured, goal, met ? 'met' : 'MISSED']);
 process.stdout.write(`\n${table.toString()}\n`);
