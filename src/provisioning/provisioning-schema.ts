@@ -5,7 +5,7 @@ import { isId } from '../../machines/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/units.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../ports.js';
 import { parseApiKey } from '../secrets.js';
-import { fromInstant, instantSchema } from '../wire/rest.js';
+import { fromInstant, instantSchema, isStorable, STORABLE_RULE } from '../wire/rest.js';
 
 const ID_RULE = 'must be text of 1 to 128 characters of A-Z a-z 0-9 . _ : -';
 const KEY_RULE = 'must be hr_<8 characters>_<16 to 128 characters>, all of A-Z a-z 0-9';
@@ -21,7 +21,7 @@ function idSchema<T extends string>() {
 
 function textSchema(max: number) {
   const rule = `must be text of 1 to ${max} characters`;
-  return z.string(rule).min(1, rule).max(max, rule);
+  return z.string(rule).min(1, rule).max(max, rule).refine(isStorable, STORABLE_RULE);
 }
 
 function numberSchema(min: number, max: number, unit: string) {

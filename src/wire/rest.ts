@@ -3,14 +3,14 @@ import { z } from 'zod';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
 
-// RFC 3339 in UTC: `Z` or `+00:00`; a date the calendar does not know (30 February) is refused too.
-const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|\+00:00)$/;
+// RFC 3339 in UTC: `Z` or `+00:00`; an hour 24, and a date the calendar does not know (30 February), are refused too.
+const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d+)?([Zz]|\+00:00)$/;
 
 function isInstant(text: string): boolean {
   if (!INSTANT.test(text)) return false;
   const parsed = Date.parse(text.toUpperCase());
   if (Number.isNaN(parsed)) return false;
-  return Number(text.slice(8, 10)) === Number(toInstant(parsed).slice(8, 10)) || text.slice(11, 13) === '24';
+  return Number(text.slice(8, 10)) === Number(toInstant(parsed).slice(8, 10));
 }
 
 /** An instant as the contract writes it: UTC, milliseconds, `Z`. */
@@ -114,12 +114,14 @@ export type OrganizationLimits = z.output<typeof organizationLimitsSchema>;
 
 // ---------------------------------------------------------------- clusters
 
-const clusterNameSchema = z
-  .string()
-  .min(1)
-  .max(200)
-  // PostgreSQL stores no NUL in text.
-  .refine((name) => !name.includes('\0'), 'must not contain the NUL character');
+export const STORABLE_RULE = 'must not contain the NUL character or half a surrogate pair';
+
+/** Whether every database stores `text` as it is: PostgreSQL takes no NUL, and UTF-8 has no lone surrogate. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
+}
+
+const clusterNameSchema = z.string().min(1).max(200).refine(isStorable, STORABLE_RULE);
 const clusterStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
 const memberIdsSchema = z.array(z.string()).max(1000);
 

@@ -99,6 +99,8 @@ describe('A provisioning file', () => {
       'permanentLimitKw',
       'is "50"; must be a number',
     ],
+    ['name: Quay 1', 'name: "Quay \\0"', '12:9', 'name', 'must not contain the NUL character'],
+    ['name: Quay 1', 'name: "Quay \\ud83d"', '12:9', 'name', 'half a surrogate pair'],
     ['permanentLimitKw: 50', 'permanentLimitKw: .nan', '14:9', 'permanentLimitKw', 'must be a number'],
     ['        permanentLimitKw: 50\n', '', '11:9', 'permanentLimitKw', 'is missing; must be a number'],
     [

@@ -61,9 +61,9 @@ const OF_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   ],
 };
 
-/** body-parser's own errors carry a `type` and a status; its messages quote the body and are not passed on. */
+/** body-parser's errors carry a status and are meant for the client; its messages quote the body and are not passed on. */
 function refusalOfBodyParser(error: unknown): DomainError | undefined {
-  if (!(error instanceof Error) || !('type' in error) || !('status' in error)) return undefined;
+  if (!(error instanceof Error) || !('expose' in error) || !('status' in error)) return undefined;
   const known = typeof error.status === 'number' ? OF_STATUS[error.status] : undefined;
   return known && new DomainError(...known);
 }

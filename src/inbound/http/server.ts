@@ -55,6 +55,8 @@ export function createHttpServer({
   );
   server.maxHeadersCount = HEADERS_AT_MOST;
   server.on('clientError', answerUnreadable);
+  // An expectation nobody knows is ignored (RFC 9110 allows it): Node's own answer would have no envelope.
+  server.on('checkExpectation', accept);
 
   return {
     start: () => listen(server, config),

@@ -60,6 +60,7 @@ describe('a limit profile request (section 2.1)', () => {
     ['startTime', { startTime: '2026-06-01 17:00:00' }],
     ['startTime', { startTime: '2026-06-01T17:00:00+02:00' }],
     ['startTime', { startTime: '2026-02-30T17:00:00Z' }],
+    ['startTime', { startTime: '2026-05-31T24:00:00Z' }],
     ['startTime', { startTime: 1780333200000 }],
     ['endTime', { endTime: undefined }],
     ['endTime', { endTime: 'tomorrow' }],
@@ -162,6 +163,14 @@ describe('the body of a request', () => {
     }
   });
 
+  it.each(['gzip', 'deflate', 'br'])(
+    'is refused with 400 when it is not the %s it claims',
+    async (coding) => {
+      const { status, code } = await refusal('POST', SCHEDULES, WINDOW, { 'content-encoding': coding });
+      expect([status, code]).toEqual([400, 'INVALID_REQUEST_BODY']);
+    },
+  );
+
   it('may be nested without end and does no harm', async () => {
     const { status } = await refusal('POST', SCHEDULES, '['.repeat(90_000));
     expect(status).toBe(400);
@@ -170,6 +179,8 @@ describe('the body of a request', () => {
   it.each([
     ['name', { name: '', locationIds: ['a'] }],
     ['name', { name: 'x'.repeat(201), locationIds: ['a'] }],
+    ['name', { name: 'nul \0', locationIds: ['a'] }],
+    ['name', { name: 'half a pair \ud83d', locationIds: ['a'] }],
     ['locationIds', { name: 'x', locationIds: [] }],
     ['locationIds', { name: 'x', locationIds: 'a' }],
     ['locationIds.1', { name: 'x', locationIds: ['a', 7] }],
@@ -281,6 +292,15 @@ describe('what is no HTTP request', () => {
     const [head = '', body = ''] = (await rawBytes(bytes)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(errorEnvelopeSchema.parse(JSON.parse(body)).error.code).toBe(code);
+  });
+});
+
+describe('an expectation nobody knows', () => {
+  it('is ignored', async () => {
+    const text = await rawBytes(
+      'GET /health HTTP/1.1\r\nhost: x\r\nexpect: a-gift\r\nconnection: close\r\n\r\n',
+    );
+    expect(text).toMatch(/^HTTP\/1.1 200 /);
   });
 });
 
