@@ -13,6 +13,11 @@ const positive = z.coerce.number().positive().finite();
 const count = z.coerce.number().int().min(1);
 const optionalText = z.string().min(1).optional();
 
+/** Whether `text` is an address that an MQTT client can connect to. */
+export function isBrokerUrl(text: string): boolean {
+  return URL.canParse(text) && /^(mqtts?|wss?|tcp|tls):$/.test(new URL(text).protocol);
+}
+
 function setting<S extends z.ZodType>(name: string, schema: S, about: string) {
   return { name, schema, about } as const satisfies Setting;
 }
@@ -29,7 +34,7 @@ export const SETTINGS = {
   ),
   mqttUrl: setting(
     'MQTT_URL',
-    optionalText,
+    z.string().refine(isBrokerUrl, 'must be mqtt://…, mqtts://…, ws://… or wss://…').optional(),
     'external broker instead of the embedded one, e.g. mqtt://user:secret@host:1883',
   ),
   dataDir: setting('DATA_DIR', z.string().min(1).default('./data'), 'SQLite file and generated keys'),

@@ -35,6 +35,12 @@ for (const command of [
   program.addCommand(command);
 }
 
+// Whoever reads the output may leave first, as `| head` does; that is no failure of the command.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type FleetSummary, startFleet } from '../../sim/charger/fleet.js';
 import { EVERYDAY, LIVELY } from '../../sim/charger/traffic.js';
 import { systemClock } from '../clock.js';
+import { isBrokerUrl } from '../config.js';
 import { toInstant } from '../wire/rest.js';
 import { type FleetWish, madeUpMembers, membersOfFile } from './fleet-plan.js';
 import { printJson, printLine } from './print.js';
@@ -31,9 +32,8 @@ function numberBetween(min: number, max: number, isWhole: boolean) {
 }
 
 function parseBrokerUrl(text: string): string {
-  const isBroker = URL.canParse(text) && /^(mqtts?|wss?|tcp|tls):$/.test(new URL(text).protocol);
-  if (!isBroker) throw new InvalidArgumentError('It must be a broker address such as mqtt://127.0.0.1:1883.');
-  return text;
+  if (isBrokerUrl(text)) return text;
+  throw new InvalidArgumentError('It must be a broker address such as mqtt://127.0.0.1:1883.');
 }
 
 function formatSummary({ chargers, online, charging, powerKw, energyKwh, lastError }: FleetSummary): string {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { run, runJson, serve, temporaryDirectory, writeFile } from './headroom.js';
+import { run, runJson, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
 // The contract says 2 s; what remains is for a busy machine.
@@ -55,6 +55,13 @@ describe('Beside a running service the command line', () => {
     );
     expect(stdout).toMatch(/^hr_\w{8}_\w{43}\n$/);
     expect(stderr).toContain('Scopes: clusters:read org:write. Expires: 2999-01-01T00:00:00.000Z.');
+  });
+
+  it('ends quietly when whoever reads its output leaves first', async () => {
+    const { environment } = await provisioned();
+    const { process: child, finished } = start(['key', 'list'], environment);
+    child.stdout?.destroy();
+    expect(await finished).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('switches the feature off and on', async () => {

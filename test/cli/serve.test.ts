@@ -78,6 +78,7 @@ describe('headroom serve', () => {
       {},
       /--database-url: .*must be sqlite:PATH or postgres/,
     ],
+    ['a broker that is none', ['--mqtt-url', 'ftp://x'], {}, /--mqtt-url: "ftp:\/\/x".*must be mqtt:/],
     ['a lease too short', [], { HEADROOM_LEASE_TTL_S: '20' }, /HEADROOM_LEASE_TTL_S: .*three heartbeats/],
     ['token keys that are none', [], { HEADROOM_TOKEN_KEYS: '{"keys":[]}' }, /token keys: .*P-256/],
     ['a misspelt flag', ['--htp-port', '1'], {}, /unknown option '--htp-port'/],
