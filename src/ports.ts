@@ -192,6 +192,13 @@ export interface Revision {
 /** The durable truth. Every method that touches a tenant's data takes the tenant first. */
 export interface Store {
   /**
+   * Makes this store's service the owner of the database. Whoever claimed it before can write no more: `append` of an
+   * owner that was replaced rejects with StoreUnavailableError. A store that never claimed writes beside an owner.
+   */
+  claim(): Promise<void>;
+  /** False once another service claimed the database. */
+  isOwner(): Promise<boolean>;
+  /**
    * Writes `changes` in one transaction, together with those of concurrent callers (group commit). When it resolves,
    * they are on disk; calls resolve in the order they were made. Rejects with StoreUnavailableError when they are not
    * known to be on disk.

@@ -33,6 +33,8 @@ export interface Seams {
   readonly log?: Log;
   readonly metrics?: Metrics;
   readonly newId?: () => string;
+  /** Called when the service stopped because another one, started later, took over its database. */
+  readonly onTakenOver?: () => void;
   /** How many callers may share a commit, and how many may wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
   /** Stands between the service and the store that was opened. */
@@ -62,6 +64,13 @@ export function createService(config: Config, seams: Seams = {}): Service {
     ownLog?.flush();
   }
 
+  function stop(): Promise<void> {
+    // After a start under way, which would go on opening, and after a stop under way.
+    const stopped = Promise.allSettled([starting, stopping]).then(letGo);
+    stopping = stopped;
+    return stopped;
+  }
+
   async function openStore(): Promise<Store> {
     mkdirSync(config.dataDir, { recursive: true });
     const store = await createStore({
@@ -70,6 +79,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
       ...(seams.journal && { journal: seams.journal }),
     });
     undo.push(() => store.close());
+    await store.claim();
     return seams.wrapStore?.(store) ?? store;
   }
 
@@ -105,6 +115,10 @@ export function createService(config: Config, seams: Seams = {}): Service {
       store,
       newId: seams.newId ?? randomUUID,
       staleAfterMs: STALE_AFTER_HEARTBEATS * config.heartbeatS * 1000,
+      onTakenOver() {
+        log?.error({}, 'another service has taken over this database; this one stops');
+        void stop().then(seams.onTakenOver);
+      },
       onCredentials(set) {
         credentials.replace(set);
         logins.replace(set);
@@ -147,11 +161,6 @@ export function createService(config: Config, seams: Seams = {}): Service {
       starting = started;
       return started;
     },
-    stop() {
-      // After a start under way, which would go on opening, and after a stop under way.
-      const stopped = Promise.allSettled([starting, stopping]).then(letGo);
-      stopping = stopped;
-      return stopped;
-    },
+    stop,
   };
 }

@@ -30,6 +30,8 @@ interface ActorSystemOptions {
   readonly newId: () => string;
   /** A connector that sends nothing for this long is stale. */
   readonly staleAfterMs: number;
+  /** Another service claimed the database; this one must end. */
+  onTakenOver(): void;
   /** Told of all credentials, at start and whenever they changed. */
   onCredentials(credentials: CredentialSet): void;
 }
@@ -65,6 +67,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     clock,
     store,
     log,
+    onTakenOver: options.onTakenOver,
     onCredentials: options.onCredentials,
     onTenant: (tenantUuid, state) => recovery.reconcile(tenantUuid, state, clock.nowMs()),
   });

@@ -21,15 +21,24 @@ export interface Follower {
 
 interface FollowerOptions {
   readonly clock: Clock;
-  readonly store: Pick<Store, 'revisionSince' | 'loadCredentials' | 'loadTenant'>;
+  readonly store: Pick<Store, 'isOwner' | 'revisionSince' | 'loadCredentials' | 'loadTenant'>;
   readonly log: Log;
+  /** Another service claimed the database: what is held here is no longer the truth. Told once. */
+  onTakenOver(): void;
   onCredentials(credentials: CredentialSet): void;
   onTenant(tenantUuid: TenantUuid, state: TenantState): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
 
-export function createFollower({ clock, store, log, onCredentials, onTenant }: FollowerOptions): Follower {
+export function createFollower({
+  clock,
+  store,
+  log,
+  onTakenOver,
+  onCredentials,
+  onTenant,
+}: FollowerOptions): Follower {
   const behind = new Set<TenantUuid>();
   let revision = 0;
   let cancel: Cancel | undefined;
@@ -51,6 +60,11 @@ export function createFollower({ clock, store, log, onCredentials, onTenant }: F
   }
 
   async function look(): Promise<void> {
+    if (!(await store.isOwner())) {
+      stopped = true;
+      onTakenOver();
+      return;
+    }
     const changes = await store.revisionSince(revision);
     for (const tenantUuid of changes.tenants) behind.add(tenantUuid);
     if (changes.credentialsChanged) onCredentials(await store.loadCredentials());

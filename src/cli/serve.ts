@@ -30,7 +30,12 @@ export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } 
 async function serve(flags: SettingsFlags): Promise<void> {
   const config = configOf(flags);
   await checkPorts(config);
-  const service = createService(config);
+  const service = createService(config, {
+    onTakenOver() {
+      printNote('headroom: another service was started on this database and has taken over; this one ends');
+      process.exit(1);
+    },
+  });
   const grace = stopWithGrace(() => service.stop());
   try {
     const { httpUrl, mqttUrl } = await service.start();

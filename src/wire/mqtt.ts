@@ -25,7 +25,8 @@ export const meterSchema = z.object({
   // Told apart by `boot` and `hb`, never by the charger's clock: kept as text.
   at: z.string().max(64).optional(),
   status: z.enum(CHARGING_STATUSES).optional(),
-  powerW: z.number().int().min(-MAX_POWER_W).max(MAX_POWER_W),
+  // Never below 0: one faulty charger would hide what the others draw.
+  powerW: z.number().int().min(0).max(MAX_POWER_W),
   currentA: z.tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema]).optional(),
   voltageV: z.tuple([phaseVoltageVSchema, phaseVoltageVSchema, phaseVoltageVSchema]).optional(),
   energyWh: counterSchema.optional(),

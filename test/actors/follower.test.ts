@@ -9,6 +9,7 @@ const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 const NOTHING: TenantState = { locations: [], clusters: [], profiles: [] };
 
 const store = {
+  isOwner: async () => true,
   revisionSince: async () => ({ revision: 1, tenants: [], credentialsChanged: false }),
   loadCredentials: async () => ({
     tenants: [{ tenantUuid: HARBOUR, name: 'Harbour', features: [] }],
@@ -24,6 +25,7 @@ it('reads a tenant whose rows make an actor fail again at the next look, not at 
     clock,
     store,
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    onTakenOver() {},
     onCredentials() {},
     onTenant(tenantUuid) {
       readings++;

@@ -37,6 +37,17 @@ describe('headroom serve', () => {
     expect(stdout.trim().split('\n')).toHaveLength(1);
   });
 
+  it('ends with code 1 and one line when a second service is started on its database, which goes on', async () => {
+    const dataDir = temporaryDirectory();
+    const first = await serve(dataDir);
+    const second = await serve(dataDir);
+    const { code, stderr } = await first.finished;
+    expect(code).toBe(1);
+    expect(stderr).toContain('another service was started on this database');
+    expect((await fetch(`${second.httpUrl}/v1/health`)).status).toBe(200);
+    await second.stop();
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'stops cleanly on %s: exit code 0, nothing listens any more',
     async (signal) => {

@@ -1,13 +1,17 @@
 // Every version of the schema, named in code: the list is the same from sources, from a build and in tests.
 import type { Knex } from 'knex';
 import * as initial from './migrations/0001-initial.js';
+import * as owner from './migrations/0002-owner.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
 }
 
 // In order; a name is written into databases and never changes.
-const ALL: readonly NamedMigration[] = [{ name: '0001-initial', ...initial }];
+const ALL: readonly NamedMigration[] = [
+  { name: '0001-initial', ...initial },
+  { name: '0002-owner', ...owner },
+];
 
 /** The migrations, for knex. */
 export const MIGRATIONS: Knex.MigrationSource<NamedMigration> = {

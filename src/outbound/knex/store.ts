@@ -9,6 +9,7 @@ import { openDatabase } from './connection.js';
 import { loadCredentials } from './credentials.js';
 import { createJournal } from './journal.js';
 import { migrateDatabase } from './migrate.js';
+import { currentEpoch, raiseEpoch, requireEpoch } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { loadProfiles, profileHistory } from './profiles.js';
 import { revisionSince } from './revisions.js';
@@ -50,8 +51,13 @@ export async function createStore(options: StoreOptions): Promise<Store> {
 
 /** A store over a database that is open and migrated; closing it closes the database. */
 export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' | 'log'>): Store {
+  let epoch: number | undefined;
   const journal = createJournal({
-    write: (submissions) => inTransaction(knex, (trx) => writeChanges(trx, submissions)),
+    write: (submissions) =>
+      inTransaction(knex, async (trx) => {
+        await writeChanges(trx, submissions);
+        if (epoch !== undefined) await requireEpoch(trx, epoch);
+      }),
     clock: options.clock,
     metrics: options.metrics,
     ...options.journal,
@@ -73,6 +79,10 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
   }
 
   return {
+    async claim() {
+      epoch = await orUnavailable(() => inTransaction(knex, raiseEpoch));
+    },
+    isOwner: () => ask(async (trx) => epoch === undefined || (await currentEpoch(trx)) === epoch),
     append: (tenantUuid, changes) => journal.append({ tenantUuid, changes }),
     loadTenant: (tenantUuid) => journal.exclusively(() => orUnavailable(() => loadTenant(tenantUuid))),
     profileHistory: (tenantUuid, target, window) =>

@@ -1,9 +1,11 @@
 // Decides for every packet of every client whether the embedded broker takes it: aedes asks, the session's rules answer.
 import type { AedesOptions, Client, ConnectPacket, PublishPacket } from 'aedes';
+import { LRUCache } from 'lru-cache';
 import { createGuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock, Log, MqttLogins } from '../../ports.js';
 import { createRareLog } from '../../rare-log.js';
+import { hashSecret } from '../../secrets.js';
 import { kindUnder } from '../../wire/topics.js';
 import type { PacketFault } from './packet-guard.js';
 import {
@@ -47,6 +49,7 @@ export interface Gatekeeper {
   fail(client: Client, error: Error): void;
 }
 
+const PROVEN_AT_MOST = 20_000;
 // CONNACK return codes (MQTT 3.1.1, section 3.2.2.3).
 const SERVER_UNAVAILABLE = 3;
 const NOT_AUTHORIZED = 5;
@@ -69,6 +72,8 @@ export function createGatekeeper(options: {
   const { settings, clock, log, metrics, logins, onMessage } = options;
   const rareLog = createRareLog(clock);
   const guesses = createGuessLimit(clock, settings.authFailuresPerMin);
+  /** Address, username and password's hash that were right before: checked even when the address guessed too often. */
+  const proven = new LRUCache<string, true>({ max: PROVEN_AT_MOST });
   const sessions = new Set<Session>();
   const sessionOf = new WeakMap<Client, Session>();
   /** The latest session of each username: the one whose word counts. */
@@ -118,13 +123,16 @@ export function createGatekeeper(options: {
     password: Buffer | undefined,
   ): RefusalReason | undefined {
     if (session.claim === undefined || username === undefined || password === undefined) return 'credentials';
-    if (guesses.waitMs(session.address) > 0) return 'attempts';
+    // A site's chargers share an address: one with a wrong password must not keep the others out.
+    const proof = `${session.address} ${username} ${hashSecret(password.toString())}`;
+    if (guesses.waitMs(session.address) > 0 && !proven.has(proof)) return 'attempts';
     const login = logins.authenticate(username, password);
     if (login === undefined) {
       guesses.count(session.address);
       metrics.authFailures.inc({ via: 'mqtt' });
       return 'credentials';
     }
+    proven.set(proof, true);
     const reason = refusalOfConnect(login, session.claim, settings);
     if (reason !== undefined) return reason;
     admit(session, login, settings);

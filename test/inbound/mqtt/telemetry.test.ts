@@ -103,11 +103,11 @@ describe('a meter value', () => {
     expect(await counts()).toEqual({ 'meter accepted': 1 });
   });
 
-  it('may be powerW alone, and may feed back', () => {
+  it('may be powerW alone', () => {
     sendJson(METER, { powerW: 3_680 });
     expect(ledger.totalW).toBe(3_680);
-    sendJson(METER, { powerW: -2_000 });
-    expect(ledger.totalW).toBe(-2_000);
+    sendJson(METER, { powerW: 0 });
+    expect(ledger.totalW).toBe(0);
   });
 
   it('is counted as stale when doubled, and changes nothing', async () => {
@@ -126,6 +126,7 @@ describe('a meter value', () => {
   it.each([
     ['a version that is not 1', { powerW: 1, v: 2 }],
     ['no powerW', { hb: 1 }],
+    ['power below 0, which would hide what others draw', { powerW: -1 }],
     ['powerW as text', { powerW: '1' }],
     ['powerW null', { powerW: null }],
     ['powerW with a fraction', { powerW: 0.5 }],

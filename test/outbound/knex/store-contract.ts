@@ -47,6 +47,24 @@ export function describeStore(server: () => DatabaseServer): void {
     ({ store, metrics } = await openStore(databaseUrl, journal));
   }
 
+  describe('one owner at a time', () => {
+    it('refuses what an owner writes after another store claimed the database, and says so', async () => {
+      await store.claim();
+      await store.append(HARBOUR, [put(QUAY_TARGET, { priority: 1 })]);
+      expect(await store.isOwner()).toBe(true);
+      const newer = await openStore(databaseUrl);
+      await newer.store.claim();
+      expect(await store.isOwner()).toBe(false);
+      await expect(store.append(HARBOUR, [put(QUAY_TARGET, { priority: 2 })])).rejects.toBeInstanceOf(
+        StoreUnavailableError,
+      );
+      await newer.store.append(HARBOUR, [put(QUAY_TARGET, { priority: 3 })]);
+      const { profiles } = await newer.store.loadTenant(HARBOUR);
+      expect(profiles.map(({ priority }) => priority)).toEqual([1, 3]);
+      await newer.store.close();
+    });
+  });
+
   describe('what is written is read again', () => {
     it('gives back profiles of locations, connectors and the organization after a restart', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET, { priority: 10 }), put(QUAY_TARGET, { priority: 2 })]);
@@ -398,7 +416,7 @@ export function describeStore(server: () => DatabaseServer): void {
       const fresh = await server().createDatabase();
       // One that waits for SQLite's lock keeps one of the four threads of this process; the one that has it needs one.
       const runs = await Promise.all([migrate(fresh), migrate(fresh), migrate(fresh)]);
-      expect(runs.flat()).toEqual(['0001-initial']);
+      expect(runs.flat()).toEqual(['0001-initial', '0002-owner']);
       expect(await migrate(fresh)).toEqual([]);
     });
   });

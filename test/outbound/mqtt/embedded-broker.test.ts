@@ -145,6 +145,19 @@ describe('logins', () => {
     expect(values).toMatchObject([{ labels: { via: 'mqtt' }, value: 100 }]);
   });
 
+  it('keeps letting in a charger that was right there before, whatever its neighbours guess', async () => {
+    await rig.stop();
+    rig = await startBroker({ authFailuresPerMin: 0.001 });
+    await (await rig.connect('q1-a')).endAsync();
+    for (let i = 0; i < 100; i++) {
+      await expect(rig.connect('q1-a', { password: `guess ${i}` })).rejects.toMatchObject({ code: 4 });
+    }
+    await expect(rig.connect('q1-a', { password: 'one more' })).rejects.toMatchObject({ code: 3 });
+    const client = await rig.connect('q1-a');
+    client.publish(topicOf('c/1/meter'), 'here again');
+    await rig.heard('here again');
+  });
+
   it('logs refusals of one source once a minute, without passwords', async () => {
     for (let i = 0; i < 3; i++) await expect(rig.connect('q1-a', { password: 'guess' })).rejects.toThrow();
     expect(rig.lines).toHaveLength(1);
