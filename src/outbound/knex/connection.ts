@@ -9,7 +9,9 @@ import { sqliteFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
 
 /** How long a write waits for another process's. */
-const LOCK_TIMEOUT_MS = 2000;
+export const LOCK_TIMEOUT_MS = 2000;
+/** How long a start waits for others that start on the same new SQLite file, one of which creates its schema. */
+export const START_LOCK_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 5000;
 // A process that stops halfway, and whose end nobody hears of, would keep its locks for ever.
@@ -18,11 +20,12 @@ const POSTGRES_CONNECTIONS = 5;
 
 // The timeout comes first: what follows may already have to wait for another process.
 const SQLITE_SETTINGS = `
-  pragma busy_timeout = ${LOCK_TIMEOUT_MS};
+  pragma busy_timeout = ${START_LOCK_TIMEOUT_MS};
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma foreign_keys = on;
   pragma journal_size_limit = 67108864;
+  pragma busy_timeout = ${LOCK_TIMEOUT_MS};
 `;
 
 // A server may be set to answer before a commit is on disk; ours is not asked to, but may be stricter than this.

@@ -1,6 +1,6 @@
 // Brings a database to the schema of this version, whatever else starts at the same moment.
 import type { Knex } from 'knex';
-import { openDatabase } from './connection.js';
+import { LOCK_TIMEOUT_MS, openDatabase, START_LOCK_TIMEOUT_MS } from './connection.js';
 import { engineOf } from './engine.js';
 import { orUnavailable } from './unavailable.js';
 
@@ -14,14 +14,17 @@ const LOCK_KEY = 0x726f6f6d;
  * @returns the names of the migrations that were run.
  */
 export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
+  const isSqlite = engineOf(knex) === 'sqlite';
   return knex.transaction(async (trx) => {
+    if (isSqlite) await trx.raw(`pragma busy_timeout = ${START_LOCK_TIMEOUT_MS}`);
     // The first write takes SQLite's only write lock.
     await trx.raw(
-      engineOf(trx) === 'sqlite'
+      isSqlite
         ? `pragma application_id = ${APPLICATION_ID}`
         : `set local lock_timeout = 0; set local statement_timeout = 0; select pg_advisory_xact_lock(${LOCK_KEY})`,
     );
     const [, names]: [number, string[]] = await trx.migrate.latest();
+    if (isSqlite) await trx.raw(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`);
     return names;
   });
 }
