@@ -1,6 +1,6 @@
 // Thousands of windows that begin, and then end, at one instant: how late the last effective limit switches.
 import { systemClock } from '../src/clock.js';
-import type { Log } from '../src/ports.js';
+import type { Log } from '../src/ports/log.js';
 import { createService } from '../src/service.js';
 import { type Figure, machine, remark, report } from './bench.js';
 import { createSite, provision, silentLog, writeProfiles } from './site.js';

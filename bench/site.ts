@@ -8,7 +8,9 @@ import { type Config, databaseUrlOf, loadConfig } from '../src/config.js';
 import { createMetrics } from '../src/metrics.js';
 import { createAdministration } from '../src/outbound/knex/administration.js';
 import { createStore } from '../src/outbound/knex/store.js';
-import { type Change, ENERGY_MANAGEMENT, type Log, SCOPES } from '../src/ports.js';
+import type { Log } from '../src/ports/log.js';
+import { ENERGY_MANAGEMENT, SCOPES } from '../src/ports/records.js';
+import type { Change } from '../src/ports/store.js';
 import { formatApiKey, hashSecret } from '../src/secrets.js';
 
 export const TENANT = '7d0f6a52-5a53-4a6e-9c0d-0d6b1f6f4c11' as TenantUuid;

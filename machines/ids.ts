@@ -31,3 +31,14 @@ export interface ConnectorRef {
 export function connectorKey(ref: ConnectorRef): string {
   return `${ref.controllerUuid}/${ref.connectorId}`;
 }
+
+/** The charger a message is of or for. The location is part of it because it is the unit of partition. */
+export interface ChargerAddress {
+  readonly tenantUuid: TenantUuid;
+  readonly locationId: LocationId;
+  readonly controllerUuid: ControllerUuid;
+}
+
+export interface ConnectorAddress extends ChargerAddress {
+  readonly connectorId: ConnectorId;
+}

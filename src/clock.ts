@@ -1,5 +1,5 @@
 // The host's clocks behind the Clock port: the one place that may read them.
-import type { Clock } from './ports.js';
+import type { Clock } from './ports/clock.js';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

@@ -1,7 +1,7 @@
 // Guessing is slowed per address, whatever the way in: after too many failures nothing more is checked for a while.
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from './ports.js';
+import type { Clock } from './ports/clock.js';
 import { createTokenBucket, type TokenBucket } from './token-bucket.js';
 
 const BURST = 100;

@@ -1,5 +1,7 @@
 // Whether the service can do its work, as a probe sees it.
-import type { Clock, MessageBus, Store } from './ports.js';
+import type { Clock } from './ports/clock.js';
+import type { Store } from './ports/store.js';
+import type { MessageBus } from './ports/telemetry.js';
 import type { Health } from './wire/health.js';
 
 // A probe may come often: the database is asked at most this often.

@@ -1,6 +1,6 @@
 // The log: one JSON line an event on stderr, because stdout belongs to what the commands print.
 import { type DestinationStream, destination as fileDestination, pino, stdTimeFunctions } from 'pino';
-import type { Log } from './ports.js';
+import type { Log } from './ports/log.js';
 
 const SECRETS = ['authorization', 'x-api-key', 'client_secret', 'clientSecret', 'password', 'mqttPassword'];
 const BUFFER_BYTES = 4096;

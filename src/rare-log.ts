@@ -1,6 +1,6 @@
 // What a hostile or broken peer causes is logged once a minute per source: enough to find it, too little to fill a disk.
 import { LRUCache } from 'lru-cache';
-import type { Clock } from './ports.js';
+import type { Clock } from './ports/clock.js';
 
 const EVERY_MS = 60_000;
 const SOURCES = 1_000;

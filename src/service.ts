@@ -16,7 +16,10 @@ import { createMetrics, type Metrics } from './metrics.js';
 import { createStore } from './outbound/knex/store.js';
 import { createEmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
 import { createExternalBroker } from './outbound/mqtt/external-broker.js';
-import type { Cancel, Clock, CredentialSet, Log, Store } from './ports.js';
+import type { Cancel, Clock } from './ports/clock.js';
+import type { CredentialSet } from './ports/credentials.js';
+import type { Log } from './ports/log.js';
+import type { Store } from './ports/store.js';
 import { createRareLog } from './rare-log.js';
 import { VERSION } from './version.js';
 

@@ -1,10 +1,11 @@
 // Speaks for one virtual charger over real MQTT: the upward half of the contract, as a charger's firmware would.
 import { connect } from 'mqtt';
+import type { ChargerAddress } from '../../machines/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/units.js';
-import type { Cancel, Clock } from '../../src/ports.js';
+import type { Cancel, Clock } from '../../src/ports/clock.js';
 import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { toInstant } from '../../src/wire/rest.js';
-import { buildTopic, type ChargerAddress } from '../../src/wire/topics.js';
+import { buildTopic } from '../../src/wire/topics.js';
 import type { Reading, VirtualCharger } from './virtual-charger.js';
 
 export interface ChargerLink {

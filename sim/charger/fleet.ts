@@ -1,7 +1,7 @@
 // Many virtual chargers on one broker, and what they do together.
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../src/ports.js';
-import type { ChargerAddress } from '../../src/wire/topics.js';
+import type { ChargerAddress } from '../../machines/ids.js';
+import type { Clock } from '../../src/ports/clock.js';
 import { type ChargerLink, connectCharger } from './charger-link.js';
 import type { Traffic } from './traffic.js';
 import { createVirtualCharger, type VirtualCharger, type VirtualConnectorSpec } from './virtual-charger.js';

@@ -1,6 +1,10 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
 import type { Metrics } from '../metrics.js';
-import type { Cancel, Clock, CredentialSet, Log, MeterSink, Store } from '../ports.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { CredentialSet } from '../ports/credentials.js';
+import type { Log } from '../ports/log.js';
+import type { Store } from '../ports/store.js';
+import type { MeterSink } from '../ports/telemetry.js';
 import { type Application, createApplication } from './application.js';
 import { createAssembly } from './assembly.js';
 import { createDirectory, type Effect } from './directory.js';

@@ -7,7 +7,7 @@ import { createMeterLedger } from '../../machines/meter-ledger.js';
 import { organizationMachine } from '../../machines/organization.machine.js';
 import type { ProfileStack } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
-import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports.js';
+import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import { createConnectorMeter, tellModes } from './connector-meter.js';
 import type { Directory, Effect } from './directory.js';
 import type {

@@ -1,6 +1,6 @@
 // A cluster as answers show it (section 2.8).
 import type { TenantUuid } from '../../machines/ids.js';
-import type { ClusterRecord } from '../ports.js';
+import type { ClusterRecord } from '../ports/records.js';
 import { type Cluster, toInstant } from '../wire/rest.js';
 
 export function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {

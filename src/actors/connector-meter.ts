@@ -1,6 +1,6 @@
 // Where one connector's meter values enter: numbers go into the ledger, the machine hears only of a changed mode.
 import type { MeterSlot } from '../../machines/meter-ledger.js';
-import type { ConnectorMeter } from '../ports.js';
+import type { ConnectorMeter } from '../ports/telemetry.js';
 import type { Directory } from './directory.js';
 import type { LocationEntity } from './entities.js';
 

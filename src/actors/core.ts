@@ -1,5 +1,6 @@
 // What every command and query works with.
-import type { Clock, Store } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
+import type { Store } from '../ports/store.js';
 import type { Assembly } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { EntityQueue } from './entity-queue.js';

@@ -4,7 +4,7 @@ import type { LocationId, TenantUuid } from '../../machines/ids.js';
 import type { LocationEffect, LocationEvent } from '../../machines/location.machine.js';
 import type { OrganizationEffect, OrganizationEvent } from '../../machines/organization.machine.js';
 import type { EpochMs } from '../../machines/time.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 import {
   type ClusterEntity,
   effectiveLimitKwOf,

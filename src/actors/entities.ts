@@ -6,7 +6,8 @@ import type { MeterLedger, MeterSlot } from '../../machines/meter-ledger.js';
 import type { OrganizationActor } from '../../machines/organization.machine.js';
 import { effectiveLimitKwAt, nextBoundaryAfter } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
-import type { ClusterRecord, ConnectorMeter, ConnectorRecord, LocationRecord } from '../ports.js';
+import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
+import type { ConnectorMeter } from '../ports/telemetry.js';
 import type { LocationLimits } from '../wire/rest.js';
 import type { Scheduled } from './scheduler.js';
 

@@ -1,14 +1,10 @@
 // Follows the rows that others change (the command line, another node) and reads again what this process may have wrong.
 import type { TenantUuid } from '../../machines/ids.js';
-import {
-  type Cancel,
-  type Clock,
-  type CredentialSet,
-  type Log,
-  type Store,
-  StoreUnavailableError,
-  type TenantState,
-} from '../ports.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { CredentialSet } from '../ports/credentials.js';
+import type { Log } from '../ports/log.js';
+import type { TenantState } from '../ports/records.js';
+import { type Store, StoreUnavailableError } from '../ports/store.js';
 
 export interface Follower {
   /** Reads everything, then looks for changes every second. Rejects when the first reading fails. */

@@ -1,7 +1,7 @@
 // Where what chargers report reaches the locations: finds the connector, keeps its link mode true as time passes.
 import { connectorKey } from '../../machines/ids.js';
 import type { Link } from '../../machines/meter-ledger.js';
-import type { MeterSink } from '../ports.js';
+import type { MeterSink } from '../ports/telemetry.js';
 import { tellModes } from './connector-meter.js';
 import type { Directory } from './directory.js';
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { connectorKey, type TenantUuid } from '../../machines/ids.js';
 import type { ProfileStack } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
-import type { LocationRecord, TenantState } from '../ports.js';
+import type { LocationRecord, TenantState } from '../ports/records.js';
 import type { Assembly, LocationStacks } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { LocationEntity, Tenant } from './entities.js';

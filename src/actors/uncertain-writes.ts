@@ -1,5 +1,5 @@
 // What a write may have left behind whose answer never came: rows that the actors do not know of.
-import { type Store, StoreUnavailableError } from '../ports.js';
+import { type Store, StoreUnavailableError } from '../ports/store.js';
 import type { Follower } from './follower.js';
 
 /** `store` for commands: where the outcome of a write is unknown, its tenant's rows are read again, whatever they say. */

@@ -2,7 +2,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { isId } from '../../machines/ids.js';
 import { systemClock } from '../clock.js';
-import type { OauthClientRecord, Scope } from '../ports.js';
+import type { OauthClientRecord } from '../ports/credentials.js';
+import type { Scope } from '../ports/records.js';
 import { generateKeyId, generateSecret, hashSecret } from '../secrets.js';
 import {
   type AdministrationFlags,

@@ -1,7 +1,8 @@
 // `headroom key issue|list|revoke`: the API keys of tenants; a secret is printed once, at issue.
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.js';
-import type { ApiKeyRecord, Scope } from '../ports.js';
+import type { ApiKeyRecord } from '../ports/credentials.js';
+import type { Scope } from '../ports/records.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../secrets.js';
 import { fromInstant, instantSchema } from '../wire/rest.js';
 import {

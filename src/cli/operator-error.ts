@@ -1,7 +1,8 @@
 // What is told to the person at the terminal: one readable line for a mistake, a stack only for a defect of ours.
 import { ConfigError } from '../config.js';
 import { TokenKeysError } from '../inbound/http/token-keys.js';
-import { AdministrationError, StoreUnavailableError } from '../ports.js';
+import { AdministrationError } from '../ports/administration.js';
+import { StoreUnavailableError } from '../ports/store.js';
 import { ProvisioningFileError } from '../provisioning/parse-provisioning.js';
 
 /** A mistake in what was asked for; its message names it and the way out. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.js';
-import type { ProvisioningAction } from '../ports.js';
+import type { ProvisioningAction } from '../ports/administration.js';
 import { parseProvisioning } from '../provisioning/parse-provisioning.js';
 import { provisionFile, type TenantOutcome } from '../provisioning/provision-file.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';

@@ -1,5 +1,6 @@
 // Turns a tenant of a provisioning file into what is stored: secrets hashed, those left out made unless they exist.
-import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord, ProvisionedTenant } from '../ports.js';
+import type { ProvisionedTenant } from '../ports/administration.js';
+import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
 import type { TenantEntry } from './provisioning-schema.js';
 

@@ -1,6 +1,6 @@
 // Applies a provisioning file: nothing of it if any tenant cannot be applied, else each tenant all or nothing.
 import type { EpochMs } from '../../machines/time.js';
-import type { Administration, ProvisioningAction } from '../ports.js';
+import type { Administration, ProvisioningAction } from '../ports/administration.js';
 import { type IssuedSecret, planTenant, type TenantPlan } from './plan-tenant.js';
 import type { ProvisioningFile, TenantEntry } from './provisioning-schema.js';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
 import { isId } from '../../machines/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/units.js';
-import { ENERGY_MANAGEMENT, SCOPES } from '../ports.js';
+import { ENERGY_MANAGEMENT, SCOPES } from '../ports/records.js';
 import { parseApiKey } from '../secrets.js';
 import { fromInstant, instantSchema, isStorable, STORABLE_RULE } from '../wire/rest.js';
 

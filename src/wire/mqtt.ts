@@ -1,5 +1,6 @@
 // What chargers say, as JSON: every field bounded, unknown fields ignored, so that a broken one costs its message only.
 import { z } from 'zod';
+import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/grant.js';
 import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.
@@ -51,10 +52,42 @@ export const stateSchema = z.object({
         minA: currentASchema,
         maxA: currentASchema,
         failsafeA: currentASchema,
-        lease: z.enum(['heartbeat', 'receipt', 'none']),
+        lease: z.enum(LEASE_KINDS),
       }),
     )
     .max(MAX_CONNECTORS)
     .optional(),
 });
 export type StateMessage = z.output<typeof stateSchema>;
+
+/** `…/c/{k}/ack`: the hardware took a limit, or why it did not. */
+export const ackSchema = z.object({
+  v: versionSchema,
+  boot: bootSchema.optional(),
+  epoch: counterSchema,
+  seq: counterSchema,
+  result: z.enum(ACK_RESULTS),
+  appliedA: currentASchema.optional(),
+});
+export type AckMessage = z.output<typeof ackSchema>;
+
+/** `…/c/{k}/limit`: a leased grant. `limitA` per phase, 0 pauses; `thenA` applies when the lease ends. */
+export const limitSchema = z.object({
+  v: versionSchema,
+  epoch: counterSchema,
+  seq: counterSchema,
+  // Empty for a charger that never named one.
+  boot: z.string().max(64),
+  // `hb` of the heartbeat from whose sending the charger counts `ttlS`; 0 for a charger that counts from receipt.
+  ref: counterSchema,
+  ttlS: z.number().min(0).max(MAX_LEASE_S),
+  limitA: currentASchema,
+  limitW: z.number().int().min(0).max(MAX_POWER_W),
+  thenA: currentASchema,
+  reason: z.enum(LIMIT_REASONS),
+});
+export type LimitMessage = z.output<typeof limitSchema>;
+
+/** `…/sync`: send state and meter now. */
+export const syncSchema = z.object({ v: versionSchema, epoch: counterSchema });
+export type SyncMessage = z.output<typeof syncSchema>;

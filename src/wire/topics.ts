@@ -1,6 +1,7 @@
 // The MQTT topics of the contract: the one place that builds and reads them.
 import {
   asId,
+  type ChargerAddress,
   type ConnectorId,
   type ControllerUuid,
   type LocationId,
@@ -10,13 +11,6 @@ import {
 const ROOT = 'ems/v1';
 /** Levels of what all topics of a charger begin with. */
 export const PREFIX_LEVELS = 5;
-
-/** The charger a topic belongs to. The location is part of it because it is the unit of partition. */
-export interface ChargerAddress {
-  readonly tenantUuid: TenantUuid;
-  readonly locationId: LocationId;
-  readonly controllerUuid: ControllerUuid;
-}
 
 /** What a topic carries: `state`, `meter` and `ack` come from the charger, `limit` and `sync` go to it. */
 export type Topic =

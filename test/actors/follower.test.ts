@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { createFollower, type Follower } from '../../src/actors/follower.js';
-import type { Store, TenantState } from '../../src/ports.js';
+import type { TenantState } from '../../src/ports/records.js';
+import type { Store } from '../../src/ports/store.js';
 
 const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
-const NOTHING: TenantState = { locations: [], clusters: [], profiles: [] };
+const NOTHING: TenantState = { locations: [], clusters: [], profiles: [], reservations: [], openAlarms: [] };
 
 const store = {
   isOwner: async () => true,

@@ -6,7 +6,7 @@ import { createDirectory, type Directory } from '../../src/actors/directory.js';
 import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
 import { createScheduler } from '../../src/actors/scheduler.js';
-import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports.js';
+import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
 
 export const START_MS = Date.parse('2026-06-01T12:00:00Z');
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
@@ -55,6 +55,8 @@ export const ROWS: TenantState = {
     profileOf({ kind: 'connector', ...CRANE }, 11, 30_000),
     profileOf({ kind: 'organization' }, 500, 60_000),
   ],
+  reservations: [],
+  openAlarms: [],
 };
 
 export type Harbour = ReturnType<typeof createHarbour>;

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
 import { createScheduler, type Scheduled } from '../../src/actors/scheduler.js';
-import type { Clock } from '../../src/ports.js';
+import type { Clock } from '../../src/ports/clock.js';
 
 export const START = Date.UTC(2026, 5, 1, 12);
 export const SECOND = 1_000;

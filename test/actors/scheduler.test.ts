@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
-import type { Clock } from '../../src/ports.js';
+import type { Clock } from '../../src/ports/clock.js';
 import { DAY, rig, SECOND, START, target } from './scheduler-rig.js';
 
 /** A host whose timers fire `earlyMs` too soon, as Node's do now and then. */

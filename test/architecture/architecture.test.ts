@@ -46,10 +46,10 @@ describe('The import rules', () => {
   it.each([
     ['machines/a.ts', 'zod'],
     ['machines/a.ts', 'node:fs'],
-    ['machines/a.ts', '../src/ports.js'],
-    ['src/ports.ts', './wire/rest.js'],
+    ['machines/a.ts', '../src/ports/clock.js'],
+    ['src/ports/store.ts', '../wire/rest.js'],
     ['src/wire/a.ts', 'express'],
-    ['src/wire/a.ts', '../ports.js'],
+    ['src/wire/a.ts', '../ports/clock.js'],
     ['src/actors/a.ts', 'knex'],
     ['src/actors/commands/a.ts', '../../outbound/knex/store.js'],
     ['src/actors/a.ts', '../inbound/http/server.js'],

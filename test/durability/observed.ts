@@ -2,7 +2,8 @@
 import { systemClock } from '../../src/clock.js';
 import { createMetrics } from '../../src/metrics.js';
 import { createStore } from '../../src/outbound/knex/store.js';
-import type { ProfileHistoryRecord, ProfileTarget, Store } from '../../src/ports.js';
+import type { ProfileHistoryRecord, ProfileTarget } from '../../src/ports/records.js';
+import type { Store } from '../../src/ports/store.js';
 import { apiKeyOf, silentLog } from '../service/running-service.js';
 import type { Attempt } from './ledger.js';
 import {

@@ -1,5 +1,5 @@
 // The two tenants whose data is fought over, and how their slots are called; the ids of both are the same.
-import type { ProvisionedTenant } from '../../src/ports.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { HARBOUR, RIVAL, site, tenantWith } from '../service/running-service.js';
 
 export const TENANTS = [HARBOUR, RIVAL] as const;

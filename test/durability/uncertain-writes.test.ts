@@ -1,7 +1,7 @@
 // A service whose PostgreSQL fails around a commit: what it answers then, and that its memory becomes what the rows say.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Store } from '../../src/ports.js';
+import type { Store } from '../../src/ports/store.js';
 import { type BrokenLink, openBrokenLink } from '../outbound/knex/broken-link.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { type ProvisionedTenant, SCOPES, type Scope } from '../../src/ports.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import { SCOPES, type Scope } from '../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import { healthSchema } from '../../src/wire/health.js';
 import { tokenErrorSchema, tokenResponseSchema } from '../../src/wire/oauth.js';

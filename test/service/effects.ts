@@ -1,6 +1,7 @@
 // What actors did, as the service's own log tells it at level debug: the only word of it before chargers are told.
 import { systemClock } from '../../src/clock.js';
-import type { Clock, Log } from '../../src/ports.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { Log } from '../../src/ports/log.js';
 
 interface Effect {
   readonly type: string;

@@ -1,6 +1,6 @@
 // The thirteen endpoints that act on a tenant, one row each, for the rules that hold for all of them.
 import type { z } from 'zod';
-import type { Scope } from '../../src/ports.js';
+import type { Scope } from '../../src/ports/records.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
   clusterDeletedSchema,

@@ -6,7 +6,9 @@ import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
-import { ENERGY_MANAGEMENT, type Log, type ProvisionedTenant, SCOPES } from '../../src/ports.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import type { Log } from '../../src/ports/log.js';
+import { ENERGY_MANAGEMENT, SCOPES } from '../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import { createService, type Seams, type Service } from '../../src/service.js';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
-import type { Store } from '../../src/ports.js';
+import type { Store } from '../../src/ports/store.js';
 import { createService } from '../../src/service.js';
 import { locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';

@@ -8,7 +8,7 @@ import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../
 import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
 import { LIVELY } from '../../sim/charger/traffic.js';
 import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
-import type { Clock } from '../../src/ports.js';
+import type { Clock } from '../../src/ports/clock.js';
 import { meterSchema, stateSchema } from '../../src/wire/mqtt.js';
 
 const ADDRESS = {

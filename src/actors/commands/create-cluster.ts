@@ -1,6 +1,6 @@
 // Endpoint 7: groups locations of the calling tenant under one optional cap.
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { ClusterRecord } from '../../ports.js';
+import type { ClusterRecord } from '../../ports/records.js';
 import type { Cluster, CreateClusterRequest } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';

@@ -3,7 +3,7 @@ import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { LimitProfile } from '../../../machines/profile-stack.js';
 import type { EpochMs } from '../../../machines/time.js';
-import type { Change } from '../../ports.js';
+import type { Change } from '../../ports/store.js';
 import type { ClusterSchedule } from '../../wire/cluster-schedule.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
 import type { ProfileRequest } from '../../wire/rest.js';

@@ -1,7 +1,7 @@
 // Endpoint 10: changes the fields of a cluster that are given, and no others.
 import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
-import type { ClusterRecord } from '../../ports.js';
+import type { ClusterRecord } from '../../ports/records.js';
 import type { Cluster, UpdateClusterRequest } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';

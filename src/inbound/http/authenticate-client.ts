@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../machines/errors.js';
-import type { OauthClientRecord } from '../../ports.js';
+import type { OauthClientRecord } from '../../ports/credentials.js';
 import { hashSecret, isSecret } from '../../secrets.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';
 import type { CredentialDirectory } from './credentials.js';

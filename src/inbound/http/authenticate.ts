@@ -2,7 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { TenantUuid } from '../../../machines/ids.js';
-import type { ApiKeyRecord, Clock, Scope } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import type { ApiKeyRecord } from '../../ports/credentials.js';
+import type { Scope } from '../../ports/records.js';
 import { hashSecret, isSecret, parseApiKey } from '../../secrets.js';
 import type { CredentialDirectory } from './credentials.js';
 import type { FailedAttempts } from './failed-attempts.js';

@@ -1,11 +1,7 @@
 // Who may come in, held in memory: every look-up is O(1) and sees a change from the next request on.
 import type { TenantUuid } from '../../../machines/ids.js';
-import {
-  type ApiKeyRecord,
-  type CredentialSet,
-  ENERGY_MANAGEMENT,
-  type OauthClientRecord,
-} from '../../ports.js';
+import type { ApiKeyRecord, CredentialSet, OauthClientRecord } from '../../ports/credentials.js';
+import { ENERGY_MANAGEMENT } from '../../ports/records.js';
 
 export interface CredentialDirectory {
   /** Takes the place of everything known before. */

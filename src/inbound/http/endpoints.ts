@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { Application } from '../../actors/application.js';
-import type { Scope } from '../../ports.js';
+import type { Scope } from '../../ports/records.js';
 import { clusterScheduleSchema } from '../../wire/cluster-schedule.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import {

@@ -1,7 +1,8 @@
 // The one place where something thrown becomes an answer: the envelope, its status, and a log line for our own faults.
 import type { NextFunction, Request } from 'express';
 import { DomainError, type ErrorCode } from '../../../machines/errors.js';
-import { type Log, StoreUnavailableError } from '../../ports.js';
+import type { Log } from '../../ports/log.js';
+import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
 import { toErrorDescription } from '../../wire/oauth.js';
 import { type Answer, sendJson } from './exchange.js';

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { Metrics } from '../../metrics.js';
-import type { Clock, Log } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 

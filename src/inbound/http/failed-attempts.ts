@@ -1,7 +1,7 @@
 // Checks credentials that are not known to be good, without locking out whoever has proved itself from there before.
 
 import { createGuessLimit } from '../../guess-limit.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
 import { Refusal, retryAfter } from './refusal.js';
 
 export interface FailedAttempts {

@@ -4,7 +4,8 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { EpochMs } from '../../../machines/time.js';
-import { type Clock, SCOPES, type Scope } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import { SCOPES, type Scope } from '../../ports/records.js';
 import type { TokenKeys } from './token-keys.js';
 
 /** Lifetime of an access token, seconds (contract section 5, rule 3). */

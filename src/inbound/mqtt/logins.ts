@@ -1,5 +1,6 @@
 // Who may connect over MQTT and for which chargers it may speak; a change counts at once.
-import type { CredentialSet, MqttLogin, MqttLoginRecord, MqttLogins } from '../../ports.js';
+import type { CredentialSet, MqttLoginRecord } from '../../ports/credentials.js';
+import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
 import { hashSecret, isSecret } from '../../secrets.js';
 import { topicPrefixOf } from '../../wire/topics.js';
 

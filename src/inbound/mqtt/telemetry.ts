@@ -1,12 +1,15 @@
 // What chargers report, from bytes to the ledgers: a bad message costs itself and is counted, whatever it holds.
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
+import type { ChargerAddress } from '../../../machines/ids.js';
 import type { RecordResult } from '../../../machines/meter-ledger.js';
 import type { Metrics } from '../../metrics.js';
-import type { Clock, ConnectorMeter, Log, MeterSink } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
 import { meterSchema, stateSchema } from '../../wire/mqtt.js';
-import { type ChargerAddress, PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
+import { PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
 
 // An external broker may carry longer ones than the embedded one takes.
 const PAYLOAD_LIMIT_BYTES = 16_384;

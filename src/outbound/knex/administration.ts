@@ -1,7 +1,8 @@
 // What the command line may change, beside a running service: every change takes a revision the service will notice.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
-import { type Administration, AdministrationError, type Log } from '../../ports.js';
+import { type Administration, AdministrationError } from '../../ports/administration.js';
+import type { Log } from '../../ports/log.js';
 import { openDatabase } from './connection.js';
 import {
   apiKeyRow,

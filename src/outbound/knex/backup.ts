@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AdministrationError } from '../../ports.js';
+import { AdministrationError } from '../../ports/administration.js';
 import { openDatabase } from './connection.js';
 import { sqliteFileOf } from './engine.js';
 import { orUnavailable } from './unavailable.js';

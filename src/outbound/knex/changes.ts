@@ -1,7 +1,7 @@
 // The changes of one commit, whoever asked for them, in as few statements as their kinds allow.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
-import type { Change } from '../../ports.js';
+import type { Change } from '../../ports/store.js';
 import { deleteCluster, putCluster } from './clusters.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import { type ProfilePut, putProfiles } from './profiles.js';

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Database as SqliteConnection } from 'sqlite3';
-import type { Log } from '../../ports.js';
+import type { Log } from '../../ports/log.js';
 import { sqliteFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
 

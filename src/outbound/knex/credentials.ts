@@ -6,9 +6,8 @@ import type {
   CredentialSet,
   MqttLoginRecord,
   OauthClientRecord,
-  Scope,
-  TenantRecord,
-} from '../../ports.js';
+} from '../../ports/credentials.js';
+import type { Scope, TenantRecord } from '../../ports/records.js';
 import type { Columns, KeyedTable, RowOf } from './json-rows.js';
 
 export interface TenantRow {

@@ -1,7 +1,8 @@
 // Group commit: whoever asks while one commit is on its way to the disk shares the next one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Metrics } from '../../metrics.js';
-import { type Clock, StoreUnavailableError } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import { StoreUnavailableError } from '../../ports/store.js';
 import type { Submission } from './changes.js';
 import { isUnavailable, orUnavailable } from './unavailable.js';
 

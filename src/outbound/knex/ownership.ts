@@ -1,6 +1,6 @@
 // One service at a time: whoever starts raises the epoch, and commits of an older epoch are refused.
 import type { Knex } from 'knex';
-import { StoreUnavailableError } from '../../ports.js';
+import { StoreUnavailableError } from '../../ports/store.js';
 import { engineOf } from './engine.js';
 
 /** Raises the epoch and gives the new one, under which its taker owns the database. */

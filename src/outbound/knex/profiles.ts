@@ -2,7 +2,8 @@
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { TimeWindow } from '../../../machines/time.js';
-import type { Change, ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports.js';
+import type { ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports/records.js';
+import type { Change } from '../../ports/store.js';
 import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
 

@@ -1,7 +1,11 @@
 // What a provisioning file changes of a tenant's keys, clients and gateways, compared with what is stored.
 import type { Knex } from 'knex';
 import type { ControllerUuid } from '../../../machines/ids.js';
-import { AdministrationError, type ProvisionedTenant, type ProvisioningAction } from '../../ports.js';
+import {
+  AdministrationError,
+  type ProvisionedTenant,
+  type ProvisioningAction,
+} from '../../ports/administration.js';
 import {
   API_KEYS,
   type ApiKeyRow,

@@ -1,7 +1,11 @@
 // What a provisioning file changes of a tenant's locations, chargers and connectors, compared with what is stored.
 import type { Knex } from 'knex';
 import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
-import { AdministrationError, type ProvisionedTenant, type ProvisioningAction } from '../../ports.js';
+import {
+  AdministrationError,
+  type ProvisionedTenant,
+  type ProvisioningAction,
+} from '../../ports/administration.js';
 import { type Columns, putRows, type RowOf } from './json-rows.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import { actionOf } from './provisioning-action.js';

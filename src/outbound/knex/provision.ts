@@ -1,6 +1,6 @@
 // Brings a tenant to what a provisioning file says: creates and updates, never deletes.
 import type { Knex } from 'knex';
-import type { ProvisionedTenant, ProvisioningAction } from '../../ports.js';
+import type { ProvisionedTenant, ProvisioningAction } from '../../ports/administration.js';
 import type { TenantRow } from './credentials.js';
 import { provisionApiKeys, provisionGateways, provisionOauthClients } from './provision-credentials.js';
 import { provisionSites } from './provision-sites.js';

@@ -1,5 +1,5 @@
 // What putting a row would do to what is stored.
-import type { ProvisioningAction } from '../../ports.js';
+import type { ProvisioningAction } from '../../ports/administration.js';
 import type { Cell } from './json-rows.js';
 
 /** Whether `row` is new, differs from `stored` in a column, or says what is stored already. */

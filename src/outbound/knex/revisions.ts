@@ -1,7 +1,8 @@
 // How a running service learns what another process changed: a counter, and for each tenant when it last changed.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
-import { AdministrationError, type Revision } from '../../ports.js';
+import { AdministrationError } from '../../ports/administration.js';
+import type { Revision } from '../../ports/store.js';
 
 interface RevisionRow {
   readonly revision: number;

@@ -2,7 +2,10 @@
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { Metrics } from '../../metrics.js';
-import { type Clock, type Log, type Store, StoreUnavailableError, type TenantState } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { TenantState } from '../../ports/records.js';
+import { type Store, StoreUnavailableError } from '../../ports/store.js';
 import { writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
 import { openDatabase } from './connection.js';

@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { StoreUnavailableError } from '../../ports.js';
+import { StoreUnavailableError } from '../../ports/store.js';
 import { engineOf } from './engine.js';
 import { isConflict, mayHaveCommitted } from './unavailable.js';
 

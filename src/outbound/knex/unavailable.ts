@@ -1,5 +1,5 @@
 // Which failures say "not now" of the database itself, and which say "never" of what was asked.
-import { StoreUnavailableError } from '../../ports.js';
+import { StoreUnavailableError } from '../../ports/store.js';
 
 const SQLITE_UNAVAILABLE = new Set([
   'SQLITE_BUSY',

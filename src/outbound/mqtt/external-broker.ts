@@ -1,6 +1,8 @@
 // A broker the operator runs: this service is one of its clients and hears the chargers of all tenants.
 import { connect, type MqttClient } from 'mqtt';
-import type { Clock, Log, MessageBus } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { MessageBus } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
 import { FROM_CHARGERS } from '../../wire/topics.js';
 

@@ -1,6 +1,6 @@
 // One connection to the embedded broker: who it is, and what the contract lets it do.
 import type { Client, ConnectPacket } from 'aedes';
-import type { MqttLogin } from '../../ports.js';
+import type { MqttLogin } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { directionOf, kindUnder } from '../../wire/topics.js';
 

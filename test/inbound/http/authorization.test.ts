@@ -1,6 +1,6 @@
 // Every endpoint against every way a credential can be wrong, with both schemes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { SCOPES } from '../../../src/ports.js';
+import { SCOPES } from '../../../src/ports/records.js';
 import { errorEnvelopeSchema } from '../../../src/wire/error-envelope.js';
 import { OTHER_TENANT, TENANT } from './fake-application.js';
 import {

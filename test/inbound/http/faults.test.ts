@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../src/ports.js';
+import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { errorEnvelopeSchema } from '../../../src/wire/error-envelope.js';
 import { API_KEY, bearer, CLIENT, createRig, type Rig, type RigOptions } from './http-rig.js';
 import { WINDOW } from './sample-requests.js';

@@ -10,14 +10,9 @@ import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { createLogger } from '../../../src/log.js';
 import { createMetrics } from '../../../src/metrics.js';
-import {
-  type ApiKeyRecord,
-  type Clock,
-  type CredentialSet,
-  ENERGY_MANAGEMENT,
-  type OauthClientRecord,
-  SCOPES,
-} from '../../../src/ports.js';
+import type { Clock } from '../../../src/ports/clock.js';
+import type { ApiKeyRecord, CredentialSet, OauthClientRecord } from '../../../src/ports/credentials.js';
+import { ENERGY_MANAGEMENT, SCOPES } from '../../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../../src/secrets.js';
 import type { Health } from '../../../src/wire/health.js';
 import { createFakeApplication, OTHER_TENANT, TENANT } from './fake-application.js';

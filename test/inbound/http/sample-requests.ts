@@ -1,5 +1,5 @@
 // One good request for each endpoint of contract section 4 that needs a credential.
-import type { Scope } from '../../../src/ports.js';
+import type { Scope } from '../../../src/ports/records.js';
 
 export interface SampleRequest {
   readonly number: number;

@@ -5,7 +5,7 @@ import jwt from 'jsonwebtoken';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenKeys, rotateTokenKeys, TokenKeysError } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
-import { SCOPES } from '../../../src/ports.js';
+import { SCOPES } from '../../../src/ports/records.js';
 import { tokenErrorSchema, tokenResponseSchema } from '../../../src/wire/oauth.js';
 import { TENANT } from './fake-application.js';
 import { API_KEY, CLIENT, clientRecord, createRig, credentialSet, NOW_MS, type Rig } from './http-rig.js';

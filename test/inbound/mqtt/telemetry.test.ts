@@ -5,7 +5,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createMeterLedger, type MeterLedger } from '../../../machines/meter-ledger.js';
 import { createTelemetry } from '../../../src/inbound/mqtt/telemetry.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
-import type { Clock, MeterSink } from '../../../src/ports.js';
+import type { Clock } from '../../../src/ports/clock.js';
+import type { MeterSink } from '../../../src/ports/telemetry.js';
 import { HARBOUR, type LogLine, recordingLog, STRANGER, topicOf } from '../../outbound/mqtt/broker-rig.js';
 
 const METER = topicOf('c/1/meter');
@@ -56,6 +57,7 @@ function sinkOf(): MeterSink {
       if (slot === undefined || !isOurs(tenantUuid, locationId, controllerUuid)) return undefined;
       return ledger.recordState(slot, online, boot);
     },
+    recordAck: () => undefined,
   };
 }
 

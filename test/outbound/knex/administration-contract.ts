@@ -6,8 +6,8 @@ import {
   type Administration,
   AdministrationError,
   type ProvisionedTenant,
-  type Store,
-} from '../../../src/ports.js';
+} from '../../../src/ports/administration.js';
+import type { Store } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
 import {
   CRANE,

@@ -3,7 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { backupDatabase } from '../../../src/outbound/knex/backup.js';
-import { AdministrationError } from '../../../src/ports.js';
+import { AdministrationError } from '../../../src/ports/administration.js';
 import {
   ALL_TIME,
   everything,

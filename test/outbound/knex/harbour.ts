@@ -10,15 +10,11 @@ import { systemClock } from '../../../src/clock.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
 import { createStore, type StoreOptions } from '../../../src/outbound/knex/store.js';
-import type {
-  Change,
-  Clock,
-  ClusterRecord,
-  Log,
-  ProfileTarget,
-  ProvisionedTenant,
-  Store,
-} from '../../../src/ports.js';
+import type { ProvisionedTenant } from '../../../src/ports/administration.js';
+import type { Clock } from '../../../src/ports/clock.js';
+import type { Log } from '../../../src/ports/log.js';
+import type { ClusterRecord, ProfileTarget } from '../../../src/ports/records.js';
+import type { Change, Store } from '../../../src/ports/store.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const RIVAL = '5d1f2a77-9b1e-4c43-8a55-0f7c9b9d3e21' as TenantUuid;

@@ -1,7 +1,7 @@
 // The store and the administration on a real PostgreSQL; skipped, and said so, where npm brought no binaries.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../../src/outbound/knex/migrate.js';
-import { StoreUnavailableError } from '../../../src/ports.js';
+import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { describeAdministration } from './administration-contract.js';
 import type { DatabaseServer } from './database-server.js';
 import { cluster, HARBOUR, HARBOUR_TENANT, openStore, provisionAll, QUAY } from './harbour.js';

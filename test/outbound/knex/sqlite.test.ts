@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/clock.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { storeOver } from '../../../src/outbound/knex/store.js';
-import { StoreUnavailableError } from '../../../src/ports.js';
+import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { describeAdministration } from './administration-contract.js';
 import { HARBOUR, HARBOUR_TENANT, openStore, provisionAll, put, QUAY_TARGET } from './harbour.js';
 import { createSqliteServer } from './sqlite-server.js';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { migrate } from '../../../src/outbound/knex/migrate.js';
-import { type Store, StoreUnavailableError } from '../../../src/ports.js';
+import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
 import {
   ALL_TIME,

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
-import type { Store } from '../../../src/ports.js';
+import type { Store } from '../../../src/ports/store.js';
 import { type AtCommit, openBrokenLink } from './broken-link.js';
 import type { DatabaseServer } from './database-server.js';
 import {

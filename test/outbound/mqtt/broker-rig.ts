@@ -8,7 +8,8 @@ import { systemClock } from '../../../src/clock.js';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { type BrokerSettings, createEmbeddedBroker } from '../../../src/outbound/mqtt/embedded-broker.js';
-import type { CredentialSet, Log, MqttLoginRecord } from '../../../src/ports.js';
+import type { CredentialSet, MqttLoginRecord } from '../../../src/ports/credentials.js';
+import type { Log } from '../../../src/ports/log.js';
 import { hashSecret } from '../../../src/secrets.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';

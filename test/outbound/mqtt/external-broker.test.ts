@@ -6,7 +6,7 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { createExternalBroker } from '../../../src/outbound/mqtt/external-broker.js';
-import type { MessageBus } from '../../../src/ports.js';
+import type { MessageBus } from '../../../src/ports/telemetry.js';
 import { HARBOUR, type LogLine, nextMessage, recordingLog, STRANGER, topicOf } from './broker-rig.js';
 
 interface ForeignBroker {

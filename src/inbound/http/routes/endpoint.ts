@@ -1,7 +1,7 @@
 // From a row of the endpoint table to an Express handler: credential, feature, scope, body, answer, in this order.
 import type { Request } from 'express';
 import type { Application } from '../../../actors/application.js';
-import type { Scope } from '../../../ports.js';
+import type { Scope } from '../../../ports/records.js';
 import type { Caller } from '../authenticate.js';
 import type { Call, Endpoint } from '../endpoints.js';
 import { type Answer, sendJson } from '../exchange.js';

@@ -1,7 +1,8 @@
 // `POST /v1/oauth/token`: the client-credentials grant of RFC 6749 section 4.4.
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/errors.js';
-import { type OauthClientRecord, SCOPES, type Scope } from '../../../ports.js';
+import type { OauthClientRecord } from '../../../ports/credentials.js';
+import { SCOPES, type Scope } from '../../../ports/records.js';
 import {
   type TokenResponse,
   tokenErrorSchema,

@@ -1,0 +1,71 @@
+// The words and shapes of the grant protocol: what a location promises a charger, and what comes back.
+
+/**
+ * How a charger counts a lease. `heartbeat`: from when it sent the heartbeat a grant answers. `receipt`: from when it
+ * received the grant. `none`: it keeps to no lease, so nothing it is told can be relied upon once it is cut off.
+ */
+export const LEASE_KINDS = ['heartbeat', 'receipt', 'none'] as const;
+export type LeaseKind = (typeof LEASE_KINDS)[number];
+
+export const ACK_RESULTS = ['APPLIED', 'STALE', 'EXPIRED', 'REJECTED'] as const;
+export type AckResult = (typeof ACK_RESULTS)[number];
+
+/** Why a connector has the limit it has. */
+export const LIMIT_REASONS = [
+  /** Nothing binds: it may draw its maximum. */
+  'maximum',
+  /** It gets what its car takes and a step more. */
+  'demand',
+  /** It shares the location's limit with the others. */
+  'fairShare',
+  /** It shares a limit that a cluster's cap sets. */
+  'clusterShare',
+  /** What it is due becomes free once other chargers have followed their lower limits. */
+  'waiting',
+  /** Not all floors of 6 A fit: it waits its turn. */
+  'paused',
+  /** Priority-locked: it runs up to the lock's limit. */
+  'lock',
+  /** Priority-locked, and lowered all the same: every unlocked connector is at 0 already. */
+  'lastResort',
+  /** No car is there. */
+  'idle',
+  /** Its lease ended, or it never had one: it keeps to its fail-safe by itself. */
+  'failsafe',
+  /** It drew more than it was allowed: its maximum is reserved. */
+  'nonCompliant',
+  /** It keeps to no limits: its maximum is reserved. */
+  'readOnly',
+] as const;
+export type LimitReason = (typeof LIMIT_REASONS)[number];
+
+/** A limit for one connector with a lease. Currents in tenths of an ampere per phase, integers. */
+export interface Grant {
+  readonly epoch: number;
+  /** Rises strictly for a connector inside an epoch. */
+  readonly seq: number;
+  /** The start of the charger it is for; `''` where the charger names none. */
+  readonly boot: string;
+  /** `hb` of the heartbeat it answers. */
+  readonly ref: number;
+  readonly ttlMs: number;
+  readonly limitTenthsA: number;
+  /** Power at that current, W. */
+  readonly limitW: number;
+  /** What applies when the lease ends. */
+  readonly thenTenthsA: number;
+  readonly reason: LimitReason;
+}
+
+/** What a charger says it did with a grant. */
+export interface Ack {
+  readonly boot?: string | undefined;
+  readonly epoch: number;
+  readonly seq: number;
+  readonly result: AckResult;
+  /** A per phase. */
+  readonly appliedA?: number | undefined;
+}
+
+export const ALARM_KINDS = ['LIMIT_UNATTAINABLE', 'NON_COMPLIANT', 'OFFLINE', 'STALE'] as const;
+export type AlarmKind = (typeof ALARM_KINDS)[number];

@@ -1,0 +1,61 @@
+// What the command line may change from outside a running service.
+import type { ControllerUuid, TenantUuid } from '../../machines/ids.js';
+import type { EpochMs } from '../../machines/time.js';
+import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
+import type { ConnectorRecord, LocationRecord, TenantRecord } from './records.js';
+
+/** A tenant as a provisioning file describes it, secrets already hashed. Ids are validated and unique in the file. */
+export interface ProvisionedTenant extends TenantRecord {
+  readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
+  readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'disabledAtMs'>[];
+  readonly locations: readonly (Omit<LocationRecord, 'connectors'> & {
+    readonly chargers: readonly {
+      readonly controllerUuid: ControllerUuid;
+      /** undefined keeps the stored password. */
+      readonly mqttSecretHash: string | undefined;
+      readonly connectors: readonly Omit<ConnectorRecord, 'controllerUuid'>[];
+    }[];
+  })[];
+  readonly gateways: readonly {
+    readonly gatewayId: string;
+    readonly mqttSecretHash: string | undefined;
+    readonly controllers: readonly ControllerUuid[];
+  }[];
+}
+
+export interface ProvisioningAction {
+  readonly action: 'created' | 'updated' | 'unchanged';
+  /** `tenant`, `location`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** Something the command line asked for that does not exist or is taken; the message is for the operator. */
+export class AdministrationError extends Error {}
+
+/** Durable changes made from outside a running service, which sees them through `Store.revisionSince`. */
+export interface Administration {
+  /**
+   * Creates and updates in one transaction, never deletes. A permanent limit set over REST stays unless the file's own
+   * value changed since it was last provisioned. A revoked key or disabled client stays so. Location and charger ids are
+   * unique inside their tenant; key and client ids among all tenants. An id that is taken by another tenant, and a
+   * charger that already belongs to another location of the tenant, is an AdministrationError.
+   */
+  provision(
+    tenant: ProvisionedTenant,
+    options: { readonly dryRun: boolean; readonly atMs: EpochMs },
+  ): Promise<readonly ProvisioningAction[]>;
+  listTenants(): Promise<
+    readonly (TenantRecord & { readonly locations: number; readonly connectors: number })[]
+  >;
+  setFeature(tenantUuid: TenantUuid, feature: string, enabled: boolean): Promise<void>;
+  addApiKey(key: ApiKeyRecord): Promise<void>;
+  listApiKeys(tenantUuid?: TenantUuid): Promise<readonly ApiKeyRecord[]>;
+  revokeApiKey(keyId: string, atMs: EpochMs): Promise<void>;
+  addOauthClient(client: OauthClientRecord): Promise<void>;
+  listOauthClients(tenantUuid?: TenantUuid): Promise<readonly OauthClientRecord[]>;
+  disableOauthClient(clientId: string, atMs: EpochMs): Promise<void>;
+  /** Which chargers and gateways of the tenant have a password already. */
+  mqttLogins(tenantUuid: TenantUuid): Promise<readonly MqttLoginRecord[]>;
+  close(): Promise<void>;
+}

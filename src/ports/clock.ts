@@ -1,0 +1,15 @@
+// The only source of time, and how to wait.
+import type { EpochMs } from '../../machines/time.js';
+
+/** Cancels what it was given for; calling it twice is harmless. */
+export type Cancel = () => void;
+
+/** The only source of time. Production reads the host's clocks, tests and the simulator hand in a virtual one. */
+export interface Clock {
+  /** Wall-clock instant, integer milliseconds. It may jump, forward or back. */
+  nowMs(): EpochMs;
+  /** Milliseconds from an arbitrary origin that never jump and never go back. */
+  monotonicMs(): number;
+  /** Calls `callback` once, about `delayMs` from now (0 to 2^31-1). It does not keep the process alive. */
+  after(delayMs: number, callback: () => void): Cancel;
+}

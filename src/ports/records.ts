@@ -1,0 +1,123 @@
+// The truth as rows give it back: tenants, locations, connectors, clusters, profiles, promises, alarms.
+import type { AlarmKind, LeaseKind } from '../../machines/grant.js';
+import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { LimitProfile } from '../../machines/profile-stack.js';
+import type { EpochMs } from '../../machines/time.js';
+import type { ConnectorRating } from '../../machines/units.js';
+
+export type OperatingStatus = 'ACTIVE' | 'INACTIVE';
+
+export const SCOPES = [
+  'locations:read',
+  'locations:write',
+  'clusters:read',
+  'clusters:write',
+  'chargers:write',
+  'org:write',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const ENERGY_MANAGEMENT = 'energy-management';
+
+export interface TenantRecord {
+  readonly tenantUuid: TenantUuid;
+  readonly name: string;
+  readonly features: readonly string[];
+}
+
+export interface ConnectorRecord extends ConnectorRating {
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+  readonly status: OperatingStatus;
+  /** Current the charger falls back to by itself when it hears nothing, A per phase. */
+  readonly failsafeA: number;
+}
+
+export interface LocationRecord {
+  readonly locationId: LocationId;
+  readonly name: string;
+  readonly status: OperatingStatus;
+  readonly permanentLimitKw: number;
+  /** Physical connection; null where provisioning names none. */
+  readonly gridLimitKw: number | null;
+  readonly connectors: readonly ConnectorRecord[];
+}
+
+export interface ClusterRecord {
+  readonly clusterId: ClusterId;
+  readonly name: string;
+  readonly locationIds: readonly LocationId[];
+  readonly limitKw: number | null;
+  readonly status: OperatingStatus;
+  readonly createdAtMs: EpochMs;
+  readonly updatedAtMs: EpochMs;
+}
+
+/** What a profile limits. */
+export type ProfileTarget =
+  | { readonly kind: 'location'; readonly locationId: LocationId }
+  | { readonly kind: 'connector'; readonly controllerUuid: ControllerUuid; readonly connectorId: ConnectorId }
+  | { readonly kind: 'organization' };
+
+/** A profile in force in its slot (not replaced). */
+export interface ProfileRecord extends LimitProfile {
+  readonly target: ProfileTarget;
+}
+
+/** A profile as it was once submitted; `supersededAtMs` is null while it holds its slot. */
+export interface ProfileHistoryRecord extends ProfileRecord {
+  readonly submittedAtMs: EpochMs;
+  readonly supersededAtMs: EpochMs | null;
+}
+
+export interface PermanentLimitHistoryRecord {
+  readonly limitKw: number;
+  readonly setAtMs: EpochMs;
+}
+
+/**
+ * The most a connector may have been promised, kept on disk before it is: after a crash nobody can be entitled to more.
+ * Currents in tenths of an ampere per phase.
+ */
+export interface ReservationRecord {
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+  readonly limitTenthsA: number;
+  /** What it falls back to when its lease ends. */
+  readonly thenTenthsA: number;
+  readonly lease: LeaseKind;
+}
+
+/** Something an operator should know of. `controllerUuid` and `connectorId` are null for an alarm of the whole location. */
+export interface AlarmRecord {
+  readonly alarmId: string;
+  readonly kind: AlarmKind;
+  readonly locationId: LocationId;
+  readonly controllerUuid: ControllerUuid | null;
+  readonly connectorId: ConnectorId | null;
+  /** A sentence for the operator. */
+  readonly reason: string;
+  readonly beganAtMs: EpochMs;
+  /** null while it lasts. */
+  readonly endedAtMs: EpochMs | null;
+}
+
+/** What a location drew in a stretch of time that begins at `atMs`: one minute as stored, longer as asked for. */
+export interface PowerRecord {
+  readonly atMs: EpochMs;
+  /** Time-weighted mean of the sum of the last meter values, W. */
+  readonly meanW: number;
+  readonly maxW: number;
+  /** The lowest grid limit in force during it, W. */
+  readonly limitW: number;
+}
+
+/** Everything a tenant's actors are built from. */
+export interface TenantState {
+  readonly locations: readonly LocationRecord[];
+  readonly clusters: readonly ClusterRecord[];
+  readonly profiles: readonly ProfileRecord[];
+  readonly reservations: readonly ReservationRecord[];
+  /** Alarms that have not ended. */
+  readonly openAlarms: readonly AlarmRecord[];
+}

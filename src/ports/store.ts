@@ -1,0 +1,119 @@
+// The durable truth: what can be written, and what can be asked.
+import type { ClusterId, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { LimitProfile } from '../../machines/profile-stack.js';
+import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import type { CredentialSet } from './credentials.js';
+import type {
+  AlarmRecord,
+  ClusterRecord,
+  PermanentLimitHistoryRecord,
+  PowerRecord,
+  ProfileHistoryRecord,
+  ProfileTarget,
+  ReservationRecord,
+  TenantState,
+} from './records.js';
+
+/** One durable change. Changes handed to one `append` are written all or nothing, in order. */
+export type Change =
+  | {
+      readonly kind: 'profile.put';
+      readonly target: ProfileTarget;
+      readonly profile: LimitProfile;
+      readonly atMs: EpochMs;
+    }
+  | {
+      readonly kind: 'permanentLimit.set';
+      readonly locationId: LocationId;
+      readonly limitKw: number;
+      readonly atMs: EpochMs;
+    }
+  | { readonly kind: 'cluster.put'; readonly cluster: ClusterRecord }
+  | { readonly kind: 'cluster.delete'; readonly clusterId: ClusterId }
+  /** Replaces what was stored for the connector. */
+  | { readonly kind: 'reservation.put'; readonly reservation: ReservationRecord }
+  | { readonly kind: 'alarm.begin'; readonly alarm: AlarmRecord }
+  | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
+  /** One minute of a location; written again, it is replaced. */
+  | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
+
+/** Thrown by a store that cannot take or give anything now (locked, full, unreachable). Becomes 503. */
+export class StoreUnavailableError extends Error {
+  /** True where a write may be on disk all the same: it failed while it was being committed. False: nothing was written. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(message: string, options: { cause?: unknown; isOutcomeUnknown?: boolean } = {}) {
+    super(message, options);
+    this.name = 'StoreUnavailableError';
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
+  }
+}
+
+/** What another process (the command line, another node) changed: which entities to read again. */
+export interface Revision {
+  readonly revision: number;
+  /** Tenants whose locations, chargers or connectors changed since the revision asked about. */
+  readonly tenants: readonly TenantUuid[];
+  readonly credentialsChanged: boolean;
+}
+
+/** The durable truth. Every method that touches a tenant's data takes the tenant first. */
+export interface Store {
+  /**
+   * Makes this store's service the owner of the database. Whoever claimed it before can write no more: `append` of an
+   * owner that was replaced rejects with StoreUnavailableError. A store that never claimed writes beside an owner.
+   * Resolves to its epoch, which is higher than that of every owner before.
+   */
+  claim(): Promise<number>;
+  /** False once another service claimed the database. */
+  isOwner(): Promise<boolean>;
+  /**
+   * Writes `changes` in one transaction, together with those of concurrent callers (group commit). When it resolves,
+   * they are on disk; calls resolve in the order they were made. Rejects with StoreUnavailableError when they are not
+   * known to be on disk.
+   */
+  append(tenantUuid: TenantUuid, changes: readonly Change[]): Promise<void>;
+  /**
+   * What the tenant's actors are built from: profiles that hold their slot, locations, clusters. Takes its turn among
+   * the appends of this process: it shows every one that resolved before it does, and none that resolves after it.
+   */
+  loadTenant(tenantUuid: TenantUuid): Promise<TenantState>;
+  profileHistory(
+    tenantUuid: TenantUuid,
+    target: ProfileTarget,
+    window: TimeWindow,
+  ): Promise<ProfileHistoryRecord[]>;
+  permanentLimitHistory(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+  ): Promise<PermanentLimitHistoryRecord[]>;
+  /** Alarms that lasted at any time inside `window`, the newest first, at most `count`; of one location or of all. */
+  alarms(
+    tenantUuid: TenantUuid,
+    filter: {
+      readonly locationId: LocationId | undefined;
+      readonly window: TimeWindow;
+      readonly count: number;
+    },
+  ): Promise<AlarmRecord[]>;
+  /**
+   * Power of a location in steps of `stepMs` (whole minutes) counted from `window.startsAtMs`, oldest first; a step
+   * without a stored minute is left out.
+   */
+  powerHistory(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    window: TimeWindow,
+    stepMs: number,
+  ): Promise<PowerRecord[]>;
+  /** Forgets minutes of power before `beforeMs`, of all tenants; nothing else is ever deleted. */
+  forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
+  /** Tenants and their secrets' hashes, for authentication. */
+  loadCredentials(): Promise<CredentialSet>;
+  /** The newest revision, and what changed after `since`; undefined `since` asks for the number alone. */
+  revisionSince(since: number | undefined): Promise<Revision>;
+  /** Resolves when the database answers; rejects with StoreUnavailableError otherwise. */
+  ping(): Promise<void>;
+  /** Writes what was accepted, then closes. */
+  close(): Promise<void>;
+}

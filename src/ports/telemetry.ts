@@ -1,0 +1,92 @@
+// Messages in and out of chargers, whatever broker carries them.
+import type { Ack, Grant, LeaseKind } from '../../machines/grant.js';
+import type {
+  ChargerAddress,
+  ConnectorAddress,
+  ConnectorId,
+  ControllerUuid,
+  LocationId,
+  TenantUuid,
+} from '../../machines/ids.js';
+import type { MeterReading, RecordResult } from '../../machines/meter-ledger.js';
+
+/** Messages in and out, whatever broker carries them. */
+export interface MessageBus {
+  /** Begins to deliver. `onMessage` never throws. Resolves to the address chargers connect to. */
+  start(onMessage: (topic: string, payload: Buffer) => void): Promise<{ readonly url: string }>;
+  /** Hands a message to the broker; QoS 1 is resent by the broker until acknowledged or the session ends. */
+  publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
+  isHealthy(): boolean;
+  stop(): Promise<void>;
+}
+
+/** A login that was found good, and what it may speak for. */
+export interface MqttLogin {
+  readonly tenantUuid: TenantUuid;
+  /** The client id it must use. */
+  readonly clientId: string;
+  /** `{tenantUuid}/{clientId}`: unique among all tenants, as the client id is not. */
+  readonly username: string;
+  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers. */
+  readonly prefixes: readonly string[];
+}
+
+/** The logins chargers and gateways connect with. */
+export interface MqttLogins {
+  /** undefined for a wrong name or password. */
+  authenticate(username: string, password: Buffer): MqttLogin | undefined;
+  /** False once the login vanished, or got another password or other chargers. */
+  isCurrent(login: MqttLogin): boolean;
+  /** Calls `listener` whenever logins may have stopped being current. */
+  onReplaced(listener: () => void): void;
+}
+
+/** Where one connector's meter values go. It is kept and reused for as long as it is current. */
+export interface ConnectorMeter {
+  /** False once its location was built anew or let go of: look the connector up again. */
+  readonly isCurrent: boolean;
+  /** Folds one value in, on `Clock.monotonicMs`; tells the machines by itself where a mode changed. Never throws. */
+  record(reading: MeterReading, nowMs: number): RecordResult;
+}
+
+/** What a charger says of itself when it comes, goes, or is lost (its last will). Currents in A per phase. */
+export interface ChargerState {
+  readonly online: boolean;
+  readonly boot?: string | undefined;
+  readonly connectors?:
+    | readonly { readonly id: string; readonly failsafeA: number; readonly lease: LeaseKind }[]
+    | undefined;
+}
+
+/** Takes what chargers report. No function throws or waits. */
+export interface MeterSink {
+  /** undefined where there is no such connector at that charger and location of the tenant. */
+  connectorMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    connectorId: ConnectorId,
+  ): ConnectorMeter | undefined;
+  /** undefined where there is no such connector; `refused` where nothing of the kind was sent to it. */
+  recordAck(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    connectorId: ConnectorId,
+    ack: Ack,
+  ): RecordResult | undefined;
+  /** To every connector of the charger; undefined where there is no such charger. */
+  recordState(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    state: ChargerState,
+  ): RecordResult | undefined;
+}
+
+/** Where limits leave for the chargers. Neither function throws or waits; what is lost is sent again by heartbeat. */
+export interface LimitPublisher {
+  publishLimit(connector: ConnectorAddress, grant: Grant): void;
+  /** Asks a charger to send its state and meter values now. */
+  requestSync(charger: ChargerAddress, epoch: number): void;
+}
