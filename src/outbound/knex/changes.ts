@@ -1,10 +1,14 @@
 // The changes of one commit, whoever asked for them, in as few statements as their kinds allow.
 import type { Knex } from 'knex';
-import type { TenantUuid } from '../../../machines/ids.js';
+import type { LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { PowerRecord, ReservationRecord } from '../../ports/records.js';
 import type { Change } from '../../ports/store.js';
+import { type AlarmBegin, type AlarmEnd, beginAlarms, endAlarms } from './alarms.js';
 import { deleteCluster, putCluster } from './clusters.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
+import { putPowerMinutes } from './power-minutes.js';
 import { type ProfilePut, putProfiles } from './profiles.js';
+import { putReservations } from './reservations.js';
 import { lockTenants } from './tenant-lock.js';
 
 /** What one caller wants written, all or nothing. */
@@ -13,37 +17,82 @@ export interface Submission {
   readonly changes: readonly Change[];
 }
 
+/** Changes by the statements that write them. */
+interface Sorted {
+  readonly profiles: { readonly tenantUuid: TenantUuid; readonly put: ProfilePut }[];
+  readonly permanentLimits: PermanentLimitChange[];
+  readonly clusters: ((trx: Knex.Transaction) => Promise<void>)[];
+  readonly reservations: { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[];
+  readonly alarmBegins: AlarmBegin[];
+  readonly alarmEnds: AlarmEnd[];
+  readonly powerMinutes: {
+    readonly tenantUuid: TenantUuid;
+    readonly locationId: LocationId;
+    readonly minute: PowerRecord;
+  }[];
+}
+
 /**
- * Writes all submissions, in order within each kind of change: no kind depends on another. Profiles and permanent
- * limits take two statements however many they are; clusters change rarely and go one by one.
+ * Writes all submissions, in order within each kind of change: no kind depends on another, but an alarm that ends on one
+ * that begins. Clusters change rarely and go one by one; every other kind takes one or two statements, however many
+ * changes there are.
  */
 export async function writeChanges(trx: Knex.Transaction, submissions: readonly Submission[]): Promise<void> {
-  const puts: { tenantUuid: TenantUuid; put: ProfilePut }[] = [];
-  const limits: PermanentLimitChange[] = [];
-  const clusters: (() => Promise<void>)[] = [];
-  for (const { tenantUuid, changes } of submissions) {
-    for (const change of changes) {
-      switch (change.kind) {
-        case 'profile.put':
-          puts.push({ tenantUuid, put: change });
-          break;
-        case 'permanentLimit.set':
-          limits.push({ tenantUuid, ...change });
-          break;
-        case 'cluster.put':
-          clusters.push(() => putCluster(trx, tenantUuid, change.cluster));
-          break;
-        case 'cluster.delete':
-          clusters.push(() => deleteCluster(trx, tenantUuid, change.clusterId));
-          break;
-      }
-    }
-  }
+  const sorted = sort(submissions);
   await lockTenants(
     trx,
     submissions.map(({ tenantUuid }) => tenantUuid),
   );
-  await putProfiles(trx, puts);
-  await setPermanentLimits(trx, limits);
-  for (const writeCluster of clusters) await writeCluster();
+  await putProfiles(trx, sorted.profiles);
+  await setPermanentLimits(trx, sorted.permanentLimits);
+  for (const writeCluster of sorted.clusters) await writeCluster(trx);
+  await putReservations(trx, sorted.reservations);
+  await beginAlarms(trx, sorted.alarmBegins);
+  await endAlarms(trx, sorted.alarmEnds);
+  await putPowerMinutes(trx, sorted.powerMinutes);
+}
+
+function sort(submissions: readonly Submission[]): Sorted {
+  const sorted: Sorted = {
+    profiles: [],
+    permanentLimits: [],
+    clusters: [],
+    reservations: [],
+    alarmBegins: [],
+    alarmEnds: [],
+    powerMinutes: [],
+  };
+  for (const { tenantUuid, changes } of submissions) {
+    for (const change of changes) add(sorted, tenantUuid, change);
+  }
+  return sorted;
+}
+
+function add(sorted: Sorted, tenantUuid: TenantUuid, change: Change): void {
+  switch (change.kind) {
+    case 'profile.put':
+      sorted.profiles.push({ tenantUuid, put: change });
+      break;
+    case 'permanentLimit.set':
+      sorted.permanentLimits.push({ tenantUuid, ...change });
+      break;
+    case 'cluster.put':
+      sorted.clusters.push((trx) => putCluster(trx, tenantUuid, change.cluster));
+      break;
+    case 'cluster.delete':
+      sorted.clusters.push((trx) => deleteCluster(trx, tenantUuid, change.clusterId));
+      break;
+    case 'reservation.put':
+      sorted.reservations.push({ tenantUuid, reservation: change.reservation });
+      break;
+    case 'alarm.begin':
+      sorted.alarmBegins.push({ tenantUuid, alarm: change.alarm });
+      break;
+    case 'alarm.end':
+      sorted.alarmEnds.push({ tenantUuid, alarmId: change.alarmId, atMs: change.atMs });
+      break;
+    case 'power.put':
+      sorted.powerMinutes.push({ tenantUuid, locationId: change.locationId, minute: change.minute });
+      break;
+  }
 }

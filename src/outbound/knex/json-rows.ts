@@ -11,6 +11,8 @@ export interface KeyedTable<C extends Columns> {
   readonly name: string;
   readonly key: readonly (keyof C & string)[];
   readonly columns: C;
+  /** A condition on each row, called `given`; rows that do not meet it are left out. */
+  readonly onlyWhere?: string;
 }
 
 export type RowOf<C extends Columns> = { readonly [K in keyof C]: Cell };
@@ -28,12 +30,18 @@ export function jsonRows(engine: Engine, columns: Columns): string {
   return `(select nth, ${cells.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality as element(cells, nth))`;
 }
 
+/** The condition that `table` has a row with what `given` has in these columns. */
+export function isStored(table: string, columns: readonly string[]): string {
+  const same = columns.map((name) => `${table}.${name} = given.${name}`);
+  return `exists (select 1 from ${table} where ${same.join(' and ')})`;
+}
+
 /** A double with all its digits: SQLite misreads the shortest form of one number in ten thousand by its last bit. */
 export function exactDouble(value: number): string {
   return value.toPrecision(17);
 }
 
-/** Inserts `rows`, or updates those whose key exists. */
+/** Inserts `rows`, each of another key, or updates those whose key exists. */
 export async function putRows<C extends Columns>(
   trx: Knex.Transaction,
   table: KeyedTable<C>,
@@ -45,10 +53,10 @@ export async function putRows<C extends Columns>(
     .filter((name) => !table.key.includes(name))
     .map((name) => `${name} = excluded.${name}`)
     .join(', ');
-  // "where true" keeps SQLite from reading "on conflict" as part of a join.
+  // Without "where", SQLite would read "on conflict" as part of a join.
   await trx.raw(
     `insert into ${table.name} (${names.join(', ')})
-     select ${names.join(', ')} from ${jsonRows(engineOf(trx), table.columns)} as given where true
+     select ${names.join(', ')} from ${jsonRows(engineOf(trx), table.columns)} as given where ${table.onlyWhere ?? 'true'}
      on conflict (${table.key.join(', ')}) do ${updates === '' ? 'nothing' : `update set ${updates}`}`,
     [JSON.stringify(rows.map((row) => names.map((name) => cellOf(table.columns[name], row[name] ?? null))))],
   );

@@ -2,6 +2,7 @@
 import type { Knex } from 'knex';
 import * as initial from './migrations/0001-initial.js';
 import * as owner from './migrations/0002-owner.js';
+import * as enforcement from './migrations/0003-enforcement.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -11,6 +12,7 @@ interface NamedMigration extends Knex.Migration {
 const ALL: readonly NamedMigration[] = [
   { name: '0001-initial', ...initial },
   { name: '0002-owner', ...owner },
+  { name: '0003-enforcement', ...enforcement },
 ];
 
 /** The migrations, for knex. */

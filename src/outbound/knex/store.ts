@@ -1,11 +1,13 @@
 // The durable truth on SQLite or PostgreSQL: the Store port over one database.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
+import type { EpochMs } from '../../../machines/time.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TenantState } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
+import { listAlarms, loadOpenAlarms } from './alarms.js';
 import { writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
 import { openDatabase } from './connection.js';
@@ -14,7 +16,9 @@ import { createJournal } from './journal.js';
 import { migrateDatabase } from './migrate.js';
 import { currentEpoch, raiseEpoch, requireEpoch } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
+import { forgetSomePower, powerHistory } from './power-minutes.js';
 import { loadProfiles, profileHistory } from './profiles.js';
+import { loadReservations } from './reservations.js';
 import { revisionSince } from './revisions.js';
 import { loadLocations } from './sites.js';
 import { awaitWriters } from './tenant-lock.js';
@@ -78,12 +82,21 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
       locations: await loadLocations(trx, tenantUuid),
       clusters: await loadClusters(trx, tenantUuid),
       profiles: await loadProfiles(trx, tenantUuid),
+      reservations: await loadReservations(trx, tenantUuid),
+      openAlarms: await loadOpenAlarms(trx, tenantUuid),
     }));
+  }
+
+  async function forgetPowerBefore(beforeMs: EpochMs): Promise<void> {
+    const forgetSome = () => inTransaction(knex, (trx) => forgetSomePower(trx, beforeMs));
+    // In turns with the writers, who would otherwise wait until all is forgotten.
+    while (!(await journal.exclusively(() => orUnavailable(forgetSome))));
   }
 
   return {
     async claim() {
       epoch = await orUnavailable(() => inTransaction(knex, raiseEpoch));
+      return epoch;
     },
     isOwner: () => ask(async (trx) => epoch === undefined || (await currentEpoch(trx)) === epoch),
     append: (tenantUuid, changes) => journal.append({ tenantUuid, changes }),
@@ -92,6 +105,10 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
       ask((trx) => profileHistory(trx, tenantUuid, target, window)),
     permanentLimitHistory: (tenantUuid, locationId) =>
       ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId)),
+    alarms: (tenantUuid, filter) => ask((trx) => listAlarms(trx, tenantUuid, filter)),
+    powerHistory: (tenantUuid, locationId, window, stepMs) =>
+      ask((trx) => powerHistory(trx, tenantUuid, locationId, window, stepMs)),
+    forgetPowerBefore,
     loadCredentials: () => ask(loadCredentials),
     revisionSince: (since) => ask((trx) => revisionSince(trx, since)),
     ping: () => ask(async (trx) => void (await revisionSince(trx, undefined))),

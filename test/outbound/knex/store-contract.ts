@@ -284,7 +284,13 @@ export function describeStore(server: () => DatabaseServer): void {
     it('shows nothing of a tenant it does not know', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET)]);
       const nobody = '00000000-0000-4000-8000-000000000000' as typeof HARBOUR;
-      expect(await store.loadTenant(nobody)).toEqual({ locations: [], clusters: [], profiles: [] });
+      expect(await store.loadTenant(nobody)).toEqual({
+        locations: [],
+        clusters: [],
+        profiles: [],
+        reservations: [],
+        openAlarms: [],
+      });
       expect(await store.profileHistory(nobody, QUAY_TARGET, ALL_TIME)).toEqual([]);
       expect(await store.permanentLimitHistory(nobody, QUAY)).toEqual([]);
       await expect(store.append(nobody, [put(ORGANIZATION)])).rejects.toThrow();
@@ -416,7 +422,7 @@ export function describeStore(server: () => DatabaseServer): void {
       const fresh = await server().createDatabase();
       // One that waits for SQLite's lock keeps one of the four threads of this process; the one that has it needs one.
       const runs = await Promise.all([migrate(fresh), migrate(fresh), migrate(fresh)]);
-      expect(runs.flat()).toEqual(['0001-initial', '0002-owner']);
+      expect(runs.flat()).toEqual(['0001-initial', '0002-owner', '0003-enforcement']);
       expect(await migrate(fresh)).toEqual([]);
     });
   });

@@ -1,0 +1,73 @@
+// The most each connector may have been promised, as rows: one a connector, replaced by the next.
+import type { Knex } from 'knex';
+import {
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type TenantUuid,
+} from '../../../machines/ids.js';
+import type { ReservationRecord } from '../../ports/records.js';
+import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';
+
+interface ReservationRow {
+  readonly controller_uuid: ControllerUuid;
+  readonly connector_id: ConnectorId;
+  readonly limit_tenths_a: number;
+  readonly then_tenths_a: number;
+  readonly lease: ReservationRecord['lease'];
+}
+
+const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
+
+const RESERVATIONS = {
+  name: 'reservations',
+  key: CONNECTOR,
+  columns: {
+    tenant_uuid: 'text',
+    controller_uuid: 'text',
+    connector_id: 'text',
+    limit_tenths_a: 'integer',
+    then_tenths_a: 'integer',
+    lease: 'text',
+  },
+  onlyWhere: isStored('connectors', CONNECTOR),
+} as const satisfies KeyedTable<Columns>;
+
+/** Replaces the reservations of these connectors, the last of each counts; those of unknown connectors are left out. */
+export async function putReservations(
+  trx: Knex.Transaction,
+  puts: readonly { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[],
+): Promise<void> {
+  const newest = new Map(
+    puts.map(({ tenantUuid, reservation }) => [
+      `${tenantUuid}/${connectorKey(reservation)}`,
+      {
+        tenant_uuid: tenantUuid,
+        controller_uuid: reservation.controllerUuid,
+        connector_id: reservation.connectorId,
+        limit_tenths_a: reservation.limitTenthsA,
+        then_tenths_a: reservation.thenTenthsA,
+        lease: reservation.lease,
+      },
+    ]),
+  );
+  await putRows(trx, RESERVATIONS, [...newest.values()]);
+}
+
+/** The reservations of a tenant, by connector. */
+export async function loadReservations(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+): Promise<ReservationRecord[]> {
+  const rows: ReservationRow[] = await trx('reservations')
+    .where('tenant_uuid', tenantUuid)
+    .select('controller_uuid', 'connector_id', 'limit_tenths_a', 'then_tenths_a', 'lease')
+    .orderBy(['controller_uuid', 'connector_id']);
+  return rows.map((row) => ({
+    controllerUuid: row.controller_uuid,
+    connectorId: row.connector_id,
+    limitTenthsA: row.limit_tenths_a,
+    thenTenthsA: row.then_tenths_a,
+    lease: row.lease,
+  }));
+}
