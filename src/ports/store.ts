@@ -57,6 +57,12 @@ export interface Revision {
   readonly credentialsChanged: boolean;
 }
 
+/** Some rows of a long answer. */
+export interface Page {
+  readonly offset: number;
+  readonly count: number;
+}
+
 /** The durable truth. Every method that touches a tenant's data takes the tenant first. */
 export interface Store {
   /**
@@ -78,14 +84,24 @@ export interface Store {
    * the appends of this process: it shows every one that resolved before it does, and none that resolves after it.
    */
   loadTenant(tenantUuid: TenantUuid): Promise<TenantState>;
+  /**
+   * Every profile of the target ever submitted whose window meets `window`, in the order they were submitted; rows that
+   * are added later come last, so that `page` can be asked for one after the other.
+   */
   profileHistory(
     tenantUuid: TenantUuid,
     target: ProfileTarget,
     window: TimeWindow,
+    page?: Page,
   ): Promise<ProfileHistoryRecord[]>;
+  /** The profiles that held a slot of the target at `atMs`: submitted by then and not superseded. In order of submission. */
+  profilesAt(tenantUuid: TenantUuid, target: ProfileTarget, atMs: EpochMs): Promise<ProfileHistoryRecord[]>;
+  /** In the order they were set: the one in force when `window` begins and those set inside it; all where it is left out. */
   permanentLimitHistory(
     tenantUuid: TenantUuid,
     locationId: LocationId,
+    window?: TimeWindow,
+    page?: Page,
   ): Promise<PermanentLimitHistoryRecord[]>;
   /** Alarms that lasted at any time inside `window`, the newest first, at most `count`; of one location or of all. */
   alarms(

@@ -1,7 +1,9 @@
 // Permanent limits: the one in force lies with its location, every one ever set lies in a history nothing is deleted from.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { TimeWindow } from '../../../machines/time.js';
 import type { PermanentLimitHistoryRecord } from '../../ports/records.js';
+import type { Page } from '../../ports/store.js';
 import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
 
@@ -60,17 +62,30 @@ export async function setPermanentLimits(
   await trx.raw(apply, [json]);
 }
 
-/** Every permanent limit a location ever had, in the order they were set; empty for an unknown location. */
+/**
+ * The permanent limits a location had inside `window`, the one in force at its start first, or ever; in the order they
+ * were set, empty for an unknown location.
+ */
 export async function permanentLimitHistory(
   knex: Knex,
   tenantUuid: TenantUuid,
   locationId: LocationId,
+  window?: TimeWindow,
+  page?: Page,
 ): Promise<PermanentLimitHistoryRecord[]> {
-  const rows: { limit_kw: number; set_at_ms: number }[] = await knex(
-    readThrough(knex, 'permanent_limit_changes', 'permanent_limit_changes_by_location'),
-  )
-    .where({ tenant_uuid: tenantUuid, location_id: locationId })
-    .select('limit_kw', 'set_at_ms')
-    .orderBy('change');
+  const changes = () =>
+    knex(readThrough(knex, 'permanent_limit_changes', 'permanent_limit_changes_by_location')).where({
+      tenant_uuid: tenantUuid,
+      location_id: locationId,
+    });
+  const asked = changes().select('limit_kw', 'set_at_ms').orderBy('change');
+  if (window !== undefined) {
+    const inForce = changes().where('set_at_ms', '<=', window.startsAtMs).max('change');
+    asked
+      .where('set_at_ms', '<', Math.max(window.endsAtMs, window.startsAtMs + 1))
+      .where('change', '>=', knex.raw('coalesce((?), 0)', [inForce]));
+  }
+  if (page !== undefined) asked.offset(page.offset).limit(page.count);
+  const rows: { limit_kw: number; set_at_ms: number }[] = await asked;
   return rows.map((row) => ({ limitKw: row.limit_kw, setAtMs: row.set_at_ms }));
 }

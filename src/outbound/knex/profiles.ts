@@ -1,9 +1,9 @@
 // Profiles as rows: one for every submission, never deleted; the one not superseded holds its slot.
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { TimeWindow } from '../../../machines/time.js';
+import type { EpochMs, TimeWindow } from '../../../machines/time.js';
 import type { ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports/records.js';
-import type { Change } from '../../ports/store.js';
+import type { Change, Page } from '../../ports/store.js';
 import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
 
@@ -126,18 +126,45 @@ export async function profileHistory(
   tenantUuid: TenantUuid,
   target: ProfileTarget,
   window: TimeWindow,
+  page?: Page,
 ): Promise<ProfileHistoryRecord[]> {
-  const rows: HistoryRow[] = await knex(readThrough(knex, 'profiles', 'profiles_by_target'))
-    .where({ tenant_uuid: tenantUuid, ...targetRow(target) })
+  const rows = submissionsOf(knex, tenantUuid, target)
     .where('starts_at_ms', '<', window.endsAtMs)
-    .where('ends_at_ms', '>', window.startsAtMs)
+    .where('ends_at_ms', '>', window.startsAtMs);
+  if (page !== undefined) rows.offset(page.offset).limit(page.count);
+  return (await rows).map((row) => historyOf(row, target));
+}
+
+/** The profiles that held a slot of `target` at `atMs`, in the order they were submitted. */
+export async function profilesAt(
+  knex: Knex,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+  atMs: EpochMs,
+): Promise<ProfileHistoryRecord[]> {
+  const rows = await submissionsOf(knex, tenantUuid, target)
+    .where('submitted_at_ms', '<=', atMs)
+    .where((held) => held.whereNull('superseded_at_ms').orWhere('superseded_at_ms', '>', atMs));
+  return rows.map((row) => historyOf(row, target));
+}
+
+function submissionsOf(
+  knex: Knex,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+): Knex.QueryBuilder<object, HistoryRow[]> {
+  return knex(readThrough(knex, 'profiles', 'profiles_by_target'))
+    .where({ tenant_uuid: tenantUuid, ...targetRow(target) })
     .select(...PROFILE, 'submitted_at_ms', 'superseded_at_ms')
     .orderBy('submission');
-  return rows.map((row) => ({
+}
+
+function historyOf(row: HistoryRow, target: ProfileTarget): ProfileHistoryRecord {
+  return {
     ...profileOf(row, target),
     submittedAtMs: row.submitted_at_ms,
     supersededAtMs: row.superseded_at_ms,
-  }));
+  };
 }
 
 function targetRow(target: ProfileTarget): TargetRow {

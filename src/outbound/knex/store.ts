@@ -17,7 +17,7 @@ import { migrateDatabase } from './migrate.js';
 import { currentEpoch, raiseEpoch, requireEpoch } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
-import { loadProfiles, profileHistory } from './profiles.js';
+import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
 import { loadReservations } from './reservations.js';
 import { revisionSince } from './revisions.js';
 import { loadLocations } from './sites.js';
@@ -101,10 +101,11 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
     isOwner: () => ask(async (trx) => epoch === undefined || (await currentEpoch(trx)) === epoch),
     append: (tenantUuid, changes) => journal.append({ tenantUuid, changes }),
     loadTenant: (tenantUuid) => journal.exclusively(() => orUnavailable(() => loadTenant(tenantUuid))),
-    profileHistory: (tenantUuid, target, window) =>
-      ask((trx) => profileHistory(trx, tenantUuid, target, window)),
-    permanentLimitHistory: (tenantUuid, locationId) =>
-      ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId)),
+    profileHistory: (tenantUuid, target, window, page) =>
+      ask((trx) => profileHistory(trx, tenantUuid, target, window, page)),
+    profilesAt: (tenantUuid, target, atMs) => ask((trx) => profilesAt(trx, tenantUuid, target, atMs)),
+    permanentLimitHistory: (tenantUuid, locationId, window, page) =>
+      ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId, window, page)),
     alarms: (tenantUuid, filter) => ask((trx) => listAlarms(trx, tenantUuid, filter)),
     powerHistory: (tenantUuid, locationId, window, stepMs) =>
       ask((trx) => powerHistory(trx, tenantUuid, locationId, window, stepMs)),

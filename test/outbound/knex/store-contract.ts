@@ -243,6 +243,56 @@ export function describeStore(server: () => DatabaseServer): void {
       const { locations } = await store.loadTenant(HARBOUR);
       expect(locations.map(({ permanentLimitKw }) => permanentLimitKw)).toEqual([50, 40]);
     });
+
+    it('tells which profiles held a slot at an instant, from the millisecond they were submitted in', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 10, priority: 1, atMs: 100 })]);
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 7, priority: 2, atMs: 150 })]);
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 20, priority: 1, atMs: 200 })]);
+      await store.append(HARBOUR, [put(CRANE_TARGET, { limitKw: 99, atMs: 100 })]);
+      const limitsAt = async (atMs: number) =>
+        (await store.profilesAt(HARBOUR, QUAY_TARGET, atMs)).map(({ limitKw }) => limitKw);
+      expect(await limitsAt(99)).toEqual([]);
+      expect(await limitsAt(100)).toEqual([10]);
+      expect(await limitsAt(199)).toEqual([10, 7]);
+      expect(await limitsAt(200)).toEqual([7, 20]);
+      expect(await limitsAt(Number.MAX_SAFE_INTEGER)).toEqual([7, 20]);
+      expect(await store.profilesAt(RIVAL, QUAY_TARGET, 199)).toEqual([]);
+    });
+
+    it('gives history page by page', async () => {
+      const limits = [1, 2, 3, 4, 5];
+      await store.append(
+        HARBOUR,
+        limits.flatMap((limitKw) => [
+          put(QUAY_TARGET, { limitKw }),
+          { kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs: limitKw } as const,
+        ]),
+      );
+      const page = { offset: 2, count: 2 };
+      expect(await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME, page)).toMatchObject([
+        { limitKw: 3 },
+        { limitKw: 4 },
+      ]);
+      // The provisioned one comes first.
+      expect(await store.permanentLimitHistory(HARBOUR, QUAY, ALL_TIME, page)).toMatchObject([
+        { limitKw: 2 },
+        { limitKw: 3 },
+      ]);
+    });
+
+    it('tells the permanent limits of a span, and the one that was in force when it began', async () => {
+      const set = (limitKw: number, atMs: number) =>
+        ({ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs }) as const;
+      await store.append(HARBOUR, [set(30, 10), set(20, 20), set(40, 30)]);
+      const between = async (startsAtMs: number, endsAtMs: number) =>
+        (await store.permanentLimitHistory(HARBOUR, QUAY, { startsAtMs, endsAtMs })).map(
+          ({ limitKw }) => limitKw,
+        );
+      expect(await between(15, 30)).toEqual([30, 20]);
+      expect(await between(20, 31)).toEqual([20, 40]);
+      expect(await between(1000, 2000)).toEqual([40]);
+      expect(await between(-10, 0)).toEqual([]);
+    });
   });
 
   describe('section 5: one tenant cannot read or modify the data of another', () => {
