@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/time.js';
 import type { PowerRecord } from '../../ports/records.js';
+import { engineOf } from './engine.js';
 import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';
 
 const POWER_MINUTES = {
@@ -22,12 +23,22 @@ const POWER_MINUTES = {
 // Bounds how long writers wait, and stays far below the longest a statement may take.
 const FORGOTTEN_AT_ONCE = 5000;
 
-// A cross join, which SQLite runs in the order written: each location's oldest rows are found by the key.
-const FORGET = `delete from power_minutes where (tenant_uuid, location_id, at_ms) in (
-  select old.tenant_uuid, old.location_id, old.at_ms from locations cross join power_minutes as old
-  where old.tenant_uuid = locations.tenant_uuid and old.location_id = locations.location_id and old.at_ms < ?
-  limit ${FORGOTTEN_AT_ONCE}
-) returning 1`;
+// Each location's oldest rows are found by the key. Left to choose, both engines would read all rows for it: SQLite keeps
+// to the order of a cross join, PostgreSQL to a lateral one and to the places of rows.
+const FORGET = {
+  sqlite: `delete from power_minutes where (tenant_uuid, location_id, at_ms) in (
+      select old.tenant_uuid, old.location_id, old.at_ms from locations cross join power_minutes as old
+      where old.tenant_uuid = locations.tenant_uuid and old.location_id = locations.location_id and old.at_ms < ?
+      limit ${FORGOTTEN_AT_ONCE}
+    ) returning 1`,
+  postgres: `delete from power_minutes where ctid = any (array(
+      select old.place from locations cross join lateral (
+        select ctid as place from power_minutes
+        where tenant_uuid = locations.tenant_uuid and location_id = locations.location_id and at_ms < ?
+        limit ${FORGOTTEN_AT_ONCE}
+      ) as old limit ${FORGOTTEN_AT_ONCE}
+    )) returning 1`,
+};
 
 // The driver of SQLite hands whole numbers over as floating-point ones, which would not divide to a whole step.
 const STEP = '(at_ms - cast(? as bigint)) / cast(? as bigint)';
@@ -88,10 +99,11 @@ export async function powerHistory(
 
 /**
  * Deletes some thousand of the minutes before `beforeMs`, of all tenants.
- * @returns whether that were all.
+ * @returns whether those were all.
  */
 export async function forgetSomePower(trx: Knex.Transaction, beforeMs: EpochMs): Promise<boolean> {
-  const answer: readonly unknown[] | { readonly rows: readonly unknown[] } = await trx.raw(FORGET, [
+  const statement = FORGET[engineOf(trx)];
+  const answer: readonly unknown[] | { readonly rows: readonly unknown[] } = await trx.raw(statement, [
     beforeMs,
   ]);
   const rows = 'rows' in answer ? answer.rows : answer;
