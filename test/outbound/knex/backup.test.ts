@@ -6,13 +6,16 @@ import { backupDatabase } from '../../../src/outbound/knex/backup.js';
 import { AdministrationError } from '../../../src/ports/administration.js';
 import {
   ALL_TIME,
+  begin,
   everything,
   HARBOUR,
   HARBOUR_TENANT,
+  minute,
   openStore,
   provisionAll,
   put,
   QUAY_TARGET,
+  reserve,
 } from './harbour.js';
 import { createSqliteServer } from './sqlite-server.js';
 
@@ -48,11 +51,12 @@ it('copies what was acknowledged before it began, whole, while writes go on', as
 it('copies everything, readable by its owner only, and leaves nothing beside it', async () => {
   const databaseUrl = await server.createDatabase();
   await provisionAll(databaseUrl, [HARBOUR_TENANT]);
+  const { store } = await openStore(databaseUrl);
+  await store.append(HARBOUR, [put(QUAY_TARGET), reserve(), begin('a'), minute(0)]);
   const file = inDirectory("it's a.backup");
   await backupDatabase(databaseUrl, file);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readdirSync(server.directory).filter((name) => name.includes('unfinished'))).toEqual([]);
-  const { store } = await openStore(databaseUrl);
   const { store: copy } = await openStore(`sqlite:${file}`);
   expect(await everything(copy)).toEqual(await everything(store));
   await store.close();

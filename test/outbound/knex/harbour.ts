@@ -13,7 +13,13 @@ import { createStore, type StoreOptions } from '../../../src/outbound/knex/store
 import type { ProvisionedTenant } from '../../../src/ports/administration.js';
 import type { Clock } from '../../../src/ports/clock.js';
 import type { Log } from '../../../src/ports/log.js';
-import type { ClusterRecord, ProfileTarget } from '../../../src/ports/records.js';
+import type {
+  AlarmRecord,
+  ClusterRecord,
+  PowerRecord,
+  ProfileTarget,
+  ReservationRecord,
+} from '../../../src/ports/records.js';
 import type { Change, Store } from '../../../src/ports/store.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
@@ -88,6 +94,56 @@ export function put(
   return { kind: 'profile.put', target, profile: { priority, limitKw, startsAtMs, endsAtMs }, atMs };
 }
 
+/** What connector 1 of the crane is promised: 16 A, then 6 A. */
+export function reservation(over: Partial<ReservationRecord> = {}): ReservationRecord {
+  return {
+    controllerUuid: CRANE,
+    connectorId: '1' as ConnectorId,
+    limitTenthsA: 160,
+    thenTenthsA: 60,
+    lease: 'heartbeat',
+    ...over,
+  };
+}
+
+/** Replaces what connector 1 of the crane is promised. */
+export function reserve(over: Partial<ReservationRecord> = {}): Change {
+  return { kind: 'reservation.put', reservation: reservation(over) };
+}
+
+/** An alarm of the quay, which has not ended. */
+export function alarm(alarmId: string, over: Partial<AlarmRecord> = {}): AlarmRecord {
+  return {
+    alarmId,
+    kind: 'LIMIT_UNATTAINABLE',
+    locationId: QUAY,
+    controllerUuid: null,
+    connectorId: null,
+    reason: 'The locked connectors need 12 A of 10 A.',
+    beganAtMs: 1000,
+    endedAtMs: null,
+    ...over,
+  };
+}
+
+/** The beginning of an alarm of the quay. */
+export function begin(alarmId: string, over: Partial<AlarmRecord> = {}): Change {
+  return { kind: 'alarm.begin', alarm: alarm(alarmId, over) };
+}
+
+/** A minute of a location's power that begins at `atMs`. */
+export function minute(
+  atMs: number,
+  over: Partial<PowerRecord> & { readonly locationId?: LocationId } = {},
+): Change {
+  const { locationId = QUAY, ...power } = over;
+  return {
+    kind: 'power.put',
+    locationId,
+    minute: { atMs, meanW: 1000, maxW: 2000, limitW: 50_000, ...power },
+  };
+}
+
 /** A cluster with these members. */
 export function cluster(
   clusterId: string,
@@ -135,6 +191,8 @@ export async function everything(store: Store) {
       store.profileHistory(tenantUuid, CRANE_TARGET, ALL_TIME),
       store.profileHistory(tenantUuid, ORGANIZATION, ALL_TIME),
       store.permanentLimitHistory(tenantUuid, QUAY),
+      store.alarms(tenantUuid, { locationId: undefined, window: ALL_TIME, count: 1000 }),
+      store.powerHistory(tenantUuid, QUAY, ALL_TIME, 60_000),
     ]);
   return {
     harbour: await read(HARBOUR),

@@ -1,14 +1,28 @@
 // The store and the administration on real SQLite files, and what only SQLite can do wrong.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Knex } from 'knex';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
+import { migrateDatabase } from '../../../src/outbound/knex/migrate.js';
 import { storeOver } from '../../../src/outbound/knex/store.js';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { describeAdministration } from './administration-contract.js';
-import { HARBOUR, HARBOUR_TENANT, openStore, provisionAll, put, QUAY_TARGET } from './harbour.js';
+import { describeEnforcementRows } from './enforcement-rows-contract.js';
+import {
+  begin,
+  HARBOUR,
+  HARBOUR_TENANT,
+  minute,
+  openStore,
+  provisionAll,
+  put,
+  QUAY,
+  QUAY_TARGET,
+  reserve,
+} from './harbour.js';
 import { createSqliteServer } from './sqlite-server.js';
 import { describeStore } from './store-contract.js';
 
@@ -16,6 +30,7 @@ const server = createSqliteServer();
 afterAll(() => server.stop());
 
 describe('the store on SQLite', () => describeStore(() => server));
+describe('the rows of enforcement on SQLite', () => describeEnforcementRows(() => server));
 describe('the administration on SQLite', () => describeAdministration(() => server));
 
 describe('SQLite', () => {
@@ -68,6 +83,33 @@ describe('SQLite', () => {
     await reader.destroy();
     await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 3 })]);
     expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 3 }]);
+    await store.close();
+  });
+
+  it('reads no other rows of enforcement than those it needs', async () => {
+    const knex = openDatabase(await server.createDatabase());
+    await migrateDatabase(knex);
+    const store = storeOver(knex, { clock: systemClock, metrics: createMetrics() });
+    const asked: { readonly sql: string; readonly bindings: readonly Knex.RawBinding[] }[] = [];
+    knex.on('query', ({ sql, bindings }) => asked.push({ sql, bindings: bindings ?? [] }));
+    await store.append(HARBOUR, [
+      reserve(),
+      begin('a'),
+      { kind: 'alarm.end', alarmId: 'a', atMs: 2 },
+      minute(0),
+    ]);
+    await store.loadTenant(HARBOUR);
+    for (const locationId of [QUAY, undefined]) {
+      await store.alarms(HARBOUR, { locationId, window: { startsAtMs: 1, endsAtMs: 2 }, count: 9 });
+    }
+    await store.powerHistory(HARBOUR, QUAY, { startsAtMs: 0, endsAtMs: 60_000 }, 60_000);
+    await store.forgetPowerBefore(60_000);
+    const statements = asked.filter(({ sql }) => /\b(reservations|alarms|power_minutes)\b/.test(sql));
+    expect(statements).toHaveLength(10);
+    for (const { sql, bindings } of statements) {
+      const plan: { detail: string }[] = await knex.raw(`explain query plan ${sql}`, [...bindings]);
+      for (const { detail } of plan) expect(detail).not.toMatch(/^SCAN (?!json_each|locations)|ORDER BY/);
+    }
     await store.close();
   });
 

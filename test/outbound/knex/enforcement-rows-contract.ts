@@ -1,0 +1,369 @@
+// What every database must do with reservations, alarms and minutes of power: run by one test file for each engine.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/ids.js';
+import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
+import type { DatabaseServer } from './database-server.js';
+import {
+  ALL_TIME,
+  alarm,
+  begin,
+  CRANE,
+  everything,
+  HARBOUR,
+  HARBOUR_TENANT,
+  location,
+  minute,
+  openStore,
+  PIER,
+  provisionAll,
+  put,
+  QUAY,
+  QUAY_TARGET,
+  RIVAL,
+  RIVAL_TENANT,
+  RIVALS_ONLY,
+  reservation,
+  reserve,
+  tenant,
+} from './harbour.js';
+
+const ONE = '1' as ConnectorId;
+const TWO = '2' as ConnectorId;
+const RIVAL_CRANE = 'rival-crane' as ControllerUuid;
+const MINUTE_MS = 60_000;
+const NOON_MS = Date.parse('2026-06-01T12:00:00Z');
+
+/** The contract; `server` is asked for inside tests only, once it has started. */
+export function describeEnforcementRows(server: () => DatabaseServer): void {
+  let databaseUrl: string;
+  let store: Store;
+  let metrics: Awaited<ReturnType<typeof openStore>>['metrics'];
+
+  beforeEach(async () => {
+    databaseUrl = await server().createDatabase();
+    await provisionAll(databaseUrl, [HARBOUR_TENANT, RIVAL_TENANT]);
+    ({ store, metrics } = await openStore(databaseUrl));
+  });
+  afterEach(() => store.close());
+
+  async function reopen(): Promise<void> {
+    await store.close();
+    ({ store, metrics } = await openStore(databaseUrl));
+  }
+
+  /** How many transactions were committed since the store was opened. */
+  async function commits(): Promise<number | undefined> {
+    const { values } = await metrics.commitChanges.get();
+    return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value;
+  }
+
+  const end = (alarmId: string, atMs: number) => ({ kind: 'alarm.end', alarmId, atMs }) as const;
+
+  async function alarmIds(over: { locationId?: LocationId; window?: typeof ALL_TIME; count?: number } = {}) {
+    const { locationId, window = ALL_TIME, count = 100 } = over;
+    return (await store.alarms(HARBOUR, { locationId, window, count })).map(({ alarmId }) => alarmId);
+  }
+
+  const powerOf = (locationId = QUAY, window = ALL_TIME, stepMs = MINUTE_MS) =>
+    store.powerHistory(HARBOUR, locationId, window, stepMs);
+
+  describe('reservations', () => {
+    it('gives back the last reservation of each connector after a restart', async () => {
+      await store.append(HARBOUR, [reserve({ limitTenthsA: 60 }), reserve({ connectorId: TWO })]);
+      await store.append(HARBOUR, [
+        reserve({ limitTenthsA: 320, lease: 'receipt' }),
+        reserve({ limitTenthsA: 0, thenTenthsA: 1, lease: 'none' }),
+      ]);
+      await reopen();
+      expect((await store.loadTenant(HARBOUR)).reservations).toEqual([
+        reservation({ limitTenthsA: 0, thenTenthsA: 1, lease: 'none' }),
+        reservation({ connectorId: TWO }),
+      ]);
+    });
+
+    it('keeps the last of many callers that share a commit', async () => {
+      const puts = Array.from({ length: 50 }, (_, i) =>
+        store.append(HARBOUR, [
+          reserve({ limitTenthsA: i }),
+          reserve({ connectorId: TWO, limitTenthsA: 2 * i }),
+        ]),
+      );
+      await Promise.all(puts);
+      const { reservations } = await store.loadTenant(HARBOUR);
+      expect(reservations.map(({ limitTenthsA }) => limitTenthsA)).toEqual([49, 98]);
+    });
+
+    it('takes thousands in one append', async () => {
+      const chargers = Array.from({ length: 1500 }, (_, i) => `charger-${i}`);
+      await provisionAll(databaseUrl, [tenant(HARBOUR, [location(PIER, chargers)])]);
+      const all = chargers.flatMap((id, i) =>
+        [ONE, TWO].map((connectorId) =>
+          reservation({ controllerUuid: id as ControllerUuid, connectorId, limitTenthsA: i }),
+        ),
+      );
+      await store.append(
+        HARBOUR,
+        all.map((each) => ({ kind: 'reservation.put', reservation: each })),
+      );
+      const { reservations } = await store.loadTenant(HARBOUR);
+      expect(new Set(reservations)).toEqual(new Set(all));
+      expect(reservations).toHaveLength(3000);
+    });
+
+    it('is all or nothing with what it was appended with', async () => {
+      await store.append(HARBOUR, [reserve({ limitTenthsA: 60 })]);
+      const before = await everything(store);
+      const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
+      const append = store.append(HARBOUR, [reserve({ limitTenthsA: 70 }), begin('a'), minute(0), bad]);
+      await expect(append).rejects.not.toBeInstanceOf(StoreUnavailableError);
+      expect(await everything(store)).toEqual(before);
+    });
+
+    it('lets an owner that was replaced reserve nothing more', async () => {
+      const epoch = await store.claim();
+      await store.append(HARBOUR, [reserve({ limitTenthsA: 60 })]);
+      const newer = await openStore(databaseUrl);
+      expect(await newer.store.claim()).toBeGreaterThan(epoch);
+      const late = store.append(HARBOUR, [reserve({ limitTenthsA: 320 }), begin('late'), minute(0)]);
+      await expect(late).rejects.toBeInstanceOf(StoreUnavailableError);
+      await newer.store.append(HARBOUR, [reserve({ connectorId: TWO, limitTenthsA: 100 })]);
+      const { reservations, openAlarms } = await newer.store.loadTenant(HARBOUR);
+      expect(reservations.map(({ limitTenthsA }) => limitTenthsA)).toEqual([60, 100]);
+      expect(openAlarms).toEqual([]);
+      await newer.store.close();
+    });
+
+    it('gives every claim a higher epoch than all before, across restarts', async () => {
+      const epochs: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        epochs.push(await store.claim(), await store.claim());
+        await reopen();
+      }
+      expect(epochs).toEqual([1, 2, 3, 4, 5, 6]);
+    });
+  });
+
+  describe('what is not provisioned', () => {
+    it.each([
+      ['a reservation of an unknown charger', reserve({ controllerUuid: 'gone' as ControllerUuid })],
+      ['a reservation of an unknown connector', reserve({ connectorId: '3' as ConnectorId })],
+      ["a reservation of another tenant's connector", reserve({ controllerUuid: RIVAL_CRANE })],
+      ['an alarm of an unknown location', begin('a', { locationId: 'gone' as LocationId })],
+      ["an alarm of another tenant's location", begin('a', { locationId: RIVALS_ONLY })],
+      [
+        'an alarm of an unknown connector',
+        begin('a', { controllerUuid: CRANE, connectorId: '3' as ConnectorId }),
+      ],
+      [
+        "an alarm of another tenant's connector",
+        begin('a', { controllerUuid: RIVAL_CRANE, connectorId: ONE }),
+      ],
+      ['the end of an unknown alarm', end('gone', 5)],
+      ['a minute of an unknown location', minute(0, { locationId: 'gone' as LocationId })],
+      ["a minute of another tenant's location", minute(0, { locationId: RIVALS_ONLY })],
+    ])('leaves out %s and writes what shares its commit', async (_, change) => {
+      const before = await everything(store);
+      await store.append(HARBOUR, [change]);
+      expect(await everything(store)).toEqual(before);
+      await reopen();
+      await Promise.all([
+        store.append(HARBOUR, [put(QUAY_TARGET)]),
+        store.append(HARBOUR, [change, reserve(), begin('known'), minute(MINUTE_MS)]),
+        store.append(HARBOUR, [put(QUAY_TARGET, { priority: 1 })]),
+      ]);
+      expect(await commits()).toBe(1);
+      const { profiles, reservations, openAlarms } = await store.loadTenant(HARBOUR);
+      expect(profiles).toHaveLength(2);
+      expect(reservations).toEqual([reservation()]);
+      expect(openAlarms).toEqual([alarm('known')]);
+      expect((await powerOf()).map(({ atMs }) => atMs)).toEqual([MINUTE_MS]);
+      expect((await everything(store)).rival).toEqual(before.rival);
+    });
+  });
+
+  describe('section 5: one tenant cannot read or modify the data of another', () => {
+    it('keeps rows of the same ids apart', async () => {
+      await store.append(RIVAL, [reserve(), begin('same'), minute(0)]);
+      const { rival } = await everything(store);
+      await store.append(HARBOUR, [
+        reserve({ limitTenthsA: 320 }),
+        begin('same', { reason: 'Another.' }),
+        end('same', 2000),
+        minute(0, { meanW: 9 }),
+      ]);
+      const after = await everything(store);
+      expect(after.rival).toEqual(rival);
+      expect(after.harbour).not.toEqual(rival);
+      expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([]);
+      expect((await store.loadTenant(RIVAL)).openAlarms).toEqual([alarm('same')]);
+    });
+  });
+
+  describe('what a running service hears of others', () => {
+    it('is not told to read a tenant again because of a reservation, an alarm or a minute of power', async () => {
+      const before = await store.revisionSince(undefined);
+      await store.append(HARBOUR, [reserve(), begin('a'), end('a', 2000), minute(0)]);
+      await store.forgetPowerBefore(MINUTE_MS);
+      expect(await store.revisionSince(before.revision)).toEqual({ ...before, tenants: [] });
+    });
+  });
+
+  describe('alarms', () => {
+    it('gives back those that have not ended after a restart, the oldest first', async () => {
+      const ofConnector = { kind: 'OFFLINE', controllerUuid: CRANE, connectorId: TWO } as const;
+      await store.append(HARBOUR, [
+        begin('newer', { ...ofConnector, beganAtMs: NOON_MS + 1 }),
+        begin('older', { beganAtMs: NOON_MS, reason: "It's 充電 ?" }),
+        begin('over', { beganAtMs: NOON_MS }),
+      ]);
+      await store.append(HARBOUR, [end('over', NOON_MS + 5)]);
+      await reopen();
+      expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([
+        alarm('older', { beganAtMs: NOON_MS, reason: "It's 充電 ?" }),
+        alarm('newer', { ...ofConnector, beganAtMs: NOON_MS + 1 }),
+      ]);
+      expect(await store.alarms(HARBOUR, { locationId: QUAY, window: ALL_TIME, count: 9 })).toEqual([
+        alarm('newer', { ...ofConnector, beganAtMs: NOON_MS + 1 }),
+        alarm('over', { beganAtMs: NOON_MS, endedAtMs: NOON_MS + 5 }),
+        alarm('older', { beganAtMs: NOON_MS, reason: "It's 充電 ?" }),
+      ]);
+    });
+
+    it('begins an alarm once and ends it once, however often it is told', async () => {
+      await store.append(HARBOUR, [begin('a'), begin('a', { reason: 'Again.' })]);
+      await store.append(HARBOUR, [begin('a', { reason: 'And again.' })]);
+      expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([alarm('a')]);
+      await store.append(HARBOUR, [end('a', 2000), end('a', 3000)]);
+      await store.append(HARBOUR, [end('a', 4000)]);
+      await store.append(HARBOUR, [begin('a', { beganAtMs: 5000 })]);
+      expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([]);
+      expect(await store.alarms(HARBOUR, { locationId: undefined, window: ALL_TIME, count: 9 })).toEqual([
+        alarm('a', { endedAtMs: 2000 }),
+      ]);
+    });
+
+    it('ends in one commit what began in it', async () => {
+      await Promise.all([
+        store.append(HARBOUR, [begin('a')]),
+        store.append(HARBOUR, [end('a', 2000), begin('b')]),
+      ]);
+      expect(await commits()).toBe(1);
+      expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([alarm('b')]);
+    });
+
+    it.each([
+      ['before it', { beganAtMs: 500, endedAtMs: 900 }, false],
+      ['until it begins', { beganAtMs: 500, endedAtMs: 1000 }, false],
+      ['into it', { beganAtMs: 500, endedAtMs: 1001 }, true],
+      ['throughout it', { beganAtMs: 500, endedAtMs: 5000 }, true],
+      ['from before it until now', { beganAtMs: 500, endedAtMs: null }, true],
+      ['inside it', { beganAtMs: 1200, endedAtMs: 1500 }, true],
+      ['for no time at its beginning', { beganAtMs: 1000, endedAtMs: 1000 }, true],
+      ['to before its beginning, because the clock went back', { beganAtMs: 1999, endedAtMs: 900 }, true],
+      ['from its last millisecond on', { beganAtMs: 1999, endedAtMs: null }, true],
+      ['from its end on', { beganAtMs: 2000, endedAtMs: null }, false],
+    ])('lists inside a window an alarm that lasted %s: %o, %s', async (_, lasted, isListed) => {
+      await store.append(HARBOUR, [begin('a', lasted)]);
+      const window = { startsAtMs: 1000, endsAtMs: 2000 };
+      expect(await alarmIds({ window })).toEqual(isListed ? ['a'] : []);
+      expect(await alarmIds({ window, locationId: QUAY })).toEqual(isListed ? ['a'] : []);
+      expect(await alarmIds({ window, locationId: PIER })).toEqual([]);
+    });
+
+    it('lists the newest first, as many as asked for, of one location or of all', async () => {
+      await store.append(HARBOUR, [
+        begin('quay-1', { beganAtMs: 1 }),
+        begin('pier-2', { beganAtMs: 2, locationId: PIER }),
+        begin('quay-3b', { beganAtMs: 3 }),
+        begin('quay-3a', { beganAtMs: 3, endedAtMs: 4 }),
+        begin('pier-4', { beganAtMs: 4, locationId: PIER }),
+      ]);
+      expect(await alarmIds()).toEqual(['pier-4', 'quay-3b', 'quay-3a', 'pier-2', 'quay-1']);
+      expect(await alarmIds({ count: 2 })).toEqual(['pier-4', 'quay-3b']);
+      expect(await alarmIds({ locationId: QUAY, count: 2 })).toEqual(['quay-3b', 'quay-3a']);
+      expect(await alarmIds({ locationId: PIER })).toEqual(['pier-4', 'pier-2']);
+    });
+  });
+
+  describe('measured power', () => {
+    it('gives back minutes as they were stored, the last of each', async () => {
+      const odd = { meanW: 1234.5678901234567, maxW: 0.1, limitW: 61_706.50183763426 };
+      await store.append(HARBOUR, [minute(NOON_MS), minute(NOON_MS + MINUTE_MS), minute(NOON_MS, odd)]);
+      await store.append(HARBOUR, [minute(NOON_MS + MINUTE_MS, { meanW: 7 })]);
+      await reopen();
+      expect(await powerOf()).toEqual([
+        { atMs: NOON_MS, ...odd },
+        { atMs: NOON_MS + MINUTE_MS, meanW: 7, maxW: 2000, limitW: 50_000 },
+      ]);
+      expect(await powerOf(PIER)).toEqual([]);
+    });
+
+    it('folds minutes into steps from the start of the window: mean, highest power, lowest limit', async () => {
+      const startsAtMs = NOON_MS - 2 * MINUTE_MS;
+      await store.append(
+        HARBOUR,
+        [-3, -2, -1, 0, 7, 8, 10].map((nth) =>
+          minute(NOON_MS + nth * MINUTE_MS, { meanW: nth, maxW: 100 - nth, limitW: 1000 + nth }),
+        ),
+      );
+      await store.append(HARBOUR, [minute(NOON_MS, { locationId: PIER, maxW: 99_999 })]);
+      const window = { startsAtMs, endsAtMs: NOON_MS + 10 * MINUTE_MS };
+      expect(await powerOf(QUAY, window, 5 * MINUTE_MS)).toEqual([
+        { atMs: startsAtMs, meanW: -1, maxW: 102, limitW: 998 },
+        { atMs: startsAtMs + 5 * MINUTE_MS, meanW: 7, maxW: 93, limitW: 1007 },
+        { atMs: startsAtMs + 10 * MINUTE_MS, meanW: 8, maxW: 92, limitW: 1008 },
+      ]);
+    });
+
+    it('counts a minute to the step it begins in where the window begins inside one', async () => {
+      await store.append(
+        HARBOUR,
+        [0, 1, 2, 3].map((nth) => minute(NOON_MS + nth * MINUTE_MS, { meanW: nth })),
+      );
+      const window = { startsAtMs: NOON_MS + 1, endsAtMs: NOON_MS + 3 * MINUTE_MS };
+      expect(await powerOf(QUAY, window, 2 * MINUTE_MS)).toEqual([
+        { atMs: NOON_MS + 1, meanW: 1.5, maxW: 2000, limitW: 50_000 },
+      ]);
+    });
+
+    it('forgets what is older of all tenants, and nothing else', async () => {
+      const changes = [
+        put(QUAY_TARGET),
+        reserve(),
+        begin('a', { beganAtMs: 0 }),
+        ...[0, 1, 2].map((nth) => minute(nth * MINUTE_MS)),
+      ];
+      await store.append(HARBOUR, changes);
+      await store.append(RIVAL, changes);
+      const before = await everything(store);
+      await store.forgetPowerBefore(MINUTE_MS);
+      const after = await everything(store);
+      for (const tenantOf of ['harbour', 'rival'] as const) {
+        const [rest, power] = [before[tenantOf].slice(0, -1), before[tenantOf].at(-1)];
+        expect(power).toHaveLength(3);
+        expect(after[tenantOf].slice(0, -1)).toEqual(rest);
+        expect(after[tenantOf].at(-1)).toEqual(Array.isArray(power) ? power.slice(1) : undefined);
+      }
+    });
+
+    it('lets a write through while it forgets more than it forgets at once', async () => {
+      const minutes = Array.from({ length: 12_000 }, (_, nth) => minute(nth * MINUTE_MS));
+      await store.append(HARBOUR, minutes);
+      const order: string[] = [];
+      await Promise.all([
+        store.forgetPowerBefore(11_999 * MINUTE_MS).then(() => order.push('forgotten')),
+        store.append(HARBOUR, [put(QUAY_TARGET)]).then(() => order.push('written')),
+      ]);
+      expect(order).toEqual(['written', 'forgotten']);
+      expect((await powerOf()).map(({ atMs }) => atMs)).toEqual([11_999 * MINUTE_MS]);
+    });
+
+    it('forgets nothing once it is closed, and says so', async () => {
+      await store.append(HARBOUR, [minute(0)]);
+      await store.close();
+      await expect(store.forgetPowerBefore(MINUTE_MS)).rejects.toBeInstanceOf(StoreUnavailableError);
+      ({ store, metrics } = await openStore(databaseUrl));
+      expect(await powerOf()).toHaveLength(1);
+    });
+  });
+}
