@@ -32,6 +32,10 @@ export interface MeterReading {
   readonly currentA?: readonly number[] | undefined;
   readonly voltageV?: readonly number[] | undefined;
   readonly energyWh?: number | undefined;
+  /** The grant it keeps to; 0 and 0 where it holds none. */
+  readonly epoch?: number | undefined;
+  readonly seq?: number | undefined;
+  readonly leaseLeftS?: number | undefined;
 }
 
 /** A connector's place in a ledger: read it, but only the ledger writes it. */

@@ -3,6 +3,9 @@
 /** Least current a car may be throttled to, in A (contract section 8; IEC 61851-1 pilot minimum). */
 export const MINIMUM_CURRENT_A = 6;
 
+/** The same in tenths of an ampere, in which all currents are counted that are promised to chargers. */
+export const MINIMUM_TENTHS_A = 10 * MINIMUM_CURRENT_A;
+
 /** The electrical shape of a connector. `voltageV` is phase to neutral, per phase. */
 export interface ConnectorRating {
   readonly phases: 1 | 3;
@@ -15,13 +18,27 @@ export function wattsOf(currentA: number, rating: ConnectorRating): number {
   return Math.round(currentA * rating.voltageV * rating.phases);
 }
 
-/** The connector's 6 A floor in kW: `6 × voltageV × phases / 1000`. */
-export function floorKwOf(rating: ConnectorRating): number {
-  return (MINIMUM_CURRENT_A * rating.voltageV * rating.phases) / 1000;
+/** Tenths of an ampere, rounded down: what may safely be promised of `currentA`. */
+export function tenthsAOf(currentA: number): number {
+  return Math.floor(currentA * 10 + 1e-6);
 }
 
-/** Current in A per phase that `limitKw` allows, rounded down to 0.1 A so that it never exceeds the limit. */
-export function currentAOf(limitKw: number, rating: ConnectorRating): number {
-  const tenthsA = Math.floor((limitKw * 10_000) / (rating.voltageV * rating.phases) + 1e-9);
-  return Math.min(tenthsA / 10, rating.maxCurrentA);
+/** Power of a tenth of an ampere on `phases` phases of `voltageV` whole volts, in mW: an integer. */
+export function milliwattsPerTenthA(voltageV: number, phases: 1 | 3): number {
+  return voltageV * phases * 100;
+}
+
+/** Power in W of `tenthsA` per phase, rounded up: it is never thought smaller than it is. */
+export function wattsOfTenths(tenthsA: number, milliwattsPerTenth: number): number {
+  return Math.ceil((tenthsA * milliwattsPerTenth) / 1000);
+}
+
+/** Current in tenths of an ampere per phase that `limitW` allows, rounded down: it never exceeds the limit. */
+export function tenthsWithin(limitW: number, milliwattsPerTenth: number): number {
+  return Math.floor((limitW * 1000) / milliwattsPerTenth);
+}
+
+/** A limit in whole watts, rounded down. What no integer can hold is as good as no limit. */
+export function wattsOfLimit(limitKw: number): number {
+  return Math.min(Math.floor(limitKw * 1000 + 1e-6), Number.MAX_SAFE_INTEGER);
 }

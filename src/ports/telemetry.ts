@@ -54,7 +54,13 @@ export interface ChargerState {
   readonly online: boolean;
   readonly boot?: string | undefined;
   readonly connectors?:
-    | readonly { readonly id: string; readonly failsafeA: number; readonly lease: LeaseKind }[]
+    | readonly {
+        readonly id: string;
+        readonly failsafeA: number;
+        readonly lease: LeaseKind;
+        /** It keeps the newest `thenA` over a restart. */
+        readonly keepsThen?: boolean | undefined;
+      }[]
     | undefined;
 }
 

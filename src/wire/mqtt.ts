@@ -53,6 +53,8 @@ export const stateSchema = z.object({
         maxA: currentASchema,
         failsafeA: currentASchema,
         lease: z.enum(LEASE_KINDS),
+        // It keeps the newest `thenA` over a restart, and tells it as `failsafeA`: nothing else need be reserved for it.
+        keepsThen: z.boolean().optional(),
       }),
     )
     .max(MAX_CONNECTORS)

@@ -1,0 +1,220 @@
+// One connector as its location's supervisor knows it: what it reports, what its car wants, what it was told last.
+import { type Compliance, createCompliance, foldCompliance } from './compliance.js';
+import { createDemand, type Demand, foldDemand } from './connector-demand.js';
+import type { LeaseKind, LimitReason } from './grant.js';
+import type { GrantLedger, Holding } from './grant-ledger.js';
+import type { MeterReading, MeterSlot } from './meter-ledger.js';
+import {
+  type ConnectorRating,
+  MINIMUM_TENTHS_A,
+  milliwattsPerTenthA,
+  tenthsAOf,
+  wattsOfTenths,
+} from './units.js';
+
+/** What provisioning says of a connector. */
+export interface ConnectorSpec extends ConnectorRating {
+  /** An inactive connector is told nothing; what it falls back to stays reserved. */
+  readonly isActive: boolean;
+  /** A per phase. */
+  readonly failsafeA: number;
+}
+
+/** Without a measured voltage a current is taken to carry this much more power than its nominal one would (rule 11). */
+const CAP_VOLTAGE = 1.1;
+/** A measured voltage outside this share of the nominal one is not believed. */
+const LEAST_VOLTAGE = 0.9;
+const MOST_VOLTAGE = 1.15;
+/** A voltage counts as lower only when it is by this much, so that it does not move limits with every reading. */
+const VOLTAGE_STEP_V = 3;
+
+/** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */
+export interface ConnectorControl {
+  readonly key: string;
+  readonly slot: MeterSlot;
+  readonly holding: Holding;
+  spec: ConnectorSpec;
+  readonly demand: Demand;
+  readonly compliance: Compliance;
+  /** The limit of its lock; undefined while it is not locked. */
+  lockLimitKw: number | undefined;
+  /** What the connector is reserved for on disk. */
+  storedLimitTenthsA: number;
+  storedThenTenthsA: number;
+  /** A reservation is on its way to the disk. */
+  isStoring: boolean;
+  /** Newest heartbeat; undefined before the first of this boot: nothing can be granted without one. */
+  hb: number | undefined;
+  boot: string;
+  heardAtMs: number;
+  /** The newest grant's limit; undefined where none was given since the charger started. */
+  sentTenthsA: number | undefined;
+  sentAtMs: number;
+  raisedAtMs: number;
+  /** What it is due; what was sent may still be less. */
+  targetTenthsA: number;
+  reason: LimitReason;
+  /** Since when it may charge, or since when it may not (its turn); undefined where neither began yet. */
+  onSinceMs: number | undefined;
+  pausedSinceMs: number | undefined;
+}
+
+export function createControl(
+  ledger: GrantLedger,
+  key: string,
+  slot: MeterSlot,
+  spec: ConnectorSpec,
+  lease: LeaseKind,
+): ConnectorControl {
+  const maxTenthsA = tenthsAOf(spec.maxCurrentA);
+  const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), maxTenthsA);
+  const holding = ledger.add(key, {
+    maxTenthsA,
+    failsafeTenthsA,
+    milliwattsPerTenth: milliwattsPerTenthA(nominalCapVoltage(spec), spec.phases),
+    lease,
+    keepsThen: false,
+  });
+  return {
+    key,
+    slot,
+    holding,
+    spec,
+    demand: createDemand(maxTenthsA),
+    compliance: createCompliance(),
+    lockLimitKw: undefined,
+    storedLimitTenthsA: failsafeTenthsA,
+    storedThenTenthsA: failsafeTenthsA,
+    isStoring: false,
+    hb: undefined,
+    boot: '',
+    heardAtMs: 0,
+    sentTenthsA: undefined,
+    sentAtMs: Number.NEGATIVE_INFINITY,
+    raisedAtMs: Number.NEGATIVE_INFINITY,
+    targetTenthsA: 0,
+    reason: 'failsafe',
+    onSinceMs: undefined,
+    pausedSinceMs: undefined,
+  };
+}
+
+function nominalCapVoltage({ voltageV }: ConnectorRating): number {
+  return Math.ceil(voltageV * CAP_VOLTAGE);
+}
+
+/**
+ * Folds in a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
+ * @param epoch of this service: a charger that still speaks of an older one acknowledges nothing.
+ */
+export function hearReading(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  reading: MeterReading,
+  epoch: number,
+  nowMs: number,
+): boolean {
+  const { holding, spec } = control;
+  let isNews = followVoltage(ledger, control, reading.voltageV);
+  if (hearHeartbeat(control, reading, nowMs)) isNews = true;
+  if (
+    reading.epoch === epoch &&
+    reading.seq !== undefined &&
+    isKeptTo(control, reading.seq, reading.limitA)
+  ) {
+    if (ledger.acknowledge(holding, reading.seq, nowMs)) isNews = true;
+  }
+  const drawnTenthsA = drawnTenthsAOf(reading, spec);
+  if (foldCompliance(control.compliance, drawnTenthsA, holding.entitledTenthsA, nowMs)) isNews = true;
+  if (reserveWorstCase(ledger, control)) isNews = true;
+  const limitTenthsA = limitTenthsAOf(control, reading);
+  const maxTenthsA = holding.maxTenthsA;
+  return (
+    foldDemand(control.demand, { status: reading.status, drawnTenthsA, limitTenthsA, maxTenthsA }, nowMs) ||
+    isNews
+  );
+}
+
+/** Takes an acknowledgement; false where it is none for anything that was sent, or says it was not followed. */
+export function hearAck(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  seq: number,
+  appliedA: number | undefined,
+  nowMs: number,
+): boolean {
+  return isKeptTo(control, seq, appliedA) && ledger.acknowledge(control.holding, seq, nowMs);
+}
+
+/** A charger that does not keep to limits, or did not, has its maximum reserved. True where that is news. */
+export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl): boolean {
+  const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);
+  if (isWorstCase === control.holding.isWorstCase) return false;
+  ledger.setWorstCase(control.holding, isWorstCase);
+  return true;
+}
+
+/** It reports power but takes no limits, or none that would outlast a cut connection. */
+export function isReadOnly({ slot, hb, holding }: ConnectorControl): boolean {
+  return holding.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
+}
+
+/** Whether it can be told a limit now, and relied upon to keep to it. */
+export function isControlled({ spec, slot, hb, holding }: ConnectorControl): boolean {
+  return spec.isActive && slot.link === 'online' && hb !== undefined && !holding.isWorstCase;
+}
+
+/** The 6 A floor in W. */
+export function floorWOf({ holding }: ConnectorControl): number {
+  return wattsOfTenths(MINIMUM_TENTHS_A, holding.milliwattsPerTenth);
+}
+
+function hearHeartbeat(control: ConnectorControl, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
+  if (hb === undefined) return false;
+  const isNewBoot = boot !== control.boot;
+  const isFirst = control.hb === undefined;
+  control.hb = hb;
+  control.boot = boot;
+  control.heardAtMs = nowMs;
+  // A charger that started anew holds no grant.
+  if (isNewBoot) control.sentTenthsA = undefined;
+  return isFirst || isNewBoot;
+}
+
+/** A charger that says it took a grant, but is held to more than that, did not take it. */
+function isKeptTo(
+  { holding, sentTenthsA }: ConnectorControl,
+  seq: number,
+  heldToA: number | undefined,
+): boolean {
+  if (seq !== holding.lastSeq || heldToA === undefined || sentTenthsA === undefined) return true;
+  return tenthsAOf(heldToA) <= Math.max(sentTenthsA, holding.failsafeTenthsA);
+}
+
+function limitTenthsAOf({ sentTenthsA, holding }: ConnectorControl, { limitA }: MeterReading): number {
+  const toldTenthsA = sentTenthsA ?? holding.maxTenthsA;
+  return limitA === undefined ? toldTenthsA : Math.min(tenthsAOf(limitA), holding.maxTenthsA);
+}
+
+/** The most loaded phase, by its current or, where that is more, by its share of the power; rounded up. */
+function drawnTenthsAOf({ powerW, currentA }: MeterReading, { voltageV, phases }: ConnectorRating): number {
+  let drawnA = powerW / (voltageV * phases);
+  if (currentA !== undefined) for (const phaseA of currentA) drawnA = Math.max(drawnA, phaseA);
+  return Math.ceil(drawnA * 10 - 1e-6);
+}
+
+/** The highest phase voltage, in whole volts, from which on a current is worth more power; lowered only by a clear step. */
+function followVoltage(
+  ledger: GrantLedger,
+  { holding, spec }: ConnectorControl,
+  voltageV: readonly number[] | undefined,
+): boolean {
+  if (voltageV === undefined) return false;
+  let highestV = spec.voltageV * LEAST_VOLTAGE;
+  for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
+  const wantedV = Math.ceil(Math.min(highestV, spec.voltageV * MOST_VOLTAGE));
+  const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, spec.phases);
+  if (wantedV === heldV || (wantedV < heldV && wantedV + VOLTAGE_STEP_V > heldV)) return false;
+  ledger.describe(holding, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, spec.phases) });
+  return true;
+}

@@ -1,0 +1,116 @@
+// How much a car could make use of, learnt from what it draws, so that what a full battery leaves goes to others.
+import type { ChargingStatus } from './meter-ledger.js';
+import { MINIMUM_TENTHS_A } from './units.js';
+
+/** A car that draws clearly less than it may for this long is lowered to what it draws and a step more. */
+const LOWER_AFTER_MS = 30_000;
+/** A step above what it draws: enough that it would be seen to want more, and never less than this. */
+const STEP_TENTHS_A = 10;
+/** Drawing this share of its limit, a car wants more. */
+const WANTING = 0.9;
+/** Less than this is not charging. */
+const RESTING_TENTHS_A = 10;
+/** A paused car that did not charge when it could is believed to want to again after this long. */
+const RESTED_AFTER_MS = 30 * 60_000;
+
+/** Words of a charger that has no car to serve. */
+const WITHOUT_CAR: ReadonlySet<ChargingStatus> = new Set([
+  'Available',
+  'Finishing',
+  'Faulted',
+  'Unavailable',
+]);
+
+/** What is believed of one connector's car. Currents in tenths of an ampere per phase. */
+export interface Demand {
+  /** A car is there, or may be: a charger that does not say is taken to have one. */
+  hasCar: boolean;
+  arrivedAtMs: number;
+  /** The most it could use. */
+  mostTenthsA: number;
+  /** It could charge and does not: others go first. */
+  isResting: boolean;
+  /** Since when it has drawn clearly less than it may, and the most it drew since; undefined while it does not. */
+  belowSinceMs: number | undefined;
+  belowPeakTenthsA: number;
+  restingSinceMs: number;
+}
+
+/** One reading as demand sees it. `limitTenthsA` is what the charger is held to now. */
+export interface DrawnReading {
+  readonly status: ChargingStatus | undefined;
+  readonly drawnTenthsA: number;
+  readonly limitTenthsA: number;
+  readonly maxTenthsA: number;
+}
+
+/** Nothing is known of the car yet: it may want all there is. */
+export function createDemand(maxTenthsA: number): Demand {
+  return {
+    hasCar: false,
+    arrivedAtMs: 0,
+    mostTenthsA: maxTenthsA,
+    isResting: false,
+    belowSinceMs: undefined,
+    belowPeakTenthsA: 0,
+    restingSinceMs: 0,
+  };
+}
+
+/** Folds a reading in, on a monotonic clock in ms; true where who gets how much may change by it. */
+export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number): boolean {
+  const { status, drawnTenthsA, limitTenthsA, maxTenthsA } = reading;
+  const hasCar = status === undefined || !WITHOUT_CAR.has(status);
+  if (hasCar !== demand.hasCar) {
+    // A car that just came is judged by its next readings.
+    Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs });
+    return true;
+  }
+  if (!hasCar) return false;
+  if (limitTenthsA < MINIMUM_TENTHS_A) {
+    demand.belowSinceMs = undefined;
+    return stopResting(demand, nowMs - demand.restingSinceMs >= RESTED_AFTER_MS);
+  }
+  if (drawnTenthsA >= limitTenthsA * WANTING) return want(demand, maxTenthsA);
+  return lower(demand, drawnTenthsA, limitTenthsA, nowMs);
+}
+
+function want(demand: Demand, maxTenthsA: number): boolean {
+  demand.belowSinceMs = undefined;
+  const isNews = demand.mostTenthsA !== maxTenthsA;
+  demand.mostTenthsA = maxTenthsA;
+  return stopResting(demand, true) || isNews;
+}
+
+function stopResting(demand: Demand, when: boolean): boolean {
+  if (!demand.isResting || !when) return false;
+  demand.isResting = false;
+  return true;
+}
+
+/** What would be wanted with room above it: drawing it stays below the share at which a car is seen to want more. */
+function withStep(drawnTenthsA: number): number {
+  return Math.max(MINIMUM_TENTHS_A, Math.ceil(drawnTenthsA / WANTING) + STEP_TENTHS_A);
+}
+
+function lower(demand: Demand, drawnTenthsA: number, limitTenthsA: number, nowMs: number): boolean {
+  const isClearlyLess = withStep(drawnTenthsA) + STEP_TENTHS_A <= limitTenthsA;
+  const isIdle = drawnTenthsA < RESTING_TENTHS_A;
+  if (!isClearlyLess && !isIdle) {
+    demand.belowSinceMs = undefined;
+    return stopResting(demand, true);
+  }
+  if (demand.belowSinceMs === undefined) {
+    demand.belowSinceMs = nowMs;
+    demand.belowPeakTenthsA = drawnTenthsA;
+    return false;
+  }
+  demand.belowPeakTenthsA = Math.max(demand.belowPeakTenthsA, drawnTenthsA);
+  if (nowMs - demand.belowSinceMs < LOWER_AFTER_MS) return false;
+  const mostTenthsA = withStep(demand.belowPeakTenthsA);
+  const isResting = demand.belowPeakTenthsA < RESTING_TENTHS_A;
+  const isNews = mostTenthsA !== demand.mostTenthsA || isResting !== demand.isResting;
+  if (isResting && !demand.isResting) demand.restingSinceMs = nowMs;
+  Object.assign(demand, { mostTenthsA, isResting, belowSinceMs: nowMs, belowPeakTenthsA: drawnTenthsA });
+  return isNews;
+}

@@ -1,0 +1,133 @@
+// What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
+import { type Allocation, allocate, type Claim } from './allocation.js';
+import type { ConnectorControl } from './connector-control.js';
+import { inTurnOrder, isDwelling, takeTurn } from './turns.js';
+import {
+  MINIMUM_TENTHS_A,
+  milliwattsPerTenthA,
+  tenthsAOf,
+  tenthsWithin,
+  wattsOfLimit,
+  wattsOfTenths,
+} from './units.js';
+
+interface Circumstances {
+  /** What connectors that cannot be told leave of the budget, W. */
+  readonly availableW: number;
+  readonly usesFailsafe: boolean;
+  readonly nowMs: number;
+}
+
+interface Limits {
+  readonly isClusterBound: boolean;
+  isLockNear(key: string): boolean;
+}
+
+/**
+ * Whether all connectors may fall back to their fail-safes at once under the lowest limit there can be; where they may
+ * not, everybody is told to fall back to 0. Nominal voltages, so that a reading never turns it.
+ */
+export function doFailsafesFit(controls: Iterable<ConnectorControl>, lowestW: number): boolean {
+  let sumW = 0;
+  for (const { spec, holding } of controls) {
+    const tenthsA = Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
+    sumW += wattsOfTenths(tenthsA, milliwattsPerTenthA(Math.ceil(spec.voltageV * 1.1), spec.phases));
+  }
+  return sumW <= lowestW;
+}
+
+/** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
+export function thenTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
+  const { spec, holding, demand, lockLimitKw } = control;
+  const isNeeded = demand.hasCar || lockLimitKw !== undefined || !holding.keepsThen;
+  return usesFailsafe && isNeeded ? Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA) : 0;
+}
+
+/** The same in W. */
+export function heldWOf(control: ConnectorControl, usesFailsafe: boolean): number {
+  return wattsOfTenths(thenTenthsAOf(control, usesFailsafe), control.holding.milliwattsPerTenth);
+}
+
+/** Writes target and reason of each connector that can be told; true where what is due to locks does not fit. */
+export function setTargets(
+  controlled: readonly ConnectorControl[],
+  limits: Limits,
+  { availableW, usesFailsafe, nowMs }: Circumstances,
+): boolean {
+  const locked: ConnectorControl[] = [];
+  const near: ConnectorControl[] = [];
+  const rest: ConnectorControl[] = [];
+  let leftW = availableW;
+  for (const control of controlled) {
+    if (control.lockLimitKw !== undefined) {
+      locked.push(control);
+    } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
+      // Whoever is about to be locked has its floor by then: it is first among the unlocked.
+      near.push(control);
+    } else if (control.demand.hasCar && !isDwelling(control, nowMs)) {
+      rest.push(control);
+    } else {
+      leftW -= keepAtRest(control, usesFailsafe);
+    }
+  }
+  const unlocked = [...near, ...inTurnOrder(rest, nowMs)];
+  const allocation = allocate(
+    leftW,
+    locked.map((control) => claimOfLocked(control, usesFailsafe)),
+    unlocked.map((control) => claimOf(control, control.demand.mostTenthsA, usesFailsafe)),
+  );
+  for (const [i, control] of locked.entries()) {
+    aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
+    takeTurn(control, true, nowMs);
+  }
+  for (const [i, control] of unlocked.entries()) {
+    aim(control, allocation.unlockedW[i] ?? 0, limits.isClusterBound);
+    takeTurn(control, control.targetTenthsA >= MINIMUM_TENTHS_A, nowMs);
+  }
+  return allocation.isUnattainable;
+}
+
+/** A connector without a car, or one that stays paused for now, gets what is reserved for it anyway: W. */
+function keepAtRest(control: ConnectorControl, usesFailsafe: boolean): number {
+  control.targetTenthsA = thenTenthsAOf(control, usesFailsafe);
+  control.reason = control.demand.hasCar ? 'paused' : 'idle';
+  if (!control.demand.hasCar) takeTurn(control, false, 0);
+  return heldWOf(control, usesFailsafe);
+}
+
+function claimOf(control: ConnectorControl, wantedTenthsA: number, usesFailsafe: boolean): Claim {
+  const { milliwattsPerTenth, maxTenthsA } = control.holding;
+  const heldTenthsA = thenTenthsAOf(control, usesFailsafe);
+  const floorTenthsA = Math.max(MINIMUM_TENTHS_A, heldTenthsA);
+  const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
+  return {
+    heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
+    floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
+    mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
+  };
+}
+
+/** A lock that has no car yet keeps its floor ready. */
+function claimOfLocked(control: ConnectorControl, usesFailsafe: boolean): Claim {
+  const { lockLimitKw = 0, demand, holding } = control;
+  const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), holding.milliwattsPerTenth) : 0;
+  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), usesFailsafe);
+}
+
+function aim(control: ConnectorControl, shareW: number, isClusterBound: boolean): void {
+  const { holding, demand } = control;
+  const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);
+  const isOn = tenthsA >= MINIMUM_TENTHS_A;
+  control.targetTenthsA = isOn ? tenthsA : 0;
+  if (!isOn) control.reason = 'paused';
+  else if (tenthsA >= holding.maxTenthsA) control.reason = 'maximum';
+  else if (tenthsA >= demand.mostTenthsA) control.reason = 'demand';
+  else control.reason = isClusterBound ? 'clusterShare' : 'fairShare';
+}
+
+function aimLocked(control: ConnectorControl, shareW: number, { isLastResort }: Allocation): void {
+  const { holding } = control;
+  const tenthsA = Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));
+  control.targetTenthsA = Math.min(tenthsA, holding.maxTenthsA);
+  control.reason = isLastResort ? 'lastResort' : 'lock';
+}

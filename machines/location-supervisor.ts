@@ -1,0 +1,313 @@
+// The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
+import {
+  type ConnectorControl,
+  type ConnectorSpec,
+  createControl,
+  floorWOf,
+  hearAck,
+  hearReading,
+  isControlled,
+  isReadOnly,
+  reserveWorstCase,
+} from './connector-control.js';
+import { doFailsafesFit, heldWOf, setTargets, thenTenthsAOf } from './connector-targets.js';
+import type { Ack, Grant, LeaseKind } from './grant.js';
+import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
+import type { MeterReading, MeterSlot } from './meter-ledger.js';
+import { nextTurnAtMs } from './turns.js';
+import { MINIMUM_TENTHS_A, tenthsAOf } from './units.js';
+
+/** What a location may use, as whoever knows its profiles, its cluster shares and the wall clock sees it. Whole W. */
+export interface Budget {
+  /** The lowest limit in force from now to the end of the longest lease that could be given now (rule 3). */
+  readonly budgetW: number;
+  /** The limit in force now. */
+  readonly limitW: number;
+  /** Until when, on the monotonic clock, `budgetW` holds. */
+  readonly untilMs: number;
+  /** A cluster's share is what binds. */
+  readonly isClusterBound: boolean;
+  /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
+  readonly lowestW: number;
+  /** Whether a lock begins before the longest lease that could be given now has ended. */
+  isLockNear(key: string): boolean;
+}
+
+/** A grant that was decided, with its connector. */
+export interface DecidedGrant {
+  readonly control: ConnectorControl;
+  readonly grant: Grant;
+  /** It entitles to more than is on disk: it may leave only once that is. */
+  readonly mustStore: boolean;
+}
+
+export interface Decision {
+  readonly grants: readonly DecidedGrant[];
+  /** When to decide again if nothing happens before, monotonic ms. */
+  readonly nextAtMs: number;
+  /** Why the limit cannot be kept by any grants; undefined where it can. */
+  readonly unattainable: string | undefined;
+}
+
+/** Raises are this far apart, and this large at least (rule 9). */
+const RAISE_EVERY_MS = 10_000;
+const RAISE_TENTHS_A = 10;
+/** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
+const RENEW_AFTER_HEARTBEATS = 0.75;
+/** A charger that has not taken its newest grant after this long is told again. */
+const HEAL_AFTER_MS = 2_000;
+/** Without anything happening a location looks at itself this often. */
+const REST_MS = 60_000;
+
+export class LocationSupervisor {
+  readonly ledger: GrantLedger;
+  readonly controls = new Map<string, ConnectorControl>();
+  readonly #timing: GrantTiming;
+  readonly #epoch: number;
+  #budget: Budget | undefined;
+  /** Whether fail-safes fit, as of the last decision. */
+  usesFailsafe = true;
+  /** From here on a decision must come before any grant: the budget of the last one no longer holds. */
+  validUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** @param epoch of this service: higher than that of any before it. */
+  constructor(timing: GrantTiming, epoch: number) {
+    this.#timing = timing;
+    this.#epoch = epoch;
+    this.ledger = createGrantLedger(timing);
+  }
+
+  /** The budget of the last decision, W; 0 before the first. */
+  get budgetW(): number {
+    return this.#budgetW;
+  }
+
+  get #budgetW(): number {
+    return this.#budget?.budgetW ?? 0;
+  }
+
+  /** What is reserved for the location's connectors together, W. */
+  get reservedW(): number {
+    return this.ledger.totalW;
+  }
+
+  add(key: string, slot: MeterSlot, spec: ConnectorSpec, lease: LeaseKind): ConnectorControl {
+    const control = createControl(this.ledger, key, slot, spec, lease);
+    this.controls.set(key, control);
+    return control;
+  }
+
+  remove(control: ConnectorControl): void {
+    this.ledger.remove(control.holding);
+    this.controls.delete(control.key);
+  }
+
+  /** What was on disk at the start. */
+  restore(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
+    const { maxTenthsA } = control.holding;
+    this.ledger.restore(
+      control.holding,
+      Math.min(limitTenthsA, maxTenthsA),
+      Math.min(thenTenthsA, maxTenthsA),
+      nowMs,
+    );
+    control.storedLimitTenthsA = limitTenthsA;
+    control.storedThenTenthsA = thenTenthsA;
+    reserveWorstCase(this.ledger, control);
+  }
+
+  /** Folds a reading in; true where a decision should follow. */
+  hear(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
+    return hearReading(this.ledger, control, reading, this.#epoch, nowMs);
+  }
+
+  /** `refused` for what was never sent; `news` where a decision should follow. */
+  hearAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
+    const isOurs = ack.epoch === this.#epoch && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
+    if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
+    if (ack.result !== 'APPLIED') return 'taken';
+    return hearAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
+  }
+
+  /** What a charger says it falls back to by itself, and how it counts leases. */
+  describe(
+    control: ConnectorControl,
+    own: { failsafeA: number; lease: LeaseKind; keepsThen: boolean },
+  ): void {
+    const { lease, keepsThen, failsafeA } = own;
+    const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
+    this.ledger.describe(control.holding, { lease, keepsThen, failsafeTenthsA });
+    reserveWorstCase(this.ledger, control);
+  }
+
+  /** It fell silent or went away: what it was told last is not built upon when it comes back. */
+  lose(control: ConnectorControl): void {
+    control.sentTenthsA = undefined;
+  }
+
+  /** The same limit again for a charger whose heartbeat just came, where it is time. */
+  renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, sentAtMs, holding } = control;
+    if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
+    const isTaken = holding.ackedSeq === holding.lastSeq;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * this.#timing.heartbeatMs : HEAL_AFTER_MS;
+    if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
+    return this.#grant(control, sentTenthsA, nowMs);
+  }
+
+  /** Who may draw how much from now on, and what has to be sent for it. */
+  decide(budget: Budget, nowMs: number): Decision {
+    this.#budget = budget;
+    this.validUntilMs = budget.untilMs;
+    this.ledger.release(nowMs);
+    this.usesFailsafe = doFailsafesFit(this.controls.values(), budget.lowestW);
+    const controlled: ConnectorControl[] = [];
+    let uncontrolledW = 0;
+    for (const control of this.controls.values()) {
+      if (isControlled(control)) controlled.push(control);
+      else uncontrolledW += control.holding.boundW;
+    }
+    const isUnattainable = setTargets(controlled, budget, {
+      availableW: budget.budgetW - uncontrolledW,
+      usesFailsafe: this.usesFailsafe,
+      nowMs,
+    });
+    const grants = this.#grantTargets(controlled, isUnattainable, nowMs);
+    for (const control of this.controls.values()) {
+      if (isControlled(control)) continue;
+      const grant = this.#tellUncontrolled(control, nowMs);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return {
+      grants,
+      nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
+      unattainable: this.#unattainable(controlled, uncontrolledW, budget),
+    };
+  }
+
+  /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
+  #grantTargets(
+    controlled: readonly ConnectorControl[],
+    isUnattainable: boolean,
+    nowMs: number,
+  ): DecidedGrant[] {
+    const grants: DecidedGrant[] = [];
+    const raises: ConnectorControl[] = [];
+    for (const control of controlled) {
+      const { sentTenthsA, targetTenthsA } = control;
+      if (sentTenthsA === undefined || targetTenthsA > sentTenthsA) raises.push(control);
+      else if (targetTenthsA < sentTenthsA) grants.push(this.#grant(control, targetTenthsA, nowMs));
+    }
+    raises.sort(
+      (a, b) => Number(isLocked(b)) - Number(isLocked(a)) || (a.sentTenthsA ?? 0) - (b.sentTenthsA ?? 0),
+    );
+    for (const control of raises) {
+      const grant = this.#raise(control, isUnattainable, nowMs);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return grants;
+  }
+
+  #raise(control: ConnectorControl, isUnattainable: boolean, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, targetTenthsA, holding } = control;
+    if (control.isStoring) return undefined;
+    const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
+    let tenthsA = Math.min(targetTenthsA, this.ledger.grantableTenthsA(holding, this.#budgetW));
+    if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorOwed && isUnattainable ? MINIMUM_TENTHS_A : 0;
+    if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    if (sentTenthsA !== undefined) {
+      const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
+      const isWorthIt = isLast || tenthsA - sentTenthsA >= RAISE_TENTHS_A;
+      const isPaced = isFloorOwed || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
+      if (!isWorthIt || !isPaced) return undefined;
+    }
+    if (tenthsA > 0) control.raisedAtMs = nowMs;
+    return this.#grant(control, tenthsA, nowMs, isFloorOwed && isUnattainable);
+  }
+
+  /** One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. */
+  #tellUncontrolled(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
+    const { holding, slot, compliance, spec } = control;
+    const { isNonCompliant } = compliance;
+    control.targetTenthsA = holding.boundTenthsA;
+    control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
+    if (!holding.isWorstCase || slot.link !== 'online' || control.hb === undefined || !spec.isActive)
+      return undefined;
+    const isRoomy = this.ledger.totalW <= this.#budgetW && !isNonCompliant;
+    control.targetTenthsA = isRoomy ? holding.maxTenthsA : MINIMUM_TENTHS_A;
+    if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
+    return this.#grant(control, control.targetTenthsA, nowMs);
+  }
+
+  /** Never more than the ledger has room for, whatever was decided before. */
+  #grant(control: ConnectorControl, wantedTenthsA: number, nowMs: number, isLockFloor = false): DecidedGrant {
+    const { holding, hb = 0, boot, heardAtMs } = control;
+    const grantable = this.ledger.grantableTenthsA(holding, this.#budgetW);
+    let limitTenthsA = wantedTenthsA;
+    if (!isLockFloor && wantedTenthsA > grantable)
+      limitTenthsA = grantable < MINIMUM_TENTHS_A ? 0 : grantable;
+    const wantedThen = thenTenthsAOf(control, this.usesFailsafe);
+    const thenTenthsA = Math.min(wantedThen, Math.max(limitTenthsA, grantable));
+    const seq = this.ledger.grant(holding, {
+      ...{ limitTenthsA, thenTenthsA, heardAtMs, isLockFloor },
+      budgetW: this.#budgetW,
+    });
+    control.sentTenthsA = limitTenthsA;
+    control.sentAtMs = nowMs;
+    const limitW = Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000);
+    const { ttlMs } = this.#timing;
+    const { reason } = control;
+    return {
+      control,
+      grant: { epoch: this.#epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
+      mustStore: limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA,
+    };
+  }
+
+  /** A sentence where what cannot be lowered any further exceeds the limit. */
+  #unattainable(
+    controlled: readonly ConnectorControl[],
+    uncontrolledW: number,
+    { limitW }: Budget,
+  ): string | undefined {
+    let lockedW = 0;
+    let heldW = 0;
+    for (const control of controlled) {
+      if (control.lockLimitKw !== undefined && control.demand.hasCar) lockedW += floorWOf(control);
+      else heldW += heldWOf(control, this.usesFailsafe);
+    }
+    if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
+    return (
+      `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
+      `${heldW / 1000} kW fail-safes of connectors in reach, ` +
+      `${uncontrolledW / 1000} kW reserved for connectors that cannot be told`
+    );
+  }
+
+  /** Who waits for whom, and until when at the latest. */
+  #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
+    let nextMs = Math.min(nowMs + REST_MS, this.validUntilMs);
+    let isSomebodyWaiting = false;
+    for (const { reason, sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
+      if ((sentTenthsA ?? 0) + RAISE_TENTHS_A > targetTenthsA && reason !== 'waiting') continue;
+      isSomebodyWaiting = true;
+      if (raisedAtMs + RAISE_EVERY_MS > nowMs) nextMs = Math.min(nextMs, raisedAtMs + RAISE_EVERY_MS);
+    }
+    nextMs = Math.min(
+      nextMs,
+      nextTurnAtMs(
+        controlled.filter(({ demand }) => demand.hasCar),
+        nowMs,
+      ) ?? nextMs,
+    );
+    for (const control of this.controls.values()) {
+      if (!isSomebodyWaiting && isControlled(control)) continue;
+      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(control.holding) ?? nextMs);
+    }
+    return nextMs;
+  }
+}
+
+function isLocked({ lockLimitKw }: ConnectorControl): boolean {
+  return lockLimitKw !== undefined;
+}
