@@ -50,6 +50,8 @@ export interface ConnectorControl {
   /** The newest grant's limit; undefined where none was given since the charger started. */
   sentTenthsA: number | undefined;
   sentAtMs: number;
+  /** From when the lease of the newest grant counts at the latest. */
+  leasedFromMs: number;
   raisedAtMs: number;
   /** What it is due; what was sent may still be less. */
   targetTenthsA: number;
@@ -91,6 +93,7 @@ export function createControl(
     heardAtMs: 0,
     sentTenthsA: undefined,
     sentAtMs: Number.NEGATIVE_INFINITY,
+    leasedFromMs: Number.NEGATIVE_INFINITY,
     raisedAtMs: Number.NEGATIVE_INFINITY,
     targetTenthsA: 0,
     reason: 'failsafe',

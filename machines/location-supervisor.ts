@@ -62,7 +62,7 @@ const REST_MS = 60_000;
 export class LocationSupervisor {
   readonly ledger: GrantLedger;
   readonly controls = new Map<string, ConnectorControl>();
-  readonly #timing: GrantTiming;
+  readonly timing: GrantTiming;
   readonly #epoch: number;
   #budget: Budget | undefined;
   /** Whether fail-safes fit, as of the last decision. */
@@ -72,7 +72,7 @@ export class LocationSupervisor {
 
   /** @param epoch of this service: higher than that of any before it. */
   constructor(timing: GrantTiming, epoch: number) {
-    this.#timing = timing;
+    this.timing = timing;
     this.#epoch = epoch;
     this.ledger = createGrantLedger(timing);
   }
@@ -150,7 +150,7 @@ export class LocationSupervisor {
     const { sentTenthsA, sentAtMs, holding } = control;
     if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
     const isTaken = holding.ackedSeq === holding.lastSeq;
-    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * this.#timing.heartbeatMs : HEAL_AFTER_MS;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * this.timing.heartbeatMs : HEAL_AFTER_MS;
     if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
     return this.#grant(control, sentTenthsA, nowMs);
   }
@@ -254,8 +254,9 @@ export class LocationSupervisor {
     });
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
+    control.leasedFromMs = heardAtMs;
     const limitW = Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000);
-    const { ttlMs } = this.#timing;
+    const { ttlMs } = this.timing;
     const { reason } = control;
     return {
       control,
