@@ -10,6 +10,7 @@ import { createAssembly } from './assembly.js';
 import { createDirectory, type Effect } from './directory.js';
 import type { TimedEntity } from './entities.js';
 import { createEntityQueue } from './entity-queue.js';
+import { createEventStream } from './event-stream.js';
 import { createFollower } from './follower.js';
 import { createMeterSink, expireReadings } from './meter-sink.js';
 import { createRecovery } from './recovery.js';
@@ -56,7 +57,15 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       if (byMs < 0) recovery.rebuildAll(now);
     },
   });
-  const directory = createDirectory({ clock, scheduler, onEffect: (effect) => logEffect(log, effect) });
+  const events = createEventStream(clock);
+  const directory = createDirectory({
+    clock,
+    scheduler,
+    onEffect(effect) {
+      logEffect(log, effect);
+      events.takeEffect(effect);
+    },
+  });
   const assembly = createAssembly({
     directory,
     staleAfterMs,
@@ -88,6 +97,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     application: createApplication({
       clock,
       store: readingAgainWhenUnknown(store, follower),
+      archive: store,
+      events,
       directory,
       assembly,
       clusterQueue: createEntityQueue(),

@@ -26,6 +26,7 @@ import { submitLocationProfile } from './commands/submit-location-profile.js';
 import { submitOrganizationProfile } from './commands/submit-organization-profile.js';
 import { updateCluster } from './commands/update-cluster.js';
 import type { Core } from './core.js';
+import { createOperatorView, type OperatorView } from './operator-view.js';
 import { clusterDetail } from './queries/cluster-detail.js';
 import { listClusters } from './queries/list-clusters.js';
 import { locationLimits } from './queries/location-limits.js';
@@ -35,7 +36,7 @@ import { organizationLimits } from './queries/organization-limits.js';
  * Identifiers arrive as the raw text of the path: what could name nothing is unknown. Every function rejects with
  * DomainError for what the contract refuses and with StoreUnavailableError when nothing could be written.
  */
-export interface Application {
+export interface Application extends OperatorView {
   submitConnectorProfile(
     tenantUuid: TenantUuid,
     controllerUuid: string,
@@ -69,6 +70,7 @@ export interface Application {
 
 export function createApplication(core: Core): Application {
   return {
+    ...createOperatorView(core),
     submitConnectorProfile: (tenantUuid, controllerUuid, connectorId, request) =>
       submitConnectorProfile(core, tenantUuid, controllerUuid, connectorId, request),
     submitLocationProfile: (tenantUuid, locationId, request) =>

@@ -4,10 +4,17 @@ import type { Store } from '../ports/store.js';
 import type { Assembly } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { EntityQueue } from './entity-queue.js';
+import type { EventStream } from './event-stream.js';
 
 export interface Core {
   readonly clock: Clock;
   readonly store: Pick<Store, 'append'>;
+  /** What rows tell of the past. */
+  readonly archive: Pick<
+    Store,
+    'profileHistory' | 'profilesAt' | 'permanentLimitHistory' | 'alarms' | 'powerHistory'
+  >;
+  readonly events: EventStream;
   readonly directory: Directory;
   readonly assembly: Assembly;
   /** One command at a time for each cluster: what it checks is still so when it writes. */

@@ -17,10 +17,15 @@ export interface EndpointDescription {
   /** Undefined where no credential is needed. */
   readonly scope: string | undefined;
   readonly requestSchema?: z.ZodType | undefined;
+  readonly querySchema?: z.ZodObject;
+  /** Beyond the contract: an addition of this service. */
+  readonly isExtension?: boolean;
   /** Media types of the request body; JSON if left out. */
   readonly consumes?: readonly string[];
   readonly status: 200 | 201;
   readonly responseSchema: z.ZodType;
+  /** Media type of the answer; JSON if left out. */
+  readonly produces?: string;
   /** The codes of its own; those that any credential, body or fault can bring are added. */
   readonly errors: readonly ErrorCode[];
   /** The error envelope if left out. */
@@ -35,6 +40,7 @@ const JSON_TYPE = 'application/json';
 
 const OF_CREDENTIALS = ['UNAUTHORIZED', 'FEATURE_NOT_ENABLED', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED'] as const;
 const OF_BODIES = ['INVALID_REQUEST_BODY', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const;
+const OF_QUERIES = ['INVALID_REQUEST_BODY'] as const;
 const OF_FAULTS = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'] as const;
 
 const REQUEST_ID = z.uuid().meta({
@@ -101,15 +107,15 @@ function securitySchemesOf(endpoints: readonly EndpointDescription[]) {
 }
 
 function operationOf(endpoint: EndpointDescription): ZodOpenApiOperationObject {
-  const { operationId, summary, tag, scope, path, requestSchema, consumes = [JSON_TYPE] } = endpoint;
-  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map((match) => [match[1], z.string()]);
+  const { operationId, summary, tag, scope, requestSchema, consumes = [JSON_TYPE] } = endpoint;
   return {
     operationId,
     summary,
     tags: [tag],
     security: scope === undefined ? [] : [{ apiKey: [scope] }, { oauth2: [scope] }],
     ...(scope !== undefined && { description: `Needs the scope \`${scope}\`.` }),
-    ...(parameters.length > 0 && { requestParams: { path: z.object(Object.fromEntries(parameters)) } }),
+    ...(endpoint.isExtension === true && { 'x-headroom-extension': true }),
+    ...parametersOf(endpoint),
     ...(requestSchema && {
       requestBody: {
         required: true,
@@ -120,10 +126,24 @@ function operationOf(endpoint: EndpointDescription): ZodOpenApiOperationObject {
   };
 }
 
+function parametersOf({
+  path,
+  querySchema,
+}: EndpointDescription): Pick<ZodOpenApiOperationObject, 'requestParams'> {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => [match[1], z.string()]);
+  if (names.length === 0 && querySchema === undefined) return {};
+  return {
+    requestParams: {
+      ...(names.length > 0 && { path: z.object(Object.fromEntries(names)) }),
+      ...(querySchema && { query: querySchema }),
+    },
+  };
+}
+
 function responsesOf(endpoint: EndpointDescription): ZodOpenApiResponsesObject {
-  const { status, responseSchema, errorSchema = errorEnvelopeSchema } = endpoint;
+  const { status, responseSchema, produces, errorSchema = errorEnvelopeSchema } = endpoint;
   const responses: ZodOpenApiResponsesObject = {
-    [`${status}`]: responseOf(status, endpoint.summary, responseSchema),
+    [`${status}`]: responseOf(status, endpoint.summary, responseSchema, produces),
   };
   for (const [failure, codes] of failuresOf(endpoint)) {
     const schema = failure === HTTP_STATUS.SERVICE_UNAVAILABLE ? endpoint.unavailableSchema : undefined;
@@ -138,6 +158,7 @@ function failuresOf(endpoint: EndpointDescription): ReadonlyMap<FailureStatus, r
   const failures = new Map<FailureStatus, readonly ErrorCode[]>();
   const codes = new Set<ErrorCode>([
     ...(endpoint.requestSchema ? OF_BODIES : []),
+    ...(endpoint.querySchema ? OF_QUERIES : []),
     ...(endpoint.scope === undefined ? [] : OF_CREDENTIALS),
     ...endpoint.errors,
     ...OF_FAULTS,
@@ -147,10 +168,10 @@ function failuresOf(endpoint: EndpointDescription): ReadonlyMap<FailureStatus, r
   return failures;
 }
 
-function responseOf(status: number, description: string, schema: z.ZodType) {
+function responseOf(status: number, description: string, schema: z.ZodType, type = JSON_TYPE) {
   return {
     description,
     headers: z.object({ 'x-request-id': REQUEST_ID, ...HEADERS_OF[status] }),
-    content: { [JSON_TYPE]: { schema } },
+    content: { [type]: { schema } },
   };
 }

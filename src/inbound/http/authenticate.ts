@@ -1,10 +1,8 @@
 // Who is calling: an API key or an access token becomes a caller, or the request ends with 401.
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import type { TenantUuid } from '../../../machines/ids.js';
 import type { Clock } from '../../ports/clock.js';
 import type { ApiKeyRecord } from '../../ports/credentials.js';
-import type { Scope } from '../../ports/records.js';
 import { hashSecret, isSecret, parseApiKey } from '../../secrets.js';
 import type { CredentialDirectory } from './credentials.js';
 import type { FailedAttempts } from './failed-attempts.js';
@@ -12,10 +10,7 @@ import { Refusal } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
 /** Whoever a credential speaks for. The tenant comes from nowhere else. */
-export interface Caller {
-  readonly tenantUuid: TenantUuid;
-  readonly scopes: readonly Scope[];
-}
+export type Caller = VerifiedToken | ApiKeyRecord;
 
 /** The part of a request that authentication looks at; `ip` is read only when an unknown credential is checked. */
 interface Presented {
@@ -28,16 +23,22 @@ const BEARER = /^Bearer(?: +(.*))?$/i;
 // Checked against when the key is unknown, so that the answer takes as long as for a known one.
 const NO_HASH = hashSecret('');
 
-/**
- * A function from a request to its caller. Both schemes sent: the Bearer token decides.
- * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often.
- */
-export function createAuthenticate(options: {
+export interface Authentication {
+  /**
+   * Both schemes sent: the Bearer token decides.
+   * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often.
+   */
+  authenticate(request: Presented): Caller;
+  /** Whether a caller that was authenticated before would still be: for answers that go on. */
+  doesHold(caller: Caller): boolean;
+}
+
+export function createAuthentication(options: {
   readonly credentials: CredentialDirectory;
   readonly tokens: Tokens;
   readonly failedAttempts: FailedAttempts;
   readonly clock: Clock;
-}): (request: Presented) => Caller {
+}): Authentication {
   const { credentials, tokens, failedAttempts, clock } = options;
   const rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
     max: KEYS_REMEMBERED,
@@ -85,7 +86,7 @@ export function createAuthenticate(options: {
     return key.revokedAtMs === null && (key.expiresAtMs === null || clock.nowMs() < key.expiresAtMs);
   }
 
-  return (request) => {
+  function authenticate(request: Presented): Caller {
     const bearer = BEARER.exec(request.headers.authorization ?? '');
     const key = request.headers['x-api-key'];
     let caller: Caller | undefined;
@@ -93,10 +94,20 @@ export function createAuthenticate(options: {
     else if (typeof key === 'string') caller = callerOfKey(key, request);
     if (caller === undefined) throw unauthorized();
     return caller;
+  }
+
+  return {
+    authenticate,
+    doesHold(caller) {
+      if ('clientId' in caller) return doesTokenHold(caller);
+      const key = credentials.apiKey(caller.keyId);
+      return key?.secretHash === caller.secretHash && doesKeyHold(key);
+    },
   };
 }
 
-function unauthorized(): Refusal {
+/** The same words whatever is wrong. */
+export function unauthorized(): Refusal {
   return new Refusal(
     'UNAUTHORIZED',
     'The credential is missing, invalid or expired: send a valid x-api-key, or Authorization: Bearer with a token from POST /v1/oauth/token.',

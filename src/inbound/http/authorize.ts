@@ -38,14 +38,16 @@ export function createAuthorize(options: {
         retryAfter(bucket.waitMs(now)),
       );
     }
-    if (!credentials.isFeatureEnabled(caller.tenantUuid)) {
-      throw new DomainError(
-        'FEATURE_NOT_ENABLED',
-        'The tenant has not activated the Energy Management feature: ask the operator to enable it.',
-      );
-    }
+    if (!credentials.isFeatureEnabled(caller.tenantUuid)) throw featureNotEnabled();
     if (!caller.scopes.includes(scope)) {
       throw new DomainError('INSUFFICIENT_SCOPE', `The credential lacks the scope ${scope}.`);
     }
   };
+}
+
+export function featureNotEnabled(): DomainError {
+  return new DomainError(
+    'FEATURE_NOT_ENABLED',
+    'The tenant has not activated the Energy Management feature: ask the operator to enable it.',
+  );
 }

@@ -1,10 +1,6 @@
 // The endpoints of contract section 4 that act on a tenant: one table from which routes and OpenAPI are both made.
-import type { z } from 'zod';
-import type { TenantUuid } from '../../../machines/ids.js';
-import type { Application } from '../../actors/application.js';
-import type { Scope } from '../../ports/records.js';
 import { clusterScheduleSchema } from '../../wire/cluster-schedule.js';
-import type { EndpointDescription } from '../../wire/openapi.js';
+import { locationLimitsQuerySchema } from '../../wire/operator-queries.js';
 import {
   clusterDeletedSchema,
   clusterDetailSchema,
@@ -21,42 +17,8 @@ import {
   profileRequestSchema,
   updateClusterRequestSchema,
 } from '../../wire/rest.js';
-import { parseBody } from './read-body.js';
-
-/** What a handler is given: the tenant of the credential and the raw text of the path's parameters. */
-export interface Call {
-  readonly application: Application;
-  readonly tenantUuid: TenantUuid;
-  readonly requestId: string;
-  param(name: string): string;
-}
-
-export interface Endpoint extends EndpointDescription {
-  readonly scope: Scope;
-  /** The same object is given for as long as it is the answer: its serialized form may be kept. */
-  readonly isAnswerStable?: boolean;
-  /** `body` is undefined where the endpoint takes none. */
-  readonly handle: (call: Call, body: unknown) => object | Promise<object>;
-}
-
-type Description = Omit<Endpoint, 'handle' | 'requestSchema' | 'status'> & { readonly status?: 201 };
-
-function withoutBody(description: Description, handle: (call: Call) => object | Promise<object>): Endpoint {
-  return { status: 200, ...description, handle };
-}
-
-function withBody<S extends z.ZodType>(
-  description: Description,
-  requestSchema: S,
-  handle: (call: Call, body: z.output<S>) => Promise<object>,
-): Endpoint {
-  return {
-    status: 200,
-    ...description,
-    requestSchema,
-    handle: (call, body) => handle(call, parseBody(requestSchema, body)),
-  };
-}
+import { CANCEL_A_LOCK, CANCEL_A_PROFILE } from './cancelling.js';
+import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
 
 /** In the order of the contract. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -70,6 +32,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       scope: 'chargers:write',
       responseSchema: connectorScheduleSchema,
       errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
+      insteadOfDelete: CANCEL_A_LOCK,
     },
     profileRequestSchema,
     ({ application, tenantUuid, param }, request) =>
@@ -85,6 +48,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       scope: 'locations:write',
       responseSchema: locationScheduleSchema,
       errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
+      insteadOfDelete: CANCEL_A_PROFILE,
     },
     profileRequestSchema,
     ({ application, tenantUuid, param }, request) =>
@@ -105,7 +69,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     ({ application, tenantUuid, param }, { limitKw }) =>
       application.setPermanentLimit(tenantUuid, param('locationId'), limitKw),
   ),
-  withoutBody(
+  withQuery(
     {
       operationId: 'getLocationLimits',
       method: 'get',
@@ -117,7 +81,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
       errors: ['LOCATION_NOT_FOUND'],
       isAnswerStable: true,
     },
-    ({ application, tenantUuid, param }) => application.locationLimits(tenantUuid, param('locationId')),
+    locationLimitsQuerySchema,
+    ({ application, tenantUuid, param }, { at }) =>
+      at === undefined
+        ? application.locationLimits(tenantUuid, param('locationId'))
+        : application.locationLimitsAt(tenantUuid, param('locationId'), at),
   ),
   withBody(
     {
@@ -129,6 +97,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       scope: 'org:write',
       responseSchema: organizationScheduleSchema,
       errors: [],
+      insteadOfDelete: CANCEL_A_PROFILE,
     },
     profileRequestSchema,
     ({ application, tenantUuid }, request) => application.submitOrganizationProfile(tenantUuid, request),
@@ -239,6 +208,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       scope: 'clusters:write',
       responseSchema: clusterScheduleSchema,
       errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
+      insteadOfDelete: CANCEL_A_PROFILE,
     },
     profileRequestSchema,
     ({ application, tenantUuid, requestId, param }, request) =>

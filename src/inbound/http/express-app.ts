@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
-import { createAuthenticate } from './authenticate.js';
+import { createAuthentication } from './authenticate.js';
 import { createAuthenticateClient } from './authenticate-client.js';
 import { createAuthorize } from './authorize.js';
 import type { CredentialDirectory } from './credentials.js';
@@ -15,6 +15,8 @@ import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
 import { type Answer, createTracer } from './exchange.js';
 import { createFailedAttempts } from './failed-attempts.js';
+import type { OpenStreams } from './open-streams.js';
+import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
 import {
@@ -27,6 +29,7 @@ import {
 } from './routes/documents.js';
 import { createEndpointHandler, type Handler } from './routes/endpoint.js';
 import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
+import { createStreamHandler, STREAM_ENDPOINT } from './routes/stream.js';
 import { createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
 import type { Tokens } from './tokens.js';
 
@@ -50,14 +53,20 @@ export interface HttpParts {
   readonly version: string;
 }
 
+/** What the app shares with the server that runs it. */
+interface AppParts extends HttpParts {
+  readonly unanswered: Set<Answer>;
+  readonly openStreams: OpenStreams;
+  readonly isStopping: () => boolean;
+}
+
 const STOPPING_WAIT_MS = 5000;
+
+const INSTEAD_OF_DELETE = new Map(ENDPOINTS.map(({ path, insteadOfDelete }) => [path, insteadOfDelete]));
 
 type Routes = Map<string, Map<string, Handler>>;
 
-export function createExpressApp(
-  config: HttpSettings,
-  parts: HttpParts & { readonly unanswered: Set<Answer>; readonly isStopping: () => boolean },
-): Express {
+export function createExpressApp(config: HttpSettings, parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.enable('case sensitive routing');
@@ -91,7 +100,7 @@ function refuseWhile(isStopping: () => boolean): express.RequestHandler {
 }
 
 /** Every path with its methods. */
-function routesOf(config: HttpSettings, parts: HttpParts): Routes {
+function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const { clock, metrics, credentials, tokens } = parts;
   const failedAttempts = createFailedAttempts({
     clock,
@@ -99,9 +108,10 @@ function routesOf(config: HttpSettings, parts: HttpParts): Routes {
     onFailure: (via) => metrics.authFailures.inc({ via }),
   });
   const limitBytes = config.httpBodyLimitBytes;
+  const authentication = createAuthentication({ credentials, tokens, failedAttempts, clock });
   const endpointParts = {
     application: parts.application,
-    authenticate: createAuthenticate({ credentials, tokens, failedAttempts, clock }),
+    authenticate: authentication.authenticate,
     authorize: createAuthorize({ credentials, clock, ratePerS: config.httpRatePerS }),
     readBody: createBodyReader({ limitBytes, form: false }),
   };
@@ -111,11 +121,17 @@ function routesOf(config: HttpSettings, parts: HttpParts): Routes {
     readBody: createBodyReader({ limitBytes, form: true }),
     authenticateClient: createAuthenticateClient({ credentials, failedAttempts }),
   });
-  const document = createOpenApiDocument([...ENDPOINTS, HEALTH_ENDPOINT, TOKEN_ENDPOINT], parts.version);
+  const stream = createStreamHandler({ ...parts, ...endpointParts, authentication });
+  const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS];
+  const document = createOpenApiDocument(
+    [...endpoints, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT],
+    parts.version,
+  );
 
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
-    ...ENDPOINTS.map((row) => [row.method, row.path, createEndpointHandler(row, endpointParts)] as const),
+    ...endpoints.map((row) => [row.method, row.path, createEndpointHandler(row, endpointParts)] as const),
+    [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, stream],
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', '/health', health],
     [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
@@ -134,11 +150,8 @@ function mount(app: Express, path: string, handlers: ReadonlyMap<string, Handler
   app.all(path.replace(/\{(\w+)\}/g, ':$1'), (request, response: Answer) => {
     response.locals.route = path;
     const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method);
-    if (handler === undefined) {
-      throw new Refusal('METHOD_NOT_ALLOWED', `${request.method} is not possible here: use ${allow}.`, {
-        allow,
-      });
-    }
-    return handler(request, response);
+    if (handler !== undefined) return handler(request, response);
+    const advice = (request.method === 'DELETE' && INSTEAD_OF_DELETE.get(path)) || `use ${allow}.`;
+    throw new Refusal('METHOD_NOT_ALLOWED', `${request.method} is not possible here: ${advice}`, { allow });
   });
 }

@@ -12,6 +12,7 @@ import type { ErrorCode } from '../../../machines/errors.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
 import type { Answer } from './exchange.js';
 import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
+import { createOpenStreams } from './open-streams.js';
 import { readableTarget } from './request-target.js';
 
 export interface ServerSettings extends HttpSettings {
@@ -38,7 +39,13 @@ export function createHttpServer({
 }: HttpParts & { readonly config: ServerSettings }): HttpServer {
   const unanswered = new Set<Answer>();
   let isStopping = false;
-  const app = createExpressApp(config, { ...parts, unanswered, isStopping: () => isStopping });
+  const openStreams = createOpenStreams();
+  const app = createExpressApp(config, {
+    ...parts,
+    unanswered,
+    openStreams,
+    isStopping: () => isStopping,
+  });
 
   function accept(request: IncomingMessage, response: ServerResponse): void {
     request.url = readableTarget(request.url ?? '/');
@@ -64,6 +71,7 @@ export function createHttpServer({
       isStopping = true;
       // Node closes idle connections itself; the others close with their answer.
       for (const response of unanswered) response.shouldKeepAlive = false;
+      openStreams.endAll();
       const cancel = parts.clock.after(STOP_WITHIN_MS, () => server.closeAllConnections());
       return new Promise((resolve) => {
         server.close(() => {

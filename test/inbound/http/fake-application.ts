@@ -2,6 +2,7 @@
 import { DomainError } from '../../../machines/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { Application } from '../../../src/actors/application.js';
+import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';
 
 export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
@@ -14,8 +15,16 @@ const INSTANT = '2026-06-01T12:00:00.000Z';
 /** What was asked, in order: name, tenant and the rest. */
 export type Asked = readonly [name: string, tenantUuid: string, ...rest: unknown[]];
 
-export function createFakeApplication(): { readonly application: Application; readonly asked: Asked[] } {
+export interface FakeApplication {
+  readonly application: Application;
+  readonly asked: Asked[];
+  /** Whoever follows the event stream, of any tenant. */
+  readonly listeners: ReadonlySet<(event: StreamEvent) => void>;
+}
+
+export function createFakeApplication(): FakeApplication {
   const asked: Asked[] = [];
+  const listeners = new Set<(event: StreamEvent) => void>();
   const limits = { locationId: LOCATION, permanentLimitKw: 50, effectiveLimitKw: 50, profiles: [] };
 
   function knownLocation(tenantUuid: string, locationId: string): void {
@@ -40,7 +49,46 @@ export function createFakeApplication(): { readonly application: Application; re
   }
   const profile = (request: ProfileRequest) => ({ ...request, status: 'SCHEDULED' as const });
 
+  const span = { from: INSTANT, to: INSTANT };
   const application: Application = {
+    async locationLimitsAt(tenantUuid, locationId, at) {
+      asked.push(['locationLimitsAt', tenantUuid, locationId, at]);
+      knownLocation(tenantUuid, locationId);
+      return limits;
+    },
+    locationTimeline(tenantUuid, locationId, query) {
+      asked.push(['locationTimeline', tenantUuid, locationId, query]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId, ...span, segments: [] };
+    },
+    async locationHistory(tenantUuid, locationId, query) {
+      asked.push(['locationHistory', tenantUuid, locationId, query]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId, ...span, submissions: [], permanentLimits: [], nextCursor: null };
+    },
+    async locationPower(tenantUuid, locationId, query) {
+      asked.push(['locationPower', tenantUuid, locationId, query]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId, ...span, stepSeconds: query.step, points: [] };
+    },
+    async listAlarms(tenantUuid, locationId, query) {
+      asked.push(['listAlarms', tenantUuid, locationId, query]);
+      if (locationId !== undefined) knownLocation(tenantUuid, locationId);
+      return { ...span, alarms: [], nextCursor: null };
+    },
+    connectorSchedules(tenantUuid, controllerUuid, connectorId) {
+      asked.push(['connectorSchedules', tenantUuid, controllerUuid, connectorId]);
+      if (controllerUuid !== 'q1-a' || connectorId !== '1') {
+        throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
+      }
+      return { controllerUuid, connectorId, locationId: LOCATION, lockLimitKw: null, profiles: [] };
+    },
+    subscribe(tenantUuid, locationId, listener) {
+      asked.push(['subscribe', tenantUuid, locationId]);
+      if (locationId !== undefined) knownLocation(tenantUuid, locationId);
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     async submitConnectorProfile(tenantUuid, controllerUuid, connectorId, request) {
       asked.push(['submitConnectorProfile', tenantUuid, controllerUuid, connectorId, request]);
       if (controllerUuid !== 'q1-a' || connectorId !== '1') {
@@ -115,5 +163,5 @@ export function createFakeApplication(): { readonly application: Application; re
       return { clusterId, applied: [], errors: [{ locationId: LOCATION, error }], totalLocations: 1 };
     },
   };
-  return { application, asked };
+  return { application, asked, listeners };
 }

@@ -122,6 +122,7 @@ export async function createRig(options: RigOptions = {}) {
   return {
     url,
     asked: fake.asked,
+    listeners: fake.listeners,
     time,
     logLines,
     metrics,

@@ -2,7 +2,8 @@
 import type { Scope } from '../../../src/ports/records.js';
 
 export interface SampleRequest {
-  readonly number: number;
+  /** Its number in section 4, or a letter for an extension. */
+  readonly number: number | string;
   readonly method: string;
   /** The path with its parameters filled in, and as OpenAPI writes it. */
   readonly path: string;
@@ -35,8 +36,20 @@ export const SAMPLES: readonly SampleRequest[] = [
   [13, 'POST', '/v1/clusters/c-1/schedules', 'clusters:write', WINDOW],
 ].map((row) => toSample(row as [number, string, string, Scope, object?]));
 
+/** What operators can ask beyond the contract. */
+export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
+  ['a', 'GET', '/v1/locations/quay-1/timeline', 'locations:read'],
+  ['b', 'GET', '/v1/locations/quay-1/history', 'locations:read'],
+  ['c', 'GET', '/v1/locations/quay-1/power', 'locations:read'],
+  ['d', 'GET', '/v1/locations/quay-1/alarms', 'locations:read'],
+  ['e', 'GET', '/v1/alarms', 'locations:read'],
+  ['f', 'GET', '/v1/chargers/q1-a/connectors/1/schedules', 'locations:read'],
+].map((row) => toSample(row as [string, string, string, Scope]));
+
+export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
+
 function toSample([number, method, path, scope, body]: [
-  number,
+  number | string,
   string,
   string,
   Scope,

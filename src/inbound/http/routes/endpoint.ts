@@ -3,9 +3,10 @@ import type { Request } from 'express';
 import type { Application } from '../../../actors/application.js';
 import type { Scope } from '../../../ports/records.js';
 import type { Caller } from '../authenticate.js';
-import type { Call, Endpoint } from '../endpoints.js';
+import type { Call, Endpoint } from '../endpoint-row.js';
 import { type Answer, sendJson } from '../exchange.js';
 import type { BodyReader } from '../read-body.js';
+import { queryOf } from '../read-query.js';
 import { type Headers, NO_HEADERS } from '../refusal.js';
 
 export interface EndpointParts {
@@ -34,6 +35,7 @@ export function createEndpointHandler(endpoint: Endpoint, parts: EndpointParts):
       tenantUuid: caller.tenantUuid,
       requestId: response.locals.requestId,
       param: (name) => paramOf(request, name),
+      query: () => queryOf(request.url),
     };
     if (endpoint.requestSchema !== undefined) {
       return readBody(request, response)

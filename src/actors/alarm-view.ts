@@ -1,0 +1,17 @@
+// An alarm as answers and the event stream show it.
+import type { AlarmRecord } from '../ports/records.js';
+import type { AlarmView } from '../wire/operator-history.js';
+import { toInstant } from '../wire/rest.js';
+
+export function viewOfAlarm(alarm: AlarmRecord): AlarmView {
+  return {
+    alarmId: alarm.alarmId,
+    kind: alarm.kind,
+    locationId: alarm.locationId,
+    controllerUuid: alarm.controllerUuid,
+    connectorId: alarm.connectorId,
+    reason: alarm.reason,
+    beganAt: toInstant(alarm.beganAtMs),
+    endedAt: alarm.endedAtMs === null ? null : toInstant(alarm.endedAtMs),
+  };
+}

@@ -1,0 +1,38 @@
+// How a cluster will scale its members as time passes: from the windows of all of them, as they are known now.
+import { clusterScale } from '../../machines/cluster-share.js';
+import { compositeTimeline } from '../../machines/profile-stack.js';
+import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import type { ClusterEntity } from './entities.js';
+
+/** From `atMs` on, members get their set limit times `scale`. */
+export interface ScaleStep {
+  readonly atMs: EpochMs;
+  readonly scale: number;
+}
+
+// Sums are kept in whole milliwatts, so that adding and taking away in any order ends at the same number.
+const MW_PER_KW = 1_000_000;
+
+/** The scales inside `window` in order, the first at its start; one step of 1 where the cluster binds nobody. */
+export function clusterScales({ record, members }: ClusterEntity, window: TimeWindow): readonly ScaleStep[] {
+  const unbound = [{ atMs: window.startsAtMs, scale: 1 }];
+  if (record.status !== 'ACTIVE' || record.limitKw === null) return unbound;
+  const changes = new Map<EpochMs, number>();
+  for (const { actor } of members) {
+    const { stack, permanentLimitKw } = actor.getSnapshot().context;
+    let beforeMw = 0;
+    for (const { startsAtMs, limitKw } of compositeTimeline(stack, permanentLimitKw, window)) {
+      const limitMw = Math.round((limitKw ?? 0) * MW_PER_KW);
+      changes.set(startsAtMs, (changes.get(startsAtMs) ?? 0) + limitMw - beforeMw);
+      beforeMw = limitMw;
+    }
+  }
+  const steps: ScaleStep[] = [];
+  let sumMw = 0;
+  for (const [atMs, changeMw] of [...changes].sort(([a], [b]) => a - b)) {
+    sumMw += changeMw;
+    const scale = clusterScale(record.limitKw, sumMw / MW_PER_KW);
+    if (scale !== steps.at(-1)?.scale) steps.push({ atMs, scale });
+  }
+  return steps.length === 0 ? unbound : steps;
+}

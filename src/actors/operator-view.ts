@@ -1,0 +1,57 @@
+// What an operator can ask beyond the contract, one function per extension.
+import type { TenantUuid } from '../../machines/ids.js';
+import type { AlarmList, LocationHistory, LocationPower } from '../wire/operator-history.js';
+import type { ConnectorSchedules } from '../wire/operator-locations.js';
+import type { PowerQuery, SpanPageQuery, SpanQuery } from '../wire/operator-queries.js';
+import type { StreamEvent } from '../wire/operator-stream.js';
+import type { LocationTimeline } from '../wire/operator-timeline.js';
+import type { LocationLimits } from '../wire/rest.js';
+import type { Core } from './core.js';
+import type { Unsubscribe } from './event-stream.js';
+import { connectorSchedules } from './queries/connector-schedules.js';
+import { listAlarms } from './queries/list-alarms.js';
+import { locationHistory } from './queries/location-history.js';
+import { locationLimitsAt } from './queries/location-limits-at.js';
+import { locationPower } from './queries/location-power.js';
+import { locationTimeline } from './queries/location-timeline.js';
+import { findLocation, findTenant } from './targets.js';
+
+/** As in `Application`: identifiers are raw text of the path, instants raw text of the query that is well-formed. */
+export interface OperatorView {
+  /** The limits view as of `at`, from what was known then. */
+  locationLimitsAt(tenantUuid: TenantUuid, locationId: string, at: string): Promise<LocationLimits>;
+  locationTimeline(tenantUuid: TenantUuid, locationId: string, asked: SpanQuery): LocationTimeline;
+  locationHistory(tenantUuid: TenantUuid, locationId: string, asked: SpanPageQuery): Promise<LocationHistory>;
+  locationPower(tenantUuid: TenantUuid, locationId: string, asked: PowerQuery): Promise<LocationPower>;
+  /** Of every location where `locationId` is undefined. */
+  listAlarms(
+    tenantUuid: TenantUuid,
+    locationId: string | undefined,
+    asked: SpanPageQuery,
+  ): Promise<AlarmList>;
+  connectorSchedules(tenantUuid: TenantUuid, controllerUuid: string, connectorId: string): ConnectorSchedules;
+  /** Calls `listener` with everything that happens from now on, of one location or of all; it must not throw. */
+  subscribe(
+    tenantUuid: TenantUuid,
+    locationId: string | undefined,
+    listener: (event: StreamEvent) => void,
+  ): Unsubscribe;
+}
+
+export function createOperatorView(core: Core): OperatorView {
+  return {
+    locationLimitsAt: (tenantUuid, locationId, at) => locationLimitsAt(core, tenantUuid, locationId, at),
+    locationTimeline: (tenantUuid, locationId, asked) =>
+      locationTimeline(core, tenantUuid, locationId, asked),
+    locationHistory: (tenantUuid, locationId, asked) => locationHistory(core, tenantUuid, locationId, asked),
+    locationPower: (tenantUuid, locationId, asked) => locationPower(core, tenantUuid, locationId, asked),
+    listAlarms: (tenantUuid, locationId, asked) => listAlarms(core, tenantUuid, locationId, asked),
+    connectorSchedules: (tenantUuid, controllerUuid, connectorId) =>
+      connectorSchedules(core, tenantUuid, controllerUuid, connectorId),
+    subscribe(tenantUuid, locationText, listener) {
+      const location =
+        locationText === undefined ? undefined : findLocation(core.directory, tenantUuid, locationText);
+      return core.events.subscribe(findTenant(core.directory, tenantUuid), location, listener);
+    },
+  };
+}

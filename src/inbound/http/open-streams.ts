@@ -1,0 +1,40 @@
+// The event streams that are open: how many a tenant may have, and how all of them end when the service stops.
+import type { TenantUuid } from '../../../machines/ids.js';
+import { Refusal, retryAfter } from './refusal.js';
+
+export interface OpenStreams {
+  /** @throws Refusal RATE_LIMITED where the tenant has as many as it may. */
+  requireRoom(tenantUuid: TenantUuid): void;
+  /** Counts a stream; `end` is called when the service stops. Gives the function that takes it off again. */
+  add(tenantUuid: TenantUuid, end: () => void): () => void;
+  endAll(): void;
+}
+
+/** One for each screen of a control room and each program that follows; each may hold a buffer. */
+export const STREAMS_PER_TENANT = 20;
+const WAIT_MS = 15_000;
+
+export function createOpenStreams(): OpenStreams {
+  const streams = new Map<TenantUuid, Set<() => void>>();
+  return {
+    requireRoom(tenantUuid) {
+      if ((streams.get(tenantUuid)?.size ?? 0) < STREAMS_PER_TENANT) return;
+      throw new Refusal(
+        'RATE_LIMITED',
+        `The tenant has ${STREAMS_PER_TENANT} streams open already: close one first.`,
+        retryAfter(WAIT_MS),
+      );
+    },
+    add(tenantUuid, end) {
+      const held = streams.get(tenantUuid) ?? new Set();
+      streams.set(tenantUuid, held.add(end));
+      return () => {
+        held.delete(end);
+        if (held.size === 0 && streams.get(tenantUuid) === held) streams.delete(tenantUuid);
+      };
+    },
+    endAll() {
+      for (const held of [...streams.values()]) for (const end of [...held]) end();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+// The endpoints for operators beyond the contract: the same kind of table, marked as extensions in OpenAPI.
+import { alarmListSchema, locationHistorySchema, locationPowerSchema } from '../../wire/operator-history.js';
+import { connectorSchedulesSchema } from '../../wire/operator-locations.js';
+import { powerQuerySchema, spanPageQuerySchema, spanQuerySchema } from '../../wire/operator-queries.js';
+import { locationTimelineSchema } from '../../wire/operator-timeline.js';
+import { type Endpoint, withoutBody, withQuery } from './endpoint-row.js';
+
+/** What all of them share: reading what belongs to locations. */
+const EXTENSION = {
+  method: 'get',
+  tag: 'operators',
+  scope: 'locations:read',
+  isExtension: true,
+} as const;
+
+export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationTimeline',
+      path: '/v1/locations/{locationId}/timeline',
+      summary: 'Which limit applies to a location when, and why',
+      responseSchema: locationTimelineSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    spanQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.locationTimeline(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationHistory',
+      path: '/v1/locations/{locationId}/history',
+      summary: 'Every limit ever submitted for a location',
+      responseSchema: locationHistorySchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.locationHistory(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationPower',
+      path: '/v1/locations/{locationId}/power',
+      summary: 'What a location drew, and the limit it was held to',
+      responseSchema: locationPowerSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    powerQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.locationPower(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'listLocationAlarms',
+      path: '/v1/locations/{locationId}/alarms',
+      summary: 'The alarms of a location, newest first',
+      responseSchema: alarmListSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.listAlarms(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'listAlarms',
+      path: '/v1/alarms',
+      summary: 'The alarms of all locations, newest first',
+      responseSchema: alarmListSchema,
+      errors: [],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid }, query) => application.listAlarms(tenantUuid, undefined, query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getConnectorSchedules',
+      path: '/v1/chargers/{controllerUuid}/connectors/{connectorId}/schedules',
+      summary: 'Read the profiles of a connector',
+      responseSchema: connectorSchedulesSchema,
+      errors: ['CHARGER_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) =>
+      application.connectorSchedules(tenantUuid, param('controllerUuid'), param('connectorId')),
+  ),
+];

@@ -1,0 +1,24 @@
+// From the text of a query to checked parameters: what cannot be read is refused with the parameter's name.
+import type { z } from 'zod';
+import { DomainError } from '../../../machines/errors.js';
+import { parseBody } from './read-body.js';
+
+/** The parameters that `schema` knows; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */
+export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.output<S> {
+  const given = new URLSearchParams(text);
+  const known: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const values = given.getAll(name);
+    if (values.length > 1) {
+      throw new DomainError('INVALID_REQUEST_BODY', `${name}: given more than once`);
+    }
+    for (const value of values) known[name] = value;
+  }
+  return parseBody(schema, known);
+}
+
+/** What follows the `?` of a request's target. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark === -1 ? '' : target.slice(mark + 1);
+}

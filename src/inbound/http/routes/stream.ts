@@ -1,0 +1,144 @@
+// `GET /v1/stream`: what happens to the caller's locations, as server-sent events for as long as the caller may listen.
+
+import { DomainError } from '../../../../machines/errors.js';
+import type { Cancel, Clock } from '../../../ports/clock.js';
+import type { Log } from '../../../ports/log.js';
+import type { EndpointDescription } from '../../../wire/openapi.js';
+import { streamQuerySchema } from '../../../wire/operator-queries.js';
+import { type StreamEvent, streamDataSchema } from '../../../wire/operator-stream.js';
+import { type Authentication, type Caller, unauthorized } from '../authenticate.js';
+import { featureNotEnabled } from '../authorize.js';
+import type { CredentialDirectory } from '../credentials.js';
+import type { Answer } from '../exchange.js';
+import type { OpenStreams } from '../open-streams.js';
+import { parseQuery, queryOf } from '../read-query.js';
+import { API_SECURITY_HEADERS } from '../security-headers.js';
+import type { EndpointParts, Handler } from './endpoint.js';
+
+const SCOPE = 'locations:read';
+
+export const STREAM_ENDPOINT = {
+  operationId: 'followEvents',
+  method: 'get',
+  path: '/v1/stream',
+  tag: 'operators',
+  summary: 'Follow limits, profiles, locks, alarms and power as server-sent events',
+  scope: SCOPE,
+  isExtension: true,
+  querySchema: streamQuerySchema,
+  status: 200,
+  responseSchema: streamDataSchema,
+  produces: 'text/event-stream',
+  errors: ['LOCATION_NOT_FOUND'],
+} as const satisfies EndpointDescription;
+
+/** A client that leaves this much unread is too slow: it is cut, and may come again. */
+const UNREAD_AT_MOST_BYTES = 4 * 1024 * 1024;
+const LOOK_EVERY_MS = 1_000;
+const LOOKS_PER_HEARTBEAT = 15;
+const COME_AGAIN_AFTER_MS = 3_000;
+
+const HEADERS = {
+  ...API_SECURITY_HEADERS,
+  'cache-control': 'no-store',
+  'content-type': 'text/event-stream; charset=utf-8',
+  // Proxies that collect answers before they pass them on are asked not to.
+  'x-accel-buffering': 'no',
+  // A stream has its connection for itself, which ends with it.
+  connection: 'close',
+};
+
+export interface StreamParts extends Pick<EndpointParts, 'application' | 'authorize'> {
+  readonly authentication: Authentication;
+  readonly credentials: CredentialDirectory;
+  readonly openStreams: OpenStreams;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createStreamHandler(parts: StreamParts): Handler {
+  return (request, response) => {
+    const caller = parts.authentication.authenticate(request);
+    response.locals.tenantUuid = caller.tenantUuid;
+    parts.authorize(caller, SCOPE);
+    const { locationId } = parseQuery(streamQuerySchema, queryOf(request.url));
+    if (request.method === 'HEAD') {
+      response.writeHead(200, { ...HEADERS, 'x-request-id': response.locals.requestId }).end();
+      return;
+    }
+    parts.openStreams.requireRoom(caller.tenantUuid);
+    openStream(parts, caller, locationId, response);
+  };
+}
+
+/** @throws DomainError LOCATION_NOT_FOUND, before anything was sent. */
+function openStream(
+  { application, authentication, credentials, openStreams, clock, log }: StreamParts,
+  caller: Caller,
+  locationId: string | undefined,
+  response: Answer,
+): void {
+  const { tenantUuid } = caller;
+  const { requestId } = response.locals;
+  let looksLeft = LOOKS_PER_HEARTBEAT;
+  let cancelLook: Cancel = () => {};
+
+  function send(text: string): void {
+    if (response.writableEnded || response.destroyed) return;
+    if (response.writableLength > UNREAD_AT_MOST_BYTES) {
+      log.info({ requestId, tenantUuid }, 'a stream was cut: its client reads too slowly');
+      response.destroy();
+      return;
+    }
+    response.write(text);
+  }
+
+  function end({ code, message }: DomainError): void {
+    send(`event: closed\ndata: ${JSON.stringify({ code, message, requestId })}\n\n`);
+    response.end();
+  }
+
+  function refusalNow(): DomainError | undefined {
+    if (!authentication.doesHold(caller)) return unauthorized();
+    return credentials.isFeatureEnabled(tenantUuid) ? undefined : featureNotEnabled();
+  }
+
+  function look(): void {
+    const refusal = refusalNow();
+    if (refusal !== undefined) {
+      end(refusal);
+      return;
+    }
+    if (--looksLeft === 0) {
+      looksLeft = LOOKS_PER_HEARTBEAT;
+      send(': heartbeat\n\n');
+    }
+    cancelLook = clock.after(LOOK_EVERY_MS, look);
+  }
+
+  const unsubscribe = application.subscribe(tenantUuid, locationId, (event) => send(textOf(event)));
+  const takeOff = openStreams.add(tenantUuid, () => end(stopping()));
+  response.on('close', () => {
+    unsubscribe();
+    takeOff();
+    cancelLook();
+  });
+  response.writeHead(200, { ...HEADERS, 'x-request-id': requestId });
+  send(`retry: ${COME_AGAIN_AFTER_MS}\n: listening\n\n`);
+  cancelLook = clock.after(LOOK_EVERY_MS, look);
+}
+
+// All listeners are given the same event: it is written out once.
+const texts = new WeakMap<StreamEvent, string>();
+
+function textOf(event: StreamEvent): string {
+  const held = texts.get(event);
+  if (held !== undefined) return held;
+  const text = `id: ${event.id}\nevent: ${event.name}\ndata: ${JSON.stringify(event.data)}\n\n`;
+  texts.set(event, text);
+  return text;
+}
+
+function stopping(): DomainError {
+  return new DomainError('SERVICE_UNAVAILABLE', 'The service is shutting down: come again shortly.');
+}

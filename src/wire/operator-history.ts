@@ -1,0 +1,65 @@
+// What an operator can ask of the past: submissions, power, alarms. Extensions of the contract.
+import { z } from 'zod';
+import { ALARM_KINDS } from '../../machines/grant.js';
+import { instantSchema } from './rest.js';
+
+const nextCursorSchema = z.string().nullable().meta({ description: 'null on the last page.' });
+const span = { from: instantSchema, to: instantSchema };
+
+export const alarmSchema = z
+  .object({
+    alarmId: z.string(),
+    kind: z.enum(ALARM_KINDS),
+    locationId: z.string(),
+    controllerUuid: z.string().nullable(),
+    connectorId: z.string().nullable(),
+    reason: z.string(),
+    beganAt: instantSchema,
+    endedAt: instantSchema.nullable().meta({ description: 'null while it lasts.' }),
+  })
+  .meta({ id: 'Alarm' });
+export type AlarmView = z.output<typeof alarmSchema>;
+
+export const alarmListSchema = z
+  .object({ ...span, alarms: z.array(alarmSchema), nextCursor: nextCursorSchema })
+  .meta({ id: 'AlarmList' });
+export type AlarmList = z.output<typeof alarmListSchema>;
+
+export const locationHistorySchema = z
+  .object({
+    locationId: z.string(),
+    ...span,
+    submissions: z.array(
+      z.object({
+        priority: z.number().int(),
+        limitKw: z.number(),
+        startTime: instantSchema,
+        endTime: instantSchema,
+        submittedAt: instantSchema,
+        supersededAt: instantSchema.nullable().meta({ description: 'null while it holds its slot.' }),
+      }),
+    ),
+    permanentLimits: z
+      .array(z.object({ limitKw: z.number(), setAt: instantSchema }))
+      .meta({ description: 'The one in force at `from`, and every one set until `to`.' }),
+    nextCursor: nextCursorSchema,
+  })
+  .meta({ id: 'LocationHistory' });
+export type LocationHistory = z.output<typeof locationHistorySchema>;
+
+export const locationPowerSchema = z
+  .object({
+    locationId: z.string(),
+    ...span,
+    stepSeconds: z.number().int(),
+    points: z.array(
+      z.object({
+        at: instantSchema,
+        meanKw: z.number(),
+        maxKw: z.number(),
+        limitKw: z.number().meta({ description: 'The lowest grid limit in force during it.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'LocationPower' });
+export type LocationPower = z.output<typeof locationPowerSchema>;

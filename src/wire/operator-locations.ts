@@ -1,0 +1,108 @@
+// What an operator sees of locations now: the list, and one location live. Extensions of the contract.
+import { z } from 'zod';
+import { LIMIT_REASONS } from '../../machines/grant.js';
+import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { alarmSchema } from './operator-history.js';
+import { instantSchema, profileViewSchema } from './rest.js';
+
+const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
+
+/** Which rule sets a grid limit. */
+export const gridLimitCauseSchema = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('permanentLimit') }),
+    z.object({
+      kind: z.literal('profile'),
+      priority: z.number().int(),
+      startTime: instantSchema,
+      endTime: instantSchema,
+    }),
+    z.object({ kind: z.literal('clusterShare'), clusterId: z.string() }),
+    z.object({ kind: z.literal('physicalConnection') }),
+  ])
+  .meta({ id: 'GridLimitCause' });
+export type GridLimitCause = z.output<typeof gridLimitCauseSchema>;
+
+export const locationSummarySchema = z
+  .object({
+    locationId: z.string(),
+    name: z.string(),
+    status: operatingStatusSchema,
+    permanentLimitKw: z.number(),
+    effectiveLimitKw: z.number(),
+    gridLimitKw: z.number().meta({
+      description:
+        'What is enforced: the smallest of effective limit, cluster shares and physical connection.',
+    }),
+    actualKw: z.number(),
+    connectors: z.number().int(),
+    silentConnectors: z.number().int(),
+    lockedConnectors: z.number().int(),
+    openAlarms: z.number().int(),
+  })
+  .meta({ id: 'LocationSummary' });
+export type LocationSummary = z.output<typeof locationSummarySchema>;
+
+export const locationListSchema = z
+  .object({
+    locations: z.array(locationSummarySchema),
+    count: z.number().int().meta({ description: 'Locations of the tenant, those of other pages included.' }),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'LocationList' });
+export type LocationList = z.output<typeof locationListSchema>;
+
+export const connectorLiveSchema = z
+  .object({
+    controllerUuid: z.string(),
+    connectorId: z.string(),
+    status: operatingStatusSchema,
+    link: z.enum(['online', 'stale', 'offline']),
+    chargingStatus: z.enum(CHARGING_STATUSES).nullable(),
+    lockLimitKw: z
+      .number()
+      .nullable()
+      .meta({ description: 'Limit of its lock; null where it is not locked.' }),
+    limitA: z.number().nullable().meta({ description: 'A per phase; null before the first limit.' }),
+    limitKw: z.number().nullable(),
+    actualKw: z.number(),
+    reservedKw: z.number().meta({ description: 'The most it may be entitled to draw.' }),
+    reason: z.enum(LIMIT_REASONS),
+    explanation: z.string().meta({ description: 'The reason as a sentence.' }),
+    leaseLeftSeconds: z.number().nullable(),
+    lastHeardSecondsAgo: z.number().nullable(),
+  })
+  .meta({ id: 'ConnectorLive' });
+export type ConnectorLive = z.output<typeof connectorLiveSchema>;
+
+export const locationLiveSchema = z
+  .object({
+    locationId: z.string(),
+    name: z.string(),
+    status: operatingStatusSchema,
+    at: instantSchema,
+    gridLimitKw: z.number(),
+    gridLimitCause: gridLimitCauseSchema,
+    effectiveLimitKw: z.number(),
+    permanentLimitKw: z.number(),
+    budgetKw: z.number().meta({
+      description: 'What may be promised now: the lowest grid limit for as long as a promise can last.',
+    }),
+    reservedKw: z.number().meta({ description: 'The sum of what connectors may be entitled to draw.' }),
+    actualKw: z.number(),
+    connectors: z.array(connectorLiveSchema),
+    alarms: z.array(alarmSchema).meta({ description: 'Alarms that last.' }),
+  })
+  .meta({ id: 'LocationLive' });
+export type LocationLive = z.output<typeof locationLiveSchema>;
+
+export const connectorSchedulesSchema = z
+  .object({
+    controllerUuid: z.string(),
+    connectorId: z.string(),
+    locationId: z.string(),
+    lockLimitKw: z.number().nullable(),
+    profiles: z.array(profileViewSchema),
+  })
+  .meta({ id: 'ConnectorSchedules' });
+export type ConnectorSchedules = z.output<typeof connectorSchedulesSchema>;

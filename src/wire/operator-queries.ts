@@ -1,0 +1,65 @@
+// The query parameters of the extensions for operators: every one may be left out, unknown ones are ignored.
+import { z } from 'zod';
+import 'zod-openapi';
+import { instantSchema } from './rest.js';
+
+const DAY_S = 86_400;
+
+/** Rows of a page where the caller names no number, and at most. */
+export const ROWS_AT_MOST = 1_000;
+
+const limitParameter = z.coerce
+  .number('must be an integer')
+  .int()
+  .min(1)
+  .max(ROWS_AT_MOST)
+  .default(ROWS_AT_MOST)
+  .meta({ description: 'Rows to give at most.' });
+
+const cursorParameter = z
+  .string()
+  .max(200)
+  .optional()
+  .meta({ description: '`nextCursor` of the page before; without it, the first page.' });
+
+const spanParameters = {
+  from: instantSchema.optional().meta({ description: 'First instant (inclusive).' }),
+  to: instantSchema.optional().meta({ description: 'End (exclusive); after from.' }),
+};
+
+/** `at` of the limits view. */
+export const locationLimitsQuerySchema = z.object({
+  at: instantSchema.optional().meta({
+    description:
+      'Extension: the view as of this instant, from what was submitted by then and not replaced yet. Without it, now.',
+  }),
+});
+
+/** A page of a list. */
+export const pageQuerySchema = z.object({ limit: limitParameter, cursor: cursorParameter });
+export type PageQuery = z.output<typeof pageQuerySchema>;
+
+/** A span of time; what is left out is up to the endpoint. */
+export const spanQuerySchema = z.object(spanParameters);
+export type SpanQuery = z.output<typeof spanQuerySchema>;
+
+/** A page of what happened in a span of time. */
+export const spanPageQuerySchema = z.object({ ...spanParameters, ...pageQuerySchema.shape });
+export type SpanPageQuery = z.output<typeof spanPageQuerySchema>;
+
+export const powerQuerySchema = z.object({
+  ...spanParameters,
+  step: z.coerce
+    .number('must be an integer')
+    .int()
+    .min(60)
+    .max(DAY_S)
+    .multipleOf(60, 'must be a multiple of 60 s')
+    .default(60)
+    .meta({ description: 'Seconds that one point covers: whole minutes.' }),
+});
+export type PowerQuery = z.output<typeof powerQuerySchema>;
+
+export const streamQuerySchema = z.object({
+  locationId: z.string().optional().meta({ description: 'Only what concerns this location.' }),
+});
