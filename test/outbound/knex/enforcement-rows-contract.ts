@@ -30,6 +30,7 @@ import {
 const ONE = '1' as ConnectorId;
 const TWO = '2' as ConnectorId;
 const RIVAL_CRANE = 'rival-crane' as ControllerUuid;
+const GONE = 'gone' as LocationId;
 const MINUTE_MS = 60_000;
 const NOON_MS = Date.parse('2026-06-01T12:00:00Z');
 
@@ -148,7 +149,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ['a reservation of an unknown charger', reserve({ controllerUuid: 'gone' as ControllerUuid })],
       ['a reservation of an unknown connector', reserve({ connectorId: '3' as ConnectorId })],
       ["a reservation of another tenant's connector", reserve({ controllerUuid: RIVAL_CRANE })],
-      ['an alarm of an unknown location', begin('a', { locationId: 'gone' as LocationId })],
+      ['an alarm of an unknown location', begin('a', { locationId: GONE })],
       ["an alarm of another tenant's location", begin('a', { locationId: RIVALS_ONLY })],
       [
         'an alarm of an unknown connector',
@@ -159,12 +160,13 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         begin('a', { controllerUuid: RIVAL_CRANE, connectorId: ONE }),
       ],
       ['the end of an unknown alarm', end('gone', 5)],
-      ['a minute of an unknown location', minute(0, { locationId: 'gone' as LocationId })],
+      ['a minute of an unknown location', minute(0, { locationId: GONE })],
       ["a minute of another tenant's location", minute(0, { locationId: RIVALS_ONLY })],
     ])('leaves out %s and writes what shares its commit', async (_, change) => {
       const before = await everything(store);
       await store.append(HARBOUR, [change]);
       expect(await everything(store)).toEqual(before);
+      for (const locationId of [GONE, RIVALS_ONLY]) expect(await powerOf(locationId)).toEqual([]);
       await reopen();
       await Promise.all([
         store.append(HARBOUR, [put(QUAY_TARGET)]),
