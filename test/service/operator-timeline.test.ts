@@ -1,0 +1,155 @@
+// Extension: which limit a location will be held to when, and which rule sets it.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
+import { bodyOf, refusalOf } from './answers.js';
+import { at, type OperatedService, runOperatedService } from './operator-answers.js';
+import { HARBOUR, site, tenantWith } from './running-service.js';
+
+const SITES = ['plain', 'stacked', 'wide', 'shared', 'partner', 'idle', 'cancelled', 'ended', 'held'];
+
+let service: OperatedService;
+beforeAll(async () => {
+  service = await runOperatedService([
+    tenantWith(
+      HARBOUR,
+      SITES.map((id) => site(id)),
+    ),
+  ]);
+});
+afterAll(() => service.stop());
+
+const TODAY = `from=${at('12:00')}&to=${at('18:00')}`;
+
+async function submit(locationId: string, priority: number, limitKw: number, from: string, to: string) {
+  const body = { priority, limitKw, startTime: at(from), endTime: at(to) };
+  const answer = await service.call('POST', `/locations/${locationId}/schedules`, body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+}
+
+async function timelineOf(locationId: string, query = TODAY) {
+  return service.read(`/locations/${locationId}/timeline?${query}`, locationTimelineSchema);
+}
+
+/** Segments as `[start, limit, cause]`, the start as a time of the day. */
+async function rowsOf(locationId: string, query = TODAY) {
+  const { segments } = await timelineOf(locationId, query);
+  return segments.map(({ startTime, limitKw, cause }) => [startTime.slice(11, 16), limitKw, cause.kind]);
+}
+
+describe('GET /locations/{locationId}/timeline', () => {
+  it('is the permanent limit for a day from now where nothing is scheduled', async () => {
+    const timeline = await service.read('/locations/plain/timeline', locationTimelineSchema);
+    expect(timeline).toEqual({
+      locationId: 'plain',
+      from: at('12:00'),
+      to: '2026-06-02T12:00:00.000Z',
+      segments: [
+        {
+          startTime: at('12:00'),
+          endTime: '2026-06-02T12:00:00.000Z',
+          limitKw: 50,
+          effectiveLimitKw: 50,
+          cause: { kind: 'permanentLimit' },
+        },
+      ],
+    });
+  });
+
+  it('names the highest-priority profile of each stretch, without gaps (1)', async () => {
+    await submit('stacked', 1, 30, '13:00', '16:00');
+    await submit('stacked', 5, 20, '14:00', '15:00');
+    expect(await rowsOf('stacked')).toEqual([
+      ['12:00', 50, 'permanentLimit'],
+      ['13:00', 30, 'profile'],
+      ['14:00', 20, 'profile'],
+      ['15:00', 30, 'profile'],
+      ['16:00', 50, 'permanentLimit'],
+    ]);
+    const { segments } = await timelineOf('stacked');
+    expect(segments[2]?.cause).toEqual({
+      kind: 'profile',
+      priority: 5,
+      startTime: at('14:00'),
+      endTime: at('15:00'),
+    });
+    for (const [i, { endTime }] of segments.entries())
+      expect(endTime).toBe(segments[i + 1]?.startTime ?? at('18:00'));
+  });
+
+  it('names the physical connection where it is the tighter one, and the limit it hides', async () => {
+    await submit('wide', 0, 200, '13:00', '14:00');
+    const { segments } = await timelineOf('wide');
+    expect(segments[1]).toMatchObject({
+      limitKw: 80,
+      effectiveLimitKw: 200,
+      cause: { kind: 'physicalConnection' },
+    });
+  });
+
+  it("names the cluster where its share is the tighter one, and follows the members' windows (2.8)", async () => {
+    const request = { name: 'Both', locationIds: ['shared', 'partner'], limitKw: 50 };
+    const { clusterId } = bodyOf(await service.call('POST', '/clusters', request), clusterSchema, 201);
+    await submit('partner', 0, 12.5, '14:00', '15:00');
+    await submit('partner', 1, 0.1, '15:00', '16:00');
+    expect(await rowsOf('shared')).toEqual([
+      ['12:00', 25, 'clusterShare'],
+      ['14:00', 40, 'clusterShare'],
+      ['15:00', 50 * (50 / 50.1), 'clusterShare'],
+      ['16:00', 25, 'clusterShare'],
+    ]);
+    const { segments } = await timelineOf('shared');
+    expect(segments[0]?.cause).toEqual({ kind: 'clusterShare', clusterId });
+    const { liveStatus } = bodyOf(await service.call('GET', `/clusters/${clusterId}`), clusterDetailSchema);
+    expect(liveStatus.locations[0]?.effectiveLimitKw).toBe(segments[0]?.limitKw);
+    await service.call('PATCH', `/clusters/${clusterId}`, { status: 'INACTIVE' });
+    expect(await rowsOf('shared')).toEqual([['12:00', 50, 'permanentLimit']]);
+  });
+
+  it('refuses a span that ends before it begins, one that is too long, and what is no instant', async () => {
+    const refused = async (query: string) =>
+      refusalOf(await service.call('GET', `/locations/idle/timeline?${query}`), 'INVALID_REQUEST_BODY');
+    expect(await refused(`from=${at('13:00')}&to=${at('13:00')}`)).toMatch(/^to: /);
+    expect(await refused(`to=${at('11:00')}`)).toMatch(/^to: /);
+    expect(await refused(`from=${at('12:00')}&to=2028-01-01T00:00:00Z`)).toBe(
+      'from: must be at most 366 days before to',
+    );
+    expect(await refused('from=tomorrow')).toMatch(/^from: must be an RFC 3339 date-time/);
+    expect(await refused(`from=${at('12:00')}&from=${at('13:00')}`)).toBe('from: given more than once');
+    expect(await refused('from=&to=')).toMatch(/^from: .*; to: /);
+  });
+
+  it('answers 404 for a location that is unknown', async () => {
+    refusalOf(await service.call('GET', '/locations/nowhere/timeline'), 'LOCATION_NOT_FOUND');
+  });
+});
+
+describe('cancelling a profile, which the contract does not delete', () => {
+  it('is told to whoever sends a DELETE', async () => {
+    for (const path of ['/locations/idle/schedules', '/chargers/idle-a/connectors/1/schedules']) {
+      const answer = await service.call('DELETE', path);
+      expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).toContain('same priority');
+      expect(answer.headers.get('allow')).toContain('POST');
+    }
+    expect(
+      refusalOf(await service.call('DELETE', '/locations/idle/limits'), 'METHOD_NOT_ALLOWED'),
+    ).not.toContain('priority');
+  });
+
+  it('before it begins: one millisecond of what applies anyway, in the same slot', async () => {
+    await submit('cancelled', 3, 10, '13:00', '15:00');
+    await submit('cancelled', 3, 50, '13:00', '13:00:00.001');
+    const { segments } = await timelineOf('cancelled');
+    expect(segments.map(({ limitKw }) => limitKw)).toEqual([50, 50, 50]);
+    expect(segments[1]).toMatchObject({ startTime: at('13:00'), endTime: at('13:00:00.001') });
+  });
+
+  it('while it is active: the same limit with an end a few seconds from now', async () => {
+    await submit('ended', 3, 10, '11:00', '15:00');
+    await submit('ended', 3, 10, '11:00', '12:00:05');
+    expect(await rowsOf('ended')).toEqual([
+      ['12:00', 10, 'profile'],
+      ['12:00', 50, 'permanentLimit'],
+    ]);
+  });
+});
