@@ -1,43 +1,45 @@
-// A car as a charger sees it: how much it takes, and how that tapers off as its battery fills.
+// A car as a charger sees it: how much it takes, how that tapers off as its battery fills, how fast it follows.
+import { MINIMUM_CURRENT_A } from '../../machines/units.js';
 
-/** A car on its visit. Energies in Wh, currents in A per phase, instants in milliseconds. */
+/** A car on its visit. Energies in Wh, currents in A per phase, instants and times in milliseconds. */
 export interface Car {
   readonly phases: 1 | 3;
   readonly maxCurrentA: number;
   readonly batteryWh: number;
+  /** In its battery when it arrives. */
   readonly storedWh: number;
   readonly arrivesAtMs: number;
   readonly leavesAtMs: number;
+  /** After this it begins to follow another offer; at most 2 s, so that it has followed within 5 s. */
+  readonly reactionMs: number;
+  /** Once it was paused it never charges again on this visit. */
+  readonly isStubborn: boolean;
 }
 
 const TAPER_FROM = 0.8;
 const TAPER_TO_SHARE = 0.1;
 /** Cars take up an offered current within seconds, not at once. */
-const RAMP_A_PER_S = 4;
+const RISE_A_PER_S = 4;
+const FALL_A_PER_S = 16;
+/** Whatever the car's size, it has come down after this. */
+const FALL_TAKES_S = 2;
 
-/** Stored energy as a share of the battery, 0 to 1. */
-export function stateOfCharge(car: Car): number {
-  return car.storedWh / car.batteryWh;
-}
-
-export function isFull(car: Car): boolean {
-  return car.storedWh >= car.batteryWh;
-}
-
-/** The most the car takes now, A per phase: its maximum up to 80 % charge, a tenth of it at the end, 0 when full. */
-export function acceptedCurrentA(car: Car): number {
-  if (isFull(car)) return 0;
-  const beyond = Math.max(0, stateOfCharge(car) - TAPER_FROM) / (1 - TAPER_FROM);
+/** The most the car takes, A per phase: its maximum up to 80 % charge, a tenth of it at the end, 0 when full. */
+export function acceptedCurrentA(car: Car, storedWh: number): number {
+  if (storedWh >= car.batteryWh) return 0;
+  const beyond = Math.max(0, storedWh / car.batteryWh - TAPER_FROM) / (1 - TAPER_FROM);
   return car.maxCurrentA * (1 - beyond * (1 - TAPER_TO_SHARE));
 }
 
-/** What the car draws `elapsedMs` after drawing `drawnA`, when it is offered `offeredA` (all A per phase). */
-export function nextCurrentA(car: Car, drawnA: number, offeredA: number, elapsedMs: number): number {
-  const wantedA = Math.min(acceptedCurrentA(car), offeredA);
-  return Math.min(wantedA, drawnA + (RAMP_A_PER_S * elapsedMs) / 1000);
+/** What the car wants of an offer, A per phase: nothing of less than 6 A. */
+export function wantedCurrentA(car: Car, storedWh: number, offeredA: number): number {
+  return offeredA < MINIMUM_CURRENT_A ? 0 : Math.min(acceptedCurrentA(car, storedWh), offeredA);
 }
 
-/** The car with `energyWh` more in its battery, never more than fits. */
-export function charge(car: Car, energyWh: number): Car {
-  return { ...car, storedWh: Math.min(car.batteryWh, car.storedWh + energyWh) };
+/** What is drawn `elapsedMs` after `drawnA` on the way to `wantedA` (A per phase). */
+export function nextCurrentA(car: Car, drawnA: number, wantedA: number, elapsedMs: number): number {
+  const elapsedS = elapsedMs / 1000;
+  if (wantedA >= drawnA) return Math.min(wantedA, drawnA + RISE_A_PER_S * elapsedS);
+  const fallAPerS = Math.max(FALL_A_PER_S, car.maxCurrentA / FALL_TAKES_S);
+  return Math.max(wantedA, drawnA - fallAPerS * elapsedS);
 }

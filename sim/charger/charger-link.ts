@@ -1,158 +1,141 @@
-// Speaks for one virtual charger over real MQTT: the upward half of the contract, as a charger's firmware would.
-import { connect } from 'mqtt';
-import type { ChargerAddress } from '../../machines/ids.js';
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+// Carries one virtual charger's messages over real MQTT, as a charger's modem would, and wakes it when it has to act.
+import { connect, type MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
-import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
-import { toInstant } from '../../src/wire/rest.js';
-import { buildTopic } from '../../src/wire/topics.js';
-import type { Reading, VirtualCharger } from './virtual-charger.js';
+import { deliver, topicsFor } from './charger-inbox.js';
+import type { ChargerMessage } from './charger-message.js';
+import type { VirtualCharger } from './virtual-charger.js';
 
 export interface ChargerLink {
+  /** Connected, and its topics subscribed. */
   isOnline(): boolean;
-  /** Why the last attempt to connect failed. */
+  /** Why the last attempt to connect or to subscribe failed. */
   lastError(): string | undefined;
+  /** The network is gone, without a goodbye, until `restore`; the charger goes on by itself. */
+  cut(): void;
+  restore(): void;
+  /** The charger starts again as `boot`: its connection breaks and comes back. */
+  reboot(boot: string): void;
   /** Says goodbye (`online: false`) and closes. */
   stop(): Promise<void>;
 }
 
-const TICK_MS = 1000;
+/** Where to connect, and as whom. */
+export interface ChargerLogin {
+  readonly url: string;
+  /** `{tenantUuid}/{controllerUuid}` unless the broker has logins of its own. */
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
 const KEEPALIVE_S = 30;
 const RECONNECT_MS = 2000;
 const GOODBYE_MS = 2000;
-/** The broker takes 5 messages a second of one client: one is left for the state. */
-const MESSAGES_PER_TICK = 4;
-const CHANGE_W = 200;
-const CHANGE_SHARE = 0.05;
+/** What is due is found late by at most the first, and not looked for more often than the second. */
+const LONGEST_SLEEP_MS = 1000;
+const SHORTEST_SLEEP_MS = 20;
 
-interface Sent {
-  readonly atMs: number;
-  readonly status: string;
-  readonly powerW: number;
-}
-
-/** Whether the reading differs enough from what was sent to be told before the next heartbeat. */
-function isChange(sent: Sent, { status, powerW }: Reading): boolean {
-  if (status !== sent.status) return true;
-  return Math.abs(powerW - sent.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * sent.powerW);
-}
-
-function stateOf(charger: VirtualCharger, boot: string, online: boolean): string {
-  const connectors = charger.connectors.map(({ connectorId, phases, maxCurrentA, failsafeA }) => ({
-    id: connectorId,
-    phases,
-    minA: MINIMUM_CURRENT_A,
-    maxA: maxCurrentA,
-    failsafeA,
-    // It takes no limits from above, so it must not promise to hold any.
-    lease: 'none' as const,
-  }));
-  const message: StateMessage = { v: 1, online, boot, firmware: 'virtual', connectors };
-  return JSON.stringify(message);
-}
-
-/**
- * Connects `charger` to the broker at `url` and keeps it connected until `stop`.
- * @param options.username `{tenantUuid}/{controllerUuid}` unless the broker has logins of its own.
- * @param options.meterPeriodMs between heartbeats; changes are told at once.
- * @param options.boot new at every start of the charger, a uuid.
- */
-export function connectCharger(options: {
-  readonly url: string;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-  readonly address: ChargerAddress;
-  readonly charger: VirtualCharger;
-  readonly clock: Clock;
-  readonly meterPeriodMs: number;
-  readonly boot: string;
-}): ChargerLink {
-  const { address, charger, clock, boot } = options;
-  const stateTopic = buildTopic({ ...address, kind: 'state' });
-  const sent = new Map<string, Sent>();
-  const heartbeats = new Map<string, number>();
-  let lastError: string | undefined;
-  let cancelTick: Cancel = () => {};
-
-  const client = connect(options.url, {
-    clientId: address.controllerUuid,
-    ...(options.username === undefined ? {} : { username: options.username }),
-    ...(options.password === undefined ? {} : { password: options.password }),
+function open({ url, username, password }: ChargerLogin, charger: VirtualCharger): MqttClient {
+  return connect(url, {
+    clientId: charger.address.controllerUuid,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
     protocolVersion: 4,
     clean: true,
     keepalive: KEEPALIVE_S,
     reconnectPeriod: RECONNECT_MS,
     // A charger is often installed before its login is: it asks again.
     reconnectOnConnackError: true,
+    // It subscribes by itself, before it says that it is there.
+    resubscribe: false,
     // Meter values of a minute ago are worth nothing once the link is back.
     queueQoSZero: false,
-    will: {
-      topic: stateTopic,
-      payload: Buffer.from(JSON.stringify({ v: 1, online: false, boot })),
-      qos: 1,
-      retain: true,
-    },
+    ...willOf(charger),
   });
+}
 
-  function sendMeter(reading: Reading): void {
-    const { connectorId, status, powerW, currentA, voltageV, energyWh } = reading;
-    const hb = (heartbeats.get(connectorId) ?? 0) + 1;
-    heartbeats.set(connectorId, hb);
-    sent.set(connectorId, { atMs: clock.monotonicMs(), status, powerW });
-    const limitA = charger.connectors.find((spec) => spec.connectorId === connectorId)?.maxCurrentA;
-    const message: MeterMessage = {
-      ...{ v: 1, boot, hb, at: toInstant(clock.nowMs()), status, powerW, energyWh },
-      ...{ currentA: [...currentA], voltageV: [...voltageV], epoch: 0, seq: 0, limitA },
-    };
-    client.publish(buildTopic({ ...address, kind: 'meter', connectorId }), JSON.stringify(message));
+function willOf(charger: VirtualCharger) {
+  const will = charger.lastWill();
+  if (will === undefined) return {};
+  const { topic, payload, qos, retain } = will;
+  return { will: { topic, payload: Buffer.from(payload), qos, retain } };
+}
+
+/** Connects `charger` to the broker and keeps it connected until `stop`. */
+export function connectCharger(
+  options: ChargerLogin & { readonly charger: VirtualCharger; readonly clock: Clock },
+): ChargerLink {
+  const { charger, clock } = options;
+  const topics = [...topicsFor(charger)];
+  const client = open(options, charger);
+  let lastError: string | undefined;
+  let isListening = false;
+  let cancelWake: Cancel = () => {};
+
+  function send({ topic, payload, qos, retain }: ChargerMessage): void {
+    client.publish(topic, payload, { qos, retain });
   }
 
-  /** Readings that are due, the longest-waiting first. */
-  function dueReadings(): readonly Reading[] {
+  function wake(): void {
+    cancelWake();
     const nowMs = clock.monotonicMs();
-    const lastSent = (reading: Reading) => sent.get(reading.connectorId);
-    return charger
-      .readings()
-      .filter((reading) => {
-        const last = lastSent(reading);
-        return last === undefined || nowMs - last.atMs >= options.meterPeriodMs || isChange(last, reading);
-      })
-      .sort((a, b) => (lastSent(a)?.atMs ?? 0) - (lastSent(b)?.atMs ?? 0))
-      .slice(0, MESSAGES_PER_TICK);
+    charger.advance(nowMs);
+    if (isListening) charger.takeMessages(nowMs, clock.nowMs()).forEach(send);
+    const sleepMs = Math.ceil(charger.nextDueMs(nowMs) - nowMs);
+    cancelWake = clock.after(Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, sleepMs)), wake);
   }
 
-  function tick(): void {
-    charger.advance(clock.monotonicMs());
-    if (client.connected) dueReadings().forEach(sendMeter);
-    cancelTick = clock.after(TICK_MS, tick);
-  }
-
-  /** It opens its contactors before it goes, so that nobody takes its last draw for a present one. */
-  async function sayGoodbye(): Promise<void> {
-    for (const reading of charger.readings()) {
-      sendMeter({ ...reading, status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] });
+  /** What it is told in answer to its state must find it listening. */
+  async function begin(): Promise<void> {
+    lastError = undefined;
+    if (topics.length > 0) {
+      await client.subscribeAsync(topics, { qos: 1 }).catch((error: Error) => {
+        // It goes on unheard of, held to its fail-safe.
+        lastError = error.message;
+      });
     }
-    await client.publishAsync(stateTopic, stateOf(charger, boot, false), { qos: 1, retain: true });
+    if (!client.connected) return;
+    isListening = true;
+    charger.connected(clock.monotonicMs());
+    wake();
+  }
+
+  async function sayGoodbye(): Promise<void> {
+    for (const { topic, payload, qos, retain } of charger.goodbye(clock.monotonicMs(), clock.nowMs())) {
+      await client.publishAsync(topic, payload, { qos, retain });
+    }
     // With the DISCONNECT of an orderly end the broker does not speak the last will as well.
     await client.endAsync(false);
   }
 
-  client.on('connect', () => {
-    lastError = undefined;
-    sent.clear();
-    client.publish(stateTopic, stateOf(charger, boot, true), { qos: 1, retain: true });
+  client.on('connect', () => void begin());
+  client.on('close', () => {
+    isListening = false;
+  });
+  client.on('message', (topic, payload) => {
+    if (deliver(charger, topic, payload.toString(), clock.monotonicMs())) wake();
   });
   client.on('error', (error) => {
     lastError = error.message;
   });
-  tick();
+  wake();
 
   return {
-    isOnline: () => client.connected,
+    isOnline: () => isListening,
     lastError: () => lastError,
+    cut() {
+      isListening = false;
+      client.end(true);
+    },
+    restore: () => void client.reconnect(),
+    reboot(boot) {
+      isListening = false;
+      charger.reboot(boot, clock.monotonicMs());
+      Object.assign(client.options, willOf(charger));
+      client.stream.destroy();
+    },
     async stop() {
-      cancelTick();
-      if (client.connected) {
+      cancelWake();
+      if (isListening) {
         // A broker that is gone by now must not hold up the stop.
         const givenUp = new Promise<void>((done) => void clock.after(GOODBYE_MS, done));
         await Promise.race([sayGoodbye().catch(() => {}), givenUp]);

@@ -1,10 +1,15 @@
 // Many virtual chargers on one broker, and what they do together.
 import { randomUUID } from 'node:crypto';
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { LimitReason } from '../../machines/grant.js';
+import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ChargingStatus } from '../../machines/meter-ledger.js';
+import { wattsOf } from '../../machines/units.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { type ChargerLink, connectCharger } from './charger-link.js';
 import type { Traffic } from './traffic.js';
-import { createVirtualCharger, type VirtualCharger, type VirtualConnectorSpec } from './virtual-charger.js';
+import type { ChargerTraits } from './traits.js';
+import { createVirtualCharger, type VirtualCharger } from './virtual-charger.js';
+import type { VirtualConnectorSpec } from './virtual-connector.js';
 
 /** One charger of a fleet and the login it uses. */
 export interface FleetMember {
@@ -14,24 +19,78 @@ export interface FleetMember {
   readonly connectors: readonly VirtualConnectorSpec[];
 }
 
+/** One connector now. `powerW` truly flows; `limitA` per phase, `limitW` on all phases of the connector. */
+export interface FleetConnector {
+  readonly locationId: LocationId;
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+  readonly status: ChargingStatus;
+  readonly powerW: number;
+  readonly limitA: number;
+  readonly limitW: number;
+  readonly reason: LimitReason;
+  /** Of the grant it holds; null where it holds none. */
+  readonly leaseLeftS: number | null;
+}
+
 export interface FleetSummary {
   readonly chargers: number;
   readonly online: number;
   readonly charging: number;
   readonly powerKw: number;
+  /** What the connectors' limits come to together. */
+  readonly allowedKw: number;
   readonly energyKwh: number;
+  readonly connectors: number;
+  /** Connectors that hold a lease. */
+  readonly leased: number;
+  /** How many connectors have their limit for each reason. */
+  readonly reasons: Readonly<Partial<Record<LimitReason, number>>>;
   /** Why chargers are not online, if any said so. */
   readonly lastError: string | undefined;
 }
 
 export interface Fleet {
   summary(): FleetSummary;
+  connectors(): readonly FleetConnector[];
   stop(): Promise<void>;
 }
 
 /** A thousand chargers that start together are spread over this time, as a site's are after a power cut. */
 const SPREAD_MS = 5000;
 const APART_MS = 20;
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** How often each reason occurs. */
+export function countReasons(connectors: readonly FleetConnector[]): FleetSummary['reasons'] {
+  const counts: Partial<Record<LimitReason, number>> = {};
+  for (const { reason } of connectors) counts[reason] = (counts[reason] ?? 0) + 1;
+  return counts;
+}
+
+/** Such as `fairShare 4, idle 1`; the most frequent first. */
+export function formatReasons(reasons: FleetSummary['reasons']): string {
+  const counts = Object.entries(reasons).sort(([, a], [, b]) => b - a);
+  return counts.map(([reason, count]) => `${reason} ${count}`).join(', ');
+}
+
+function connectorsOf({ address, ...charger }: VirtualCharger, nowMs: number): readonly FleetConnector[] {
+  const { locationId, controllerUuid } = address;
+  const readings = charger.readings();
+  return charger.limits().flatMap(({ limitA, reason, endsAtMs }, i) => {
+    const [spec, reading] = [charger.connectors[i], readings[i]];
+    if (spec === undefined || reading === undefined) return [];
+    const { connectorId } = spec;
+    const leaseLeftS = Number.isFinite(endsAtMs) ? Math.max(0, Math.round((endsAtMs - nowMs) / 1000)) : null;
+    const powerW = Math.round(charger.physicalPowerW(connectorId));
+    const { status } = reading;
+    const limitW = wattsOf(limitA, spec);
+    return [{ locationId, controllerUuid, connectorId, status, powerW, limitA, limitW, reason, leaseLeftS }];
+  });
+}
 
 /** Starts `members` one after another; charger i draws its cars from `seed + i`. */
 export function startFleet(options: {
@@ -40,17 +99,22 @@ export function startFleet(options: {
   readonly seed: number;
   readonly traffic: Traffic;
   readonly clock: Clock;
-  readonly meterPeriodMs: number;
+  readonly traits: Partial<ChargerTraits>;
 }): Fleet {
-  const { url, members, seed, traffic, clock, meterPeriodMs } = options;
+  const { url, members, seed, traffic, clock, traits } = options;
   const running: { readonly link: ChargerLink; readonly charger: VirtualCharger }[] = [];
   const apartMs = Math.min(APART_MS, SPREAD_MS / members.length);
 
-  function start({ connectors, ...login }: FleetMember, i: number): void {
+  function start({ username, password, ...member }: FleetMember, i: number): void {
     const startsAtMs = clock.monotonicMs();
-    const charger = createVirtualCharger({ connectors, seed: seed + i, traffic, startsAtMs });
-    const link = connectCharger({ url, ...login, charger, clock, meterPeriodMs, boot: randomUUID() });
-    running.push({ link, charger });
+    const boot = randomUUID();
+    const charger = createVirtualCharger({ ...member, boot, seed: seed + i, traffic, startsAtMs, traits });
+    running.push({ link: connectCharger({ url, username, password, charger, clock }), charger });
+  }
+
+  function connectors(): readonly FleetConnector[] {
+    const nowMs = clock.monotonicMs();
+    return running.flatMap(({ charger }) => connectorsOf(charger, nowMs));
   }
 
   // The first at once: its socket is what keeps a process alive that does nothing else.
@@ -58,15 +122,20 @@ export function startFleet(options: {
     i === 0 ? start(member, i) : clock.after(i * apartMs, () => start(member, i)),
   );
   return {
+    connectors,
     summary() {
+      const all = connectors();
       const readings = running.flatMap(({ charger }) => charger.readings());
-      const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
       return {
         chargers: members.length,
         online: running.filter(({ link }) => link.isOnline()).length,
-        charging: readings.filter(({ status }) => status === 'Charging').length,
-        powerKw: sum(readings.map(({ powerW }) => powerW)) / 1000,
-        energyKwh: sum(readings.map(({ energyWh }) => energyWh)) / 1000,
+        charging: all.filter(({ status }) => status === 'Charging').length,
+        powerKw: sumOf(all.map(({ powerW }) => powerW)) / 1000,
+        allowedKw: sumOf(all.map(({ limitW }) => limitW)) / 1000,
+        energyKwh: sumOf(readings.map(({ energyWh }) => energyWh)) / 1000,
+        connectors: all.length,
+        leased: all.filter(({ leaseLeftS }) => leaseLeftS !== null).length,
+        reasons: countReasons(all),
         lastError: running.map(({ link }) => link.lastError()).find((error) => error !== undefined),
       };
     },

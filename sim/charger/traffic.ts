@@ -5,13 +5,20 @@ import type { Car } from './car.js';
 
 type Range = readonly [from: number, to: number];
 
-/** What visits are like. Seconds, kWh, and states of charge from 0 to 1. */
+/** What visits are like. Seconds, kWh, A per phase; shares and states of charge from 0 to 1. */
 export interface Traffic {
   readonly firstArrivalS: Range;
   readonly gapS: Range;
   readonly stayS: Range;
   readonly batteryKwh: Range;
   readonly stateOfCharge: Range;
+  /** Each as likely as the others. */
+  readonly maxCurrentsA: readonly [number, ...number[]];
+  readonly singlePhaseShare: number;
+  /** At most 2 s, so that every car has followed another offer within 5 s. */
+  readonly reactionS: Range;
+  /** Cars that never charge again once they were paused. */
+  readonly stubbornShare: number;
 }
 
 /** A public car park in real time: somebody soon, then visits of half an hour to some hours. */
@@ -21,10 +28,15 @@ export const EVERYDAY: Traffic = {
   stayS: [1800, 14_400],
   batteryKwh: [40, 90],
   stateOfCharge: [0.15, 0.85],
+  maxCurrentsA: [10, 16, 16, 32],
+  singlePhaseShare: 0.2,
+  reactionS: [0.5, 2],
+  stubbornShare: 0.05,
 };
 
 /** For people who watch: tiny batteries, so that cars come, taper, fill and leave within a minute or two. */
 export const LIVELY: Traffic = {
+  ...EVERYDAY,
   firstArrivalS: [0, 6],
   gapS: [3, 12],
   stayS: [40, 120],
@@ -32,8 +44,27 @@ export const LIVELY: Traffic = {
   stateOfCharge: [0.1, 0.6],
 };
 
-const MAXIMUM_CURRENTS_A = [10, 16, 16, 32] as const;
-const SINGLE_PHASE_SHARE = 0.2;
+/** For people who watch a limit bind: hungrier cars, one after another. */
+export const CROWDED: Traffic = {
+  ...LIVELY,
+  gapS: [3, 8],
+  stayS: [60, 180],
+  batteryKwh: [0.4, 1.2],
+  maxCurrentsA: [16, 32, 32],
+};
+
+/** Cars that come at once, take all they can get and never leave: what a limit has to hold against. */
+export const HUNGRY: Traffic = {
+  firstArrivalS: [0, 0],
+  gapS: [0, 0],
+  stayS: [1e7, 1e7],
+  batteryKwh: [1e6, 1e6],
+  stateOfCharge: [0, 0],
+  maxCurrentsA: [1000],
+  singlePhaseShare: 0,
+  reactionS: [2, 2],
+  stubbornShare: 0,
+};
 
 function drawFrom([from, to]: Range, random: RandomGenerator): number {
   return from + (to - from) * uniformFloat64(random);
@@ -46,8 +77,11 @@ export function drawCar(traffic: Traffic, random: RandomGenerator, fromMs: numbe
   const leavesAtMs = Math.round(arrivesAtMs + 1000 * drawFrom(traffic.stayS, random));
   const batteryWh = Math.round(1000 * drawFrom(traffic.batteryKwh, random));
   const storedWh = Math.round(batteryWh * drawFrom(traffic.stateOfCharge, random));
-  const pick = Math.floor(MAXIMUM_CURRENTS_A.length * uniformFloat64(random));
-  const maxCurrentA = MAXIMUM_CURRENTS_A[pick] ?? MAXIMUM_CURRENTS_A[0];
-  const phases = uniformFloat64(random) < SINGLE_PHASE_SHARE ? 1 : 3;
-  return { phases, maxCurrentA, batteryWh, storedWh, arrivesAtMs, leavesAtMs };
+  const [first, ...others] = traffic.maxCurrentsA;
+  const pick = Math.floor((1 + others.length) * uniformFloat64(random));
+  const maxCurrentA = others[pick - 1] ?? first;
+  const phases = uniformFloat64(random) < traffic.singlePhaseShare ? 1 : 3;
+  const reactionMs = Math.round(1000 * drawFrom(traffic.reactionS, random));
+  const isStubborn = uniformFloat64(random) < traffic.stubbornShare;
+  return { phases, maxCurrentA, batteryWh, storedWh, arrivesAtMs, leavesAtMs, reactionMs, isStubborn };
 }

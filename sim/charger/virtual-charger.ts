@@ -1,87 +1,125 @@
-// A virtual charger: its connectors, the cars that come to them, and what its meters read. No clock, no wire.
-import { mersenne } from 'pure-rand/generator/mersenne';
-import { createActor } from 'xstate';
-import type { ConnectorId } from '../../machines/ids.js';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import type { ConnectorRating } from '../../machines/units.js';
-import { drawCar, type Traffic } from './traffic.js';
-import { phasesInUse, STATUS_OF, virtualConnectorMachine } from './virtual-connector.machine.js';
+// A virtual charger: its connectors, the cars that come to them, and the charger's half of the protocol. No clock, no wire.
+import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { ChargerMessage } from './charger-message.js';
+import { createChargerVoice } from './charger-voice.js';
+import type { HeldLimit } from './grant-holder.js';
+import type { Traffic } from './traffic.js';
+import { type ChargerTraits, HONEST } from './traits.js';
+import {
+  createVirtualConnector,
+  type Reading,
+  type VirtualConnector,
+  type VirtualConnectorSpec,
+} from './virtual-connector.js';
 
-/** A connector as the charger knows it. `failsafeA` in A per phase. */
-export interface VirtualConnectorSpec extends ConnectorRating {
-  readonly connectorId: ConnectorId;
-  readonly failsafeA: number;
-}
-
-/** What the meter of one connector shows. */
-export interface Reading {
-  readonly connectorId: ConnectorId;
-  readonly status: ChargingStatus;
-  readonly powerW: number;
-  readonly currentA: readonly [number, number, number];
-  readonly voltageV: readonly [number, number, number];
-  readonly energyWh: number;
-}
-
+/**
+ * Whatever carries its messages drives it: `advance` and `takeMessages` at `nextDueMs` and after everything it was
+ * told. Times are instants of one monotonic clock in ms; the charger's own clock may run otherwise.
+ */
 export interface VirtualCharger {
+  readonly address: ChargerAddress;
   readonly connectors: readonly VirtualConnectorSpec[];
-  /** Lets time pass up to `nowMs`, in whole steps of a second; going back is ignored. */
+  /** Whether it listens to limits and to `sync`. */
+  readonly takesLimits: boolean;
+  /** Lets time pass up to `nowMs`; going back is ignored. */
   advance(nowMs: number): void;
+  /** When it has something to do or to say next; never before `nowMs`. */
+  nextDueMs(nowMs: number): number;
+  /** The link is up: it says its state and a value of each connector. */
+  connected(nowMs: number): void;
+  /** `…/limit` of one connector came; that of another charger's connector is ignored. */
+  receiveLimit(connectorId: ConnectorId, limit: LimitMessage, nowMs: number): void;
+  /** `…/sync` came. */
+  receiveSync(nowMs: number): void;
+  /** What it has to say, the most urgent first; only while the link is up. `wallMs` is what its `at` tells. */
+  takeMessages(nowMs: number, wallMs: number): readonly ChargerMessage[];
+  /** What it says last before it is switched off. */
+  goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[];
+  /** What the broker shall say should the link break, if anything. */
+  lastWill(): ChargerMessage | undefined;
+  /** It starts again in no time: grants and heartbeat numbers are gone, cars stay and fail-safes apply. */
+  reboot(boot: string, nowMs: number): void;
   readings(): readonly Reading[];
+  /** What each connector is held to, in the order of `connectors`. */
+  limits(): readonly HeldLimit[];
+  /** What truly flows at the connector, or at all of them, in W. Readings may lie, this does not. */
+  physicalPowerW(connectorId?: ConnectorId): number;
 }
 
-const STEP_MS = 1000;
-
-function onPhases(value: number, phases: number): [number, number, number] {
-  return [phases > 0 ? value : 0, phases > 1 ? value : 0, phases > 2 ? value : 0];
-}
-
-function createConnector(spec: VirtualConnectorSpec, seed: number, traffic: Traffic, startsAtMs: number) {
-  const actor = createActor(virtualConnectorMachine, { input: { rating: spec, nowMs: startsAtMs } }).start();
-  // Of the generators at hand the only one whose first numbers differ between neighbouring seeds.
-  const random = mersenne(seed);
-  let next = drawCar(traffic, random, startsAtMs, true);
-  return {
-    step(nowMs: number): void {
-      actor.send({ type: 'time.passed', nowMs });
-      if (nowMs < next.arrivesAtMs || !actor.getSnapshot().matches('available')) return;
-      actor.send({ type: 'car.arrived', nowMs, car: next });
-      next = drawCar(traffic, random, next.leavesAtMs, false);
-    },
-    reading(): Reading {
-      const { context, value } = actor.getSnapshot();
-      const drawnA = Math.round(context.drawnA * 10) / 10;
-      const phases = phasesInUse(context);
-      return {
-        connectorId: spec.connectorId,
-        status: STATUS_OF[value],
-        powerW: Math.round(drawnA * spec.voltageV * phases),
-        currentA: onPhases(drawnA, phases),
-        voltageV: onPhases(spec.voltageV, spec.phases),
-        energyWh: Math.round(context.energyWh),
-      };
-    },
-  };
-}
-
-/** The same seed and connectors give the same readings at the same times, however often it is asked. */
+/**
+ * The same seed, connectors and traits give the same course of events at the same times, however often it is asked.
+ * @param options.boot new at every start of the charger, a uuid.
+ * @param options.traits what is not given is honest.
+ */
 export function createVirtualCharger(options: {
+  readonly address: ChargerAddress;
   readonly connectors: readonly VirtualConnectorSpec[];
+  readonly boot: string;
   readonly seed: number;
   readonly traffic: Traffic;
   readonly startsAtMs: number;
+  readonly traits?: Partial<ChargerTraits>;
 }): VirtualCharger {
-  const { connectors, seed, traffic, startsAtMs } = options;
-  const parts = connectors.map((spec, i) => createConnector(spec, seed * 1009 + i, traffic, startsAtMs));
-  let atMs = startsAtMs;
+  const { address, connectors, seed } = options;
+  const traits = { ...HONEST, ...options.traits };
+  const parts: readonly VirtualConnector[] = connectors.map((spec, i) => {
+    const onApplied = () => acknowledgeApplied(i);
+    return createVirtualConnector(spec, { ...options, traits, seed: seed * 1009 + i, onApplied });
+  });
+  const voice = createChargerVoice({ address, boot: options.boot, connectors: parts, traits });
+
+  function acknowledgeApplied(i: number): void {
+    const part = parts[i];
+    if (part !== undefined && part.holder.applied.seq > 0)
+      voice.acknowledge(part, part.holder.applied, 'APPLIED');
+  }
+
+  function advance(nowMs: number): void {
+    for (const part of parts) part.advance(nowMs);
+  }
+
   return {
+    address,
     connectors,
-    advance(nowMs) {
-      while (atMs + STEP_MS <= nowMs) {
-        atMs += STEP_MS;
-        for (const part of parts) part.step(atMs);
-      }
+    takesLimits: !traits.misbehaviours.includes('power-only'),
+    advance,
+    nextDueMs(nowMs) {
+      const dueMs = parts.reduce((least, part) => Math.min(least, part.nextDueMs()), voice.nextDueMs(nowMs));
+      return Math.max(nowMs, dueMs);
+    },
+    connected(nowMs) {
+      advance(nowMs);
+      voice.connected();
+    },
+    receiveLimit(connectorId, limit, nowMs) {
+      const part = parts.find(({ spec }) => spec.connectorId === connectorId);
+      if (part === undefined) return;
+      part.advance(nowMs);
+      const result = part.holder.receive(limit, nowMs);
+      if (result !== undefined) voice.acknowledge(part, limit, result);
+      part.advance(nowMs);
+    },
+    receiveSync(nowMs) {
+      advance(nowMs);
+      voice.sync();
+    },
+    takeMessages(nowMs, wallMs) {
+      advance(nowMs);
+      return voice.take(nowMs, wallMs);
+    },
+    goodbye: voice.goodbye.bind(voice),
+    lastWill: voice.lastWill.bind(voice),
+    reboot(boot, nowMs) {
+      advance(nowMs);
+      for (const part of parts) part.restart(boot, nowMs);
+      voice.restart(boot);
     },
     readings: () => parts.map((part) => part.reading()),
+    limits: () => parts.map(({ holder }) => holder.applied),
+    physicalPowerW: (connectorId) =>
+      parts
+        .filter(({ spec }) => connectorId === undefined || spec.connectorId === connectorId)
+        .reduce((sum, part) => sum + part.physicalPowerW(), 0),
   };
 }

@@ -1,7 +1,15 @@
 // `headroom charger run`: virtual chargers in real time against any broker that carries the MQTT contract.
-import { Command, InvalidArgumentError } from 'commander';
-import { type FleetSummary, startFleet } from '../../sim/charger/fleet.js';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { LEASE_KINDS, type LeaseKind } from '../../machines/grant.js';
+import {
+  type Fleet,
+  type FleetConnector,
+  type FleetSummary,
+  formatReasons,
+  startFleet,
+} from '../../sim/charger/fleet.js';
 import { EVERYDAY, LIVELY } from '../../sim/charger/traffic.js';
+import { type ChargerTraits, HONEST, MISBEHAVIOURS, type Misbehaviour } from '../../sim/charger/traits.js';
 import { systemClock } from '../clock.js';
 import { isBrokerUrl } from '../config.js';
 import { toInstant } from '../wire/rest.js';
@@ -18,8 +26,17 @@ interface ChargerFlags extends FleetWish {
   readonly reportEvery: number;
   readonly seed: number;
   readonly lively?: true;
+  readonly lease: LeaseKind;
+  readonly drift: number;
+  readonly pilotDelay: number;
+  readonly misbehave: readonly Misbehaviour[];
+  readonly overdrawFactor: number;
+  readonly each?: true;
   readonly json?: true;
 }
+
+/** The embedded broker lets a charger subscribe to so many limits, beside `sync`. */
+const MOST_CONNECTORS = 7;
 
 function numberBetween(min: number, max: number, isWhole: boolean) {
   return (text: string): number => {
@@ -36,13 +53,45 @@ function parseBrokerUrl(text: string): string {
   throw new InvalidArgumentError('It must be a broker address such as mqtt://127.0.0.1:1883.');
 }
 
-function formatSummary({ chargers, online, charging, powerKw, energyKwh, lastError }: FleetSummary): string {
-  const trouble = online < chargers && lastError !== undefined ? `  (${lastError})` : '';
+function formatSummary(summary: FleetSummary): string {
+  const { chargers, online, charging, powerKw, allowedKw, energyKwh, leased, connectors, lastError } =
+    summary;
+  const trouble = lastError === undefined ? '' : `  (${lastError})`;
   const time = toInstant(systemClock.nowMs()).slice(11, 19);
   return (
     `${time}Z  online ${online}/${chargers}  charging ${charging}  ` +
-    `${powerKw.toFixed(1)} kW  ${energyKwh.toFixed(2)} kWh${trouble}`
+    `${powerKw.toFixed(1)} of ${allowedKw.toFixed(1)} kW  ${energyKwh.toFixed(2)} kWh  ` +
+    `leases ${leased}/${connectors}  ${formatReasons(summary.reasons)}${trouble}`
   );
+}
+
+function formatConnector(connector: FleetConnector): string {
+  const { controllerUuid, connectorId, status, powerW, limitA, reason, leaseLeftS } = connector;
+  const lease = leaseLeftS === null ? 'no lease' : `lease ${leaseLeftS} s`;
+  const draw = `${(powerW / 1000).toFixed(1)} kW`;
+  return `           ${controllerUuid}/${connectorId}  ${status}  ${draw}  limit ${limitA.toFixed(1)} A (${reason}, ${lease})`;
+}
+
+function report(fleet: Fleet, flags: ChargerFlags): void {
+  const summary = fleet.summary();
+  const each = flags.each ? fleet.connectors() : [];
+  if (flags.json) {
+    const at = toInstant(systemClock.nowMs());
+    printJson({ at, ...summary, ...(flags.each ? { each } : {}) });
+    return;
+  }
+  printLine([formatSummary(summary), ...each.map(formatConnector)].join('\n'));
+}
+
+function traitsOf(flags: ChargerFlags): Partial<ChargerTraits> {
+  return {
+    lease: flags.lease,
+    driftShare: flags.drift / 100,
+    pilotDelayMs: 1000 * flags.pilotDelay,
+    meterPeriodMs: 1000 * flags.meterPeriod,
+    misbehaviours: flags.misbehave,
+    overdrawFactor: flags.overdrawFactor,
+  };
 }
 
 function run(flags: ChargerFlags): void {
@@ -51,24 +100,36 @@ function run(flags: ChargerFlags): void {
   const fleet = startFleet({
     ...{ url: flags.url, members, seed: flags.seed, clock: systemClock },
     traffic: flags.lively ? LIVELY : EVERYDAY,
-    meterPeriodMs: 1000 * flags.meterPeriod,
+    traits: traitsOf(flags),
   });
-  const report = () => {
-    const summary = fleet.summary();
-    if (flags.json) printJson({ at: toInstant(systemClock.nowMs()), ...summary });
-    else printLine(formatSummary(summary));
-    cancelReport = systemClock.after(1000 * flags.reportEvery, report);
+  const reportAgain = () => {
+    report(fleet, flags);
+    cancelReport = systemClock.after(1000 * flags.reportEvery, reportAgain);
   };
-  let cancelReport = systemClock.after(1000 * flags.reportEvery, report);
+  let cancelReport = systemClock.after(1000 * flags.reportEvery, reportAgain);
   stopWithGrace(async () => {
     cancelReport();
     await fleet.stop();
   });
 }
 
+function misbehaveOption(): Option {
+  return new Option(
+    '--misbehave <kind...>',
+    'bad manners to test a service with; several go together, see below',
+  )
+    .choices(Object.keys(MISBEHAVIOURS))
+    .default([], 'none');
+}
+
+function listMisbehaviours(): string {
+  const lines = Object.entries(MISBEHAVIOURS).map(([kind, about]) => `  ${kind.padEnd(18)} ${about}`);
+  return `\nKinds of --misbehave:\n${lines.join('\n')}`;
+}
+
 export function chargerCommand(): Command {
   const runCommand = new Command('run')
-    .description('run virtual chargers until a signal ends them')
+    .description('run virtual chargers until a signal ends them; they keep to the limits they are sent')
     .requiredOption('--url <url>', 'broker, such as mqtt://127.0.0.1:1883', parseBrokerUrl)
     .option('--count <n>', 'how many (default: all of the file, else 1)', numberBetween(1, 10_000, true))
     .option('--file <file>', 'provisioning file whose chargers, with their passwords, to be')
@@ -76,12 +137,46 @@ export function chargerCommand(): Command {
     .option('--location <location>', 'locationId')
     .option('--username <name>', 'MQTT username (default: TENANT/CONTROLLER of each charger)')
     .option('--password <password>', 'MQTT password')
-    .option('--connectors <n>', 'connectors of each charger without a file', numberBetween(1, 20, true), 1)
+    .option(
+      '--connectors <n>',
+      'connectors of each charger without a file',
+      numberBetween(1, MOST_CONNECTORS, true),
+      1,
+    )
     .option('--meter-period <s>', 'seconds between meter values', numberBetween(1, 3600, false), 10)
     .option('--report-every <s>', 'seconds between lines', numberBetween(1, 3600, false), 5)
     .option('--seed <n>', 'same seed, same cars', numberBetween(0, 1_000_000, true), 1)
     .option('--lively', 'tiny batteries: cars come, fill up and leave within a minute or two')
+    .addOption(
+      new Option(
+        '--lease <kind>',
+        'how leases are counted: from the heartbeat sent, from receipt, or not at all',
+      )
+        .choices(LEASE_KINDS)
+        .default(HONEST.lease),
+    )
+    .option(
+      '--drift <percent>',
+      'how slow their clocks run, below 0 how fast',
+      numberBetween(-50, 50, false),
+      0,
+    )
+    .option(
+      '--pilot-delay <s>',
+      'seconds until the hardware has taken a limit; up to 5 are allowed for',
+      numberBetween(0, 60, false),
+      HONEST.pilotDelayMs / 1000,
+    )
+    .addOption(misbehaveOption())
+    .option(
+      '--overdraw-factor <x>',
+      'for --misbehave overdraw',
+      numberBetween(1, 100, false),
+      HONEST.overdrawFactor,
+    )
+    .option('--each', 'a line for each connector: its limit, why, and its lease')
     .option('--json', 'print JSON lines for scripts')
+    .addHelpText('after', listMisbehaviours())
     .action(run);
   return new Command('charger').description('virtual chargers').addCommand(runCommand);
 }

@@ -1,5 +1,6 @@
 // The demo's tenant as its own API client sees it: a cluster over all locations, and what it draws.
 import type { z } from 'zod';
+import { countReasons, type FleetConnector, formatReasons } from '../../sim/charger/fleet.js';
 import { clusterDetailSchema, clusterListSchema, clusterSchema } from '../wire/rest.js';
 
 const CLUSTER_NAME = 'Harbour front';
@@ -7,8 +8,8 @@ const CLUSTER_LIMIT_KW = 100;
 
 export interface DemoSite {
   readonly clusterId: string;
-  /** Each location with its draw and limit, kW, in one line. */
-  liveLine(): Promise<string>;
+  /** A line for each location, with its draw and limit in kW and why its connectors have theirs, and one for all. */
+  liveLines(connectors: readonly FleetConnector[]): Promise<readonly string[]>;
 }
 
 /** Finds or creates the demo's cluster over REST. */
@@ -37,13 +38,19 @@ export async function openDemoSite(options: {
     }));
   return {
     clusterId,
-    async liveLine() {
+    async liveLines(connectors) {
       const { liveStatus } = await call(clusterDetailSchema, `/clusters/${clusterId}`);
-      const parts = liveStatus.locations.map(
-        ({ locationId, actualKw, setLimitKw }) =>
-          `${locationId} ${actualKw.toFixed(1)} kW (limit ${setLimitKw})`,
-      );
-      return [...parts, `together ${liveStatus.actualTotalKw.toFixed(1)} kW`].join('   ');
+      const { locations, actualTotalKw, clusterLimitKw } = liveStatus;
+      const lines = locations.map(({ locationId, actualKw, effectiveLimitKw }) => {
+        const reasons = countReasons(connectors.filter((connector) => connector.locationId === locationId));
+        return `${formatDraw(locationId, actualKw, effectiveLimitKw)}   ${formatReasons(reasons)}`;
+      });
+      return [...lines, formatDraw('together', actualTotalKw, clusterLimitKw)];
     },
   };
+}
+
+function formatDraw(name: string, actualKw: number, limitKw: number | null): string {
+  const limit = limitKw === null ? '' : ` of ${limitKw.toFixed(1).padStart(5)}`;
+  return `${name.padEnd(16)}${actualKw.toFixed(1).padStart(6)}${limit} kW`;
 }

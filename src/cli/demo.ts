@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { startFleet } from '../../sim/charger/fleet.js';
-import { LIVELY } from '../../sim/charger/traffic.js';
+import { type Fleet, startFleet } from '../../sim/charger/fleet.js';
+import { CROWDED } from '../../sim/charger/traffic.js';
 import { systemClock } from '../clock.js';
 import { type Config, databaseUrlOf, isGiven } from '../config.js';
 import { createAdministration } from '../outbound/knex/administration.js';
@@ -24,7 +24,7 @@ import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './
 
 const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url));
 const SEED = 4;
-const LIVE_LINE_EVERY_MS = 2000;
+const LIVE_LINES_EVERY_MS = 2000;
 
 type Undo = (step: () => Promise<void> | void) => void;
 
@@ -60,13 +60,17 @@ async function provision(config: Config, file: ProvisioningFile): Promise<void> 
   await administration.close();
 }
 
-/** In a terminal, one line that keeps changing below the guide. */
-function showLiveLine(site: DemoSite): void {
+/** In a terminal, lines that keep changing below the guide. */
+function showLiveLines(site: DemoSite, fleet: Fleet): void {
+  let shown = 0;
   const show = () => {
-    const line = site.liveLine().catch(() => '');
-    line.then((text) => {
-      process.stdout.write(`\r\u001b[2K${text.slice(0, process.stdout.columns - 1)}`);
-      systemClock.after(LIVE_LINE_EVERY_MS, show);
+    const lines = site.liveLines(fleet.connectors()).catch(() => []);
+    lines.then((texts) => {
+      if (shown > 0 && texts.length > 0) process.stdout.write(`\u001b[${shown}A`);
+      for (const text of texts)
+        process.stdout.write(`\u001b[2K${text.slice(0, process.stdout.columns - 1)}\n`);
+      shown = texts.length > 0 ? texts.length : shown;
+      systemClock.after(LIVE_LINES_EVERY_MS, show);
     });
   };
   if (process.stdout.isTTY) show();
@@ -81,8 +85,8 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const { httpUrl, mqttUrl } = await service.start();
   const members = membersOfFile(file, {});
   const fleet = startFleet({
-    ...{ url: mqttUrl, members, seed: SEED, traffic: LIVELY, clock: systemClock },
-    meterPeriodMs: 1000 * config.heartbeatS,
+    ...{ url: mqttUrl, members, seed: SEED, traffic: CROWDED, clock: systemClock },
+    traits: { meterPeriodMs: 1000 * config.heartbeatS, settleMs: 1000 * config.settleS },
   });
   undo(() => fleet.stop());
   const [tenant] = file.tenants;
@@ -97,7 +101,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   printLine(
     demoGuide({ httpUrl, mqttUrl, apiKey, locationId, clusterId, sizes, nowMs: systemClock.nowMs() }),
   );
-  showLiveLine(site);
+  showLiveLines(site, fleet);
 }
 
 async function demo(flags: SettingsFlags): Promise<void> {

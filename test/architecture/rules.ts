@@ -37,7 +37,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PACKAGES,
   ],
   main: ['cli', 'version', PACKAGES],
-  sim: ['sim', 'service', 'ports', 'wire', 'machines', PACKAGES],
+  sim: ['sim', 'service', 'ports', 'wire', 'machines', 'token-bucket', PACKAGES],
   bench: [
     ...['bench', 'service', 'inbound', 'outbound', 'actors', 'wire', 'ports', 'machines'],
     ...FOUNDATION,

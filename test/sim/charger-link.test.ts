@@ -1,21 +1,19 @@
 // The upward half of the MQTT contract as a virtual charger speaks it, heard by a real broker.
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { createClock } from '@sinonjs/fake-timers';
 import { Aedes, type AuthenticateHandler } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { ConnectorId } from '../../machines/ids.js';
 import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
-import { LIVELY } from '../../sim/charger/traffic.js';
-import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { HUNGRY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
+import type { ChargerTraits } from '../../sim/charger/traits.js';
+import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { Clock } from '../../src/ports/clock.js';
-import { meterSchema, stateSchema } from '../../src/wire/mqtt.js';
+import { createTokenBucket } from '../../src/token-bucket.js';
+import { ackSchema, type LimitMessage, meterSchema, stateSchema } from '../../src/wire/mqtt.js';
+import { ADDRESS } from './charger-rig.js';
 
-const ADDRESS = {
-  tenantUuid: 'tenant-1' as TenantUuid,
-  locationId: 'quay.1' as LocationId,
-  controllerUuid: 'q1-a' as ControllerUuid,
-};
 const PREFIX = 'ems/v1/tenant-1/quay%2E1/q1-a';
 
 interface Heard {
@@ -54,35 +52,33 @@ afterEach(async () => {
 
 /** A clock whose time passes only as a test tells it. */
 function virtualClock() {
-  const timers = createClock(Date.UTC(2026, 5, 1));
-  const clock: Clock = {
-    nowMs: () => timers.Date.now(),
-    monotonicMs: () => timers.performance.now(),
-    after(delayMs, callback) {
-      const timer = timers.setTimeout(callback, delayMs);
-      return () => timers.clearTimeout(timer);
-    },
-  };
-  return { clock, pass: (seconds: number) => timers.tick(1000 * seconds) };
+  const clock = createVirtualClock(Date.UTC(2026, 5, 1));
+  return { clock, pass: (seconds: number) => clock.advance(1000 * seconds) };
 }
 
-function start(clock: Clock, options: { boot?: string; connectors?: number; password?: string } = {}) {
+function start(
+  clock: Clock,
+  options: {
+    connectors?: number;
+    password?: string;
+    traffic?: Traffic;
+    traits?: Partial<ChargerTraits>;
+  } = {},
+): ChargerLink & { readonly charger: VirtualCharger } {
   const connectors = Array.from({ length: options.connectors ?? 1 }, (_, i) => ({
     connectorId: `${i + 1}` as ConnectorId,
     ...({ phases: 3, voltageV: 230, maxCurrentA: 16, failsafeA: 6 } as const),
   }));
-  const link = connectCharger({
-    url,
-    username: 'tenant-1/q1-a',
-    password: options.password ?? 'secret',
-    address: ADDRESS,
-    charger: createVirtualCharger({ connectors, seed: 1, traffic: LIVELY, startsAtMs: clock.monotonicMs() }),
-    clock,
-    meterPeriodMs: 10_000,
-    boot: options.boot ?? 'boot-1',
+  const charger = createVirtualCharger({
+    ...{ address: ADDRESS, connectors, boot: 'boot-1', seed: 1 },
+    traffic: options.traffic ?? LIVELY,
+    startsAtMs: clock.monotonicMs(),
+    traits: options.traits ?? {},
   });
+  const login = { url, username: 'tenant-1/q1-a', password: options.password ?? 'secret' };
+  const link = connectCharger({ ...login, charger, clock });
   links.push(link);
-  return link;
+  return { ...link, charger };
 }
 
 const meters = () =>
@@ -100,7 +96,7 @@ describe('A virtual charger on a broker', () => {
       online: true,
       boot: 'boot-1',
       firmware: 'virtual',
-      connectors: [{ id: '1', phases: 3, minA: 6, maxA: 16, failsafeA: 6, lease: 'none' }],
+      connectors: [{ id: '1', phases: 3, minA: 6, maxA: 16, failsafeA: 6, lease: 'heartbeat' }],
     });
     const later = await connectAsync(url);
     const retained = new Promise<boolean>((done) =>
@@ -112,15 +108,12 @@ describe('A virtual charger on a broker', () => {
   });
 
   it('sends a meter value per heartbeat, numbered from 1, when nothing changes', async () => {
-    const { clock, pass } = virtualClock();
-    const link = start(clock);
-    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
-    pass(1);
+    start(virtualClock().clock);
     await vi.waitFor(() => expect(meters()).toHaveLength(1));
     const [first] = meters();
     expect(meterSchema.parse(first)).toEqual(first);
     expect(first).toMatchObject({ v: 1, boot: 'boot-1', hb: 1, status: 'Available', powerW: 0 });
-    expect(first).toMatchObject({ at: '2026-06-01T00:00:01.000Z', epoch: 0, seq: 0, limitA: 16 });
+    expect(first).toMatchObject({ at: '2026-06-01T00:00:00.000Z', epoch: 0, seq: 0, limitA: 6 });
     expect(heard.find(({ topic }) => topic.endsWith('/meter'))).toMatchObject({
       topic: `${PREFIX}/c/1/meter`,
       qos: 0,
@@ -144,15 +137,15 @@ describe('A virtual charger on a broker', () => {
     expect(Math.min(...gaps)).toBe(1000);
   });
 
-  it('stays within the five messages a second that one client may send, however many connectors it has', async () => {
+  it('stays within five messages a second and twenty at once, however many connectors it has', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock, { connectors: 12 });
     await vi.waitFor(() => expect(link.isOnline()).toBe(true));
     pass(60);
     await vi.waitFor(() => expect(new Set(heard.map(({ topic }) => topic)).size).toBe(13));
-    const perSecond = new Map<string, number>();
-    for (const { at } of meters()) perSecond.set(at, (perSecond.get(at) ?? 0) + 1);
-    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(4);
+    const bucket = createTokenBucket({ ratePerS: 5, burst: 20 });
+    bucket.take(clock.nowMs() - 60_000);
+    for (const { at } of meters()) expect(bucket.take(Date.parse(at))).toBe(true);
   });
 
   it('stops drawing and says goodbye when it stops, once', async () => {
@@ -187,5 +180,100 @@ describe('A virtual charger on a broker', () => {
     const link = start(clock, { password: 'wrong' });
     await vi.waitFor(() => expect(link.lastError()).toMatch(/Not authorized/));
     expect(link.isOnline()).toBe(false);
+  });
+
+  it('is subscribed to its limits and to sync, exact topics, before it says that it is there', async () => {
+    const order: string[] = [];
+    broker.on('subscribe', (subscriptions, { id }) => {
+      if (id === 'q1-a') order.push(...subscriptions.map(({ topic }) => topic));
+    });
+    broker.on('publish', ({ topic }, client) => {
+      if (client?.id === 'q1-a') order.push(topic);
+    });
+    start(virtualClock().clock, { connectors: 2 });
+    await vi.waitFor(() => expect(order).toContain(`${PREFIX}/c/2/meter`));
+    await vi.waitFor(() => expect(order).toContain(`${PREFIX}/state`));
+    const topics = [`${PREFIX}/sync`, `${PREFIX}/c/1/limit`, `${PREFIX}/c/2/limit`];
+    expect(order.slice(0, 3)).toEqual(topics);
+  });
+
+  function send(topic: string, fields: object) {
+    return listener.publishAsync(`${PREFIX}/${topic}`, JSON.stringify(fields), { qos: 1 });
+  }
+  const limit: LimitMessage = {
+    ...{ v: 1, epoch: 1, seq: 1, boot: 'boot-1', ref: 1, ttlS: 60, limitA: 10, limitW: 6900, thenA: 8 },
+    reason: 'fairShare',
+  };
+  const acks = () =>
+    heard
+      .filter(({ topic }) => topic.endsWith('/ack'))
+      .map(({ payload }) => ackSchema.parse(JSON.parse(payload)));
+
+  it('takes a limit, says so once its hardware has it, draws it, and falls back when the lease ends', async () => {
+    const { clock, pass } = virtualClock();
+    const { charger } = start(clock, { traffic: HUNGRY });
+    await vi.waitFor(() => expect(meters()).toHaveLength(1));
+    await send('c/1/limit', limit);
+    // It arrived when the charger, told nothing else, holds the grant.
+    await vi.waitFor(() => {
+      pass(0.1);
+      expect(acks()).toEqual([{ v: 1, boot: 'boot-1', epoch: 1, seq: 1, result: 'APPLIED', appliedA: 10 }]);
+    });
+    pass(10);
+    expect(charger.physicalPowerW()).toBe(6900);
+    await vi.waitFor(() =>
+      expect(meters().at(-1)).toMatchObject({ epoch: 1, seq: 1, limitA: 10, powerW: 6900 }),
+    );
+    pass(60);
+    expect(charger.physicalPowerW()).toBe(8 * 690);
+    await vi.waitFor(() => expect(meters().at(-1)).toMatchObject({ epoch: 0, seq: 0, limitA: 8 }));
+    await vi.waitFor(() =>
+      expect(JSON.parse(states().at(-1)?.payload ?? '')).toMatchObject({ connectors: [{ failsafeA: 8 }] }),
+    );
+  });
+
+  it('answers sync with its state and a value of every connector, and is not moved by what is no message', async () => {
+    const { clock } = virtualClock();
+    start(clock, { connectors: 3 });
+    await vi.waitFor(() => expect(meters()).toHaveLength(3));
+    for (const payload of ['', 'x', '{}', '{"limitA":1}', '[]']) {
+      await listener.publishAsync(`${PREFIX}/c/1/limit`, payload);
+      await listener.publishAsync(`${PREFIX}/sync`, payload);
+    }
+    await send('c/9/limit', limit);
+    await send('sync', { v: 1, epoch: 4 });
+    await vi.waitFor(() => expect(states()).toHaveLength(2));
+    await vi.waitFor(() => expect(meters()).toHaveLength(6));
+    expect(acks()).toEqual([]);
+  });
+
+  it('goes on by itself while it is cut off, and names another boot after a restart', async () => {
+    const { clock, pass } = virtualClock();
+    const link = start(clock, { traffic: HUNGRY });
+    await vi.waitFor(() => expect(meters()).toHaveLength(1));
+    link.cut();
+    await vi.waitFor(() => expect(link.isOnline()).toBe(false));
+    pass(30);
+    expect(link.charger.physicalPowerW()).toBe(6 * 690);
+    link.restore();
+    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
+    link.reboot('boot-2');
+    await vi.waitFor(() => expect(meters().at(-1)).toMatchObject({ boot: 'boot-2', hb: 1 }), {
+      timeout: 10_000,
+    });
+    await vi.waitFor(() => {
+      const said = states().map(({ payload }) => JSON.parse(payload));
+      expect(said.at(-2)).toMatchObject({ online: false, boot: 'boot-1' });
+      expect(said.at(-1)).toMatchObject({ online: true, boot: 'boot-2' });
+    });
+  });
+
+  it('says what a broker that refuses its subscription does to it, and stays on its fail-safe', async () => {
+    broker.authorizeSubscribe = (_client, subscription, done) =>
+      done(null, subscription.topic.endsWith('/sync') ? subscription : null);
+    const link = start(virtualClock().clock);
+    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
+    expect(link.lastError()).toMatch(/Subscribe error/);
+    expect(link.charger.limits()).toMatchObject([{ limitA: 6, reason: 'failsafe' }]);
   });
 });

@@ -1,13 +1,11 @@
 // What a virtual charger's meters show over time: cars that come, take power, taper off, fill up and leave.
 import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/ids.js';
-import { acceptedCurrentA, type Car, charge, nextCurrentA } from '../../sim/charger/car.js';
-import { EVERYDAY, LIVELY } from '../../sim/charger/traffic.js';
-import {
-  createVirtualCharger,
-  type Reading,
-  type VirtualConnectorSpec,
-} from '../../sim/charger/virtual-charger.js';
+import { acceptedCurrentA, type Car, nextCurrentA, wantedCurrentA } from '../../sim/charger/car.js';
+import { EVERYDAY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
+import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import type { Reading, VirtualConnectorSpec } from '../../sim/charger/virtual-connector.js';
+import { ADDRESS } from './charger-rig.js';
 
 const START_MS = 1_000_000;
 
@@ -15,15 +13,18 @@ function connector(id: string, phases: 1 | 3 = 3): VirtualConnectorSpec {
   return { connectorId: id as ConnectorId, phases, voltageV: 230, maxCurrentA: 16, failsafeA: 6 };
 }
 
+/** Nothing limits it: it keeps to no lease and is sent no limit. */
+function unlimited(options: { seed: number; traffic: Traffic; connectors?: VirtualConnectorSpec[] }) {
+  return createVirtualCharger({
+    ...{ address: ADDRESS, boot: 'boot-1', startsAtMs: START_MS, traits: { lease: 'none' } },
+    connectors: [connector('1')],
+    ...options,
+  });
+}
+
 /** The readings at every second of `seconds`. */
 function readingsOf(options: { seed: number; seconds: number; connectors?: VirtualConnectorSpec[] }) {
-  const connectors = options.connectors ?? [connector('1')];
-  const charger = createVirtualCharger({
-    connectors,
-    seed: options.seed,
-    traffic: LIVELY,
-    startsAtMs: START_MS,
-  });
+  const charger = unlimited({ traffic: LIVELY, ...options });
   const readings: (readonly Reading[])[] = [];
   for (let s = 1; s <= options.seconds; s++) {
     charger.advance(START_MS + 1000 * s);
@@ -40,24 +41,27 @@ describe('A car', () => {
     storedWh: 10_000,
     arrivesAtMs: 0,
     leavesAtMs: 1,
+    reactionMs: 500,
+    isStubborn: false,
   };
 
   it('takes its maximum up to 80 % charge, less and less above it, and nothing when it is full', () => {
-    const at = (share: number) => acceptedCurrentA({ ...car, storedWh: share * car.batteryWh });
+    const at = (share: number) => acceptedCurrentA(car, share * car.batteryWh);
     expect([at(0), at(0.8)]).toEqual([16, 16]);
     expect(at(0.9)).toBeLessThan(at(0.85));
     expect(at(0.999)).toBeGreaterThan(0);
     expect(at(1)).toBe(0);
   });
 
-  it('takes up an offered current gradually, and follows a lower one at once', () => {
+  it('takes nothing of an offer below 6 A, and never more than is offered', () => {
+    expect([5.9, 6, 10, 32].map((offeredA) => wantedCurrentA(car, 0, offeredA))).toEqual([0, 6, 10, 16]);
+  });
+
+  it('takes up more current gradually, and comes down to less within 2 s, whatever its size', () => {
     expect(nextCurrentA(car, 0, 16, 1000)).toBe(4);
     expect(nextCurrentA(car, 4, 16, 60_000)).toBe(16);
     expect(nextCurrentA(car, 16, 6, 1000)).toBe(6);
-  });
-
-  it('never stores more than its battery holds', () => {
-    expect(charge(car, 1e9).storedWh).toBe(50_000);
+    expect(nextCurrentA({ ...car, maxCurrentA: 500 }, 500, 0, 2000)).toBe(0);
   });
 });
 
@@ -107,12 +111,7 @@ describe('A virtual charger', () => {
 
   it('gives the same readings for the same seed, however often it is asked, and others for another', () => {
     const everySecond = readingsOf({ seed: 11, seconds: 300 }).at(-1);
-    const charger = createVirtualCharger({
-      connectors: [connector('1')],
-      seed: 11,
-      traffic: LIVELY,
-      startsAtMs: START_MS,
-    });
+    const charger = unlimited({ seed: 11, traffic: LIVELY });
     charger.advance(START_MS + 300_000);
     expect(charger.readings()).toEqual(everySecond);
     expect(readingsOf({ seed: 12, seconds: 300 }).at(-1)).not.toEqual(everySecond);
@@ -130,12 +129,7 @@ describe('A virtual charger', () => {
   it('changes its power within seconds when it is there to be watched, and has a car soon in everyday use', () => {
     const powers = readingsOf({ seed: 7, seconds: 15 }).map(([reading]) => reading?.powerW);
     expect(new Set(powers).size).toBeGreaterThan(3);
-    const charger = createVirtualCharger({
-      connectors: [connector('1')],
-      seed: 7,
-      traffic: EVERYDAY,
-      startsAtMs: START_MS,
-    });
+    const charger = unlimited({ seed: 7, traffic: EVERYDAY });
     charger.advance(START_MS + 30_000);
     expect(charger.readings()[0]?.status).toBe('Charging');
   });

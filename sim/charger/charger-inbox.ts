@@ -1,0 +1,37 @@
+// What reaches a virtual charger from above: its topics, and what it makes of a message on one of them.
+import type { z } from 'zod';
+import { limitSchema, syncSchema } from '../../src/wire/mqtt.js';
+import { buildTopic, parseTopic } from '../../src/wire/topics.js';
+import type { VirtualCharger } from './virtual-charger.js';
+
+/** Exact topics: `sync` and a `limit` for each connector; none where it takes no limits. */
+export function topicsFor({ address, connectors, takesLimits }: VirtualCharger): readonly string[] {
+  if (!takesLimits) return [];
+  const limits = connectors.map(({ connectorId }) => buildTopic({ ...address, kind: 'limit', connectorId }));
+  return [buildTopic({ ...address, kind: 'sync' }), ...limits];
+}
+
+/**
+ * Hands a message of one of those topics to the charger.
+ * @returns false where it is none the charger understands, which then changes nothing.
+ */
+export function deliver(charger: VirtualCharger, topic: string, payload: string, nowMs: number): boolean {
+  const to = parseTopic(topic);
+  if (to?.controllerUuid !== charger.address.controllerUuid) return false;
+  if (to.kind === 'limit') {
+    const limit = parseJson(limitSchema, payload);
+    if (limit !== undefined) charger.receiveLimit(to.connectorId, limit, nowMs);
+    return limit !== undefined;
+  }
+  if (to.kind !== 'sync' || parseJson(syncSchema, payload) === undefined) return false;
+  charger.receiveSync(nowMs);
+  return true;
+}
+
+function parseJson<S extends z.ZodType>(schema: S, payload: string): z.output<S> | undefined {
+  try {
+    return schema.safeParse(JSON.parse(payload)).data;
+  } catch {
+    return undefined;
+  }
+}

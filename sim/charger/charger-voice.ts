@@ -1,0 +1,211 @@
+// What a virtual charger says and when: heartbeats, changes at once, acks and its state, within its message budget.
+import type { AckResult } from '../../machines/grant.js';
+import type { ChargerAddress } from '../../machines/ids.js';
+import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import { createTokenBucket } from '../../src/token-bucket.js';
+import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
+import { toInstant } from '../../src/wire/rest.js';
+import { buildTopic } from '../../src/wire/topics.js';
+import type { ChargerMessage } from './charger-message.js';
+import { createLies } from './lies.js';
+import type { ChargerTraits } from './traits.js';
+import type { Reading, VirtualConnector } from './virtual-connector.js';
+
+/** Times in ms, of the monotonic clock and, for `at`, of the wall. */
+export interface ChargerVoice {
+  /** The link is up: state and a value of each connector are due; acks of before tell nothing any more. */
+  connected(): void;
+  /** State and a value of each connector are due. */
+  sync(): void;
+  acknowledge(connector: VirtualConnector, of: { epoch: number; seq: number }, result: AckResult): void;
+  /** The charger started again. */
+  restart(boot: string): void;
+  /** What is due and the budget allows. */
+  take(nowMs: number, wallMs: number): readonly ChargerMessage[];
+  /** When `take` has more to give, unless something changes before. */
+  nextDueMs(nowMs: number): number;
+  /** It opens its contactors before it goes, so that nobody takes its last draw for a present one. */
+  goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[];
+  /** What the broker shall say should the link break, if anything. */
+  lastWill(): ChargerMessage | undefined;
+}
+
+/** The broker takes 5 a second and 20 at once of one client; a little less leaves room for clocks that differ. */
+const BUDGET = { ratePerS: 4.5, burst: 18 };
+const ACKS_KEPT = 40;
+const CHANGES_APART_MS = 1000;
+const CHANGE_W = 200;
+const CHANGE_SHARE = 0.05;
+
+/** What was last said of a connector. */
+interface Told {
+  readonly atMs: number;
+  readonly status: string;
+  readonly powerW: number;
+  readonly isGranted: boolean;
+}
+
+interface Line {
+  readonly connector: VirtualConnector;
+  readonly topic: string;
+  hb: number;
+  told: Told | undefined;
+  toldFailsafeA: number;
+}
+
+function isGranted({ holder }: VirtualConnector): boolean {
+  return holder.applied.seq > 0;
+}
+
+/** Whether it differs enough from what was told to be told again before the next heartbeat. */
+function isChange(told: Told, { status, powerW }: Reading, connector: VirtualConnector): boolean {
+  if (status !== told.status || told.isGranted !== isGranted(connector)) return true;
+  return Math.abs(powerW - told.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * told.powerW);
+}
+
+class Voice implements ChargerVoice {
+  readonly #address: ChargerAddress;
+  readonly #traits: ChargerTraits;
+  readonly #lines: readonly Line[];
+  readonly #lies;
+  readonly #periodMs: number;
+  readonly #budget = createTokenBucket(BUDGET);
+  #boot: string;
+  #isStateDue = true;
+  #acks: ChargerMessage[] = [];
+
+  constructor({ address, boot, connectors, traits }: VoiceOptions) {
+    this.#address = address;
+    this.#traits = traits;
+    this.#boot = boot;
+    this.#periodMs = traits.meterPeriodMs * (1 + traits.driftShare);
+    this.#lies = createLies(address, traits.misbehaviours);
+    this.#lines = connectors.map((connector) => ({
+      connector,
+      topic: buildTopic({ ...address, kind: 'meter', connectorId: connector.spec.connectorId }),
+      hb: 0,
+      told: undefined,
+      toldFailsafeA: connector.holder.failsafeA,
+    }));
+  }
+
+  connected(): void {
+    this.#acks = [];
+    this.sync();
+  }
+
+  sync(): void {
+    this.#isStateDue = true;
+    for (const line of this.#lines) line.told = undefined;
+  }
+
+  acknowledge(
+    { spec, holder }: VirtualConnector,
+    of: { epoch: number; seq: number },
+    result: AckResult,
+  ): void {
+    const { epoch, seq } = of;
+    const { limitA } = holder.applied;
+    const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, appliedA: limitA };
+    const topic = buildTopic({ ...this.#address, kind: 'ack', connectorId: spec.connectorId });
+    this.#acks.push({ kind: 'ack', topic, payload: JSON.stringify(message), qos: 1, retain: false });
+    if (this.#acks.length > ACKS_KEPT) this.#acks.shift();
+  }
+
+  restart(boot: string): void {
+    this.#boot = boot;
+    for (const line of this.#lines) line.hb = 0;
+    this.connected();
+  }
+
+  take(nowMs: number, wallMs: number): readonly ChargerMessage[] {
+    const taken: ChargerMessage[] = [];
+    const say = (message: ChargerMessage) => taken.push(...this.#lies.messages(message));
+    while (this.#acks.length > 0 && this.#budget.take(nowMs)) this.#acks.splice(0, 1).forEach(say);
+    if (this.#acks.length > 0) return taken;
+    this.#isStateDue ||= this.#lines.some(
+      ({ connector, toldFailsafeA }) => connector.holder.failsafeA !== toldFailsafeA,
+    );
+    if (this.#isStateDue && this.#budget.take(nowMs)) say(this.#state(true));
+    for (const line of this.#dueLines(nowMs)) {
+      if (!this.#budget.take(nowMs)) break;
+      say(this.#meter(line, line.connector.reading(), nowMs, wallMs));
+    }
+    return taken;
+  }
+
+  nextDueMs(nowMs: number): number {
+    let dueMs = this.#acks.length > 0 || this.#isStateDue ? nowMs : Number.POSITIVE_INFINITY;
+    for (const line of this.#lines) dueMs = Math.min(dueMs, this.#dueAtMs(line));
+    return Math.max(dueMs, nowMs + this.#budget.waitMs(nowMs));
+  }
+
+  goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[] {
+    const values = this.#lines.map((line) => {
+      const reading = line.connector.reading();
+      const idle = { ...reading, status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] } as const;
+      return this.#meter(line, idle, nowMs, wallMs);
+    });
+    return [...values, this.#state(false)].flatMap((message) => this.#lies.messages(message));
+  }
+
+  lastWill(): ChargerMessage | undefined {
+    return this.#lies.messages(this.#stateMessage({ v: 1, online: false, boot: this.#boot }))[0];
+  }
+
+  #dueAtMs({ told, connector }: Line): number {
+    if (told === undefined) return Number.NEGATIVE_INFINITY;
+    return told.atMs + (isChange(told, connector.reading(), connector) ? CHANGES_APART_MS : this.#periodMs);
+  }
+
+  /** The longest-waiting first. */
+  #dueLines(nowMs: number): readonly Line[] {
+    const due = this.#lines.filter((line) => this.#dueAtMs(line) <= nowMs);
+    return due.sort((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0));
+  }
+
+  #meter(line: Line, reading: Reading, nowMs: number, wallMs: number): ChargerMessage {
+    const { holder } = line.connector;
+    const { status, powerW, currentA, voltageV, energyWh } = reading;
+    const { epoch, seq, limitA } = holder.applied;
+    const hb = ++line.hb;
+    holder.noteHeartbeat(hb, nowMs);
+    line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector) };
+    const leaseLeftS = holder.leaseLeftS(nowMs);
+    const message: MeterMessage = {
+      ...{ v: 1, boot: this.#boot, hb, at: toInstant(wallMs), status, powerW, energyWh },
+      ...{ currentA: [...currentA], voltageV: [...voltageV], epoch, seq, limitA },
+      ...(leaseLeftS === undefined ? {} : { leaseLeftS }),
+    };
+    const payload = JSON.stringify(this.#lies.meter(message));
+    return { kind: 'meter', topic: line.topic, payload, qos: 0, retain: false };
+  }
+
+  #state(online: boolean): ChargerMessage {
+    this.#isStateDue = false;
+    const connectors = this.#lines.map((line) => {
+      const { spec, holder } = line.connector;
+      const { failsafeA } = holder;
+      line.toldFailsafeA = failsafeA;
+      const { connectorId: id, phases, maxCurrentA: maxA } = spec;
+      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease: this.#traits.lease };
+    });
+    return this.#stateMessage({ v: 1, online, boot: this.#boot, firmware: 'virtual', connectors });
+  }
+
+  #stateMessage(message: StateMessage): ChargerMessage {
+    const topic = buildTopic({ ...this.#address, kind: 'state' });
+    return { kind: 'state', topic, payload: JSON.stringify(message), qos: 1, retain: true };
+  }
+}
+
+interface VoiceOptions {
+  readonly address: ChargerAddress;
+  readonly boot: string;
+  readonly connectors: readonly VirtualConnector[];
+  readonly traits: ChargerTraits;
+}
+
+export function createChargerVoice(options: VoiceOptions): ChargerVoice {
+  return new Voice(options);
+}

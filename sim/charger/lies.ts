@@ -1,0 +1,71 @@
+// What a misbehaving charger says instead of the truth, and beside it; an honest one passes through unchanged.
+import type { ChargerAddress, ControllerUuid } from '../../machines/ids.js';
+import type { MeterMessage } from '../../src/wire/mqtt.js';
+import { topicPrefixOf } from '../../src/wire/topics.js';
+import type { ChargerMessage } from './charger-message.js';
+import type { Misbehaviour } from './traits.js';
+
+export interface Lies {
+  /** The meter value as it is told. */
+  meter(message: MeterMessage): MeterMessage;
+  /** The message, none, or more than it. */
+  messages(message: ChargerMessage): readonly ChargerMessage[];
+}
+
+const IMPOSSIBLE_W = 9_999_999;
+const FALLS_FROM_WH = 1_000_000_000;
+const FLOOD = 100;
+const GARBAGE = [
+  ...['', 'powerW=7', '{"powerW":', 'null', '[]', '{}', '{"powerW":"7"}', '{"powerW":-1}', '{"powerW":1e99}'],
+  ...['{"v":2,"powerW":7}', '{"powerW":7,"hb":1.5}', '{"powerW":7,"status":"Asleep"}', '"\\ud800"', '\u0000'],
+  ...['{"__proto__":{"powerW":7}}', `{"a":${'['.repeat(2000)}${']'.repeat(2000)}}`, 'x'.repeat(8000)],
+];
+
+export function createLies(address: ChargerAddress, misbehaviours: readonly Misbehaviour[]): Lies {
+  const kinds = new Set(misbehaviours);
+  const other = { ...address, controllerUuid: `${address.controllerUuid}-other` as ControllerUuid };
+  let values = 0;
+  let said = 0;
+
+  function meter(message: MeterMessage): MeterMessage {
+    values++;
+    if (kinds.has('power-only')) return { powerW: message.powerW };
+    const { hb = 0, energyWh = 0 } = message;
+    return {
+      ...message,
+      ...(kinds.has('impossible-power') ? { powerW: IMPOSSIBLE_W } : {}),
+      ...(kinds.has('backward-counters')
+        ? { energyWh: FALLS_FROM_WH - energyWh, hb: values % 3 === 0 ? Math.max(0, hb - 2) : hb }
+        : {}),
+      ...(kinds.has('no-ack') ? { epoch: 0, seq: 0 } : {}),
+    };
+  }
+
+  function isMute({ kind }: ChargerMessage): boolean {
+    return (kinds.has('no-ack') && kind === 'ack') || (kinds.has('power-only') && kind !== 'meter');
+  }
+
+  function* besides(message: ChargerMessage): Generator<ChargerMessage> {
+    const { kind, topic, payload } = message;
+    if (kinds.has('garbage')) yield { ...message, payload: GARBAGE[said % GARBAGE.length] ?? '' };
+    if (kind !== 'meter') return;
+    if (kinds.has('flood')) for (let i = 0; i < FLOOD; i++) yield message;
+    if (said % 2 === 0) return;
+    if (kinds.has('old-boot')) {
+      yield { ...message, payload: JSON.stringify({ ...JSON.parse(payload), boot: 'a boot that is over' }) };
+    }
+    if (kinds.has('others-ids')) {
+      yield { ...message, topic: topic.replace(topicPrefixOf(address), topicPrefixOf(other)) };
+    }
+  }
+
+  return {
+    meter,
+    messages(message) {
+      if (kinds.size === 0) return [message];
+      if (isMute(message)) return [];
+      said++;
+      return [message, ...besides(message)];
+    },
+  };
+}

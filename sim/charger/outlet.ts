@@ -1,0 +1,182 @@
+// One outlet of a virtual charger and whoever is plugged in: what truly flows, whatever anybody is told about it.
+import { createActor } from 'xstate';
+import type { ChargingStatus } from '../../machines/meter-ledger.js';
+import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/units.js';
+import { type Car, nextCurrentA, wantedCurrentA } from './car.js';
+import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
+import {
+  type ConnectorMode,
+  STATUS_OF,
+  type VirtualConnectorEvent,
+  virtualConnectorMachine,
+} from './virtual-connector.machine.js';
+
+/** Currents in A per phase in use, times in ms. Time goes on with `advance` and `offer` and never back. */
+export interface Outlet {
+  /** Lets time pass up to `nowMs`: the same course of events, however many steps it is asked in. */
+  advance(nowMs: number): void;
+  /** The pilot tells the car from `nowMs` on that it may draw `offeredA`. */
+  offer(offeredA: number, nowMs: number): void;
+  /** When its mode or, faster than by taper, its draw changes next. */
+  readonly nextDueMs: number;
+  readonly status: ChargingStatus;
+  readonly drawnA: number;
+  /** Phases that carry current: a single-phase car uses one, whatever the connector has. */
+  readonly phases: number;
+  /** Meter register; it only rises. */
+  readonly energyWh: number;
+}
+
+const STEP_MS = 1000;
+const RECOGNISED_AFTER_MS = 2000;
+const UNPLUGGED_AFTER_MS = 2000;
+const MS_PER_HOUR = 3_600_000;
+
+function isOffer(offeredA: number): boolean {
+  return offeredA >= MINIMUM_CURRENT_A;
+}
+
+class VirtualOutlet implements Outlet {
+  drawnA = 0;
+  energyWh = 0;
+  readonly #rating: ConnectorRating;
+  readonly #overdraw: number;
+  readonly #nextCar: (fromMs: number) => Car;
+  readonly #actor = createActor(virtualConnectorMachine).start();
+  readonly #reaction: Reaction;
+  readonly #isLate: boolean;
+  readonly #startsAtMs: number;
+  #mode: ConnectorMode = 'available';
+  #car: Car;
+  #storedWh = 0;
+  #atMs: number;
+  #modeEndsAtMs: number;
+  #offeredA: number;
+
+  constructor({ rating, startsAtMs, offeredA, nextCar, overdraw, lateMs }: OutletOptions) {
+    this.#rating = rating;
+    this.#overdraw = overdraw;
+    this.#nextCar = nextCar;
+    this.#offeredA = offeredA;
+    this.#isLate = lateMs !== undefined;
+    this.#reaction =
+      lateMs === undefined
+        ? createPromptReaction(offeredA, () => this.#car.reactionMs)
+        : createLateReaction(offeredA, lateMs);
+    this.#startsAtMs = startsAtMs;
+    this.#atMs = startsAtMs;
+    this.#car = nextCar(startsAtMs);
+    this.#modeEndsAtMs = this.#car.arrivesAtMs;
+  }
+
+  get status(): ChargingStatus {
+    return STATUS_OF[this.#mode];
+  }
+
+  get phases(): number {
+    return this.#mode === 'available' ? 0 : Math.min(this.#car.phases, this.#rating.phases);
+  }
+
+  get nextDueMs(): number {
+    const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
+    if (!this.#isPluggedIn) return dueMs;
+    const isSteady = Math.abs(this.drawnA - this.#wantedA()) < 0.1;
+    return isSteady ? dueMs : Math.min(dueMs, this.#nextStepMs);
+  }
+
+  advance(nowMs: number): void {
+    for (let stopMs = this.#nextStopMs; stopMs <= nowMs; stopMs = this.#nextStopMs) this.#passTo(stopMs);
+  }
+
+  offer(offeredA: number, nowMs: number): void {
+    this.advance(nowMs);
+    // Between two whole seconds too: what flowed so far must not be counted at the new offer.
+    if (nowMs > this.#atMs) this.#passTo(nowMs);
+    if (isOffer(offeredA) !== isOffer(this.#offeredA)) {
+      const { isStubborn } = this.#car;
+      this.#tell(isOffer(offeredA) ? { type: 'offer.made' } : { type: 'offer.withdrawn', isStubborn });
+    }
+    this.#offeredA = offeredA;
+    this.#reaction.offer(offeredA, nowMs);
+    this.#follow(0);
+  }
+
+  get #isPluggedIn(): boolean {
+    return this.#mode !== 'available' && this.#mode !== 'preparing' && this.#mode !== 'finishing';
+  }
+
+  get #nextStepMs(): number {
+    return this.#startsAtMs + STEP_MS * (Math.floor((this.#atMs - this.#startsAtMs) / STEP_MS) + 1);
+  }
+
+  get #nextStopMs(): number {
+    const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
+    return this.#isPluggedIn ? Math.min(dueMs, this.#nextStepMs) : dueMs;
+  }
+
+  #wantedA(): number {
+    if (!this.#isPluggedIn || this.#mode === 'suspendedEv') return 0;
+    const followedA = this.#reaction.followedA(this.#atMs);
+    return this.#overdraw * wantedCurrentA(this.#car, this.#storedWh, followedA);
+  }
+
+  /** Lets time pass to `stopMs`, up to which nothing but charge and draw changes. */
+  #passTo(stopMs: number): void {
+    const elapsedMs = stopMs - this.#atMs;
+    this.#atMs = stopMs;
+    const energyWh = (this.drawnA * this.#rating.voltageV * this.phases * elapsedMs) / MS_PER_HOUR;
+    this.energyWh += energyWh;
+    this.#storedWh += energyWh;
+    this.#reaction.followedA(stopMs);
+    this.#follow(elapsedMs);
+    if (this.#mode === 'charging' && this.#storedWh >= this.#car.batteryWh)
+      this.#tell({ type: 'car.filled' });
+    if (stopMs >= this.#modeEndsAtMs) this.#endMode(stopMs);
+  }
+
+  #follow(elapsedMs: number): void {
+    const wantedA = this.#wantedA();
+    this.drawnA = this.#isLate ? wantedA : nextCurrentA(this.#car, this.drawnA, wantedA, elapsedMs);
+  }
+
+  #endMode(nowMs: number): void {
+    if (this.#mode === 'available') {
+      this.#storedWh = this.#car.storedWh;
+      this.#tell({ type: 'car.arrived' });
+      this.#modeEndsAtMs = Math.min(nowMs + RECOGNISED_AFTER_MS, this.#car.leavesAtMs);
+    } else if (this.#mode === 'preparing' && nowMs < this.#car.leavesAtMs) {
+      this.#tell({ type: 'car.recognised', isOffered: isOffer(this.#offeredA) });
+      this.#modeEndsAtMs = this.#car.leavesAtMs;
+      this.#follow(0);
+    } else if (this.#mode === 'finishing') {
+      this.#tell({ type: 'car.unplugged' });
+      this.#car = this.#nextCar(nowMs);
+      this.#modeEndsAtMs = this.#car.arrivesAtMs;
+    } else {
+      this.#tell({ type: 'car.left' });
+      this.drawnA = 0;
+      this.#modeEndsAtMs = nowMs + UNPLUGGED_AFTER_MS;
+    }
+  }
+
+  #tell(event: VirtualConnectorEvent): void {
+    this.#actor.send(event);
+    this.#mode = this.#actor.getSnapshot().value;
+  }
+}
+
+interface OutletOptions {
+  readonly rating: ConnectorRating;
+  readonly startsAtMs: number;
+  readonly offeredA: number;
+  /** The next car, not to arrive before `fromMs`. */
+  readonly nextCar: (fromMs: number) => Car;
+  /** It draws this many times what it may; 1 for an honest one. */
+  readonly overdraw: number;
+  /** Given, it draws at once what it may, and for so long after it may no more. */
+  readonly lateMs: number | undefined;
+}
+
+export function createOutlet(options: OutletOptions): Outlet {
+  return new VirtualOutlet(options);
+}

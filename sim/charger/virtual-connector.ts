@@ -1,0 +1,141 @@
+// One connector of a virtual charger: the outlet with its cars, held to the grants the connector holds.
+import { mersenne } from 'pure-rand/generator/mersenne';
+import type { ConnectorId } from '../../machines/ids.js';
+import type { ChargingStatus } from '../../machines/meter-ledger.js';
+import type { ConnectorRating } from '../../machines/units.js';
+import { createGrantHolder, type GrantHolder } from './grant-holder.js';
+import { createOutlet, type Outlet } from './outlet.js';
+import { drawCar, type Traffic } from './traffic.js';
+import type { ChargerTraits } from './traits.js';
+
+/** A connector as the charger knows it. `failsafeA` in A per phase. */
+export interface VirtualConnectorSpec extends ConnectorRating {
+  readonly connectorId: ConnectorId;
+  readonly failsafeA: number;
+}
+
+/** What the meter of one connector shows. */
+export interface Reading {
+  readonly connectorId: ConnectorId;
+  readonly status: ChargingStatus;
+  readonly powerW: number;
+  readonly currentA: readonly [number, number, number];
+  readonly voltageV: readonly [number, number, number];
+  readonly energyWh: number;
+}
+
+export interface VirtualConnector {
+  readonly spec: VirtualConnectorSpec;
+  readonly holder: GrantHolder;
+  /** Lets time pass up to `nowMs`; going back is ignored. */
+  advance(nowMs: number): void;
+  /** The charger starts again as `boot`, in no time. */
+  restart(boot: string, nowMs: number): void;
+  /** When its limit, mode or draw changes next. */
+  nextDueMs(): number;
+  reading(): Reading;
+  /** What truly flows, W, whatever the reading says. */
+  physicalPowerW(): number;
+}
+
+function onPhases(value: number, phases: number): [number, number, number] {
+  return [phases > 0 ? value : 0, phases > 1 ? value : 0, phases > 2 ? value : 0];
+}
+
+function carsOf(traffic: Traffic, seed: number) {
+  // Of the generators at hand the only one whose first numbers differ between neighbouring seeds.
+  const random = mersenne(seed);
+  let isFirst = true;
+  return (fromMs: number) => {
+    const car = drawCar(traffic, random, fromMs, isFirst);
+    isFirst = false;
+    return car;
+  };
+}
+
+function holderOf(spec: VirtualConnectorSpec, traits: ChargerTraits, boot: string): GrantHolder {
+  const does = new Set(traits.misbehaviours);
+  const acksAtOnce = does.has('late-reaction') || does.has('false-ack');
+  return createGrantHolder({
+    boot,
+    lease: does.has('power-only') ? 'none' : traits.lease,
+    maxCurrentA: spec.maxCurrentA,
+    configuredFailsafeA: spec.failsafeA,
+    pilotDelayMs: acksAtOnce ? 0 : traits.pilotDelayMs,
+    secondLastsS: 1 + traits.driftShare,
+    keepsThen: !does.has('forget-then'),
+  });
+}
+
+/** What the pilot tells the car while the hardware says it took `limitA`. */
+function createOffer(spec: VirtualConnectorSpec, traits: ChargerTraits): (limitA: number) => number {
+  const does = new Set(traits.misbehaviours);
+  let highestA = 0;
+  return (limitA) => {
+    highestA = Math.max(highestA, limitA);
+    if (does.has('ignore-limits')) return spec.maxCurrentA;
+    return does.has('false-ack') ? highestA : limitA;
+  };
+}
+
+function outletOf(
+  spec: VirtualConnectorSpec,
+  { traits, traffic, seed, startsAtMs }: VirtualConnectorOptions,
+  offeredA: number,
+): Outlet {
+  const does = new Set(traits.misbehaviours);
+  return createOutlet({
+    ...{ rating: spec, startsAtMs, offeredA, nextCar: carsOf(traffic, seed) },
+    overdraw: does.has('overdraw') ? traits.overdrawFactor : 1,
+    lateMs: does.has('late-reaction') ? traits.settleMs : undefined,
+  });
+}
+
+interface VirtualConnectorOptions {
+  readonly traits: ChargerTraits;
+  readonly traffic: Traffic;
+  readonly seed: number;
+  readonly startsAtMs: number;
+  readonly boot: string;
+  /** The hardware took what `holder.applied` says. */
+  readonly onApplied: () => void;
+}
+
+export function createVirtualConnector(
+  spec: VirtualConnectorSpec,
+  options: VirtualConnectorOptions,
+): VirtualConnector {
+  const holder = holderOf(spec, options.traits, options.boot);
+  const offerOf = createOffer(spec, options.traits);
+  const outlet = outletOf(spec, options, offerOf(holder.applied.limitA));
+  return {
+    spec,
+    holder,
+    advance(nowMs) {
+      for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
+        if (!holder.advance(dueMs)) continue;
+        outlet.offer(offerOf(holder.applied.limitA), dueMs);
+        options.onApplied();
+      }
+      outlet.advance(nowMs);
+    },
+    restart(boot, nowMs) {
+      holder.restart(boot);
+      outlet.offer(offerOf(holder.applied.limitA), nowMs);
+    },
+    nextDueMs: () => Math.min(holder.nextDueMs, outlet.nextDueMs),
+    reading() {
+      const drawnA = Math.round(outlet.drawnA * 10) / 10;
+      const { phases } = outlet;
+      return {
+        connectorId: spec.connectorId,
+        status: outlet.status,
+        powerW: Math.round(drawnA * spec.voltageV * phases),
+        currentA: onPhases(drawnA, phases),
+        voltageV: onPhases(spec.voltageV, spec.phases),
+        energyWh: Math.round(outlet.energyWh),
+      };
+    },
+    physicalPowerW: () => outlet.drawnA * spec.voltageV * outlet.phases,
+  };
+}
