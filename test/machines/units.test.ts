@@ -1,80 +1,76 @@
-// Conversions round to the safe side: never above the limit, never below the 6 A floor.
+// Conversions round to the safe side: never above a limit, never thinking power smaller than it is.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type ConnectorRating,
-  currentAOf,
-  floorKwOf,
   MINIMUM_CURRENT_A,
+  MINIMUM_TENTHS_A,
+  milliwattsPerTenthA,
+  tenthsAOf,
+  tenthsWithin,
   wattsOf,
+  wattsOfLimit,
+  wattsOfTenths,
 } from '../../machines/units.js';
 
-const rating: fc.Arbitrary<ConnectorRating> = fc.record({
-  phases: fc.constantFrom(1 as const, 3 as const),
-  voltageV: fc.oneof(
-    fc.constantFrom(120, 208, 230, 240, 277),
-    fc.double({ min: 100, max: 300, noNaN: true }),
-  ),
-  maxCurrentA: fc.oneof(
-    fc.constantFrom(6, 16, 32, 63),
-    fc.integer({ min: 60, max: 800 }).map((tenths) => tenths / 10),
-  ),
-});
-const limitKw = fc.double({ min: 0, max: 600, noNaN: true });
+const phases = fc.constantFrom(1 as const, 3 as const);
+const voltageV = fc.integer({ min: 90, max: 400 });
+const tenthsA = fc.integer({ min: 0, max: 10_000 });
+const limitW = fc.oneof(fc.integer({ min: 0, max: 100_000 }), fc.integer({ min: 0, max: 10_000_000 }));
 
 describe('Current and power of a connector (section 8)', () => {
   it.each([
-    [{ phases: 3, voltageV: 230, maxCurrentA: 32 }, 4.14],
-    [{ phases: 1, voltageV: 230, maxCurrentA: 32 }, 1.38],
-    [{ phases: 1, voltageV: 120, maxCurrentA: 16 }, 0.72],
-  ] as const)('the floor of 6 A of %o is %f kW', (each, kw) => {
-    expect(floorKwOf(each)).toBeCloseTo(kw, 12);
+    [{ phases: 3, voltageV: 230, maxCurrentA: 32 }, 4_140],
+    [{ phases: 1, voltageV: 230, maxCurrentA: 32 }, 1_380],
+    [{ phases: 1, voltageV: 120, maxCurrentA: 16 }, 720],
+  ] as const)('the floor of 6 A of %o is %d W', (each: ConnectorRating, floorW) => {
+    expect(wattsOf(MINIMUM_CURRENT_A, each)).toBe(floorW);
+    expect(wattsOfTenths(MINIMUM_TENTHS_A, milliwattsPerTenthA(each.voltageV, each.phases))).toBe(floorW);
   });
 
-  it('is never quantised below 6 A where the limit leaves room for the floor', () => {
+  it('tenths of an ampere are rounded down, save for what floating point made of whole tenths', () => {
     fc.assert(
-      fc.property(rating, limitKw, (each, aboveKw) => {
-        expect(currentAOf(floorKwOf(each), each)).toBe(MINIMUM_CURRENT_A);
-        expect(currentAOf(floorKwOf(each) + aboveKw, each)).toBeGreaterThanOrEqual(MINIMUM_CURRENT_A);
+      fc.property(tenthsA, (each) => {
+        expect(tenthsAOf(each / 10)).toBe(each);
+        expect(tenthsAOf(each / 10 + 0.099)).toBe(each);
       }),
-      { numRuns: 1_000 },
+    );
+    expect(tenthsAOf(0.1 + 0.2)).toBe(3);
+    expect(tenthsAOf(31.99)).toBe(319);
+  });
+
+  it('current within a limit never exceeds it, and wastes less than 0.1 A', () => {
+    fc.assert(
+      fc.property(limitW, voltageV, phases, (watts, volts, each) => {
+        const tenths = tenthsWithin(watts, milliwattsPerTenthA(volts, each));
+        expect(Number.isInteger(tenths)).toBe(true);
+        expect(tenths * volts * each).toBeLessThanOrEqual(watts * 10);
+        expect((tenths + 1) * volts * each).toBeGreaterThan(watts * 10);
+      }),
+      { numRuns: 2_000 },
     );
   });
 
-  it('quantised down to 0.1 A never exceeds the limit, and wastes less than 0.1 A', () => {
+  it('power of a current is never thought smaller than it is, and gives the current back', () => {
     fc.assert(
-      fc.property(rating, limitKw, (each, kw) => {
-        const currentA = currentAOf(kw, each);
-        const exactA = (kw * 1_000) / (each.voltageV * each.phases);
-        // A tenth that floating point cannot tell from the limit counts as within it.
-        expect(currentA).toBeLessThanOrEqual(exactA + 1e-9);
-        if (currentA < each.maxCurrentA) expect(currentA).toBeGreaterThan(exactA - 0.1 - 1e-9);
-        expect(Math.abs(currentA * 10 - Math.round(currentA * 10))).toBeLessThan(1e-9);
+      fc.property(tenthsA, voltageV, phases, (tenths, volts, each) => {
+        const milliwatts = milliwattsPerTenthA(volts, each);
+        const watts = wattsOfTenths(tenths, milliwatts);
+        expect(watts * 10).toBeGreaterThanOrEqual(tenths * volts * each);
+        expect((watts - 1) * 10).toBeLessThan(tenths * volts * each);
+        expect(tenthsWithin(watts, milliwatts)).toBe(tenths);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 2_000 },
     );
   });
 
-  it('never exceeds what the connector can carry, and grows with the limit', () => {
+  it('a limit is rounded down to whole watts, and stays a number integers can hold', () => {
     fc.assert(
-      fc.property(rating, limitKw, limitKw, (each, oneKw, otherKw) => {
-        const [lowA, highA] = [
-          currentAOf(Math.min(oneKw, otherKw), each),
-          currentAOf(Math.max(oneKw, otherKw), each),
-        ];
-        expect(lowA).toBeLessThanOrEqual(highA);
-        expect(highA).toBeLessThanOrEqual(each.maxCurrentA);
+      fc.property(fc.integer({ min: 0, max: 100_000_000 }), (watts) => {
+        expect(wattsOfLimit(watts / 1_000)).toBe(watts);
+        expect(wattsOfLimit((watts + 0.999) / 1_000)).toBe(watts);
       }),
     );
-  });
-
-  it('gives back whole amperes when they are turned into power and back', () => {
-    fc.assert(
-      fc.property(rating, fc.integer({ min: 0, max: 6 }), (each, amperes) => {
-        const kw = (amperes * each.voltageV * each.phases) / 1_000;
-        expect(currentAOf(kw, each)).toBe(amperes);
-        expect(wattsOf(amperes, each)).toBe(Math.round(kw * 1_000));
-      }),
-    );
+    expect(wattsOfLimit(Number.MAX_VALUE)).toBe(Number.MAX_SAFE_INTEGER);
   });
 });

@@ -1,0 +1,85 @@
+// What is max-min fair, worked out twice without the production code: by trying everything, and by linear programs.
+import { type Coefficients, type Constraint, solve } from 'yalps';
+
+export interface Range {
+  readonly floorW: number;
+  readonly mostW: number;
+}
+
+/** The vector of whole watts within the ranges whose sorted values are lexicographically largest; undefined if none fits. */
+export function fairestByTrying(ranges: readonly Range[], availableW: number): number[] | undefined {
+  let best: number[] | undefined;
+  for (const sharesW of everyVector(ranges, availableW)) {
+    if (best === undefined || isFairer(sharesW, best)) best = sharesW;
+  }
+  return best;
+}
+
+function* everyVector([range, ...rest]: readonly Range[], availableW: number): Generator<number[]> {
+  if (range === undefined) {
+    if (availableW >= 0) yield [];
+    return;
+  }
+  for (let shareW = range.floorW; shareW <= range.mostW; shareW++) {
+    for (const others of everyVector(rest, availableW - shareW)) yield [shareW, ...others];
+  }
+}
+
+export function ascending(sharesW: readonly number[]): number[] {
+  return [...sharesW].sort((a, b) => a - b);
+}
+
+function isFairer(sharesW: readonly number[], thanW: readonly number[]): boolean {
+  const [these, those] = [ascending(sharesW), ascending(thanW)];
+  for (const [i, shareW] of these.entries()) {
+    const otherW = those[i] ?? 0;
+    if (shareW !== otherW) return shareW > otherW;
+  }
+  return false;
+}
+
+// What floating point may lose between one program and the next.
+const ROUNDING_W = 1e-6;
+
+/**
+ * The same in real numbers: raise the smallest share as far as a linear program can, pin down whoever can rise no
+ * further, and repeat with the others. The floors must fit.
+ */
+export function fairestByProgram(ranges: readonly Range[], availableW: number): number[] {
+  const pinnedW = new Map<number, number>();
+  while (pinnedW.size < ranges.length) {
+    const levelW = highest('level', ranges, availableW, pinnedW, undefined);
+    const free = ranges.map((_, i) => i).filter((i) => !pinnedW.has(i));
+    const stuck = free.filter((i) => highest(`x${i}`, ranges, availableW, pinnedW, levelW) <= levelW + 1e-4);
+    for (const i of stuck) pinnedW.set(i, levelW);
+    if (stuck.length === 0) throw new Error('the linear program is stuck: its level is not the highest');
+  }
+  return ranges.map((_, i) => pinnedW.get(i) ?? Number.NaN);
+}
+
+/** The highest `objective` can be: `level`, below everybody not pinned, or one share `x…` with the level held. */
+function highest(
+  objective: string,
+  ranges: readonly Range[],
+  availableW: number,
+  pinnedW: ReadonlyMap<number, number>,
+  levelW: number | undefined,
+): number {
+  const level: Record<string, number> = { level: 1 };
+  const constraints: Record<string, Constraint> = {
+    sum: { max: availableW + ROUNDING_W },
+    level: { min: levelW === undefined ? 0 : levelW - ROUNDING_W },
+  };
+  const variables: Record<string, Coefficients> = { level };
+  for (const [i, { floorW, mostW }] of ranges.entries()) {
+    const pinned = pinnedW.get(i);
+    constraints[`x${i}`] = pinned === undefined ? { min: floorW, max: mostW } : { equal: pinned };
+    variables[`x${i}`] = { sum: 1, [`x${i}`]: 1, [`above${i}`]: 1 };
+    if (pinned !== undefined) continue;
+    constraints[`above${i}`] = { min: 0 };
+    level[`above${i}`] = -1;
+  }
+  const { status, result } = solve({ direction: 'maximize', objective, constraints, variables });
+  if (status !== 'optimal') throw new Error(`the linear program is ${status}`);
+  return result;
+}
