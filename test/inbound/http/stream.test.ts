@@ -1,0 +1,191 @@
+// The event stream as a connection: who may open it, how many, how long it lasts, and what a slow client costs.
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StreamEvent } from '../../../src/wire/operator-stream.js';
+import { type EventReader, readEvents } from './event-reader.js';
+import { LOCATION, TENANT } from './fake-application.js';
+import {
+  API_KEY,
+  apiKeyRecord,
+  bearer,
+  clientRecord,
+  createRig,
+  credentialSet,
+  OTHER_API_KEY,
+  type Rig,
+} from './http-rig.js';
+
+const KEY = { 'x-api-key': API_KEY };
+const AT_MOST = 20;
+
+let rig: Rig;
+const readers: EventReader[] = [];
+beforeEach(async () => {
+  rig = await createRig();
+});
+afterEach(async () => {
+  for (const reader of readers.splice(0)) reader.close();
+  await rig.stop();
+});
+
+async function open(headers: Record<string, string> = KEY, query = ''): Promise<EventReader> {
+  const reader = await readEvents(`${rig.url}/v1/stream${query}`, headers);
+  readers.push(reader);
+  return reader;
+}
+
+let lastId = 0;
+function tell(actualKw: number): void {
+  const at = '2026-06-01T12:00:00.000Z';
+  const event: StreamEvent = { id: ++lastId, name: 'power', data: { locationId: LOCATION, at, actualKw } };
+  for (const listener of rig.listeners) listener(event);
+}
+
+function until(check: () => unknown): Promise<unknown> {
+  return vi.waitFor(check, { timeout: 10_000, interval: 10 });
+}
+
+describe('GET /v1/stream', () => {
+  it('sends each event with its id, name and data, as server-sent events', async () => {
+    const stream = await open();
+    expect(stream.status).toBe(200);
+    expect(stream.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    expect(stream.headers['cache-control']).toBe('no-store');
+    expect(stream.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    tell(7.4);
+    tell(8);
+    await until(() => expect(stream.events).toHaveLength(2));
+    expect(stream.events[0]).toEqual({
+      name: 'power',
+      id: String(lastId - 1),
+      data: { locationId: LOCATION, at: '2026-06-01T12:00:00.000Z', actualKw: 7.4 },
+    });
+    expect(stream.events[1]?.id).toBe(String(lastId));
+  });
+
+  it('follows one location where the query names it, of the tenant of the credential', async () => {
+    await open(KEY, `?locationId=${LOCATION}`);
+    expect(rig.asked.at(-1)).toEqual(['subscribe', TENANT, LOCATION]);
+    const unknown = await rig.call('GET', '/v1/stream?locationId=nowhere', { headers: KEY });
+    expect([unknown.status, await unknown.json()]).toMatchObject([
+      404,
+      { error: { code: 'LOCATION_NOT_FOUND' } },
+    ]);
+    const twice = await rig.call('GET', '/v1/stream?locationId=a&locationId=b', { headers: KEY });
+    expect(twice.status).toBe(400);
+  });
+
+  it('is refused as any other endpoint, and answers HEAD with its headers alone', async () => {
+    for (const [headers, status] of [
+      [{}, 401],
+      [bearer(rig, { scopes: ['clusters:read'] }), 403],
+    ] as const) {
+      expect((await rig.call('GET', '/v1/stream', { headers })).status).toBe(status);
+    }
+    const head = await rig.call('HEAD', '/v1/stream', { headers: KEY });
+    expect([head.status, head.headers.get('content-type')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+    ]);
+    expect(rig.listeners.size).toBe(0);
+  });
+
+  it('sends a comment every 15 s, so that nobody on the way takes it for dead', async () => {
+    const stream = await open();
+    await until(() => expect(stream.comments).toEqual(['listening']));
+    rig.time.tick(14_999);
+    rig.time.tick(1);
+    await until(() => expect(stream.comments).toEqual(['listening', 'heartbeat']));
+    rig.time.tick(15_000);
+    await until(() => expect(stream.comments).toHaveLength(3));
+  });
+
+  it('forgets a client that left', async () => {
+    const stream = await open();
+    await until(() => expect(stream.comments).toEqual(['listening']));
+    expect(rig.listeners.size).toBe(1);
+    stream.close();
+    await until(() => expect(rig.listeners.size).toBe(0));
+  });
+
+  it(`is open ${AT_MOST} times for a tenant and not once more, whatever other tenants do`, async () => {
+    const streams = [];
+    for (let n = 0; n < AT_MOST; n++) streams.push(await open());
+    const refused = await rig.call('GET', '/v1/stream', { headers: KEY });
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'RATE_LIMITED' } }]);
+    expect(refused.headers.get('retry-after')).toBe('15');
+    expect((await open({ 'x-api-key': OTHER_API_KEY })).status).toBe(200);
+    streams[0]?.close();
+    await until(() => expect(rig.listeners.size).toBe(AT_MOST));
+    expect((await open()).status).toBe(200);
+  });
+
+  it('costs no memory without bound where its client does not read', async () => {
+    const { hostname, port } = new URL(rig.url);
+    const socket = connect(Number(port), hostname);
+    socket.pause();
+    socket.write(`GET /v1/stream HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`);
+    const reading = await open();
+    await until(() => expect(rig.listeners.size).toBe(2));
+    // More than the sockets of both ends hold, in portions that a client that reads keeps up with.
+    for (let portion = 1; rig.listeners.size === 2 && portion <= 200; portion++) {
+      for (let n = 0; n < 2_000; n++) tell(n);
+      await until(() => expect(reading.events).toHaveLength(portion * 2_000));
+    }
+    expect(rig.listeners.size).toBe(1);
+    expect(rig.logLines.some((line) => line.includes('reads too slowly'))).toBe(true);
+    socket.destroy();
+  });
+});
+
+describe('a stream ends, and says why', () => {
+  async function expectEnd(stream: EventReader, code: string): Promise<void> {
+    await stream.ended;
+    expect(stream.events.at(-1)).toMatchObject({ name: 'closed', data: { code } });
+    expect(rig.listeners.size).toBe(0);
+  }
+
+  it('when its key is revoked', async () => {
+    const stream = await open();
+    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ revokedAtMs: rig.time.now })] }));
+    rig.time.tick(1000);
+    await expectEnd(stream, 'UNAUTHORIZED');
+  });
+
+  it('when its key gets another secret', async () => {
+    const stream = await open();
+    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ secretHash: 'another' })] }));
+    rig.time.tick(1000);
+    await expectEnd(stream, 'UNAUTHORIZED');
+  });
+
+  it('when its client is disabled', async () => {
+    const stream = await open(bearer(rig));
+    rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ disabledAtMs: rig.time.now })] }));
+    rig.time.tick(1000);
+    await expectEnd(stream, 'UNAUTHORIZED');
+  });
+
+  it('when its token expires, and not before', async () => {
+    const stream = await open(bearer(rig));
+    rig.time.tick(3_599_000);
+    expect(rig.listeners.size).toBe(1);
+    rig.time.tick(1000);
+    await expectEnd(stream, 'UNAUTHORIZED');
+  });
+
+  it('when the feature is switched off', async () => {
+    const stream = await open();
+    rig.credentials.replace(
+      credentialSet({ tenants: [{ tenantUuid: TENANT, name: 'Harbour Charging', features: [] }] }),
+    );
+    rig.time.tick(1000);
+    await expectEnd(stream, 'FEATURE_NOT_ENABLED');
+  });
+
+  it('when the service stops, which it does not hold up', async () => {
+    const streams = [await open(), await open()];
+    await rig.server.stop();
+    for (const stream of streams) await expectEnd(stream, 'SERVICE_UNAVAILABLE');
+  });
+});
