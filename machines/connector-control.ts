@@ -36,6 +36,8 @@ export interface ConnectorControl {
   spec: ConnectorSpec;
   readonly demand: Demand;
   readonly compliance: Compliance;
+  /** Known of since. */
+  readonly addedAtMs: number;
   /** The limit of its lock; undefined while it is not locked. */
   lockLimitKw: number | undefined;
   /** What the connector is reserved for on disk. */
@@ -67,6 +69,7 @@ export function createControl(
   slot: MeterSlot,
   spec: ConnectorSpec,
   lease: LeaseKind,
+  nowMs: number,
 ): ConnectorControl {
   const maxTenthsA = tenthsAOf(spec.maxCurrentA);
   const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), maxTenthsA);
@@ -84,9 +87,10 @@ export function createControl(
     spec,
     demand: createDemand(maxTenthsA),
     compliance: createCompliance(),
+    addedAtMs: nowMs,
     lockLimitKw: undefined,
-    storedLimitTenthsA: failsafeTenthsA,
-    storedThenTenthsA: failsafeTenthsA,
+    storedLimitTenthsA: 0,
+    storedThenTenthsA: 0,
     isStoring: false,
     hb: undefined,
     boot: '',

@@ -121,7 +121,7 @@ export interface GrantLedger {
    * @throws LedgerError where it would take the sum of all bounds above the budget (rule 2).
    */
   grant(holding: Holding, grant: NewGrant): number;
-  /** The charger keeps to grant `seq`, as of `nowMs`. False where that is no news. */
+  /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
   acknowledge(holding: Holding, seq: number, nowMs: number): boolean;
   /** Lets go of what can be in force no longer. True where a bound fell. */
   release(nowMs: number): boolean;
@@ -227,19 +227,13 @@ class Ledger implements GrantLedger {
     const entry = holding as Entry;
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
-    const settledAtMs = nowMs + this.#timing.settleMs;
-    for (const promise of entry.promises) {
-      if (promise.seq < seq) promise.releasedAtMs = Math.min(promise.releasedAtMs, settledAtMs);
-      // Without an anchor the lease began at the latest when its acknowledgement came.
-      else if (promise.endsAtMs === Number.POSITIVE_INFINITY && promise.seq === seq) {
-        promise.endsAtMs =
-          entry.lease === 'none' ? promise.endsAtMs : nowMs + Math.ceil(this.#timing.ttlMs * DRIFT);
-      }
-    }
+    const isReleased = this.#settle(entry, seq, nowMs);
     // The fallback of the acknowledged grant is what it keeps from here on.
-    while (entry.fallbacks.length > 1 && (entry.fallbacks[1]?.fromSeq ?? 0) <= seq) entry.fallbacks.shift();
+    const { fallbacks } = entry;
+    while (fallbacks.length > 1 && (fallbacks[1]?.fromSeq ?? 0) <= seq) fallbacks.shift();
+    const beforeW = entry.boundW;
     this.#rebound(entry);
-    return true;
+    return isReleased || entry.boundW < beforeW;
   }
 
   release(nowMs: number): boolean {
@@ -265,6 +259,25 @@ class Ledger implements GrantLedger {
 
   #endOf({ endsAtMs, releasedAtMs }: Promised): number {
     return Math.min(endsAtMs + this.#timing.settleMs, releasedAtMs);
+  }
+
+  /** Dates the end of what came before `seq`; true where there was something. */
+  #settle(entry: Entry, seq: number, nowMs: number): boolean {
+    let isReleased = false;
+    for (const promise of entry.promises) {
+      if (promise.seq < seq) {
+        promise.releasedAtMs = Math.min(promise.releasedAtMs, nowMs + this.#timing.settleMs);
+        isReleased = true;
+      } else if (
+        promise.seq === seq &&
+        entry.lease === 'receipt' &&
+        promise.endsAtMs === Number.POSITIVE_INFINITY
+      ) {
+        // Without an anchor the lease began at the latest when its acknowledgement came.
+        promise.endsAtMs = nowMs + Math.ceil(this.#timing.ttlMs * DRIFT);
+      }
+    }
+    return isReleased;
   }
 
   /** Adds the newest; those it outbids and outlasts tell nothing more. */

@@ -91,8 +91,8 @@ export class LocationSupervisor {
     return this.ledger.totalW;
   }
 
-  add(key: string, slot: MeterSlot, spec: ConnectorSpec, lease: LeaseKind): ConnectorControl {
-    const control = createControl(this.ledger, key, slot, spec, lease);
+  add(key: string, slot: MeterSlot, spec: ConnectorSpec, lease: LeaseKind, nowMs: number): ConnectorControl {
+    const control = createControl(this.ledger, key, slot, spec, lease, nowMs);
     this.controls.set(key, control);
     return control;
   }
@@ -137,6 +137,12 @@ export class LocationSupervisor {
     const { lease, keepsThen, failsafeA } = own;
     const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
     this.ledger.describe(control.holding, { lease, keepsThen, failsafeTenthsA });
+    reserveWorstCase(this.ledger, control);
+  }
+
+  /** It did not comply before the service started, and is not trusted until it is seen to. */
+  distrust(control: ConnectorControl): void {
+    control.compliance.isNonCompliant = true;
     reserveWorstCase(this.ledger, control);
   }
 
@@ -285,25 +291,18 @@ export class LocationSupervisor {
     );
   }
 
-  /** Who waits for whom, and until when at the latest. */
+  /** When a raise, a turn or a release is due that nobody's message announces. */
   #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.validUntilMs);
-    let isSomebodyWaiting = false;
-    for (const { reason, sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
-      if ((sentTenthsA ?? 0) + RAISE_TENTHS_A > targetTenthsA && reason !== 'waiting') continue;
-      isSomebodyWaiting = true;
-      if (raisedAtMs + RAISE_EVERY_MS > nowMs) nextMs = Math.min(nextMs, raisedAtMs + RAISE_EVERY_MS);
+    for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
+      const isDue = (sentTenthsA ?? 0) + RAISE_TENTHS_A <= targetTenthsA;
+      if (isDue && raisedAtMs + RAISE_EVERY_MS > nowMs)
+        nextMs = Math.min(nextMs, raisedAtMs + RAISE_EVERY_MS);
     }
-    nextMs = Math.min(
-      nextMs,
-      nextTurnAtMs(
-        controlled.filter(({ demand }) => demand.hasCar),
-        nowMs,
-      ) ?? nextMs,
-    );
-    for (const control of this.controls.values()) {
-      if (!isSomebodyWaiting && isControlled(control)) continue;
-      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(control.holding) ?? nextMs);
+    const withCar = controlled.filter(({ demand }) => demand.hasCar);
+    nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs) ?? nextMs);
+    for (const { holding } of this.controls.values()) {
+      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
     }
     return nextMs;
   }

@@ -60,12 +60,17 @@ export const SETTINGS = {
   leaseTtlS: setting(
     'LEASE_TTL_S',
     positive.default(60),
-    'seconds a granted limit is valid without renewal (checked against the heartbeat; limits are not sent to chargers yet)',
+    'seconds a granted limit is valid without renewal; at least three heartbeats',
   ),
   settleS: setting(
     'SETTLE_S',
     positive.default(10),
-    'seconds a charger and its car may take to follow a limit (limits are not sent to chargers yet)',
+    'seconds a charger and its car may take to follow a limit',
+  ),
+  powerRetentionDays: setting(
+    'POWER_RETENTION_DAYS',
+    positive.default(90),
+    'days that measured power is kept, a row per location and minute; nothing else is ever deleted',
   ),
   httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(100_000), 'largest request body, bytes'),
   httpHeaderTimeoutS: setting(

@@ -52,6 +52,23 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       labelNames: ['direction'],
       registers,
     }),
+    grants: new Counter({
+      name: 'headroom_grants_total',
+      help: 'Limits sent to chargers, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    ledgerViolations: new Counter({
+      name: 'headroom_decision_failures_total',
+      help: 'Decisions that failed, a limit that would have broken the ledger included; none was sent.',
+      registers,
+    }),
+    alarms: new Counter({
+      name: 'headroom_alarms_total',
+      help: 'Alarms that began, by kind.',
+      labelNames: ['kind'],
+      registers,
+    }),
     mqttMessages: new Counter({
       name: 'headroom_mqtt_messages_total',
       help: 'Messages from chargers, by kind (state, meter, ack) and result (accepted, malformed, unknown, stale, limited).',

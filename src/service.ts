@@ -1,6 +1,7 @@
 // The composition root: puts the parts together, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import type { GrantTiming } from '../machines/grant-ledger.js';
 import { type ActorSystem, createActorSystem } from './actors/actor-system.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf } from './config.js';
@@ -16,6 +17,7 @@ import { createMetrics, type Metrics } from './metrics.js';
 import { createStore } from './outbound/knex/store.js';
 import { createEmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
 import { createExternalBroker } from './outbound/mqtt/external-broker.js';
+import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
 import type { Cancel, Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
@@ -74,7 +76,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
     return stopped;
   }
 
-  async function openStore(): Promise<Store> {
+  async function openStore(): Promise<{ readonly store: Store; readonly epoch: number }> {
     mkdirSync(config.dataDir, { recursive: true });
     const store = await createStore({
       databaseUrl: databaseUrlOf(config),
@@ -82,8 +84,8 @@ export function createService(config: Config, seams: Seams = {}): Service {
       ...(seams.journal && { journal: seams.journal }),
     });
     undo.push(() => store.close());
-    await store.claim();
-    return seams.wrapStore?.(store) ?? store;
+    const epoch = await store.claim();
+    return { store: seams.wrapStore?.(store) ?? store, epoch };
   }
 
   /** Keys that were rotated in their file come into force without a restart. */
@@ -105,7 +107,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
   }
 
   async function startAll() {
-    const store = await openStore();
+    const { store, epoch } = await openStore();
     const credentials = createCredentialDirectory(NO_CREDENTIALS);
     const logins = createMqttLogins(NO_CREDENTIALS);
     const tokenKeys = createTokenKeys(config);
@@ -113,11 +115,14 @@ export function createService(config: Config, seams: Seams = {}): Service {
       config.mqttUrl === undefined
         ? createEmbeddedBroker({ config, ...common, logins })
         : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common });
+    const timing = timingOf(config);
     const actors: ActorSystem = createActorSystem({
       ...common,
       store,
       newId: seams.newId ?? randomUUID,
-      staleAfterMs: STALE_AFTER_HEARTBEATS * config.heartbeatS * 1000,
+      staleAfterMs: STALE_AFTER_HEARTBEATS * timing.heartbeatMs,
+      ...{ timing, epoch, publisher: createLimitPublisher(broker) },
+      powerRetentionDays: config.powerRetentionDays,
       onTakenOver() {
         log?.error({}, 'another service has taken over this database; this one stops');
         void stop().then(seams.onTakenOver);
@@ -141,6 +146,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
     undo.push(() => actors.stop());
     const { url: mqttUrl } = await broker.start(createTelemetry({ sink: actors.meterSink, ...common }));
     undo.push(() => broker.stop());
+    actors.syncChargers();
     followTokenKeys(tokenKeys);
     const { url: httpUrl } = await http.start();
     undo.push(() => http.stop());
@@ -166,4 +172,9 @@ export function createService(config: Config, seams: Seams = {}): Service {
     },
     stop,
   };
+}
+
+function timingOf({ heartbeatS, leaseTtlS, settleS }: Config): GrantTiming {
+  const inMs = (seconds: number) => Math.round(seconds * 1000);
+  return { heartbeatMs: inMs(heartbeatS), ttlMs: inMs(leaseTtlS), settleMs: inMs(settleS) };
 }

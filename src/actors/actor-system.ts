@@ -1,14 +1,20 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
+import type { GrantTiming } from '../../machines/grant-ledger.js';
 import type { Metrics } from '../metrics.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { CredentialSet } from '../ports/credentials.js';
 import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
-import type { MeterSink } from '../ports/telemetry.js';
+import type { LimitPublisher, MeterSink } from '../ports/telemetry.js';
 import { type Application, createApplication } from './application.js';
 import { createAssembly } from './assembly.js';
 import { createDirectory, type Effect } from './directory.js';
-import type { TimedEntity } from './entities.js';
+import { createAlarmBook } from './enforcement/alarm-book.js';
+import { createBookkeeping } from './enforcement/bookkeeping.js';
+import { createEnforcement } from './enforcement/enforcement.js';
+import { createPowerHistory } from './enforcement/power-history.js';
+import { createReservations } from './enforcement/reservations.js';
+import type { LocationEntity, TimedEntity } from './entities.js';
 import { createEntityQueue } from './entity-queue.js';
 import { createEventStream } from './event-stream.js';
 import { createFollower } from './follower.js';
@@ -22,6 +28,8 @@ export interface ActorSystem {
   readonly meterSink: MeterSink;
   /** Milliseconds by which the oldest waiting boundary is overdue. */
   overdueMs(): number;
+  /** Asks every charger to report at once: those that stayed connected to an external broker need not be waited for. */
+  syncChargers(): void;
   /** Builds every actor from rows; resolves when all of them are right. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -35,6 +43,11 @@ interface ActorSystemOptions {
   readonly newId: () => string;
   /** A connector that sends nothing for this long is stale. */
   readonly staleAfterMs: number;
+  readonly timing: GrantTiming;
+  /** Of this service's grants: higher than that of any before it. */
+  readonly epoch: number;
+  readonly publisher: LimitPublisher;
+  readonly powerRetentionDays: number;
   /** Another service claimed the database; this one must end. */
   onTakenOver(): void;
   /** Told of all credentials, at start and whenever they changed. */
@@ -44,7 +57,7 @@ interface ActorSystemOptions {
 const HOUSEKEEPING_EVERY_MS = 1_000;
 
 export function createActorSystem(options: ActorSystemOptions): ActorSystem {
-  const { clock, store, log, metrics, newId, staleAfterMs } = options;
+  const { clock, store, log, metrics, newId, staleAfterMs, timing, epoch, publisher } = options;
   const scheduler = createScheduler<TimedEntity>({
     clock,
     onDue(entities, now, lateMs) {
@@ -55,20 +68,38 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
       log.warn({ byMs }, 'the wall clock jumped');
       if (byMs < 0) recovery.rebuildAll(now);
+      forEachLocation((location) => enforcement.decideSoon(location));
     },
   });
   const events = createEventStream(clock);
+  const bookkeeping = createBookkeeping({ clock, store, log });
+  const alarms = createAlarmBook({
+    clock,
+    log,
+    newId,
+    write: (location, change) => bookkeeping.write(location.tenant.tenantUuid, change),
+    onAlarm(location, alarm) {
+      if (alarm.endedAtMs === null) metrics.alarms.inc({ kind: alarm.kind });
+      events.takeAlarm(location.tenant.tenantUuid, alarm);
+    },
+  });
+  const enforcement = createEnforcement({
+    ...{ clock, log, metrics, timing, publisher, alarms },
+    missedAfterMs: staleAfterMs,
+    reservations: createReservations({ store, log }),
+    onGrant: (location, { control, grant }) => events.takeGrant(location, control.key, grant),
+  });
   const directory = createDirectory({
     clock,
     scheduler,
     onEffect(effect) {
       logEffect(log, effect);
       events.takeEffect(effect);
+      enforcement.takeEffect(effect);
     },
   });
   const assembly = createAssembly({
-    directory,
-    staleAfterMs,
+    ...{ clock, directory, staleAfterMs, timing, epoch, enforcement },
     onDefect(tenantUuid, error) {
       metrics.actorsRebuilt.inc();
       log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
@@ -86,8 +117,20 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   });
   let cancelHousekeeping: Cancel | undefined;
 
+  const powerHistory = createPowerHistory({
+    ...{ clock, log, directory, bookkeeping, store },
+    retentionDays: options.powerRetentionDays,
+  });
+
+  function forEachLocation(tell: (location: LocationEntity) => void): void {
+    for (const tenant of directory.tenants.values())
+      for (const location of tenant.locations.values()) tell(location);
+  }
+
   function keepHouse(): void {
-    const counts = expireReadings(directory, clock.monotonicMs());
+    const nowMs = clock.monotonicMs();
+    const counts = expireReadings(directory, enforcement, nowMs);
+    forEachLocation((location) => enforcement.missSilent(location, nowMs));
     for (const link of ['online', 'stale', 'offline'] as const)
       metrics.connectors.set({ link }, counts[link]);
     cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, keepHouse);
@@ -104,17 +147,35 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       clusterQueue: createEntityQueue(),
       newId,
     }),
-    meterSink: createMeterSink(directory),
+    meterSink: createMeterSink(directory, enforcement, clock),
     overdueMs: () => scheduler.overdueMs(),
+    syncChargers() {
+      forEachLocation(({ tenant, record, connectors }) => {
+        const controllers = new Set(
+          [...connectors.values()].map((connector) => connector.record.controllerUuid),
+        );
+        for (const controllerUuid of controllers) {
+          publisher.requestSync(
+            { tenantUuid: tenant.tenantUuid, locationId: record.locationId, controllerUuid },
+            epoch,
+          );
+        }
+      });
+    },
     async start() {
       await follower.start();
       scheduler.start();
+      enforcement.start();
+      powerHistory.start();
       keepHouse();
     },
     async stop() {
       await follower.stop();
       scheduler.stop();
+      enforcement.stop();
       cancelHousekeeping?.();
+      powerHistory.stop();
+      await bookkeeping.stop();
     },
   };
 }

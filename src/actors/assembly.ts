@@ -1,15 +1,26 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/cluster.machine.js';
+import type { ConnectorControl } from '../../machines/connector-control.js';
+import type { GrantTiming } from '../../machines/grant-ledger.js';
 import { connectorKey, type TenantUuid } from '../../machines/ids.js';
 import { locationMachine } from '../../machines/location.machine.js';
 import { createMeterLedger } from '../../machines/meter-ledger.js';
 import { organizationMachine } from '../../machines/organization.machine.js';
 import type { ProfileStack } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
-import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
-import { createConnectorMeter, tellModes } from './connector-meter.js';
+import type { Clock } from '../ports/clock.js';
+import type {
+  AlarmRecord,
+  ClusterRecord,
+  ConnectorRecord,
+  LocationRecord,
+  ReservationRecord,
+} from '../ports/records.js';
+import { createConnectorEntity, tellModes } from './connector-meter.js';
 import type { Directory, Effect } from './directory.js';
+import type { Enforcement } from './enforcement/enforcement.js';
+import { createLocationEnforcement } from './enforcement/location-enforcement.js';
 import type {
   ClusterEntity,
   ConnectorEntity,
@@ -18,17 +29,21 @@ import type {
   Tenant,
 } from './entities.js';
 
-/** The stacks one location's actor system is built from. */
-export interface LocationStacks {
+/** The rows that one location's actor system is built from. */
+export interface LocationRows {
   readonly own: ProfileStack;
   ofConnector(connector: ConnectorRecord): ProfileStack;
+  /** What a connector was promised before; undefined where nothing. */
+  reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
 }
 
 /** Each function builds what is not there yet, and builds anew, in place, what is. */
 export interface Assembly {
   tenant(tenantUuid: TenantUuid, organizationStack: ProfileStack, now: EpochMs): Tenant;
   /** Meter values and cluster shares of a location that is built anew stay. */
-  location(tenant: Tenant, record: LocationRecord, stacks: LocationStacks, now: EpochMs): void;
+  location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs): void;
+  /** Takes alarms that were open when the service ended. */
+  openAlarms(tenant: Tenant, alarms: readonly AlarmRecord[]): void;
   /** Lets the cluster share at once; its members must be there. */
   cluster(tenant: Tenant, record: ClusterRecord): ClusterEntity;
 }
@@ -37,11 +52,18 @@ interface AssemblyOptions {
   readonly directory: Directory;
   /** A connector that sends nothing for this long is stale. */
   readonly staleAfterMs: number;
+  readonly clock: Clock;
+  readonly timing: GrantTiming;
+  /** The epoch of this service's grants. */
+  readonly epoch: number;
+  readonly enforcement: Enforcement;
   /** An actor of the tenant threw: it must be built again from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
 
-export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOptions): Assembly {
+export function createAssembly(options: AssemblyOptions): Assembly {
+  const { directory, staleAfterMs, clock, timing, epoch, enforcement, onDefect } = options;
+
   /** Starts an actor. A throw in it, or in what its effects set off, is a defect, never an uncaught exception. */
   function run(
     tenantUuid: TenantUuid,
@@ -59,31 +81,32 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
     actor.start();
   }
 
-  function locationActor(record: LocationRecord, stacks: LocationStacks, now: EpochMs) {
+  function locationActor(record: LocationRecord, rows: LocationRows, now: EpochMs) {
     const connectors = record.connectors.map((connector) => ({
       key: connectorKey(connector),
-      stack: stacks.ofConnector(connector),
+      stack: rows.ofConnector(connector),
     }));
     const { permanentLimitKw } = record;
     const connectionLimitKw = record.gridLimitKw ?? undefined;
     return createActor(locationMachine, {
-      input: { permanentLimitKw, connectionLimitKw, stack: stacks.own, connectors, now },
+      input: { permanentLimitKw, connectionLimitKw, stack: rows.own, connectors, now },
     });
   }
 
   /** Connectors that are as they were keep their readings; those that are gone, or another, lose them. */
-  function placeConnectors(location: LocationEntity): void {
+  function placeConnectors(location: LocationEntity, rows: LocationRows): void {
     const before = new Map(location.connectors);
     location.connectors.clear();
     for (const record of location.record.connectors) {
       const key = connectorKey(record);
-      const connector = placeConnector(location, record, before.get(key));
+      const connector = placeConnector(location, record, rows, before.get(key));
       before.delete(key);
       location.connectors.set(key, connector);
       location.tenant.connectors.set(key, connector);
     }
     for (const [key, gone] of before) {
       location.meters.removeConnector(gone.slot);
+      location.enforcement.supervisor.remove(gone.control);
       if (location.tenant.connectors.get(key) === gone) location.tenant.connectors.delete(key);
     }
   }
@@ -91,12 +114,34 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
   function placeConnector(
     location: LocationEntity,
     record: ConnectorRecord,
+    rows: LocationRows,
     held?: ConnectorEntity,
   ): ConnectorEntity {
-    if (held?.record.maxCurrentA === record.maxCurrentA) return { ...held, record };
-    if (held !== undefined) location.meters.removeConnector(held.slot);
-    const slot = location.meters.addConnector(connectorKey(record), record.maxCurrentA);
-    return { location, record, slot, meter: createConnectorMeter(directory, location, slot) };
+    const spec = { ...record, isActive: record.status === 'ACTIVE' && location.record.status === 'ACTIVE' };
+    const { supervisor } = location.enforcement;
+    if (held !== undefined && isSameRating(held.record, record)) {
+      held.control.spec = spec;
+      return Object.assign(held, { record });
+    }
+    // What was promised to it as it was may be in force still; else what was promised before the service started.
+    const promised = held === undefined ? rows.reservationOf(record) : promisedTo(held.control);
+    if (held !== undefined) {
+      location.meters.removeConnector(held.slot);
+      supervisor.remove(held.control);
+    }
+    const key = connectorKey(record);
+    const slot = location.meters.addConnector(key, record.maxCurrentA);
+    const control = supervisor.add(
+      key,
+      slot,
+      spec,
+      rows.reservationOf(record)?.lease ?? 'receipt',
+      clock.monotonicMs(),
+    );
+    if (promised !== undefined) {
+      supervisor.restore(control, promised.limitTenthsA, promised.thenTenthsA, clock.monotonicMs());
+    }
+    return createConnectorEntity({ location, record, slot, control }, directory, enforcement);
   }
 
   /** Tells a location that was built anew what its rows do not say: the chargers' modes and the clusters' shares. */
@@ -111,6 +156,14 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
       });
     }
     directory.noteMember(location);
+  }
+
+  /** Locks as the actors that were just built know them. */
+  function knowLocks(location: LocationEntity): void {
+    const { connectors } = location.actor.getSnapshot().context;
+    for (const { control } of location.connectors.values()) {
+      control.lockLimitKw = connectors.get(control.key)?.getSnapshot().context.lockLimitKw;
+    }
   }
 
   return {
@@ -134,8 +187,8 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
       });
     },
 
-    location(tenant, record, stacks, now) {
-      const actor = locationActor(record, stacks, now);
+    location(tenant, record, rows, now) {
+      const actor = locationActor(record, rows, now);
       const held = tenant.locations.get(record.locationId);
       held?.actor.stop();
       const location: LocationEntity =
@@ -146,6 +199,7 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
               record,
               actor,
               meters: createMeterLedger(staleAfterMs),
+              enforcement: createLocationEnforcement(timing, epoch),
               connectors: new Map(),
               clusters: new Set(),
               limitsView: undefined,
@@ -153,10 +207,19 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
             }
           : Object.assign(held, { record, actor, limitsView: undefined });
       tenant.locations.set(record.locationId, location);
-      placeConnectors(location);
+      placeConnectors(location, rows);
       run(tenant.tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: location, effect })));
+      knowLocks(location);
       if (held !== undefined) remind(location);
       directory.rearm(location, now);
+      enforcement.decideSoon(location);
+    },
+
+    openAlarms(tenant, alarms) {
+      for (const alarm of alarms) {
+        const location = tenant.locations.get(alarm.locationId);
+        if (location !== undefined) enforcement.openAlarm(location, alarm);
+      }
     },
 
     cluster(tenant, record) {
@@ -170,4 +233,12 @@ export function createAssembly({ directory, staleAfterMs, onDefect }: AssemblyOp
       return cluster;
     },
   };
+}
+
+function isSameRating(a: ConnectorRecord, b: ConnectorRecord): boolean {
+  return a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
+}
+
+function promisedTo({ holding }: ConnectorControl): Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'> {
+  return { limitTenthsA: holding.entitledTenthsA, thenTenthsA: holding.failsafeTenthsA };
 }

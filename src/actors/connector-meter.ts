@@ -1,24 +1,36 @@
-// Where one connector's meter values enter: numbers go into the ledger, the machine hears only of a changed mode.
+// Where one connector's meter values enter: numbers go into the ledgers, the machine hears only of a changed mode.
 import type { MeterSlot } from '../../machines/meter-ledger.js';
-import type { ConnectorMeter } from '../ports/telemetry.js';
 import type { Directory } from './directory.js';
-import type { LocationEntity } from './entities.js';
+import type { Enforcement } from './enforcement/enforcement.js';
+import type { ConnectorEntity, LocationEntity } from './entities.js';
 
-export function createConnectorMeter(
+/** A connector with the way in for its meter values. */
+export function createConnectorEntity(
+  parts: Omit<ConnectorEntity, 'meter'>,
   directory: Directory,
-  location: LocationEntity,
-  slot: MeterSlot,
-): ConnectorMeter {
-  return {
-    get isCurrent() {
-      return slot.isCurrent;
-    },
-    record(reading, nowMs) {
-      const result = location.meters.record(slot, reading, nowMs);
-      if (result === 'changed') tellModes(directory, location, slot);
-      return result;
+  enforcement: Enforcement,
+): ConnectorEntity {
+  const { location, slot } = parts;
+  const connector: ConnectorEntity = {
+    ...parts,
+    meter: {
+      get isCurrent() {
+        return slot.isCurrent;
+      },
+      record(reading, nowMs) {
+        const before = slot.link;
+        const result = location.meters.record(slot, reading, nowMs);
+        if (result === 'refused') return result;
+        if (result === 'changed') {
+          tellModes(directory, location, slot);
+          if (slot.link !== before) enforcement.hearLink(location, slot);
+        }
+        enforcement.hear(connector, reading, nowMs);
+        return result;
+      },
     },
   };
+  return connector;
 }
 
 /** Tells the connector's machine the modes its slot is in. */

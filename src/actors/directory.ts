@@ -156,8 +156,10 @@ export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions
     },
     dropCluster(cluster) {
       const { clusterId } = cluster.record;
-      for (const { actor } of cluster.members)
+      for (const { actor, enforcement } of cluster.members) {
+        enforcement.shares.delete(clusterId);
         actor.send({ type: 'clusterShare.set', clusterId, shareKw: undefined });
+      }
       setMembers(cluster, []);
       unsettled.delete(cluster);
       cluster.tenant.clusters.delete(clusterId);

@@ -1,5 +1,6 @@
 // What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
 import type { ClusterActor } from '../../machines/cluster.machine.js';
+import type { ConnectorControl } from '../../machines/connector-control.js';
 import type { LocationId, TenantUuid } from '../../machines/ids.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/location.machine.js';
 import type { MeterLedger, MeterSlot } from '../../machines/meter-ledger.js';
@@ -9,6 +10,7 @@ import type { EpochMs } from '../../machines/time.js';
 import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { ConnectorMeter } from '../ports/telemetry.js';
 import type { LocationLimits } from '../wire/rest.js';
+import type { LocationEnforcement } from './enforcement/location-enforcement.js';
 import type { Scheduled } from './scheduler.js';
 
 /** One location. Its actor is replaced in place when it is built anew, so that references to the entity stay good. */
@@ -18,6 +20,7 @@ export interface LocationEntity extends Scheduled {
   record: LocationRecord;
   actor: LocationActor;
   readonly meters: MeterLedger;
+  readonly enforcement: LocationEnforcement;
   /** By `connectorKey`. */
   readonly connectors: Map<string, ConnectorEntity>;
   /** Clusters it is a member of. */
@@ -30,8 +33,9 @@ export interface LocationEntity extends Scheduled {
 
 export interface ConnectorEntity {
   readonly location: LocationEntity;
-  readonly record: ConnectorRecord;
+  record: ConnectorRecord;
   readonly slot: MeterSlot;
+  readonly control: ConnectorControl;
   readonly meter: ConnectorMeter;
 }
 

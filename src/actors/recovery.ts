@@ -4,7 +4,7 @@ import { connectorKey, type TenantUuid } from '../../machines/ids.js';
 import type { ProfileStack } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
 import type { LocationRecord, TenantState } from '../ports/records.js';
-import type { Assembly, LocationStacks } from './assembly.js';
+import type { Assembly, LocationRows } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { LocationEntity, Tenant } from './entities.js';
 import { indexStacks } from './stack-index.js';
@@ -24,12 +24,19 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
       held !== undefined && isRunningWith(held.organization.actor.getSnapshot(), stacks.organization)
         ? held
         : assembly.tenant(tenantUuid, stacks.organization, now);
+    const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
     for (const record of state.locations) {
       const location = tenant.locations.get(record.locationId);
-      const locationStacks = { own: stacks.ofLocation(record.locationId), ofConnector: stacks.ofConnector };
-      if (location !== undefined && isLocationAt(location, record, locationStacks)) continue;
-      assembly.location(tenant, record, locationStacks, now);
+      const rows: LocationRows = {
+        own: stacks.ofLocation(record.locationId),
+        ofConnector: stacks.ofConnector,
+        reservationOf: (connector) => reservations.get(connectorKey(connector)),
+      };
+      if (location !== undefined && isLocationAt(location, record, rows)) continue;
+      assembly.location(tenant, record, rows, now);
     }
+    // Alarms that began since are known; a tenant that is new to this process takes those that were left open.
+    if (held === undefined) assembly.openAlarms(tenant, state.openAlarms);
     reconcileClusters(tenant, state);
   }
 
@@ -49,7 +56,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
   function rebuildTenant(tenant: Tenant, now: EpochMs): void {
     assembly.tenant(tenant.tenantUuid, tenant.organization.actor.getSnapshot().context.stack, now);
     for (const location of tenant.locations.values()) {
-      assembly.location(tenant, location.record, heldStacks(location), now);
+      assembly.location(tenant, location.record, heldRows(location), now);
     }
   }
 
@@ -71,20 +78,22 @@ function isRunningWith(
   return snapshot.status === 'active' && isDeepStrictEqual(snapshot.context.stack, stack);
 }
 
-function isLocationAt(location: LocationEntity, record: LocationRecord, stacks: LocationStacks): boolean {
+function isLocationAt(location: LocationEntity, record: LocationRecord, rows: LocationRows): boolean {
   const snapshot = location.actor.getSnapshot();
-  if (!isRunningWith(snapshot, stacks.own) || !isDeepStrictEqual(location.record, record)) return false;
+  if (!isRunningWith(snapshot, rows.own) || !isDeepStrictEqual(location.record, record)) return false;
   return record.connectors.every((connector) => {
     const actor = snapshot.context.connectors.get(connectorKey(connector));
-    return actor !== undefined && isRunningWith(actor.getSnapshot(), stacks.ofConnector(connector));
+    return actor !== undefined && isRunningWith(actor.getSnapshot(), rows.ofConnector(connector));
   });
 }
 
 /** The stacks the location's actors hold now: the same as its rows, for every write reaches them after its commit. */
-function heldStacks(location: LocationEntity): LocationStacks {
+function heldRows(location: LocationEntity): LocationRows {
   const { stack, connectors } = location.actor.getSnapshot().context;
   return {
     own: stack,
     ofConnector: (connector) => connectors.get(connectorKey(connector))?.getSnapshot().context.stack ?? [],
+    // Connectors that stay keep what they were promised.
+    reservationOf: () => undefined,
   };
 }

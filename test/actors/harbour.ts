@@ -1,11 +1,16 @@
 // The actors of a small tenant on a virtual clock, built from rows as at a start: two locations, a lock, a cluster.
+import type { Grant } from '../../machines/grant.js';
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { createAssembly } from '../../src/actors/assembly.js';
 import { createDirectory, type Directory } from '../../src/actors/directory.js';
+import { createAlarmBook } from '../../src/actors/enforcement/alarm-book.js';
+import { createEnforcement } from '../../src/actors/enforcement/enforcement.js';
+import { createReservations } from '../../src/actors/enforcement/reservations.js';
 import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
 import { createScheduler } from '../../src/actors/scheduler.js';
+import { createMetrics } from '../../src/metrics.js';
 import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
 
 export const START_MS = Date.parse('2026-06-01T12:00:00Z');
@@ -59,6 +64,8 @@ export const ROWS: TenantState = {
   openAlarms: [],
 };
 
+const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+
 export type Harbour = ReturnType<typeof createHarbour>;
 
 export function createHarbour() {
@@ -73,14 +80,32 @@ export function createHarbour() {
   const directory: Directory = createDirectory({
     clock,
     scheduler,
-    onEffect: ({ effect }) => void effects.push(effect),
+    onEffect(left) {
+      effects.push(left.effect);
+      enforcement.takeEffect(left);
+    },
+  });
+  const grants: Grant[] = [];
+  const store = { append: async () => {} };
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const enforcement = createEnforcement({
+    ...{ clock, log, timing: TIMING, missedAfterMs: 30_000, metrics: createMetrics() },
+    publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
+    reservations: createReservations({ store, log }),
+    alarms: createAlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
+    onGrant() {},
   });
   const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
-  const recovery = createRecovery(directory, createAssembly({ directory, staleAfterMs: 30_000, onDefect }));
+  const recovery = createRecovery(
+    directory,
+    createAssembly({
+      ...{ clock, directory, enforcement, timing: TIMING, epoch: 1, staleAfterMs: 30_000, onDefect },
+    }),
+  );
   scheduler.start();
   recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
   return {
-    ...{ clock, directory, recovery, defects, effects },
+    ...{ clock, directory, recovery, defects, effects, grants },
     quay(): LocationEntity {
       const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
       if (found === undefined) throw new Error('there is no quay');

@@ -24,9 +24,9 @@ const SHARED_BY_WAYS_IN_AND_OUT = ['guess-limit', 'metrics', 'rare-log', 'secret
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: ['machines', 'xstate'],
-  ports: ['machines'],
+  ports: ['ports', 'machines'],
   wire: ['wire', 'machines', 'zod', 'zod-openapi'],
-  actors: ['actors', 'machines', 'ports', 'wire', 'metrics', 'xstate', 'flatqueue', 'node:util'],
+  actors: ['actors', 'machines', 'ports', 'wire', 'metrics', 'rare-log', 'xstate', 'flatqueue', 'node:util'],
   inbound: ['inbound', 'actors', 'wire', 'ports', 'machines', ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   outbound: ['outbound', 'wire', 'ports', 'machines', ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   provisioning: ['provisioning', 'wire', 'ports', 'machines', 'secrets', PACKAGES],

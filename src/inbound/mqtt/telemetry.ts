@@ -1,14 +1,14 @@
 // What chargers report, from bytes to the ledgers: a bad message costs itself and is counted, whatever it holds.
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
-import type { ChargerAddress } from '../../../machines/ids.js';
+import type { ChargerAddress, ConnectorAddress } from '../../../machines/ids.js';
 import type { RecordResult } from '../../../machines/meter-ledger.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
-import { meterSchema, stateSchema } from '../../wire/mqtt.js';
+import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
 import { PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
 
 // An external broker may carry longer ones than the embedded one takes.
@@ -30,11 +30,11 @@ export function createTelemetry(options: {
   const meters = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
   const accepted = metrics.mqttMessages.labels({ kind: 'meter', result: 'accepted' });
 
-  function count(kind: 'meter' | 'state', result: Result): void {
+  function count(kind: 'meter' | 'state' | 'ack', result: Result): void {
     metrics.mqttMessages.inc({ kind, result });
   }
 
-  function drop(topic: string, kind: 'meter' | 'state', { issues: [issue] }: z.ZodError): void {
+  function drop(topic: string, kind: 'meter' | 'state' | 'ack', { issues: [issue] }: z.ZodError): void {
     count(kind, 'malformed');
     const charger = topic.split('/', PREFIX_LEVELS).join('/');
     const problem = `${issue?.path.join('.')}: ${issue?.message}`;
@@ -62,10 +62,22 @@ export function createTelemetry(options: {
     }
   }
 
+  function readAck(connector: ConnectorAddress, topic: string, payload: Buffer): void {
+    const { data, error } = ackSchema.safeParse(parseJson(payload));
+    if (error !== undefined) {
+      drop(topic, 'ack', error);
+    } else {
+      const { tenantUuid, locationId, controllerUuid, connectorId } = connector;
+      count('ack', resultOf(sink.recordAck(tenantUuid, locationId, controllerUuid, connectorId, data)));
+    }
+  }
+
   function read(topic: string, payload: Buffer): void {
     const parsed = parseTopic(topic);
     if (parsed?.kind === 'state') {
       readState(parsed, topic, payload);
+    } else if (parsed?.kind === 'ack') {
+      readAck(parsed, topic, payload);
     } else if (parsed?.kind === 'meter') {
       const { tenantUuid, locationId, controllerUuid, connectorId } = parsed;
       const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);

@@ -1,0 +1,233 @@
+// Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
+import type { Ack } from '../../../machines/grant.js';
+import { type GrantTiming, horizonMsOf } from '../../../machines/grant-ledger.js';
+import type { DecidedGrant } from '../../../machines/location-supervisor.js';
+import type { MeterReading, MeterSlot } from '../../../machines/meter-ledger.js';
+import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { AlarmRecord } from '../../ports/records.js';
+import type { LimitPublisher } from '../../ports/telemetry.js';
+import { createRareLog } from '../../rare-log.js';
+import type { Effect } from '../directory.js';
+import type { ClusterEntity, ConnectorEntity, LocationEntity } from '../entities.js';
+import { type AlarmBook, connectorKeyOf } from './alarm-book.js';
+import { budgetOf } from './budget.js';
+import { shareAnew, takeShares } from './cluster-shares.js';
+import { smallestShareW } from './location-enforcement.js';
+import { noteLimit, notePower } from './power-minute.js';
+import type { Reservations } from './reservations.js';
+import { createWakeups } from './wakeups.js';
+
+export interface Enforcement {
+  /** A reading that the meter ledger accepted. */
+  hear(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void;
+  /** False where nothing of the kind was sent. */
+  hearAck(connector: ConnectorEntity, ack: Ack, nowMs: number): boolean;
+  /** The connector is another link mode. */
+  hearLink(location: LocationEntity, slot: MeterSlot): void;
+  /** Something of an actor changed. */
+  takeEffect(effect: Effect): void;
+  /** An alarm that was open when the service ended is so still, until what it is about says otherwise. */
+  openAlarm(location: LocationEntity, alarm: AlarmRecord): void;
+  /** Chargers that were never heard of are missed once they had time to come: told every so often. */
+  missSilent(location: LocationEntity, nowMs: number): void;
+  /** The location decides anew, shortly. */
+  decideSoon(location: LocationEntity): void;
+  start(): void;
+  stop(): void;
+}
+
+// However much happens, a location decides at most this often: what comes meanwhile is part of the next decision.
+const DECIDE_EVERY_MS = 100;
+const NOT_CONNECTED = 'The charger is not connected';
+
+export function createEnforcement(options: {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly timing: GrantTiming;
+  /** A charger is missed when it was not heard of for this long after the start. */
+  readonly missedAfterMs: number;
+  readonly publisher: LimitPublisher;
+  readonly reservations: Reservations;
+  readonly alarms: AlarmBook;
+  /** Told of every grant that leaves; must not throw. */
+  readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
+}): Enforcement {
+  const { clock, log, metrics, timing, missedAfterMs, publisher, reservations, alarms, onGrant } = options;
+  const horizonMs = horizonMsOf(timing);
+  const rareLog = createRareLog(clock);
+  const byEnforcement = new WeakMap<object, LocationEntity>();
+  const wakeups = createWakeups<LocationEntity['enforcement']>({
+    clock,
+    onWake(enforcement, nowMs) {
+      const location = byEnforcement.get(enforcement);
+      if (location !== undefined) decide(location, nowMs);
+    },
+  });
+
+  function decideSoon(location: LocationEntity): void {
+    const { enforcement } = location;
+    byEnforcement.set(enforcement, location);
+    const nowMs = clock.monotonicMs();
+    wakeups.wakeBy(enforcement, Math.max(nowMs, enforcement.decidedAtMs + DECIDE_EVERY_MS));
+  }
+
+  /** A defect in a decision is this location's alone: its chargers fall back by themselves. */
+  function decide(location: LocationEntity, nowMs: number): void {
+    try {
+      decideNow(location, nowMs);
+    } catch (error) {
+      metrics.ledgerViolations.inc();
+      rareLog(location.record.locationId, () =>
+        log.error(
+          { err: error, locationId: location.record.locationId },
+          'a decision failed; no limit was sent',
+        ),
+      );
+      wakeups.wakeBy(location.enforcement, nowMs + timing.heartbeatMs);
+    }
+  }
+
+  function decideNow(location: LocationEntity, nowMs: number): void {
+    const { enforcement } = location;
+    const { supervisor } = enforcement;
+    const { context } = location.actor.getSnapshot();
+    const horizon = { now: clock.nowMs(), monotonicMs: nowMs, horizonMs };
+    const budget = budgetOf(context, smallestShareW(enforcement), horizon);
+    enforcement.decidedAtMs = nowMs;
+    const decision = supervisor.decide(budget, nowMs);
+    send(location, decision.grants);
+    wakeups.wakeBy(enforcement, Math.max(decision.nextAtMs, nowMs + DECIDE_EVERY_MS));
+    alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
+    makeRoomKnown(location);
+  }
+
+  /** What a location gives up may be what others of its clusters wait for. */
+  function makeRoomKnown(location: LocationEntity): void {
+    const { enforcement } = location;
+    const { reservedW } = enforcement.supervisor;
+    if (reservedW < enforcement.knownReservedW)
+      for (const cluster of location.clusters) settleShares(cluster);
+    enforcement.knownReservedW = reservedW;
+  }
+
+  function settleShares(cluster: ClusterEntity): void {
+    for (const member of shareAnew(cluster)) decideSoon(member);
+  }
+
+  /** What needs a reservation first leaves once that is on disk, unless it was overtaken meanwhile. */
+  function send(location: LocationEntity, grants: readonly DecidedGrant[]): void {
+    const stored = grants.filter(({ mustStore }) => mustStore);
+    for (const decided of grants) if (!decided.mustStore) publish(location, decided);
+    if (stored.length === 0) return;
+    reservations.store(location, stored, (isStored) => {
+      for (const decided of stored) {
+        const isNewest = decided.control.holding.lastSeq === decided.grant.seq;
+        if (isStored && isNewest) publish(location, decided);
+        // It never left: what it was told before is not known to hold any more.
+        else if (isNewest) decided.control.sentTenthsA = undefined;
+      }
+      if (!isStored) wakeups.wakeBy(location.enforcement, clock.monotonicMs() + timing.heartbeatMs);
+    });
+  }
+
+  function publish(location: LocationEntity, decided: DecidedGrant): void {
+    const connector = location.connectors.get(decided.control.key);
+    if (connector === undefined) return;
+    const { controllerUuid, connectorId } = connector.record;
+    const { tenantUuid } = location.tenant;
+    const { locationId } = location.record;
+    publisher.publishLimit({ tenantUuid, locationId, controllerUuid, connectorId }, decided.grant);
+    metrics.grants.inc({ reason: decided.grant.reason });
+    onGrant(location, decided);
+  }
+
+  function judge(location: LocationEntity, connector: ConnectorEntity): void {
+    const { isNonCompliant } = connector.control.compliance;
+    const reason = isNonCompliant
+      ? `It drew more than it was allowed: ${connector.control.holding.maxTenthsA / 10} A, its maximum, is reserved for it`
+      : undefined;
+    alarms.set(location, 'NON_COMPLIANT', connector.record, reason);
+  }
+
+  return {
+    hear(connector, reading, nowMs) {
+      const { location, control } = connector;
+      const { supervisor, power } = location.enforcement;
+      if (location.meters.totalW !== power.powerW || !power.isHeardOf)
+        notePower(power, location.meters.totalW, nowMs);
+      const isNews = supervisor.hear(control, reading, nowMs);
+      if (isNews) {
+        judge(location, connector);
+        decideSoon(location);
+      }
+      // What was decided for another budget is renewed for nobody.
+      if (nowMs >= supervisor.validUntilMs) return decideSoon(location);
+      const renewed = supervisor.renew(control, nowMs);
+      if (renewed !== undefined) send(location, [renewed]);
+    },
+    hearAck({ location, control }, ack, nowMs) {
+      const heard = location.enforcement.supervisor.hearAck(control, ack, nowMs);
+      if (heard === 'news') decideSoon(location);
+      return heard !== 'refused';
+    },
+    hearLink(location, { key, link }) {
+      const connector = location.connectors.get(key);
+      if (connector === undefined) return;
+      if (link !== 'online') location.enforcement.supervisor.lose(connector.control);
+      const isMissed = connector.record.status === 'ACTIVE';
+      alarms.set(
+        location,
+        'STALE',
+        connector.record,
+        isMissed && link === 'stale' ? 'Its meter values have stopped' : undefined,
+      );
+      alarms.set(
+        location,
+        'OFFLINE',
+        connector.record,
+        isMissed && link === 'offline' ? NOT_CONNECTED : undefined,
+      );
+      decideSoon(location);
+    },
+    takeEffect({ entity, effect }) {
+      if (entity.kind === 'cluster' && effect.type === 'shares.changed') {
+        for (const location of takeShares(entity, effect.shares)) decideSoon(location);
+      }
+      if (entity.kind !== 'location') return;
+      if (effect.type === 'connector.locked' || effect.type === 'connector.unlocked') {
+        const control = entity.enforcement.supervisor.controls.get(effect.key);
+        if (control !== undefined) {
+          control.lockLimitKw = effect.type === 'connector.locked' ? effect.limitKw : undefined;
+        }
+      } else if (effect.type === 'gridLimit.changed') {
+        noteLimit(entity.enforcement.power, effect.gridLimitKw * 1000);
+      }
+      decideSoon(entity);
+    },
+    openAlarm(location, alarm) {
+      alarms.restore(location, alarm);
+      const key = connectorKeyOf(alarm);
+      const connector = key === undefined ? undefined : location.connectors.get(key);
+      if (alarm.kind !== 'NON_COMPLIANT' || connector === undefined) return;
+      location.enforcement.supervisor.distrust(connector.control);
+    },
+    missSilent(location, nowMs) {
+      for (const connector of location.connectors.values()) {
+        const { slot, record, control } = connector;
+        if (
+          slot.link !== 'offline' ||
+          record.status !== 'ACTIVE' ||
+          nowMs - control.addedAtMs < missedAfterMs
+        )
+          continue;
+        alarms.set(location, 'OFFLINE', record, NOT_CONNECTED);
+      }
+    },
+    decideSoon,
+    start: () => wakeups.start(),
+    stop: () => wakeups.stop(),
+  };
+}

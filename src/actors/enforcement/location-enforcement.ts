@@ -1,0 +1,83 @@
+// What enforcement keeps of one location: its supervisor, its clusters' shares, its alarms, the power of the minute.
+import type { AlarmKind, LimitReason } from '../../../machines/grant.js';
+import type { GrantTiming } from '../../../machines/grant-ledger.js';
+import { LocationSupervisor } from '../../../machines/location-supervisor.js';
+import { wattsOfTenths } from '../../../machines/units.js';
+import type { AlarmRecord } from '../../ports/records.js';
+import { createPowerMinute, type PowerMinute } from './power-minute.js';
+import type { Sleeper } from './wakeups.js';
+
+/** One cluster's cap, as it concerns one location. Whole W. */
+export interface ClusterShareHeld {
+  /** What the cluster's scale gives it. */
+  targetW: number;
+  /** What it may use: it follows the target down at once, and up once the other members have made room. */
+  shareW: number;
+}
+
+/** One connector as operators see it. */
+export interface ConnectorView {
+  /** undefined before its first grant. Tenths of A per phase. */
+  readonly limitTenthsA: number | undefined;
+  readonly limitW: number;
+  readonly reason: LimitReason;
+  /** What is left of its lease; undefined where it holds none. */
+  readonly leaseLeftMs: number | undefined;
+  /** The most it may be entitled to. */
+  readonly reservedW: number;
+}
+
+export interface LocationEnforcement extends Sleeper {
+  readonly supervisor: LocationSupervisor;
+  /** Of each ACTIVE capped cluster it is a member of, by cluster id. */
+  readonly shares: Map<string, ClusterShareHeld>;
+  /** Open alarms, by kind and connector. */
+  readonly alarms: Map<string, AlarmRecord>;
+  readonly power: PowerMinute;
+  /** Monotonic ms of the last decision. */
+  decidedAtMs: number;
+  /** Reserved power as of the last time its clusters looked. */
+  knownReservedW: number;
+}
+
+export function alarmKey(kind: AlarmKind, connectorKey: string | undefined): string {
+  return `${kind} ${connectorKey ?? ''}`;
+}
+
+export function createLocationEnforcement(timing: GrantTiming, epoch: number): LocationEnforcement {
+  return {
+    supervisor: new LocationSupervisor(timing, epoch),
+    shares: new Map(),
+    alarms: new Map(),
+    power: createPowerMinute(),
+    decidedAtMs: Number.NEGATIVE_INFINITY,
+    knownReservedW: 0,
+    wakeAtMs: undefined,
+  };
+}
+
+/** The smallest share that its clusters have granted, W; undefined where none binds it. */
+export function smallestShareW({ shares }: LocationEnforcement): number | undefined {
+  let smallestW: number | undefined;
+  for (const { shareW } of shares.values()) smallestW = Math.min(smallestW ?? shareW, shareW);
+  return smallestW;
+}
+
+/** @param nowMs monotonic. */
+export function viewOfConnector(
+  { supervisor }: LocationEnforcement,
+  key: string,
+  nowMs: number,
+): ConnectorView | undefined {
+  const control = supervisor.controls.get(key);
+  if (control === undefined) return undefined;
+  const { sentTenthsA, holding, reason, leasedFromMs } = control;
+  const leaseLeftMs = leasedFromMs + supervisor.timing.ttlMs - nowMs;
+  return {
+    limitTenthsA: sentTenthsA,
+    limitW: wattsOfTenths(sentTenthsA ?? holding.failsafeTenthsA, holding.milliwattsPerTenth),
+    reason,
+    leaseLeftMs: sentTenthsA === undefined || leaseLeftMs <= 0 ? undefined : leaseLeftMs,
+    reservedW: holding.boundW,
+  };
+}
