@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/ids.js';
+import { HUNGRY } from '../../sim/charger/traffic.js';
 import { chargerRig, connector } from './charger-rig.js';
 
 const CAR_FOLLOWS_S = 9;
@@ -38,6 +39,21 @@ describe('A grant at a virtual charger', () => {
     limit(10);
     pass(CAR_FOLLOWS_S);
     expect([meters.at(-1)?.status, drawnA()]).toEqual(['Charging', 10]);
+  });
+
+  it('of 0 A loses a stubborn car for good: offered current again, it suspends itself', () => {
+    const { limit, meters, pass, drawnA } = chargerRig({ traffic: { ...HUNGRY, stubbornShare: 1 } });
+    limit(16);
+    pass(20);
+    expect([meters.at(-1)?.status, drawnA()]).toEqual(['Charging', 16]);
+    limit(0);
+    pass(10);
+    limit(16);
+    pass(20);
+    expect([meters.at(-1)?.status, drawnA()]).toEqual(['SuspendedEV', 0]);
+    limit(0);
+    pass(10);
+    expect(meters.at(-1)?.status).toBe('SuspendedEVSE');
   });
 
   it('is refused between 0 and 6 A, and above the maximum it is the maximum', () => {
@@ -329,6 +345,10 @@ describe('A virtual charger that restarts', () => {
     expect(rig.states.at(-1)?.connectors?.[0]?.failsafeA).toBe(6);
     rig.charger.reboot('boot-2', rig.nowMs());
     expect(rig.heldA()).toBe(6);
+    rig.pass(1);
+    rig.limit(16, { thenA: 0, boot: 'boot-2', seq: 1 });
+    rig.pass(70);
+    expect(rig.heldA()).toBe(0);
   });
 
   it('keeps the register of its meter and the car that is plugged in', () => {
@@ -374,7 +394,7 @@ describe('What a virtual charger says', () => {
     expect(new Set(rig.acks.map(({ result }) => result))).toEqual(new Set(['APPLIED']));
   });
 
-  it('keeps a bounded number of acks while nobody listens, and forgets them once the link is back', () => {
+  it.each([true, false])('is a bounded number of acks, none where the link broke meanwhile (%s)', (broke) => {
     const rig = chargerRig();
     for (let seq = 1; seq <= 1000; seq++) {
       rig.charger.receiveLimit(
@@ -386,8 +406,8 @@ describe('What a virtual charger says', () => {
         0,
       );
     }
-    rig.charger.connected(0);
-    rig.pass(60);
-    expect(rig.acks).toEqual([]);
+    if (broke) rig.charger.connected(0);
+    rig.pass(300);
+    expect(rig.acks).toHaveLength(broke ? 0 : 40);
   });
 });
