@@ -1,6 +1,7 @@
 // The limit a location is held to, and which rule sets it: its own stack, a cluster, or the physical connection.
 import { activeProfileAt, type LimitProfile } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
+import { wattsOfLimit } from '../../machines/units.js';
 import type { GridLimitCause } from '../wire/operator-locations.js';
 import { toInstant } from '../wire/rest.js';
 import type { LocationEntity } from './entities.js';
@@ -11,15 +12,20 @@ export interface GridLimit {
 }
 
 /**
- * The grid limit at `now`, kW: exact for the location's own stack, whatever a timer did; the shares are those in force.
- * Where several are equal, the location's own comes first, then a cluster's.
+ * The grid limit at `now`, kW: exact for the location's own stack, whatever a timer did; of a cluster's share, what was
+ * granted so far. Where several are equal, the location's own comes first, then a cluster's.
  */
 export function gridLimitOf(location: LocationEntity, now: EpochMs): GridLimit {
-  const { stack, permanentLimitKw, clusterSharesKw } = location.actor.getSnapshot().context;
+  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
   const active = activeProfileAt(stack, now);
-  let least: GridLimit = { limitKw: active?.limitKw ?? permanentLimitKw, cause: causeOf(active) };
-  for (const [clusterId, shareKw] of clusterSharesKw) {
-    if (shareKw < least.limitKw) least = { limitKw: shareKw, cause: { kind: 'clusterShare', clusterId } };
+  const limitKw = active?.limitKw ?? permanentLimitKw;
+  let least: GridLimit = { limitKw, cause: causeOf(active) };
+  // Shares are whole watts: one that is the whole of the location's own limit takes nothing from it.
+  let leastW = wattsOfLimit(limitKw);
+  for (const [clusterId, { shareW }] of location.enforcement.shares) {
+    if (shareW >= leastW) continue;
+    leastW = shareW;
+    least = { limitKw: shareW / 1000, cause: { kind: 'clusterShare', clusterId } };
   }
   return underConnection(location, least);
 }

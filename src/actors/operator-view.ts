@@ -1,8 +1,8 @@
 // What an operator can ask beyond the contract, one function per extension.
 import type { TenantUuid } from '../../machines/ids.js';
 import type { AlarmList, LocationHistory, LocationPower } from '../wire/operator-history.js';
-import type { ConnectorSchedules } from '../wire/operator-locations.js';
-import type { PowerQuery, SpanPageQuery, SpanQuery } from '../wire/operator-queries.js';
+import type { ConnectorSchedules, LocationList, LocationLive } from '../wire/operator-locations.js';
+import type { PageQuery, PowerQuery, SpanPageQuery, SpanQuery } from '../wire/operator-queries.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
 import type { LocationTimeline } from '../wire/operator-timeline.js';
 import type { LocationLimits } from '../wire/rest.js';
@@ -10,14 +10,19 @@ import type { Core } from './core.js';
 import type { Unsubscribe } from './event-stream.js';
 import { connectorSchedules } from './queries/connector-schedules.js';
 import { listAlarms } from './queries/list-alarms.js';
+import { listLocations } from './queries/list-locations.js';
 import { locationHistory } from './queries/location-history.js';
 import { locationLimitsAt } from './queries/location-limits-at.js';
+import { locationLive } from './queries/location-live.js';
 import { locationPower } from './queries/location-power.js';
 import { locationTimeline } from './queries/location-timeline.js';
 import { findLocation, findTenant } from './targets.js';
 
 /** As in `Application`: identifiers are raw text of the path, instants raw text of the query that is well-formed. */
 export interface OperatorView {
+  /** In the order of their ids. */
+  listLocations(tenantUuid: TenantUuid, page: PageQuery): LocationList;
+  locationLive(tenantUuid: TenantUuid, locationId: string): LocationLive;
   /** The limits view as of `at`, from what was known then. */
   locationLimitsAt(tenantUuid: TenantUuid, locationId: string, at: string): Promise<LocationLimits>;
   locationTimeline(tenantUuid: TenantUuid, locationId: string, asked: SpanQuery): LocationTimeline;
@@ -40,6 +45,8 @@ export interface OperatorView {
 
 export function createOperatorView(core: Core): OperatorView {
   return {
+    listLocations: (tenantUuid, page) => listLocations(core, tenantUuid, page),
+    locationLive: (tenantUuid, locationId) => locationLive(core, tenantUuid, locationId),
     locationLimitsAt: (tenantUuid, locationId, at) => locationLimitsAt(core, tenantUuid, locationId, at),
     locationTimeline: (tenantUuid, locationId, asked) =>
       locationTimeline(core, tenantUuid, locationId, asked),

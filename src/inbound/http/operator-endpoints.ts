@@ -1,7 +1,16 @@
 // The endpoints for operators beyond the contract: the same kind of table, marked as extensions in OpenAPI.
 import { alarmListSchema, locationHistorySchema, locationPowerSchema } from '../../wire/operator-history.js';
-import { connectorSchedulesSchema } from '../../wire/operator-locations.js';
-import { powerQuerySchema, spanPageQuerySchema, spanQuerySchema } from '../../wire/operator-queries.js';
+import {
+  connectorSchedulesSchema,
+  locationListSchema,
+  locationLiveSchema,
+} from '../../wire/operator-locations.js';
+import {
+  pageQuerySchema,
+  powerQuerySchema,
+  spanPageQuerySchema,
+  spanQuerySchema,
+} from '../../wire/operator-queries.js';
 import { locationTimelineSchema } from '../../wire/operator-timeline.js';
 import { type Endpoint, withoutBody, withQuery } from './endpoint-row.js';
 
@@ -14,6 +23,29 @@ const EXTENSION = {
 } as const;
 
 export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'listLocations',
+      path: '/v1/locations',
+      summary: 'List the locations with what counts about each now',
+      responseSchema: locationListSchema,
+      errors: [],
+    },
+    pageQuerySchema,
+    ({ application, tenantUuid }, query) => application.listLocations(tenantUuid, query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationLive',
+      path: '/v1/locations/{locationId}/live',
+      summary: 'See what a location may draw, draws, and why, connector by connector',
+      responseSchema: locationLiveSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.locationLive(tenantUuid, param('locationId')),
+  ),
   withQuery(
     {
       ...EXTENSION,

@@ -2,6 +2,7 @@
 import { DomainError } from '../../../machines/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { Application } from '../../../src/actors/application.js';
+import type { LocationLive } from '../../../src/wire/operator-locations.js';
 import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';
 
@@ -49,8 +50,36 @@ export function createFakeApplication(): FakeApplication {
   }
   const profile = (request: ProfileRequest) => ({ ...request, status: 'SCHEDULED' as const });
 
+  const common = {
+    locationId: LOCATION,
+    name: 'Quay 1',
+    status: 'ACTIVE' as const,
+    permanentLimitKw: 50,
+    effectiveLimitKw: 50,
+    gridLimitKw: 50,
+    actualKw: 7.4,
+  };
+  const summary = { ...common, connectors: 1, silentConnectors: 0, lockedConnectors: 0, openAlarms: 0 };
+  const live: LocationLive = {
+    ...common,
+    at: INSTANT,
+    gridLimitCause: { kind: 'permanentLimit' },
+    budgetKw: 50,
+    reservedKw: 22,
+    connectors: [],
+    alarms: [],
+  };
   const span = { from: INSTANT, to: INSTANT };
   const application: Application = {
+    listLocations(tenantUuid, page) {
+      asked.push(['listLocations', tenantUuid, page]);
+      return { locations: [summary], count: 1, nextCursor: null };
+    },
+    locationLive(tenantUuid, locationId) {
+      asked.push(['locationLive', tenantUuid, locationId]);
+      knownLocation(tenantUuid, locationId);
+      return live;
+    },
     async locationLimitsAt(tenantUuid, locationId, at) {
       asked.push(['locationLimitsAt', tenantUuid, locationId, at]);
       knownLocation(tenantUuid, locationId);

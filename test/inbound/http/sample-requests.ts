@@ -44,6 +44,8 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['d', 'GET', '/v1/locations/quay-1/alarms', 'locations:read'],
   ['e', 'GET', '/v1/alarms', 'locations:read'],
   ['f', 'GET', '/v1/chargers/q1-a/connectors/1/schedules', 'locations:read'],
+  ['g', 'GET', '/v1/locations', 'locations:read'],
+  ['h', 'GET', '/v1/locations/quay-1/live', 'locations:read'],
 ].map((row) => toSample(row as [string, string, string, Scope]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];

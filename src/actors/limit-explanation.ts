@@ -1,0 +1,64 @@
+// "Why is this car slow?": the reason of a connector's limit as a sentence for the operator.
+import type { LimitReason } from '../../machines/grant.js';
+import type { GridLimitCause } from '../wire/operator-locations.js';
+import type { GridLimit } from './grid-limit.js';
+
+interface Explained {
+  readonly reason: LimitReason;
+  readonly gridLimit: GridLimit;
+  /** A per phase. */
+  readonly maxCurrentA: number;
+  /** A per phase. */
+  readonly failsafeA: number;
+  readonly lockLimitKw: number | null;
+}
+
+const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
+  maximum: ({ maxCurrentA }) => `Nothing holds it back: it may draw its maximum of ${maxCurrentA} A.`,
+  demand: () => 'Its car takes less than it could have: it gets what the car takes and a step more.',
+  fairShare: ({ gridLimit }) =>
+    `It shares the ${limitText(gridLimit)} fairly with the other connectors that have a car.`,
+  clusterShare: ({ gridLimit }) =>
+    `It shares the ${limitText(gridLimit)} fairly with the other connectors that have a car.`,
+  waiting: () =>
+    'It is due more than it has: that becomes free once other chargers have followed lower limits.',
+  paused: ({ gridLimit }) =>
+    `The ${limitText(gridLimit)} does not give every car the 6 A it needs at least: it waits for its turn.`,
+  lock: ({ lockLimitKw }) =>
+    `A profile locks it: it runs up to ${lockLimitKw === null ? 'its limit' : `${round(lockLimitKw)} kW`}, whatever the others draw.`,
+  lastResort: ({ gridLimit }) =>
+    `A profile locks it, but under the ${limitText(gridLimit)} every other connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
+  idle: () => 'No car is connected.',
+  failsafe: ({ failsafeA }) =>
+    `It holds no limit from here: it keeps to its fail-safe of ${failsafeA} A by itself until it answers.`,
+  nonCompliant: ({ maxCurrentA }) =>
+    `It drew more than it was allowed: its maximum of ${maxCurrentA} A is reserved for it until it keeps to its limit.`,
+  readOnly: ({ maxCurrentA }) =>
+    `It takes no limits: its maximum of ${maxCurrentA} A is reserved for it, and the others make room.`,
+};
+
+/** One sentence. */
+export function explanationOf(explained: Explained): string {
+  return SENTENCES[explained.reason](explained);
+}
+
+function limitText({ limitKw, cause }: GridLimit): string {
+  return `limit of ${round(limitKw)} kW (${causeText(cause)})`;
+}
+
+function causeText(cause: GridLimitCause): string {
+  switch (cause.kind) {
+    case 'permanentLimit':
+      return 'the permanent limit of the location';
+    case 'profile':
+      return `a profile of priority ${cause.priority} until ${cause.endTime}`;
+    case 'clusterShare':
+      return `the share of the location in cluster ${cause.clusterId}`;
+    case 'physicalConnection':
+      return 'the physical connection of the location';
+  }
+}
+
+function round(kw: number): number {
+  return Math.round(kw * 100) / 100;
+}

@@ -1,0 +1,75 @@
+// Extension: one location as it is now: its limit and why, and what every connector may draw, draws, and why.
+import type { TenantUuid } from '../../../machines/ids.js';
+import { activeProfileAt } from '../../../machines/profile-stack.js';
+import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
+import { toInstant } from '../../wire/rest.js';
+import { viewOfAlarm } from '../alarm-view.js';
+import { connectorStackOf } from '../connector-stack.js';
+import type { Core } from '../core.js';
+import { type ConnectorView, viewOfConnector } from '../enforcement/location-enforcement.js';
+import { type ConnectorEntity, effectiveLimitKwOf } from '../entities.js';
+import { type GridLimit, gridLimitOf } from '../grid-limit.js';
+import { explanationOf } from '../limit-explanation.js';
+import { findLocation } from '../targets.js';
+
+/** Both clocks at the instant of the answer. */
+interface Instant {
+  readonly now: number;
+  readonly monotonicMs: number;
+}
+
+export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLive {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
+  const { record, meters, connectors, enforcement } = location;
+  const gridLimit = gridLimitOf(location, instant.now);
+  return {
+    locationId: record.locationId,
+    name: record.name,
+    status: record.status,
+    at: toInstant(instant.now),
+    gridLimitKw: gridLimit.limitKw,
+    gridLimitCause: gridLimit.cause,
+    effectiveLimitKw: effectiveLimitKwOf(location, instant.now),
+    permanentLimitKw: location.actor.getSnapshot().context.permanentLimitKw,
+    budgetKw: enforcement.supervisor.budgetW / 1000,
+    reservedKw: enforcement.supervisor.reservedW / 1000,
+    actualKw: meters.totalW / 1000,
+    connectors: [...connectors].flatMap(([key, connector]) => {
+      const held = viewOfConnector(enforcement, key, instant.monotonicMs);
+      return held === undefined ? [] : [liveOf(key, connector, held, gridLimit, instant)];
+    }),
+    alarms: [...enforcement.alarms.values()]
+      .sort((a, b) => b.beganAtMs - a.beganAtMs)
+      .map((alarm) => viewOfAlarm(alarm)),
+  };
+}
+
+function liveOf(
+  key: string,
+  { location, record, slot, control }: ConnectorEntity,
+  { limitTenthsA, limitW, reason, leaseLeftMs, reservedW }: ConnectorView,
+  gridLimit: GridLimit,
+  { now, monotonicMs }: Instant,
+): ConnectorLive {
+  const lockLimitKw = activeProfileAt(connectorStackOf(location, key), now)?.limitKw ?? null;
+  const { maxCurrentA } = record;
+  const failsafeA = control.holding.failsafeTenthsA / 10;
+  return {
+    controllerUuid: record.controllerUuid,
+    connectorId: record.connectorId,
+    status: record.status,
+    link: location.meters.linkAt(slot, monotonicMs),
+    chargingStatus: slot.status ?? null,
+    lockLimitKw,
+    limitA: limitTenthsA === undefined ? null : limitTenthsA / 10,
+    limitKw: limitTenthsA === undefined ? null : limitW / 1000,
+    actualKw: slot.powerW / 1000,
+    reservedKw: reservedW / 1000,
+    reason,
+    explanation: explanationOf({ reason, gridLimit, maxCurrentA, failsafeA, lockLimitKw }),
+    leaseLeftSeconds: leaseLeftMs === undefined ? null : Math.floor(leaseLeftMs / 1000),
+    lastHeardSecondsAgo:
+      slot.receivedAtMs === undefined ? null : Math.floor((monotonicMs - slot.receivedAtMs) / 1000),
+  };
+}

@@ -1,0 +1,124 @@
+// Extension: what the event stream tells of limits, windows, locks and power while the service runs.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { type StreamEventName, streamEventSchemas } from '../../src/wire/operator-stream.js';
+import { type EventReader, readEvents } from '../inbound/http/event-reader.js';
+import { connectCharger } from './charger-client.js';
+import { eventually } from './eventually.js';
+import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
+import { apiKeyOf, HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
+
+const SITES = ['quay-1', 'quay-2', 'locking', 'drawing'];
+
+let service: OperatedService;
+const readers: EventReader[] = [];
+beforeAll(async () => {
+  service = await runOperatedService([
+    tenantWith(
+      HARBOUR,
+      SITES.map((id) => site(id)),
+    ),
+    tenantWith(RIVAL, [site('quay-1')]),
+  ]);
+});
+afterEach(() => {
+  for (const reader of readers.splice(0)) reader.close();
+});
+afterAll(() => service.stop());
+
+async function follow(query = '', tenantUuid = HARBOUR): Promise<EventReader> {
+  const headers = { 'x-api-key': apiKeyOf(tenantUuid) };
+  const reader = await readEvents(`${service.httpUrl}/v1/stream${query}`, headers);
+  readers.push(reader);
+  return reader;
+}
+
+/** The data of the events of one name, held to its schema. */
+function dataOf<N extends StreamEventName>(
+  reader: EventReader,
+  name: N,
+): z.output<(typeof streamEventSchemas)[N]>[] {
+  return reader.of(name).map(({ data }) => {
+    const parsed = streamEventSchemas[name].parse(data);
+    expect(data).toStrictEqual(parsed);
+    return parsed as z.output<(typeof streamEventSchemas)[N]>;
+  });
+}
+
+async function submit(path: string, limitKw: number, from: number, to: number, tenantUuid = HARBOUR) {
+  const instant = (minutes: number) => new Date(NOW_MS + minutes * 60_000).toISOString();
+  const body = { limitKw, startTime: instant(from), endTime: instant(to) };
+  const answer = await service.call('POST', path, body, tenantUuid);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+}
+
+describe('GET /stream', () => {
+  it('tells when a limit changes, and when a window begins and ends, at their instants', async () => {
+    const reader = await follow('?locationId=quay-1');
+    await submit('/locations/quay-1/schedules', 20, 1, 2);
+    service.clock.advanceTo(NOW_MS + 120_000);
+    await eventually(() => expect(reader.of('gridLimit')).toHaveLength(2));
+    const profile = { priority: 0, limitKw: 20, startTime: at('12:01'), endTime: at('12:02') };
+    expect(dataOf(reader, 'profile')).toEqual([
+      { locationId: 'quay-1', at: at('12:01'), ...profile, status: 'ACTIVE' },
+      { locationId: 'quay-1', at: at('12:02'), ...profile, status: 'EXPIRED' },
+    ]);
+    expect(dataOf(reader, 'effectiveLimit')).toEqual([
+      { locationId: 'quay-1', at: at('12:01'), effectiveLimitKw: 20 },
+      { locationId: 'quay-1', at: at('12:02'), effectiveLimitKw: 50 },
+    ]);
+    expect(dataOf(reader, 'gridLimit').map(({ gridLimitKw }) => gridLimitKw)).toEqual([20, 50]);
+    const ids = reader.events.map(({ id }) => Number(id));
+    expect(ids).toEqual([...ids].sort((a, b) => a - b));
+  });
+
+  it('tells of locks, their limit, and their end', async () => {
+    const reader = await follow();
+    await submit('/chargers/locking-a/connectors/2/schedules', 11, 0, 4);
+    service.clock.advanceTo(NOW_MS + 240_000);
+    await eventually(() => expect(reader.of('lock')).toHaveLength(2));
+    const connector = { locationId: 'locking', controllerUuid: 'locking-a', connectorId: '2' };
+    expect(dataOf(reader, 'lock')).toEqual([
+      { ...connector, at: at('12:02'), limitKw: 11 },
+      { ...connector, at: at('12:04'), limitKw: null },
+    ]);
+  });
+
+  it('tells nothing of other locations where one is named, and never of another tenant', async () => {
+    const [mine, named, rivals] = [
+      await follow(),
+      await follow('?locationId=quay-2'),
+      await follow('', RIVAL),
+    ];
+    await submit('/locations/quay-1/schedules', 30, 0, 60);
+    await submit('/locations/quay-2/schedules', 31, 0, 60);
+    await submit('/locations/quay-1/schedules', 32, 0, 60, RIVAL);
+    const limits = (reader: EventReader) =>
+      dataOf(reader, 'effectiveLimit').map(({ effectiveLimitKw }) => effectiveLimitKw);
+    await eventually(() =>
+      expect([limits(mine), limits(named), limits(rivals)]).toEqual([[30, 31], [31], [32]]),
+    );
+  });
+
+  it('tells the power of a location once a second at most, and only when it changed', async () => {
+    const charger = await connectCharger(service.mqttUrl, 'drawing');
+    const reader = await follow('?locationId=drawing');
+    const powers = () => dataOf(reader, 'power').map(({ actualKw }) => actualKw);
+    service.clock.advance(1000);
+    await eventually(() => expect(powers()).toEqual([0]));
+    await charger.meter('1', { powerW: 4000 });
+    await charger.meter('1', { powerW: 7000 });
+    await charger.meter('2', { powerW: 400 });
+    await eventually(async () => {
+      const answer = await service.call('GET', '/locations');
+      expect(JSON.stringify(answer.body)).toContain('7.4');
+    });
+    service.clock.advance(1000);
+    await eventually(() => expect(powers()).toEqual([0, 7.4]));
+    service.clock.advance(5000);
+    await submit('/locations/drawing/schedules', 40, 0, 60);
+    await eventually(() => expect(reader.of('effectiveLimit')).toHaveLength(1));
+    expect(powers()).toEqual([0, 7.4]);
+    await charger.stop();
+  });
+});
