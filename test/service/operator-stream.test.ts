@@ -8,7 +8,7 @@ import { eventually } from './eventually.js';
 import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { apiKeyOf, HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
 
-const SITES = ['quay-1', 'quay-2', 'locking', 'drawing'];
+const SITES = ['quay-1', 'quay-2', 'locking', 'drawing', 'granted'];
 
 let service: OperatedService;
 const readers: EventReader[] = [];
@@ -119,6 +119,38 @@ describe('GET /stream', () => {
     await submit('/locations/drawing/schedules', 40, 0, 60);
     await eventually(() => expect(reader.of('effectiveLimit')).toHaveLength(1));
     expect(powers()).toEqual([0, 7.4]);
+    await charger.stop();
+  });
+
+  it('tells the limit of a connector when it is another, not when it goes on, and its alarms', async () => {
+    const reader = await follow('?locationId=granted');
+    const charger = await connectCharger(service.mqttUrl, 'granted');
+    const limits = () => dataOf(reader, 'connectorLimit');
+    const report = (powerW: number) => charger.meter('1', { status: 'Charging', powerW });
+    await eventually(async () => {
+      await report(11_000);
+      service.clock.advance(200);
+      expect(limits().at(-1)).toMatchObject({ connectorId: '1', limitA: 32, reason: 'maximum' });
+    });
+    const told = limits().length;
+    for (let beat = 0; beat < 3; beat++) {
+      service.clock.advance(10_000);
+      await report(11_000);
+    }
+    await submit('/locations/granted/schedules', 20, 0, 60);
+    await eventually(() => {
+      service.clock.advance(200);
+      expect(limits().length).toBeGreaterThan(told);
+    });
+    expect(limits()[told]).toMatchObject({ connectorId: '1', reason: 'fairShare' });
+    expect(limits()[told]?.limitKw).toBeLessThanOrEqual(20);
+    charger.vanish();
+    await eventually(() => {
+      service.clock.advance(1000);
+      expect(dataOf(reader, 'alarm')).toContainEqual(
+        expect.objectContaining({ kind: 'OFFLINE', connectorId: '1', endedAt: null }),
+      );
+    });
     await charger.stop();
   });
 });
