@@ -114,11 +114,11 @@ export interface GrantLedger {
   setWorstCase(holding: Holding, isWorstCase: boolean): void;
   /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void;
-  /** The most that can be granted now: what it is bound to anyway, or what the others leave of the budget. */
+  /** The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget. */
   grantableTenthsA(holding: Holding, budgetW: number): number;
   /**
    * Records a grant before it leaves and gives its `seq`.
-   * @throws LedgerError where it would take the sum of all bounds above the budget (rule 2).
+   * @throws LedgerError where the sum of all bounds would be above the budget, and the grant is no renewal or decrease (rule 2).
    */
   grant(holding: Holding, grant: NewGrant): number;
   /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
@@ -169,7 +169,7 @@ class Ledger implements GrantLedger {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
     if (spec.milliwattsPerTenth !== undefined) entry.milliwattsPerTenth = spec.milliwattsPerTenth;
-    if (spec.lease !== undefined) entry.lease = spec.lease;
+    if (spec.lease !== undefined) this.#countBy(entry, spec.lease);
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     if (spec.failsafeTenthsA !== undefined) this.#believeFailsafe(entry, spec.failsafeTenthsA);
     this.#rebound(entry);
@@ -197,13 +197,13 @@ class Ledger implements GrantLedger {
   grantableTenthsA(holding: Holding, budgetW: number): number {
     const roomW = budgetW - (this.totalW - holding.boundW);
     const fitting = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
-    return Math.min(Math.max(holding.boundTenthsA, fitting), holding.maxTenthsA);
+    return Math.min(Math.max(lastingTenthsAOf(holding as Entry), fitting), holding.maxTenthsA);
   }
 
   grant(holding: Holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor }: NewGrant): number {
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-    if (mostTenthsA > entry.boundTenthsA && isLockFloor !== true) {
+    if (mostTenthsA > lastingTenthsAOf(entry) && isLockFloor !== true) {
       const sumW = this.totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
       if (sumW > budgetW) throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
     }
@@ -303,6 +303,14 @@ class Ledger implements GrantLedger {
     });
   }
 
+  /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
+  #countBy(entry: Entry, lease: LeaseKind): void {
+    if (entry.lease === 'heartbeat' && lease !== 'heartbeat') {
+      for (const promise of entry.promises) promise.endsAtMs = Number.POSITIVE_INFINITY;
+    }
+    entry.lease = lease;
+  }
+
   /** A charger that keeps what grants say may still have kept more than is known here. */
   #believeFailsafe(entry: Entry, tenthsA: number): void {
     entry.ownFailsafeTenthsA = tenthsA;
@@ -334,6 +342,20 @@ class Ledger implements GrantLedger {
     entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
     this.totalW += entry.boundW - beforeW;
   }
+}
+
+/**
+ * What it stays entitled to when all that is on its way out has ended. What was larger before is no room for a grant:
+ * where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
+ */
+function lastingTenthsAOf(entry: Entry): number {
+  if (entry.isWorstCase) return entry.maxTenthsA;
+  const ownTenthsA = entry.keepsThen ? 0 : entry.ownFailsafeTenthsA;
+  // Before the first grant only what was on disk is known, and that may have ended long ago.
+  if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
+  const promise = entry.promises.at(-1);
+  const limitTenthsA = promise?.seq === entry.lastSeq ? promise.limitTenthsA : 0;
+  return Math.max(ownTenthsA, limitTenthsA, entry.fallbacks.at(-1)?.tenthsA ?? 0);
 }
 
 /** The ledger of one location's connectors. */

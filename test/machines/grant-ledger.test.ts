@@ -1,0 +1,400 @@
+// The ledger of grants (power safety, rules 1, 2, 4, 5 and 7) beside an oracle that forgets nothing.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { LeaseKind } from '../../machines/grant.js';
+import {
+  createGrantLedger,
+  type GrantLedger,
+  type GrantTiming,
+  type Holding,
+  type HoldingSpec,
+  horizonMsOf,
+  LedgerError,
+} from '../../machines/grant-ledger.js';
+import { wattsOfTenths } from '../../machines/units.js';
+import { HoldingOracle } from './grant-ledger-oracle.js';
+
+const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+const LEASE_MS = 61_200;
+const SETTLE_MS = 10_000;
+const MILLIWATTS = 3 * 230 * 100;
+const BUDGET_W = 50_000;
+
+const CHARGER: HoldingSpec = {
+  maxTenthsA: 320,
+  failsafeTenthsA: 60,
+  milliwattsPerTenth: MILLIWATTS,
+  lease: 'heartbeat',
+  keepsThen: false,
+};
+
+function ledgerWith(spec: Partial<HoldingSpec> = {}): { ledger: GrantLedger; holding: Holding } {
+  const ledger = createGrantLedger(TIMING);
+  return { ledger, holding: ledger.add('quay-1/1', { ...CHARGER, ...spec }) };
+}
+
+function grant(
+  ledger: GrantLedger,
+  holding: Holding,
+  limitTenthsA: number,
+  { heardAtMs = 0, thenTenthsA = 60, budgetW = BUDGET_W, isLockFloor = false } = {},
+): number {
+  return ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor });
+}
+
+/** Bound at each of `atMs`, in this order. */
+function boundsAt(ledger: GrantLedger, holding: Holding, ...atMs: number[]): number[] {
+  return atMs.map((each) => {
+    ledger.release(each);
+    return holding.boundTenthsA;
+  });
+}
+
+describe('What a charger may be entitled to (rule 1)', () => {
+  it('is its fail-safe before any grant', () => {
+    const { ledger, holding } = ledgerWith();
+    expect(holding).toMatchObject({ boundTenthsA: 60, entitledTenthsA: 60, failsafeTenthsA: 60, lastSeq: 0 });
+    expect(ledger.totalW).toBe(4_140);
+  });
+
+  it('is a grant from before it leaves until a slow clock has counted the lease, and settled', () => {
+    const { ledger, holding } = ledgerWith();
+    grant(ledger, holding, 320, { heardAtMs: 1_000 });
+    expect(boundsAt(ledger, holding, 0, 1_000 + LEASE_MS + SETTLE_MS - 1)).toEqual([320, 320]);
+    expect(ledger.nextReleaseAtMs(holding)).toBe(1_000 + LEASE_MS + SETTLE_MS);
+    expect(boundsAt(ledger, holding, 1_000 + LEASE_MS + SETTLE_MS)).toEqual([60]);
+    expect(ledger.nextReleaseAtMs(holding)).toBeUndefined();
+    expect(horizonMsOf(TIMING)).toBe(LEASE_MS + SETTLE_MS);
+  });
+
+  it('is what was granted before until settle after the acknowledgement of what is newer', () => {
+    const { ledger, holding } = ledgerWith();
+    grant(ledger, holding, 320);
+    const seq = grant(ledger, holding, 100);
+    expect(holding.boundTenthsA).toBe(320);
+    expect(ledger.acknowledge(holding, seq, 5_000)).toBe(true);
+    expect(boundsAt(ledger, holding, 14_999, 15_000)).toEqual([320, 100]);
+  });
+
+  it('is not less because an older grant was acknowledged', () => {
+    const { ledger, holding } = ledgerWith();
+    const older = grant(ledger, holding, 100);
+    grant(ledger, holding, 320);
+    grant(ledger, holding, 60);
+    ledger.acknowledge(holding, older, 1_000);
+    expect(boundsAt(ledger, holding, 60_000)).toEqual([320]);
+  });
+
+  it('is lasting for a charger that counts from receipt, until it acknowledges: then the lease began before', () => {
+    const { ledger, holding } = ledgerWith({ lease: 'receipt' });
+    const seq = grant(ledger, holding, 320);
+    expect(ledger.nextReleaseAtMs(holding)).toBeUndefined();
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([320]);
+    ledger.acknowledge(holding, seq, 10_000_000);
+    const endsAtMs = 10_000_000 + LEASE_MS + SETTLE_MS;
+    expect(boundsAt(ledger, holding, endsAtMs - 1, endsAtMs)).toEqual([320, 60]);
+  });
+
+  it('is lasting too where a charger turns out not to count from its heartbeats', () => {
+    const { ledger, holding } = ledgerWith();
+    grant(ledger, holding, 320);
+    ledger.describe(holding, { lease: 'receipt' });
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([320]);
+    ledger.acknowledge(holding, grant(ledger, holding, 100), 10_000_000);
+    expect(boundsAt(ledger, holding, 10_010_000)).toEqual([100]);
+  });
+
+  it('outlasts a later grant where it was given to a charger that counted from receipt then', () => {
+    const { ledger, holding } = ledgerWith({ lease: 'receipt' });
+    grant(ledger, holding, 100);
+    ledger.describe(holding, { lease: 'heartbeat' });
+    grant(ledger, holding, 200);
+    expect(boundsAt(ledger, holding, 0, 10_000_000)).toEqual([200, 100]);
+  });
+
+  it('never ends by itself for a charger that keeps to no lease', () => {
+    const { ledger, holding } = ledgerWith({ lease: 'none' });
+    ledger.acknowledge(holding, grant(ledger, holding, 320), 0);
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([320]);
+  });
+
+  it('is what was on disk for one horizon from the start (rule 6)', () => {
+    const { ledger, holding } = ledgerWith();
+    ledger.restore(holding, 200, 0, 1_000);
+    const endsAtMs = 1_000 + LEASE_MS + SETTLE_MS;
+    expect(boundsAt(ledger, holding, 1_000, endsAtMs - 1, endsAtMs)).toEqual([200, 200, 60]);
+  });
+
+  it('is its maximum in the worst case, and what it was granted again afterwards (rules 7 and 8)', () => {
+    const { ledger, holding } = ledgerWith();
+    grant(ledger, holding, 100);
+    ledger.setWorstCase(holding, true);
+    expect(holding).toMatchObject({ boundTenthsA: 320, entitledTenthsA: 100 });
+    expect(ledger.totalW).toBe(wattsOfTenths(320, MILLIWATTS));
+    ledger.setWorstCase(holding, false);
+    expect(holding.boundTenthsA).toBe(100);
+  });
+
+  it('is worth more power at a higher voltage', () => {
+    const { ledger, holding } = ledgerWith();
+    ledger.describe(holding, { milliwattsPerTenth: 3 * 250 * 100 });
+    expect(holding.boundW).toBe(4_500);
+    expect(ledger.totalW).toBe(4_500);
+  });
+
+  it('is nothing any more once the connector is gone', () => {
+    const { ledger, holding } = ledgerWith();
+    ledger.remove(holding);
+    ledger.remove(holding);
+    expect(ledger.totalW).toBe(0);
+  });
+});
+
+describe('What a charger falls back to (rule 7)', () => {
+  it('is reserved for ever where it keeps nothing: its own fail-safe, and what it was told', () => {
+    const { ledger, holding } = ledgerWith();
+    ledger.acknowledge(holding, grant(ledger, holding, 100, { thenTenthsA: 0 }), 0);
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([60]);
+  });
+
+  it('is what the newest grant said that it took, where it keeps that', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    const seq = grant(ledger, holding, 100, { thenTenthsA: 0 });
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([60]);
+    ledger.acknowledge(holding, seq, 10_000_000);
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([0]);
+  });
+
+  it('is the largest of what unacknowledged grants said since', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    ledger.acknowledge(holding, grant(ledger, holding, 100, { thenTenthsA: 0 }), 0);
+    grant(ledger, holding, 100, { thenTenthsA: 80 });
+    grant(ledger, holding, 100, { thenTenthsA: 20 });
+    expect(holding.failsafeTenthsA).toBe(80);
+  });
+
+  it('is more where the charger says so itself', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    ledger.describe(holding, { failsafeTenthsA: 160 });
+    expect(holding.failsafeTenthsA).toBe(160);
+    ledger.describe(holding, { failsafeTenthsA: 0 });
+    expect(holding.failsafeTenthsA).toBe(160);
+  });
+});
+
+describe('A grant leaves only if it fits (rule 2)', () => {
+  it('beside what the others may be entitled to, to the watt', () => {
+    const ledger = createGrantLedger(TIMING);
+    const [one, other] = [ledger.add('a', CHARGER), ledger.add('b', CHARGER)];
+    grant(ledger, one, 320);
+    const budgetW = wattsOfTenths(320, MILLIWATTS) + wattsOfTenths(100, MILLIWATTS);
+    expect(ledger.grantableTenthsA(other, budgetW)).toBe(100);
+    expect(() => grant(ledger, other, 101, { budgetW })).toThrow(LedgerError);
+    expect(() => grant(ledger, other, 100, { budgetW: budgetW - 1 })).toThrow(LedgerError);
+    expect(other.lastSeq).toBe(0);
+    expect(grant(ledger, other, 100, { budgetW })).toBe(1);
+    expect(ledger.totalW).toBe(budgetW);
+  });
+
+  it('or lowers, or repeats, what the charger was told last', () => {
+    const { ledger, holding } = ledgerWith();
+    grant(ledger, holding, 320);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(320);
+    grant(ledger, holding, 320, { budgetW: 0, heardAtMs: 1_000 });
+    grant(ledger, holding, 100, { budgetW: 0 });
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(100);
+  });
+
+  it('while what is on its way out is no room for it: it would last a whole lease longer', () => {
+    const { ledger, holding } = ledgerWith();
+    grant(ledger, holding, 320);
+    grant(ledger, holding, 100);
+    expect(holding.boundTenthsA).toBe(320);
+    expect(() => grant(ledger, holding, 200, { budgetW: 5_000 })).toThrow(LedgerError);
+    const fromDisk = ledgerWith({ failsafeTenthsA: 0 });
+    fromDisk.ledger.restore(fromDisk.holding, 320, 0, 0);
+    expect(() => grant(fromDisk.ledger, fromDisk.holding, 60, { budgetW: 0 })).toThrow(LedgerError);
+  });
+
+  it('counting what the charger falls back to afterwards', () => {
+    const { ledger, holding } = ledgerWith({ failsafeTenthsA: 0 });
+    expect(() => grant(ledger, holding, 0, { thenTenthsA: 60, budgetW: 4_139 })).toThrow(LedgerError);
+    grant(ledger, holding, 0, { thenTenthsA: 60, budgetW: 4_140 });
+  });
+
+  it('unless it is the floor of a lock', () => {
+    const { ledger, holding } = ledgerWith({ failsafeTenthsA: 0 });
+    expect(grant(ledger, holding, 60, { budgetW: 0, isLockFloor: true })).toBe(1);
+    expect(ledger.totalW).toBe(4_140);
+  });
+
+  it.each([-1, 321])('and never at %d tenths of an ampere, outside 0 to the maximum', (tenthsA) => {
+    const { ledger, holding } = ledgerWith();
+    expect(() => grant(ledger, holding, tenthsA)).toThrow(LedgerError);
+    expect(() => grant(ledger, holding, tenthsA, { isLockFloor: true })).toThrow(LedgerError);
+    expect(holding.lastSeq).toBe(0);
+  });
+});
+
+describe('A doubled, overtaken or foreign acknowledgement (rule 5, P8)', () => {
+  it('changes nothing', () => {
+    const { ledger, holding } = ledgerWith();
+    const [one, two] = [grant(ledger, holding, 320), grant(ledger, holding, 100)];
+    expect([one, two]).toEqual([1, 2]);
+    expect(ledger.acknowledge(holding, 3, 0)).toBe(false);
+    ledger.acknowledge(holding, two, 0);
+    expect(ledger.acknowledge(holding, two, 9_000)).toBe(false);
+    expect(ledger.acknowledge(holding, one, 9_000)).toBe(false);
+    expect(boundsAt(ledger, holding, 10_000)).toEqual([100]);
+  });
+});
+
+describe('The memory of a ledger (P13)', () => {
+  it('is bounded however often a limit falls unacknowledged, and forgets nothing large', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    let largest = 0;
+    for (let step = 0; step < 5_000; step++) {
+      grant(ledger, holding, 320 - (step % 320), { heardAtMs: step, thenTenthsA: step % 61 });
+      largest = Math.max(largest, JSON.stringify(holding).length);
+    }
+    expect(holding).toMatchObject({ boundTenthsA: 320, failsafeTenthsA: 60, lastSeq: 5_000 });
+    expect(largest).toBeLessThan(3_000);
+    ledger.acknowledge(holding, 5_000, 5_000);
+    expect(boundsAt(ledger, holding, 15_000)).toEqual([320 - (4_999 % 320)]);
+  });
+});
+
+/** One step of a random life: time passes, and one thing happens to one connector. */
+interface Step {
+  readonly connector: number;
+  readonly passMs: number;
+  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'nothing';
+  readonly tenthsA: number;
+  readonly thenTenthsA: number;
+  /** How long ago the heartbeat came that is answered. */
+  readonly agoMs: number;
+  /** How many grants ago the acknowledged one was. */
+  readonly back: number;
+  readonly budgetW: number;
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    connector: fc.nat({ max: 2 }),
+    passMs: fc.oneof(
+      fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
+      fc.nat({ max: 30_000 }),
+    ),
+    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'nothing'),
+    tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
+    thenTenthsA: fc.constantFrom(0, 0, 60, 80),
+    agoMs: fc.constantFrom(0, 1, 5_000),
+    back: fc.constantFrom(0, 0, 0, 1, 2, -1),
+    budgetW: fc.constantFrom(0, 10_000, 20_000, 45_000, 70_000),
+  }),
+  { minLength: 1, maxLength: 60 },
+);
+
+const spec: fc.Arbitrary<HoldingSpec> = fc.record({
+  maxTenthsA: fc.constant(320),
+  failsafeTenthsA: fc.constantFrom(0, 60),
+  milliwattsPerTenth: fc.constantFrom(MILLIWATTS, 230 * 100, 3 * 253 * 100),
+  lease: fc.constantFrom<LeaseKind>('heartbeat', 'heartbeat', 'receipt', 'none'),
+  keepsThen: fc.boolean(),
+});
+
+/** A ledger and the oracles beside it; compared after every step. */
+class Pair {
+  readonly ledger = createGrantLedger(TIMING);
+  readonly holdings: Holding[];
+  readonly oracles: HoldingOracle[];
+  readonly #heardAtMs: number[];
+  nowMs = 0;
+
+  constructor(specs: readonly HoldingSpec[], restoredTenthsA: readonly (number | undefined)[]) {
+    this.holdings = specs.map((each, i) => this.ledger.add(`c${i}`, each));
+    this.oracles = specs.map((each) => new HoldingOracle(TIMING, each));
+    this.#heardAtMs = specs.map(() => 0);
+    for (const [i, tenthsA] of restoredTenthsA.entries()) {
+      if (tenthsA === undefined || this.holdings[i] === undefined) continue;
+      this.ledger.restore(this.holdings[i], tenthsA, 60, 0);
+      this.oracles[i]?.restore(tenthsA, 60, 0);
+    }
+  }
+
+  take(step: Step): void {
+    this.nowMs += step.passMs;
+    this.ledger.release(this.nowMs);
+    const holding = this.holdings[step.connector];
+    const oracle = this.oracles[step.connector];
+    if (holding === undefined || oracle === undefined) return;
+    if (step.what === 'ack') {
+      this.ledger.acknowledge(holding, oracle.lastSeq - step.back, this.nowMs);
+      oracle.acknowledge(oracle.lastSeq - step.back, this.nowMs);
+    } else if (step.what === 'worstCase') {
+      oracle.isWorstCase = !oracle.isWorstCase;
+      this.ledger.setWorstCase(holding, oracle.isWorstCase);
+    } else if (step.what !== 'nothing') this.#grant(step, holding, oracle);
+  }
+
+  #grant(step: Step, holding: Holding, oracle: HoldingOracle): void {
+    const { budgetW, connector } = step;
+    const heardAtMs = Math.max(this.nowMs - step.agoMs, this.#heardAtMs[connector] ?? 0);
+    this.#heardAtMs[connector] = heardAtMs;
+    const lasting = oracle.lastingTenthsA(this.nowMs);
+    const limitTenthsA =
+      step.what === 'grant' ? step.tenthsA : step.what === 'renew' ? lasting : Math.floor(lasting / 2);
+    const thenTenthsA = step.what === 'grant' ? step.thenTenthsA : Math.min(step.thenTenthsA, limitTenthsA);
+    const most = Math.max(limitTenthsA, thenTenthsA);
+    const othersW = this.ledger.totalW - holding.boundW;
+    const fits = othersW + wattsOfTenths(most, holding.milliwattsPerTenth) <= budgetW;
+    const isAllowed = fits || most <= lasting;
+    expect(most <= this.ledger.grantableTenthsA(holding, budgetW)).toBe(isAllowed);
+    const before = { ...holding };
+    const give = () => this.ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW });
+    if (isAllowed) {
+      expect(give()).toBe(oracle.grant(limitTenthsA, thenTenthsA, heardAtMs, this.nowMs));
+    } else {
+      expect(give).toThrow(LedgerError);
+      expect({ ...holding }).toEqual(before);
+    }
+  }
+
+  compare(): void {
+    let totalW = 0;
+    for (const [i, holding] of this.holdings.entries()) {
+      const oracle = this.oracles[i];
+      if (oracle === undefined) continue;
+      totalW += holding.boundW;
+      expect(holding.boundW).toBe(wattsOfTenths(holding.boundTenthsA, holding.milliwattsPerTenth));
+      expect(holding.lastSeq).toBe(oracle.lastSeq);
+      const [bound, entitled] = [oracle.boundTenthsA(this.nowMs), oracle.entitledTenthsA(this.nowMs)];
+      expect(holding.boundTenthsA).toBeGreaterThanOrEqual(bound);
+      if (!oracle.isWithinMemory) continue;
+      expect([holding.boundTenthsA, holding.entitledTenthsA]).toEqual([bound, entitled]);
+      expect(holding.failsafeTenthsA).toBe(oracle.fallbackTenthsA());
+    }
+    expect(this.ledger.totalW).toBe(totalW);
+  }
+}
+
+describe('A ledger beside an oracle that keeps all grants and acknowledgements for ever', () => {
+  it('reserves the same after every step, and never less; throws exactly where a grant does not fit (rules 1, 2, 4, 5)', () => {
+    fc.assert(
+      fc.property(
+        fc.array(spec, { minLength: 3, maxLength: 3 }),
+        fc.array(fc.option(fc.constantFrom(0, 100, 320), { nil: undefined }), { maxLength: 3 }),
+        steps,
+        (specs, restored, life) => {
+          const pair = new Pair(specs, restored);
+          pair.compare();
+          for (const step of life) {
+            pair.take(step);
+            pair.compare();
+          }
+        },
+      ),
+      { numRuns: 600 },
+    );
+  });
+});
