@@ -75,7 +75,7 @@ describe('GET /v1/stream', () => {
     expect(twice.status).toBe(400);
   });
 
-  it('is refused as any other endpoint, and answers HEAD with its headers alone', async () => {
+  it('is refused where other endpoints are, and answers HEAD with its headers alone', async () => {
     for (const [headers, status] of [
       [{}, 401],
       [bearer(rig, { scopes: ['clusters:read'] }), 403],
