@@ -106,7 +106,9 @@ class VirtualOutlet implements Outlet {
   }
 
   get #nextStepMs(): number {
-    return this.#startsAtMs + STEP_MS * (Math.floor((this.#atMs - this.#startsAtMs) / STEP_MS) + 1);
+    const stepMs = this.#startsAtMs + STEP_MS * (Math.floor((this.#atMs - this.#startsAtMs) / STEP_MS) + 1);
+    // A clock with fractions of a millisecond may round to the step it has just come to: time would stand still there.
+    return stepMs > this.#atMs ? stepMs : stepMs + STEP_MS;
   }
 
   get #nextStopMs(): number {
