@@ -13,9 +13,14 @@ export interface GridSegment extends TimeWindow, GridLimit {
 
 /**
  * Segments in order, without gaps, neighbours differing. It tells what follows from the profiles and clusters that are
- * known now; a share that is still on its way to the location is counted as there.
+ * known now; a share that is still on its way to the location is counted as there. Where there would be more than `most`
+ * segments, it ends earlier.
  */
-export function gridTimeline(location: LocationEntity, window: TimeWindow): readonly GridSegment[] {
+export function gridTimeline(
+  location: LocationEntity,
+  window: TimeWindow,
+  most: number,
+): readonly GridSegment[] {
   const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
   const own = compositeTimeline(stack, permanentLimitKw, window);
   const clusters = [...location.clusters].map((cluster) => ({
@@ -41,9 +46,10 @@ export function gridTimeline(location: LocationEntity, window: TimeWindow): read
       const shareKw = effectiveLimitKw * (at(startsAtMs)?.scale ?? 1);
       if (shareKw < least.limitKw) least = { limitKw: shareKw, cause: { kind: 'clusterShare', clusterId } };
     }
+    if (segments.length > most) break;
     extend(segments, { ...underConnection(location, least), effectiveLimitKw, startsAtMs }, window.endsAtMs);
   }
-  return segments;
+  return segments.slice(0, most);
 }
 
 /** Appends a segment that lasts until `endsAtMs` for now, or lets the last one go on where nothing differs. */

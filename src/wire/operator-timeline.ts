@@ -7,7 +7,10 @@ export const locationTimelineSchema = z
   .object({
     locationId: z.string(),
     from: instantSchema,
-    to: instantSchema,
+    to: instantSchema.meta({ description: 'Where the segments end.' }),
+    nextFrom: instantSchema
+      .nullable()
+      .meta({ description: 'Where to ask on from, after 1,000 segments; null where they cover the span.' }),
     segments: z.array(
       z.object({
         startTime: instantSchema,

@@ -1,9 +1,10 @@
 // Extension: which limit a location will be held to when, and which rule sets it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LocationId } from '../../machines/ids.js';
 import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';
-import { at, type OperatedService, runOperatedService } from './operator-answers.js';
+import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, site, tenantWith } from './running-service.js';
 
 const SITES = ['plain', 'stacked', 'wide', 'shared', 'partner', 'idle', 'cancelled', 'ended', 'held'];
@@ -44,6 +45,7 @@ describe('GET /locations/{locationId}/timeline', () => {
       locationId: 'plain',
       from: at('12:00'),
       to: '2026-06-02T12:00:00.000Z',
+      nextFrom: null,
       segments: [
         {
           startTime: at('12:00'),
@@ -104,6 +106,42 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(liveStatus.locations[0]?.effectiveLimitKw).toBe(segments[0]?.limitKw);
     await service.call('PATCH', `/clusters/${clusterId}`, { status: 'INACTIVE' });
     expect(await rowsOf('shared')).toEqual([['12:00', 50, 'permanentLimit']]);
+  });
+
+  it('ends after a thousand segments, and says where to ask on', async () => {
+    const crowd = Array.from({ length: 100 }, (_, i) => `crowd-${i}` as LocationId);
+    const crowded = await runOperatedService([
+      tenantWith(
+        HARBOUR,
+        crowd.map((id) => site(id)),
+      ),
+    ]);
+    await crowded.call('POST', '/clusters', { name: 'Crowd', locationIds: crowd, limitKw: 1000 });
+    // Each window begins and ends at instants of its own, which move the share of everybody.
+    const submissions = crowd.flatMap((locationId, i) =>
+      Array.from({ length: 11 }, (_, priority) => {
+        const startsAtMs = NOW_MS + 60_000 + 1000 * (i * 11 + priority);
+        const profile = { priority, limitKw: 20 + priority, startsAtMs, endsAtMs: startsAtMs + 7_200_500 };
+        const target = { kind: 'location', locationId } as const;
+        return { kind: 'profile.put', target, profile, atMs: NOW_MS } as const;
+      }),
+    );
+    await crowded.store.append(HARBOUR, submissions);
+    const again = await crowded.restart({ clock: crowded.clock });
+    const ask = async (from: string) => {
+      const answer = await again.call('GET', `/locations/crowd-0/timeline?from=${from}&to=${at('18:00')}`);
+      return bodyOf(answer, locationTimelineSchema);
+    };
+    const first = await ask(at('12:00'));
+    expect(first.segments).toHaveLength(1000);
+    expect(first.nextFrom).toBe(first.segments.at(-1)?.endTime);
+    expect(first.to).toBe(first.nextFrom);
+    const rest = await ask(first.to);
+    expect(rest).toMatchObject({ nextFrom: null, to: at('18:00') });
+    expect(rest.segments[0]?.startTime).toBe(first.to);
+    // Eleven windows that begin and one that ends, of a hundred members, and the time before.
+    expect(first.segments.length + rest.segments.length).toBe(1201);
+    await again.stop();
   });
 
   it('refuses a span that ends before it begins, one that is too long, and what is no instant', async () => {

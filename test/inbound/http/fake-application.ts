@@ -88,7 +88,7 @@ export function createFakeApplication(): FakeApplication {
     locationTimeline(tenantUuid, locationId, query) {
       asked.push(['locationTimeline', tenantUuid, locationId, query]);
       knownLocation(tenantUuid, locationId);
-      return { locationId, ...span, segments: [] };
+      return { locationId, ...span, nextFrom: null, segments: [] };
     },
     async locationHistory(tenantUuid, locationId, query) {
       asked.push(['locationHistory', tenantUuid, locationId, query]);
