@@ -40,6 +40,8 @@ export interface ConnectorControl {
   readonly addedAtMs: number;
   /** The limit of its lock; undefined while it is not locked. */
   lockLimitKw: number | undefined;
+  /** It is told to fall back to 0, because others need what its fail-safe would take. */
+  isFailsafeWaived: boolean;
   /** What the connector is reserved for on disk. */
   storedLimitTenthsA: number;
   storedThenTenthsA: number;
@@ -89,6 +91,7 @@ export function createControl(
     compliance: createCompliance(),
     addedAtMs: nowMs,
     lockLimitKw: undefined,
+    isFailsafeWaived: false,
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
     isStoring: false,

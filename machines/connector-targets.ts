@@ -38,22 +38,69 @@ export function doFailsafesFit(controls: Iterable<ConnectorControl>, lowestW: nu
 
 /** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
 export function thenTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
-  const { spec, holding, demand, lockLimitKw } = control;
+  const { spec, holding, demand, lockLimitKw, isFailsafeWaived } = control;
   const isNeeded = demand.hasCar || lockLimitKw !== undefined || !holding.keepsThen;
-  return usesFailsafe && isNeeded ? Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA) : 0;
+  const isUsed = usesFailsafe && isNeeded && !isFailsafeWaived;
+  return isUsed ? Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA) : 0;
+}
+
+/** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
+function heldTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
+  const { keepsThen, ownFailsafeTenthsA, maxTenthsA } = control.holding;
+  const thenTenthsA = thenTenthsAOf(control, usesFailsafe);
+  return keepsThen ? thenTenthsA : Math.min(Math.max(thenTenthsA, ownFailsafeTenthsA), maxTenthsA);
 }
 
 /** The same in W. */
 export function heldWOf(control: ConnectorControl, usesFailsafe: boolean): number {
-  return wattsOfTenths(thenTenthsAOf(control, usesFailsafe), control.holding.milliwattsPerTenth);
+  return wattsOfTenths(heldTenthsAOf(control, usesFailsafe), control.holding.milliwattsPerTenth);
 }
 
-/** Writes target and reason of each connector that can be told; true where what is due to locks does not fit. */
+/**
+ * Writes target and reason of each connector that can be told; true where what is due to locks does not fit. What
+ * unlocked connectors would fall back to is theirs even while they are paused: where locks would be lowered for it, or
+ * others exceed the budget by it, they are told to fall back to 0 instead.
+ */
 export function setTargets(
   controlled: readonly ConnectorControl[],
   limits: Limits,
-  { availableW, usesFailsafe, nowMs }: Circumstances,
+  circumstances: Circumstances,
 ): boolean {
+  for (const control of controlled) control.isFailsafeWaived = false;
+  let division = divide(controlled, limits, circumstances);
+  if (isShort(division)) {
+    for (const control of controlled) control.isFailsafeWaived = control.lockLimitKw === undefined;
+    division = divide(controlled, limits, circumstances);
+  }
+  const { nowMs } = circumstances;
+  const { allocation, locked, unlocked } = division;
+  for (const [i, control] of locked.entries()) {
+    aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
+    takeTurn(control, true, nowMs);
+  }
+  for (const [i, control] of unlocked.entries()) {
+    aim(control, isShort(division) ? 0 : (allocation.unlockedW[i] ?? 0), limits.isClusterBound);
+    takeTurn(control, control.targetTenthsA >= MINIMUM_TENTHS_A, nowMs);
+  }
+  return allocation.isUnattainable;
+}
+
+interface Division {
+  readonly allocation: Allocation;
+  readonly locked: readonly ConnectorControl[];
+  /** In the order of their turns; whoever rests is aimed already. */
+  readonly unlocked: readonly ConnectorControl[];
+}
+
+function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {
+  return isLastResort || isUnattainable;
+}
+
+function divide(
+  controlled: readonly ConnectorControl[],
+  limits: Limits,
+  { availableW, usesFailsafe, nowMs }: Circumstances,
+): Division {
   const locked: ConnectorControl[] = [];
   const near: ConnectorControl[] = [];
   const rest: ConnectorControl[] = [];
@@ -76,20 +123,12 @@ export function setTargets(
     locked.map((control) => claimOfLocked(control, usesFailsafe)),
     unlocked.map((control) => claimOf(control, control.demand.mostTenthsA, usesFailsafe)),
   );
-  for (const [i, control] of locked.entries()) {
-    aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
-    takeTurn(control, true, nowMs);
-  }
-  for (const [i, control] of unlocked.entries()) {
-    aim(control, allocation.unlockedW[i] ?? 0, limits.isClusterBound);
-    takeTurn(control, control.targetTenthsA >= MINIMUM_TENTHS_A, nowMs);
-  }
-  return allocation.isUnattainable;
+  return { allocation, locked, unlocked };
 }
 
-/** A connector without a car, or one that stays paused for now, gets what is reserved for it anyway: W. */
+/** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
 function keepAtRest(control: ConnectorControl, usesFailsafe: boolean): number {
-  control.targetTenthsA = thenTenthsAOf(control, usesFailsafe);
+  control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control, usesFailsafe);
   control.reason = control.demand.hasCar ? 'paused' : 'idle';
   if (!control.demand.hasCar) takeTurn(control, false, 0);
   return heldWOf(control, usesFailsafe);
@@ -97,7 +136,7 @@ function keepAtRest(control: ConnectorControl, usesFailsafe: boolean): number {
 
 function claimOf(control: ConnectorControl, wantedTenthsA: number, usesFailsafe: boolean): Claim {
   const { milliwattsPerTenth, maxTenthsA } = control.holding;
-  const heldTenthsA = thenTenthsAOf(control, usesFailsafe);
+  const heldTenthsA = heldTenthsAOf(control, usesFailsafe);
   const floorTenthsA = Math.max(MINIMUM_TENTHS_A, heldTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
   return {

@@ -46,6 +46,8 @@ export interface Holding {
   readonly boundW: number;
   /** The largest of what it may fall back to. */
   readonly failsafeTenthsA: number;
+  /** What it says it falls back to by itself, where it keeps nothing over a restart. */
+  readonly ownFailsafeTenthsA: number;
   /** Of the newest grant; 0 before the first. */
   readonly lastSeq: number;
   readonly ackedSeq: number;
