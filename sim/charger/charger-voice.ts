@@ -188,7 +188,9 @@ class Voice implements ChargerVoice {
       const { failsafeA } = holder;
       line.toldFailsafeA = failsafeA;
       const { connectorId: id, phases, maxCurrentA: maxA } = spec;
-      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease: this.#traits.lease };
+      const { lease, misbehaviours } = this.#traits;
+      const keepsThen = lease !== 'none' && !misbehaviours.includes('forget-then');
+      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
     });
     return this.#stateMessage({ v: 1, online, boot: this.#boot, firmware: 'virtual', connectors });
   }

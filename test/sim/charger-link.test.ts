@@ -96,7 +96,9 @@ describe('A virtual charger on a broker', () => {
       online: true,
       boot: 'boot-1',
       firmware: 'virtual',
-      connectors: [{ id: '1', phases: 3, minA: 6, maxA: 16, failsafeA: 6, lease: 'heartbeat' }],
+      connectors: [
+        { id: '1', phases: 3, minA: 6, maxA: 16, failsafeA: 6, lease: 'heartbeat', keepsThen: true },
+      ],
     });
     const later = await connectAsync(url);
     const retained = new Promise<boolean>((done) =>
