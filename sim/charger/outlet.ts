@@ -45,7 +45,7 @@ class VirtualOutlet implements Outlet {
   readonly #actor = createActor(virtualConnectorMachine).start();
   readonly #reaction: Reaction;
   readonly #isLate: boolean;
-  readonly #startsAtMs: number;
+  #nextStepMs: number;
   #mode: ConnectorMode = 'available';
   #car: Car;
   #storedWh = 0;
@@ -63,7 +63,7 @@ class VirtualOutlet implements Outlet {
       lateMs === undefined
         ? createPromptReaction(offeredA, () => this.#car.reactionMs)
         : createLateReaction(offeredA, lateMs);
-    this.#startsAtMs = startsAtMs;
+    this.#nextStepMs = startsAtMs + STEP_MS;
     this.#atMs = startsAtMs;
     this.#car = nextCar(startsAtMs);
     this.#modeEndsAtMs = this.#car.arrivesAtMs;
@@ -105,12 +105,6 @@ class VirtualOutlet implements Outlet {
     return this.#mode !== 'available' && this.#mode !== 'preparing' && this.#mode !== 'finishing';
   }
 
-  get #nextStepMs(): number {
-    const stepMs = this.#startsAtMs + STEP_MS * (Math.floor((this.#atMs - this.#startsAtMs) / STEP_MS) + 1);
-    // A clock with fractions of a millisecond may round to the step it has just come to: time would stand still there.
-    return stepMs > this.#atMs ? stepMs : stepMs + STEP_MS;
-  }
-
   get #nextStopMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
     return this.#isPluggedIn ? Math.min(dueMs, this.#nextStepMs) : dueMs;
@@ -126,6 +120,9 @@ class VirtualOutlet implements Outlet {
   #passTo(stopMs: number): void {
     const elapsedMs = stopMs - this.#atMs;
     this.#atMs = stopMs;
+    // Counted on, never computed back from the instant: real clocks have fractions, and a rounded one would stand still.
+    const lateMs = stopMs - this.#nextStepMs;
+    if (lateMs >= 0) this.#nextStepMs += STEP_MS * (1 + Math.floor(lateMs / STEP_MS));
     const energyWh = (this.drawnA * this.#rating.voltageV * this.phases * elapsedMs) / MS_PER_HOUR;
     this.energyWh += energyWh;
     this.#storedWh += energyWh;

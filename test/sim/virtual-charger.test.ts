@@ -117,6 +117,17 @@ describe('A virtual charger', () => {
     expect(readingsOf({ seed: 12, seconds: 300 }).at(-1)).not.toEqual(everySecond);
   });
 
+  it('goes on at the odd instants of real clocks, asked at any of them', () => {
+    for (const startsAtMs of [0.1, 1234.567891, 98_765.432_101_234, 1e7 / 3]) {
+      const charger = createVirtualCharger({
+        ...{ address: ADDRESS, boot: 'boot-1', connectors: [connector('1')], seed: 3, traffic: LIVELY },
+        ...{ startsAtMs, traits: { lease: 'none' } },
+      });
+      for (let nowMs = startsAtMs; nowMs < startsAtMs + 600_000; nowMs += 137.731) charger.advance(nowMs);
+      expect(charger.readings()[0]?.energyWh).toBeGreaterThan(100);
+    }
+  });
+
   it('brings different cars to neighbouring seeds and connectors', () => {
     const totals = [1, 2, 3].flatMap((seed) =>
       (readingsOf({ seed, seconds: 300, connectors: [connector('1'), connector('2')] }).at(-1) ?? []).map(
