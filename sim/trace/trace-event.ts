@@ -1,0 +1,86 @@
+// What happened in a simulated world, as plain data in the order it happened: hashed, stored, replayed and drawn from it.
+import type { AlarmKind, LimitReason } from '../../machines/grant.js';
+import type { ChargingStatus } from '../../machines/meter-ledger.js';
+import type { EpochMs } from '../../machines/time.js';
+
+/** Faults a world can inflict; `target` of a fault event is a location, a charger, or empty for the service as a whole. */
+export const FAULT_KINDS = [
+  'loss',
+  'duplication',
+  'delay',
+  'hold',
+  'partition',
+  'reboot',
+  'serviceCrash',
+  'brokerRestart',
+  'databaseBusy',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** One event. Instants in epoch ms, powers in whole W, currents in tenths of A per phase; no floats anywhere. */
+export type TraceEvent = { readonly atMs: EpochMs } & (
+  | {
+      /** The limit the location is held to, by an oracle of its own. */
+      readonly kind: 'limit';
+      readonly locationId: string;
+      readonly limitW: number;
+    }
+  | {
+      /** What truly flows at the location, whenever it changed. */
+      readonly kind: 'power';
+      readonly locationId: string;
+      readonly powerW: number;
+    }
+  | {
+      /** A connector after something of it changed: what truly flows, what it is held to, and the reason it was told. */
+      readonly kind: 'connector';
+      readonly locationId: string;
+      readonly controllerUuid: string;
+      readonly connectorId: string;
+      readonly status: ChargingStatus;
+      readonly powerW: number;
+      readonly limitTenthsA: number;
+      readonly reason: LimitReason;
+      /** It holds a lease. */
+      readonly isLeased: boolean;
+      readonly isOnline: boolean;
+    }
+  | {
+      /** A limit left the service. */
+      readonly kind: 'grant';
+      readonly locationId: string;
+      readonly controllerUuid: string;
+      readonly connectorId: string;
+      readonly epoch: number;
+      readonly seq: number;
+      readonly limitTenthsA: number;
+      readonly reason: LimitReason;
+    }
+  | {
+      readonly kind: 'session';
+      readonly locationId: string;
+      readonly controllerUuid: string;
+      readonly connectorId: string;
+      readonly what: 'arrived' | 'left';
+      readonly sessionId: string;
+      readonly requestedWh: number;
+      readonly deliveredWh: number;
+    }
+  | {
+      readonly kind: 'profile';
+      readonly target: string;
+      readonly priority: number;
+      readonly limitW: number;
+      readonly startsAtMs: EpochMs;
+      readonly endsAtMs: EpochMs;
+    }
+  | { readonly kind: 'action'; readonly name: string; readonly status: number }
+  | { readonly kind: 'fault'; readonly fault: FaultKind; readonly target: string; readonly isOn: boolean }
+  | { readonly kind: 'alarm'; readonly alarm: AlarmKind; readonly target: string; readonly isOn: boolean }
+  | {
+      readonly kind: 'violation';
+      readonly invariant: string;
+      readonly target: string;
+      readonly detail: string;
+    }
+);
