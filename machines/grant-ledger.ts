@@ -230,12 +230,10 @@ class Ledger implements GrantLedger {
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
     const isReleased = this.#settle(entry, seq, nowMs);
-    // The fallback of the acknowledged grant is what it keeps from here on.
-    const { fallbacks } = entry;
-    while (fallbacks.length > 1 && (fallbacks[1]?.fromSeq ?? 0) <= seq) fallbacks.shift();
+    const isLeft = this.#settleFallback(entry, seq, nowMs);
     const beforeW = entry.boundW;
     this.#rebound(entry);
-    return isReleased || entry.boundW < beforeW;
+    return isReleased || isLeft || entry.boundW < beforeW;
   }
 
   release(nowMs: number): boolean {
@@ -282,6 +280,20 @@ class Ledger implements GrantLedger {
     return isReleased;
   }
 
+  /** The fallback of the acknowledged grant is what it keeps from here on; one it was at until now takes settle to leave. */
+  #settleFallback(entry: Entry, seq: number, nowMs: number): boolean {
+    const { fallbacks } = entry;
+    let leftTenthsA = 0;
+    while (fallbacks.length > 1 && (fallbacks[1]?.fromSeq ?? 0) <= seq) {
+      leftTenthsA = Math.max(leftTenthsA, fallbacks.shift()?.tenthsA ?? 0);
+    }
+    if (leftTenthsA <= (fallbacks[0]?.tenthsA ?? 0)) return false;
+    const releasedAtMs = nowMs + this.#timing.settleMs;
+    entry.promises.unshift({ seq: 0, limitTenthsA: leftTenthsA, endsAtMs: nowMs, releasedAtMs });
+    forgetOldest(entry.promises);
+    return true;
+  }
+
   /** Adds the newest; those it outbids and outlasts tell nothing more. */
   #promise(entry: Entry, promise: Promised): void {
     const kept = entry.promises;
@@ -295,14 +307,7 @@ class Ledger implements GrantLedger {
       last = kept.at(-1);
     }
     kept.push(promise);
-    const [oldest, next] = kept;
-    if (kept.length <= PROMISES_KEPT || oldest === undefined || next === undefined) return;
-    kept.splice(0, 2, {
-      seq: next.seq,
-      limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
-      endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
-      releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
-    });
+    forgetOldest(kept);
   }
 
   /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
@@ -358,6 +363,18 @@ function lastingTenthsAOf(entry: Entry): number {
   const promise = entry.promises.at(-1);
   const limitTenthsA = promise?.seq === entry.lastSeq ? promise.limitTenthsA : 0;
   return Math.max(ownTenthsA, limitTenthsA, entry.fallbacks.at(-1)?.tenthsA ?? 0);
+}
+
+/** Merges the oldest two into the worst of both where too many are kept. */
+function forgetOldest(kept: Promised[]): void {
+  const [oldest, next] = kept;
+  if (kept.length <= PROMISES_KEPT || oldest === undefined || next === undefined) return;
+  kept.splice(0, 2, {
+    seq: next.seq,
+    limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
+    endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
+    releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
+  });
 }
 
 /** The ledger of one location's connectors. */

@@ -245,7 +245,8 @@ class Ledger implements MeterLedger {
 
   #isNews(entry: Entry, reading: MeterReading, atMs: number): boolean {
     if (reading.boot !== undefined && reading.boot !== entry.boot) {
-      return !entry.retiredBoots?.includes(reading.boot);
+      // What was overtaken by a newer boot may have retired it: the one that speaks while the other is silent is running.
+      return !entry.retiredBoots?.includes(reading.boot) || atMs >= this.#staleAtMs(entry);
     }
     if (reading.hb === undefined || entry.hb === undefined || reading.hb > entry.hb) return true;
     // A charger without a boot id restarts its counter unannounced: a lower one counts once the old one fell silent.
@@ -255,6 +256,7 @@ class Ledger implements MeterLedger {
   #startBoot(entry: Entry, boot: string): void {
     if (entry.boot !== undefined) {
       entry.retiredBoots ??= [];
+      entry.retiredBoots = entry.retiredBoots.filter((each) => each !== boot);
       entry.retiredBoots.push(entry.boot);
       if (entry.retiredBoots.length > RETIRED_BOOTS) entry.retiredBoots.shift();
     }

@@ -68,7 +68,7 @@ export class HoldingOracle {
     const limits = this.#inForce(nowMs).map(({ limitTenthsA }) => limitTenthsA);
     return Math.min(
       this.#maxTenthsA,
-      Math.max(this.fallbackTenthsA(), this.#restoredTenthsA(nowMs), ...limits),
+      Math.max(this.#fallbackTenthsA(nowMs - this.#timing.settleMs), this.#restoredTenthsA(nowMs), ...limits),
     );
   }
 
@@ -87,11 +87,17 @@ export class HoldingOracle {
   }
 
   fallbackTenthsA(): number {
+    return this.#fallbackTenthsA(Number.POSITIVE_INFINITY);
+  }
+
+  /** By what was acknowledged until `ackedByMs`. */
+  #fallbackTenthsA(ackedByMs: number): number {
     const told = [
       { seq: 0, thenTenthsA: this.#restored?.thenTenthsA ?? this.#ownTenthsA },
       ...this.#given.map(({ seq, thenTenthsA }) => ({ seq, thenTenthsA })),
     ];
-    const settled = told.findLastIndex(({ seq }) => seq <= this.#ackedSeq);
+    const acked = this.#acks.filter(({ atMs }) => atMs <= ackedByMs).map(({ seq }) => seq);
+    const settled = told.findLastIndex(({ seq }) => seq <= Math.max(0, ...acked));
     const own = this.#keepsThen ? 0 : this.#ownTenthsA;
     return Math.max(own, ...told.slice(settled).map(({ thenTenthsA }) => thenTenthsA));
   }

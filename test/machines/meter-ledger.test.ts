@@ -87,6 +87,16 @@ describe('what is news', () => {
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 0 }, 3)).toBe('accepted');
   });
 
+  it('takes a boot again that a late message of an older one retired, once that one is silent', () => {
+    const { ledger, slot } = oneConnector();
+    ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 0);
+    ledger.recordState(slot, false, 'x');
+    expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 2 }, STALE_AFTER_MS - 1)).toBe('refused');
+    expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 3 }, STALE_AFTER_MS)).toBe('changed');
+    expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 4 }, STALE_AFTER_MS + 1)).toBe('accepted');
+    expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 9 }, STALE_AFTER_MS + 2)).toBe('refused');
+  });
+
   it('takes every value of a charger that sends powerW alone', () => {
     const { ledger, slot } = oneConnector();
     for (const powerW of [1, 2, 2, 3]) expect(ledger.record(slot, { powerW }, 0)).not.toBe('refused');
@@ -197,7 +207,10 @@ class Account {
   }
 
   isNews({ boot, hb }: MeterReading, nowMs: number): boolean {
-    if (boot !== undefined && boot !== this.boot) return !this.retired.has(boot);
+    if (boot !== undefined && boot !== this.boot) {
+      const isSilent = this.receivedAtMs === undefined || nowMs - this.receivedAtMs >= STALE_AFTER_MS;
+      return isSilent || !this.retired.has(boot);
+    }
     if (hb === undefined || this.hb === undefined || hb > this.hb) return true;
     return boot === undefined && hb < this.hb && this.linkAt(nowMs) !== 'online';
   }
@@ -205,6 +218,7 @@ class Account {
   startBoot(boot: string | undefined): void {
     if (boot === undefined || boot === this.boot) return;
     if (this.boot !== undefined) this.retired.add(this.boot);
+    this.retired.delete(boot);
     this.boot = boot;
     this.hb = undefined;
   }

@@ -1,0 +1,199 @@
+// The service's side of the rig: a supervisor with a disk, glued as the service glues it, that crashes and starts again.
+import type { ConnectorControl } from '../../machines/connector-control.js';
+import { type GrantTiming, horizonMsOf } from '../../machines/grant-ledger.js';
+import { type Budget, type DecidedGrant, LocationSupervisor } from '../../machines/location-supervisor.js';
+import { createMeterLedger, type MeterLedger, type MeterReading } from '../../machines/meter-ledger.js';
+import type { Agenda, Dice } from './agenda.js';
+import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
+
+export const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+export const HORIZON_MS = horizonMsOf(TIMING);
+const NOMINAL_V = 230;
+
+export interface Reserved {
+  readonly limitTenthsA: number;
+  readonly thenTenthsA: number;
+}
+
+export interface SiteOptions {
+  readonly agenda: Agenda;
+  readonly dice: Dice;
+  readonly chargers: readonly ChargerTraits[];
+  readonly budgetAt: (nowMs: number) => Budget;
+  /** Limit of the lock on the connector now, if any. */
+  readonly lockKwOf: (key: string) => number | undefined;
+  /** What the charger last said of its fail-safe. */
+  readonly failsafeOf: (key: string) => number;
+  readonly publish: (decided: DecidedGrant) => void;
+  /** Told right after each decision. */
+  readonly onDecision: (site: SupervisedSite, unattainable: string | undefined) => void;
+}
+
+/** One life of the service, from a start to a crash. */
+export class SupervisedSite {
+  readonly supervisor: LocationSupervisor;
+  readonly epoch: number;
+  isAlive = true;
+  readonly #options: SiteOptions;
+  readonly #disk: Map<string, Reserved>;
+  readonly #pending: { readonly key: string; readonly reserved: Reserved }[] = [];
+  readonly #meters: MeterLedger;
+  #wakeAtMs = Number.POSITIVE_INFINITY;
+  #decidedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SiteOptions, epoch: number, disk: Map<string, Reserved>) {
+    this.#options = options;
+    this.#disk = disk;
+    this.epoch = epoch;
+    this.supervisor = new LocationSupervisor(TIMING, epoch);
+    this.#meters = createMeterLedger(3 * TIMING.heartbeatMs);
+    for (const traits of options.chargers) this.#add(traits);
+    this.decideSoon();
+    this.#watchForSilence();
+  }
+
+  /** What is on its way to the disk reaches it or does not, in order. */
+  crash(): void {
+    this.isAlive = false;
+    const { dice } = this.#options;
+    while (this.#pending.length > 0 && !dice.isOneIn(2)) this.#writeOldest();
+  }
+
+  hear(key: string, reading: MeterReading): void {
+    const { nowMs } = this.#options.agenda;
+    const control = this.#control(key);
+    const before = control.slot.link;
+    if (this.#meters.record(control.slot, reading, nowMs) === 'refused') return;
+    if (this.supervisor.hear(control, reading, nowMs) || control.slot.link !== before) this.decideSoon();
+    const isOutdated = nowMs >= this.supervisor.validUntilMs;
+    if (isOutdated) this.decideSoon();
+    const renewed = isOutdated ? undefined : this.supervisor.renew(control, nowMs);
+    if (renewed !== undefined) this.#send([renewed]);
+  }
+
+  hearAck(key: string, ack: Acknowledged): void {
+    const heard = this.supervisor.hearAck(this.#control(key), ack, this.#options.agenda.nowMs);
+    if (heard === 'news') this.decideSoon();
+  }
+
+  /** The charger's own word of what it falls back to. */
+  describe(key: string): void {
+    const { chargers, failsafeOf } = this.#options;
+    const traits = chargers.find((each) => each.key === key);
+    if (traits === undefined) return;
+    const { lease, keepsThen } = traits;
+    this.supervisor.describe(this.#control(key), { lease, keepsThen, failsafeA: failsafeOf(key) / 10 });
+    this.decideSoon();
+  }
+
+  /** Profiles or locks changed, or a window begins or ends. */
+  decideSoon(): void {
+    for (const control of this.supervisor.controls.values()) {
+      control.lockLimitKw = this.#options.lockKwOf(control.key);
+    }
+    this.#wakeBy(Math.max(this.#options.agenda.nowMs, this.#decidedAtMs + 100));
+  }
+
+  #control(key: string): ConnectorControl {
+    const control = this.supervisor.controls.get(key);
+    if (control === undefined) throw new Error(`no connector ${key}`);
+    return control;
+  }
+
+  #add({ key, phases, maxTenthsA, failsafeTenthsA, lease }: ChargerTraits): void {
+    const { agenda, dice } = this.#options;
+    const spec = {
+      ...{ phases, voltageV: NOMINAL_V, maxCurrentA: maxTenthsA / 10 },
+      ...{ isActive: true, failsafeA: failsafeTenthsA / 10 },
+    };
+    const slot = this.#meters.addConnector(key, spec.maxCurrentA);
+    const control = this.supervisor.add(key, slot, spec, lease, agenda.nowMs);
+    const reserved = this.#disk.get(key);
+    if (reserved !== undefined) {
+      this.supervisor.restore(control, reserved.limitTenthsA, reserved.thenTenthsA, agenda.nowMs);
+    }
+    agenda.after(dice.below(2_000), () => {
+      if (this.isAlive) this.describe(key);
+    });
+  }
+
+  #watchForSilence(): void {
+    this.#options.agenda.after(1_000, () => {
+      if (!this.isAlive) return;
+      this.#meters.expire(this.#options.agenda.nowMs, ({ key }) => {
+        this.supervisor.lose(this.#control(key));
+        this.decideSoon();
+      });
+      this.#watchForSilence();
+    });
+  }
+
+  #wakeBy(atMs: number): void {
+    if (atMs >= this.#wakeAtMs) return;
+    this.#wakeAtMs = atMs;
+    this.#options.agenda.after(atMs - this.#options.agenda.nowMs, () => {
+      if (!this.isAlive || this.#wakeAtMs !== atMs) return;
+      this.#wakeAtMs = Number.POSITIVE_INFINITY;
+      this.#decide();
+    });
+  }
+
+  #decide(): void {
+    const { agenda, budgetAt, onDecision } = this.#options;
+    this.#decidedAtMs = agenda.nowMs;
+    const decision = this.supervisor.decide(budgetAt(agenda.nowMs), agenda.nowMs);
+    onDecision(this, decision.unattainable);
+    this.#send(decision.grants);
+    this.#wakeBy(Math.max(decision.nextAtMs, agenda.nowMs + 100));
+  }
+
+  /** What promises more than is on disk is stored before it leaves. */
+  #send(grants: readonly DecidedGrant[]): void {
+    const { agenda, dice, publish } = this.#options;
+    const stored = grants.filter(({ mustStore }) => mustStore);
+    for (const decided of grants) if (!decided.mustStore) publish(decided);
+    if (stored.length === 0) return;
+    for (const { control } of stored) control.isStoring = true;
+    const before = this.#pending.length;
+    for (const control of this.supervisor.controls.values()) this.#reserve(control);
+    const writes = this.#pending.length - before;
+    // Writes reach the disk in order.
+    this.#diskFreeAtMs = Math.max(agenda.nowMs, this.#diskFreeAtMs) + dice.oneOf(1, 5, 800);
+    agenda.after(this.#diskFreeAtMs - agenda.nowMs, () => {
+      if (!this.isAlive) return;
+      for (let i = 0; i < writes; i++) this.#writeOldest();
+      for (const decided of stored) {
+        decided.control.isStoring = false;
+        if (decided.control.holding.lastSeq === decided.grant.seq) publish(decided);
+      }
+    });
+  }
+
+  #diskFreeAtMs = 0;
+
+  #reserve(control: ConnectorControl): void {
+    const { entitledTenthsA, failsafeTenthsA } = control.holding;
+    this.#pending.push({
+      key: control.key,
+      reserved: { limitTenthsA: entitledTenthsA, thenTenthsA: failsafeTenthsA },
+    });
+    this.#countStored(control);
+  }
+
+  #writeOldest(): void {
+    const write = this.#pending.shift();
+    if (write === undefined) return;
+    this.#disk.set(write.key, write.reserved);
+    const control = this.supervisor.controls.get(write.key);
+    if (control !== undefined) this.#countStored(control);
+  }
+
+  /** Only what every write still on its way leaves standing is surely on disk. */
+  #countStored(control: ConnectorControl): void {
+    const surely = this.#pending.filter(({ key }) => key === control.key).map(({ reserved }) => reserved);
+    const onDisk = this.#disk.get(control.key);
+    surely.push(onDisk ?? { limitTenthsA: 0, thenTenthsA: 0 });
+    control.storedLimitTenthsA = Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA));
+    control.storedThenTenthsA = Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA));
+  }
+}

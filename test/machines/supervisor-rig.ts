@@ -1,0 +1,285 @@
+// A location under attack: a supervisor, chargers that do their worst within the contract, bad links, crashes; watched at every event.
+import { expect } from 'vitest';
+import type { Grant } from '../../machines/grant.js';
+import type { Budget, DecidedGrant } from '../../machines/location-supervisor.js';
+import type { MeterReading } from '../../machines/meter-ledger.js';
+import { Agenda, Dice } from './agenda.js';
+import { type Acknowledged, type ChargerTraits, HostileCharger } from './hostile-charger.js';
+import { HostileLink } from './hostile-link.js';
+import { HORIZON_MS, type Reserved, type SiteOptions, SupervisedSite } from './supervised-site.js';
+
+/** Grants are decided up to this long after what they follow from. */
+const DECIDED_WITHIN_MS = 100;
+
+interface Limit {
+  readonly fromMs: number;
+  readonly limitW: number;
+  /** When the service was told. */
+  readonly knownAtMs: number;
+}
+
+type Upward =
+  | { readonly kind: 'meter'; readonly reading: MeterReading }
+  | { readonly kind: 'ack'; readonly ack: Acknowledged };
+
+interface Place {
+  readonly charger: HostileCharger;
+  readonly up: HostileLink<Upward>;
+  readonly down: HostileLink<Grant>;
+  lockKw: number | undefined;
+  lockFromMs: number;
+}
+
+/** How often each thing happened: a rig in which something never happens proves nothing about it. */
+export interface Happened {
+  grants: number;
+  raises: number;
+  decreases: number;
+  stale: number;
+  expired: number;
+  crashes: number;
+  paused: number;
+  lastResort: number;
+  unattainable: number;
+  fallbacks: number;
+}
+
+export class SupervisorRig {
+  readonly agenda = new Agenda();
+  readonly places: readonly Place[];
+  readonly happened: Happened = {
+    ...{ grants: 0, raises: 0, decreases: 0, stale: 0, expired: 0 },
+    ...{ crashes: 0, paused: 0, lastResort: 0, unattainable: 0, fallbacks: 0 },
+  };
+  readonly #dice: Dice;
+  readonly #limits: Limit[] = [];
+  readonly #lowestW: number;
+  readonly #disk = new Map<string, Reserved>();
+  readonly #siteOptions: SiteOptions;
+  readonly #seqs = new Map<string, { epoch: number; seq: number; limitTenthsA: number }>();
+  #site: SupervisedSite | undefined;
+  #epoch = 0;
+  /** A lock's floor that was granted though it did not fit, and until when that may be seen. */
+  #forced: { readonly excessW: number; readonly untilMs: number }[] = [];
+
+  constructor(seed: number, chargers: readonly ChargerTraits[], limitsW: readonly [number, ...number[]]) {
+    this.#dice = new Dice(seed);
+    this.#lowestW = Math.min(...limitsW);
+    this.places = chargers.map((traits) => this.#place(traits));
+    this.#siteOptions = {
+      agenda: this.agenda,
+      dice: this.#dice,
+      chargers,
+      budgetAt: (nowMs) => this.#budgetAt(nowMs),
+      lockKwOf: (key) => this.#of(key).lockKw,
+      failsafeOf: (key) => this.#of(key).charger.failsafeTenthsA,
+      publish: (decided) => this.#publish(decided),
+      onDecision: (site, unattainable) => this.#watchDecision(site, unattainable),
+    };
+    this.limitFrom(0, limitsW[0]);
+    this.#site = new SupervisedSite(this.#siteOptions, ++this.#epoch, this.#disk);
+    for (const place of this.places) this.#beatOn(place, this.#dice.below(10_000));
+  }
+
+  get dice(): Dice {
+    return this.#dice;
+  }
+
+  get lowestW(): number {
+    return this.#lowestW;
+  }
+
+  get site(): SupervisedSite | undefined {
+    return this.#site;
+  }
+
+  run(untilMs: number): void {
+    this.agenda.run(untilMs, () => this.#check());
+  }
+
+  /** The location's limit is another from then on: a scheduled change where that is later, else one that binds now. */
+  limitFrom(fromMs: number, limitW: number): void {
+    this.#limits.push({ fromMs, limitW, knownAtMs: this.agenda.nowMs });
+    this.#site?.decideSoon();
+    this.agenda.after(fromMs - this.agenda.nowMs, () => this.#site?.decideSoon());
+  }
+
+  lock(place: Place, limitKw: number | undefined): void {
+    place.lockKw = limitKw;
+    place.lockFromMs = this.agenda.nowMs;
+    this.#site?.decideSoon();
+  }
+
+  crash(backAfterMs: number): void {
+    if (this.#site === undefined) return;
+    this.happened.crashes++;
+    this.#site.crash();
+    this.#site = undefined;
+    this.agenda.after(backAfterMs, () => {
+      this.#site = new SupervisedSite(this.#siteOptions, ++this.#epoch, this.#disk);
+    });
+  }
+
+  restart(place: Place): void {
+    place.charger.restart(this.agenda.nowMs);
+    this.agenda.after(this.#dice.below(3_000), () => this.#site?.describe(place.charger.traits.key));
+    this.#beat(place);
+  }
+
+  /** W that the chargers can draw together at this instant. */
+  ableW(): number {
+    let sumW = 0;
+    for (const { charger } of this.places) sumW += charger.ableW(this.agenda.nowMs);
+    return sumW;
+  }
+
+  /** W that they may draw by what applies now. */
+  servedW(): number {
+    let sumW = 0;
+    for (const { charger } of this.places) {
+      const { voltageV, phases } = charger.traits;
+      sumW += (charger.limitTenthsA * voltageV * phases) / 10;
+    }
+    return sumW;
+  }
+
+  limitW(): number {
+    return this.#limitAt(this.agenda.nowMs, this.agenda.nowMs);
+  }
+
+  #of(key: string): Place {
+    const place = this.places.find(({ charger }) => charger.traits.key === key);
+    if (place === undefined) throw new Error(`no charger ${key}`);
+    return place;
+  }
+
+  #place(traits: ChargerTraits): Place {
+    const charger = new HostileCharger(traits);
+    const up = new HostileLink<Upward>(this.agenda, this.#dice, (message) => {
+      if (message.kind === 'meter') this.#site?.hear(traits.key, message.reading);
+      else this.#site?.hearAck(traits.key, message.ack);
+    });
+    const down = new HostileLink<Grant>(this.agenda, this.#dice, (grant) => {
+      const ack = charger.receive(grant, this.agenda.nowMs);
+      const afterMs = ack.result === 'APPLIED' ? traits.ackAfterMs : 0;
+      this.agenda.after(afterMs, () => up.send({ kind: 'ack', ack }));
+    });
+    return { charger, up, down, lockKw: undefined, lockFromMs: 0 };
+  }
+
+  #beatOn(place: Place, afterMs: number): void {
+    this.agenda.after(afterMs, () => {
+      this.#beat(place);
+      this.#beatOn(place, 10_000 * place.charger.traits.secondLastsS);
+    });
+  }
+
+  #beat({ charger, up }: Place): void {
+    up.send({ kind: 'meter', reading: charger.beat(this.agenda.nowMs) });
+  }
+
+  /** The limit in force at `atMs` as far as it was known at `knownMs`. */
+  #limitAt(atMs: number, knownMs: number): number {
+    let found: Limit | undefined;
+    for (const limit of this.#limits) {
+      const counts = limit.knownAtMs <= knownMs && limit.fromMs <= atMs;
+      if (counts && (found === undefined || limit.fromMs >= found.fromMs)) found = limit;
+    }
+    return found?.limitW ?? 0;
+  }
+
+  #budgetAt(nowMs: number): Budget {
+    let budgetW = this.#limitAt(nowMs, nowMs);
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const { fromMs } of this.#limits) {
+      if (fromMs <= nowMs) continue;
+      if (fromMs <= nowMs + HORIZON_MS) budgetW = Math.min(budgetW, this.#limitAt(fromMs, nowMs));
+      else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
+    }
+    const limitW = this.#limitAt(nowMs, nowMs);
+    return {
+      ...{ budgetW, limitW, untilMs, lowestW: this.#lowestW },
+      ...{ isClusterBound: false, isLockNear: () => false },
+    };
+  }
+
+  /** What any knowledge that a grant in force can have been decided by allows now (rules 3 and 10). */
+  #allowedW(): number {
+    const { nowMs } = this.agenda;
+    const sinceMs = nowMs - HORIZON_MS - DECIDED_WITHIN_MS;
+    let allowedW = this.#limitAt(nowMs, sinceMs);
+    for (const { knownAtMs } of this.#limits) {
+      if (knownAtMs >= sinceMs) allowedW = Math.max(allowedW, this.#limitAt(nowMs, knownAtMs));
+    }
+    this.#forced = this.#forced.filter(({ untilMs }) => untilMs > nowMs);
+    return Math.max(allowedW, ...this.#forced.map(({ excessW }) => allowedW + excessW));
+  }
+
+  #check(): void {
+    const { nowMs } = this.agenda;
+    const ableW = this.ableW();
+    const allowedW = this.#allowedW();
+    if (ableW > allowedW + 0.5) expect.fail(`P1 at ${nowMs} ms: ${ableW} W of ${allowedW} W`);
+    if (this.#site === undefined) return;
+    const { ledger, controls } = this.#site.supervisor;
+    ledger.release(nowMs);
+    for (const { charger } of this.places) {
+      const control = controls.get(charger.traits.key);
+      const able = charger.ableTenthsA(nowMs);
+      if (control !== undefined && able > control.holding.boundTenthsA) {
+        expect.fail(
+          `rule 1 at ${nowMs} ms: ${charger.traits.key} can draw ${able} of ${control.holding.boundTenthsA}`,
+        );
+      }
+    }
+  }
+
+  #watchDecision({ supervisor }: SupervisedSite, unattainable: string | undefined): void {
+    const { nowMs } = this.agenda;
+    if (unattainable !== undefined) this.happened.unattainable++;
+    const controls = [...supervisor.controls.values()];
+    for (const { reason } of controls) {
+      if (reason === 'paused') this.happened.paused++;
+      if (reason === 'lastResort') this.happened.lastResort++;
+    }
+    if (!controls.some(({ reason }) => reason === 'lastResort')) return;
+    // Locked connectors are lowered only when every unlocked one that can be told is to be at 0 (rule 3).
+    for (const { key, lockLimitKw, targetTenthsA, reason } of controls) {
+      const isTold =
+        reason === 'paused' || reason === 'idle' || reason === 'fairShare' || reason === 'demand';
+      if (lockLimitKw === undefined && isTold && targetTenthsA > 0) {
+        expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
+      }
+    }
+  }
+
+  /** The 6 A of a lock are owed whatever the limit (who gets how much, 4). */
+  #noteForced(): void {
+    const { reservedW = 0, budgetW = 0 } = this.#site?.supervisor ?? {};
+    const excessW = reservedW - budgetW;
+    if (excessW > 0) this.#forced.push({ excessW, untilMs: this.agenda.nowMs + HORIZON_MS });
+  }
+
+  #publish({ grant, control }: DecidedGrant): void {
+    const { key } = control;
+    const { epoch, seq, limitTenthsA } = grant;
+    const last = this.#seqs.get(key) ?? { epoch: 0, seq: 0, limitTenthsA: 0 };
+    const isRising = epoch > last.epoch || (epoch === last.epoch && seq > last.seq);
+    if (!isRising) expect.fail(`P7: ${key} is told ${epoch}/${seq} after ${last.epoch}/${last.seq}`);
+    const isBetween = limitTenthsA > 0 && limitTenthsA < 60;
+    if (isBetween || limitTenthsA > control.holding.maxTenthsA)
+      expect.fail(`P3: ${key} gets ${limitTenthsA}`);
+    const wasOn = last.epoch === epoch && last.limitTenthsA >= 60;
+    if (control.lockLimitKw !== undefined && wasOn && limitTenthsA < 60) {
+      expect.fail(
+        `P4 at ${this.agenda.nowMs} ms: locked ${key} goes from ${last.limitTenthsA} to ${limitTenthsA}`,
+      );
+    }
+    this.#seqs.set(key, { epoch, seq, limitTenthsA });
+    if (control.lockLimitKw !== undefined && limitTenthsA === 60) this.#noteForced();
+    this.happened.grants++;
+    if (limitTenthsA > last.limitTenthsA) this.happened.raises++;
+    if (limitTenthsA < last.limitTenthsA) this.happened.decreases++;
+    this.#of(key).down.send(grant);
+  }
+}
