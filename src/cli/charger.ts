@@ -157,7 +157,7 @@ export function chargerCommand(): Command {
     )
     .option(
       '--drift <percent>',
-      'how slow their clocks run, below 0 how fast',
+      'how slow their clocks run, below 0 how fast; 2 are allowed for',
       numberBetween(-50, 50, false),
       0,
     )

@@ -41,7 +41,7 @@ async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
   return {
     ...config,
     dataDir: isGiven('dataDir', flags) ? config.dataDir : temporaryDirectory(undo),
-    logLevel: isGiven('logLevel', flags) ? config.logLevel : 'warn',
+    logLevel: isGiven('logLevel', flags) ? config.logLevel : 'error',
     httpPort: await freePort('the REST server', httpHost, config.httpPort),
     mqttPort: await freePort('the broker', mqttHost, config.mqttPort),
   };

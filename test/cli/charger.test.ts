@@ -43,7 +43,7 @@ describe('headroom charger run', () => {
       '2',
     ]);
     expect(await chargers.line((line) => line.includes('online 1/1'))).toMatch(
-      /^\d\d:\d\d:\d\dZ {2}online 1\/1 {2}charging \d {2}\d+\.\d kW {2}\d+\.\d\d kWh$/,
+      /^\d\d:\d\d:\d\dZ {2}online 1\/1 {2}charging \d {2}\d+\.\d of \d+\.\d kW {2}\d+\.\d\d kWh {2}leases \d\/1 {2}\w+ 1$/,
     );
     await vi.waitFor(async () => expect(await drawn()).toBeGreaterThan(0), {
       timeout: 15_000,
@@ -74,6 +74,30 @@ describe('headroom charger run', () => {
       charging: expect.any(Number),
       energyKwh: expect.any(Number),
     });
+  });
+
+  it('is sent limits by the service and shows each with its reason and lease', async () => {
+    const { file, mqttUrl } = await running();
+    const args = ['--url', mqttUrl, '--file', file, '--lively', '--report-every', '1', '--each', '--json'];
+    const chargers = start(['charger', 'run', ...args]);
+    const line = await chargers.line((text) => JSON.parse(text).leased === 1);
+    const [connector] = JSON.parse(line).each;
+    expect(connector).toMatchObject({ locationId: 'quay-1', controllerUuid: 'q1-a', connectorId: '1' });
+    expect(connector.reason).not.toBe('failsafe');
+    expect(connector.leaseLeftS).toBeGreaterThan(0);
+    expect(connector.leaseLeftS).toBeLessThanOrEqual(60);
+  });
+
+  it('runs chargers that misbehave: one that takes no limits draws what its hardware can', async () => {
+    const { file, mqttUrl } = await running();
+    const chargers = start([
+      ...['charger', 'run', '--url', mqttUrl, '--file', file, '--report-every', '1', '--each'],
+      ...['--misbehave', 'power-only', 'flood', '--drift', '-2', '--pilot-delay', '5'],
+    ]);
+    const line = await chargers.line((text) => text.includes('q1-a/1'));
+    expect(line).toMatch(/^ +q1-a\/1 {2}\w+ {2}\d+\.\d kW {2}limit 32\.0 A \(failsafe, no lease\)$/);
+    const { stdout } = await chargers.stop();
+    expect(stdout).toContain('leases 0/1');
   });
 
   it('goes on trying and says why its chargers are refused', async () => {
@@ -111,6 +135,10 @@ describe('headroom charger run', () => {
     [['--url', 'not a url'], /It must be a broker address such as mqtt:/],
     [['--url', 'http://x'], /It must be a broker address such as mqtt:/],
     [['--url', 'mqtt://x', '--count', '0'], /It must be a whole number from 1 to 10000/],
+    [['--url', 'mqtt://x', '--connectors', '8'], /It must be a whole number from 1 to 7/],
+    [['--url', 'mqtt://x', '--lease', 'long'], /Allowed choices are heartbeat, receipt, none/],
+    [['--url', 'mqtt://x', '--misbehave', 'rudely'], /Allowed choices are late-reaction, ignore-limits, /],
+    [['--url', 'mqtt://x', '--drift', 'slow'], /It must be a number from -50 to 50/],
     [[], /required option '--url <url>' not specified/],
   ])('answers %j with what is wrong, and exit code 1', async (args, message) => {
     const { code, stderr } = await run(['charger', 'run', ...args]);
