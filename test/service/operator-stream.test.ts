@@ -1,6 +1,7 @@
 // Extension: what the event stream tells of limits, windows, locks and power while the service runs.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { type StreamEventName, streamEventSchemas } from '../../src/wire/operator-stream.js';
 import { type EventReader, readEvents } from '../inbound/http/event-reader.js';
 import { connectCharger } from './charger-client.js';
@@ -128,15 +129,21 @@ describe('GET /stream', () => {
     const limits = () => dataOf(reader, 'connectorLimit');
     const report = (powerW: number) => charger.meter('1', { status: 'Charging', powerW });
     await eventually(async () => {
-      await report(11_000);
+      await report(22_000);
       service.clock.advance(200);
       expect(limits().at(-1)).toMatchObject({ connectorId: '1', limitA: 32, reason: 'maximum' });
     });
     const told = limits().length;
     for (let beat = 0; beat < 3; beat++) {
       service.clock.advance(10_000);
-      await report(11_000);
+      await report(22_000);
+      // Time goes on only once the service heard it: otherwise the charger would seem to have fallen silent.
+      await eventually(async () => {
+        const { connectors } = await service.read('/locations/granted/live', locationLiveSchema);
+        expect(connectors[0]?.lastHeardSecondsAgo).toBe(0);
+      });
     }
+    expect(limits()).toHaveLength(told);
     await submit('/locations/granted/schedules', 20, 0, 60);
     await eventually(() => {
       service.clock.advance(200);
