@@ -1,6 +1,6 @@
 // What a virtual charger says and when: heartbeats, changes at once, acks and its state, within its message budget.
 import type { AckResult } from '../../machines/grant.js';
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/units.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
@@ -67,6 +67,7 @@ class Voice implements ChargerVoice {
   readonly #address: ChargerAddress;
   readonly #traits: ChargerTraits;
   readonly #lines: readonly Line[];
+  readonly #ackTopics: ReadonlyMap<ConnectorId, string>;
   readonly #lies;
   readonly #periodMs: number;
   readonly #budget = createTokenBucket(BUDGET);
@@ -80,6 +81,12 @@ class Voice implements ChargerVoice {
     this.#boot = boot;
     this.#periodMs = traits.meterPeriodMs * (1 + traits.driftShare);
     this.#lies = createLies(address, traits.misbehaviours);
+    this.#ackTopics = new Map(
+      connectors.map(({ spec: { connectorId } }) => [
+        connectorId,
+        buildTopic({ ...address, kind: 'ack', connectorId }),
+      ]),
+    );
     this.#lines = connectors.map((connector) => ({
       connector,
       topic: buildTopic({ ...address, kind: 'meter', connectorId: connector.spec.connectorId }),
@@ -107,7 +114,7 @@ class Voice implements ChargerVoice {
     const { epoch, seq } = of;
     const { limitA } = holder.applied;
     const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, appliedA: limitA };
-    const topic = buildTopic({ ...this.#address, kind: 'ack', connectorId: spec.connectorId });
+    const topic = this.#ackTopics.get(spec.connectorId) ?? '';
     this.#acks.push({ kind: 'ack', topic, payload: JSON.stringify(message), qos: 1, retain: false });
     if (this.#acks.length > ACKS_KEPT) this.#acks.shift();
   }

@@ -28,6 +28,7 @@ export function createLies(address: ChargerAddress, misbehaviours: readonly Misb
   let said = 0;
 
   function meter(message: MeterMessage): MeterMessage {
+    if (kinds.size === 0) return message;
     values++;
     if (kinds.has('power-only')) return { powerW: message.powerW };
     const { hb = 0, energyWh = 0 } = message;
