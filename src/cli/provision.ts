@@ -16,7 +16,7 @@ import { printJson, printLine, printNote, printTable } from './print.js';
 
 type ProvisionFlags = AdministrationFlags & { readonly dryRun?: true };
 
-/** The file's content. @throws OperatorError, ProvisioningFileError */
+/** The file's content. @throws OperatorError, YamlFileError */
 export function readProvisioningFile(file: string): ProvisioningFile {
   let text: string;
   try {

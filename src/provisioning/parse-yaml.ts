@@ -1,0 +1,185 @@
+// Reads a YAML file into a zod schema and tells everything that is wrong with it at once, each with its line and field.
+import { closest, distance } from 'fastest-levenshtein';
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
+
+/** A file that cannot be used; `problems` are lines `file:line:column field.path: what is wrong, what it must be`. */
+export class YamlFileError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'YamlFileError';
+    this.problems = problems;
+  }
+}
+
+/** What a kind of file must be. */
+export interface YamlShape<S extends z.ZodType> {
+  readonly schema: S;
+  /** What no single field can tell, of the raw document, whatever its shape. */
+  readonly crossCheck?: (content: unknown) => readonly FieldProblem[];
+  /** The same of a document whose every field is valid by itself. */
+  readonly check?: (data: z.output<S>) => readonly FieldProblem[];
+  /** Fields whose values are never shown. */
+  readonly secrets: readonly string[];
+}
+
+export interface YamlContent<T> {
+  readonly data: T;
+  /** `file:line:column` of a field, for what turns out wrong with it later. */
+  place(path: FieldPath): string;
+}
+
+/** 10,000 connectors written one a line are a tenth of this. */
+const LONGEST_TEXT = 16_000_000;
+
+/** Which of the options of a union `value` means to be. */
+function optionsOf(schema: z.ZodDiscriminatedUnion, value: unknown): readonly z.ZodType[] {
+  const options = schema.options as readonly z.ZodObject[];
+  const { discriminator } = schema.def;
+  const means = valueAt(value, [discriminator]);
+  return options.filter(({ shape }) => (shape[discriminator] as z.ZodType).safeParse(means).success);
+}
+
+/** The names of the fields at `path`, for suggestions. */
+function fieldsAt(schema: z.ZodType, path: FieldPath, value: unknown): readonly string[] {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) {
+    return fieldsAt(schema.unwrap() as z.ZodType, path, value);
+  }
+  if (schema instanceof z.ZodPipe) return fieldsAt(schema.in as z.ZodType, path, value);
+  if (schema instanceof z.ZodDiscriminatedUnion) {
+    return optionsOf(schema, value).flatMap((option) => fieldsAt(option, path, value));
+  }
+  const [step, ...rest] = path;
+  const below = step === undefined ? undefined : valueAt(value, [step]);
+  if (schema instanceof z.ZodArray) return fieldsAt(schema.element as z.ZodType, rest, below);
+  if (!(schema instanceof z.ZodObject)) return [];
+  if (step === undefined) return Object.keys(schema.shape);
+  const next: unknown = schema.shape[step];
+  return next instanceof z.ZodType ? fieldsAt(next, rest, below) : [];
+}
+
+/** `did you mean …`, or all there are. */
+export function suggest(text: string, known: readonly string[]): string {
+  if (known.length === 0) return 'there is none';
+  const near = closest(text, known);
+  const isLikely = distance(text.toLowerCase(), near.toLowerCase()) <= Math.max(2, text.length / 3);
+  return isLikely ? `did you mean "${near}"?` : `must be one of ${known.join(', ')}`;
+}
+
+function describeValue(value: unknown, isSecret: boolean): string {
+  if (value === undefined) return 'is missing';
+  if (value === null) return 'is empty';
+  if (isSecret) return 'is not usable';
+  if (typeof value === 'object') return Array.isArray(value) ? 'is a list' : 'is a group of fields';
+  return `is ${JSON.stringify(value)}`;
+}
+
+function valueAt(root: unknown, path: FieldPath): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, step)
+        ? Reflect.get(value, step)
+        : undefined,
+    root,
+  );
+}
+
+function shapeProblems<S extends z.ZodType>(
+  issue: z.core.$ZodIssue,
+  root: unknown,
+  { schema, secrets }: YamlShape<S>,
+): readonly FieldProblem[] {
+  const path = issue.path.filter((step) => typeof step !== 'symbol');
+  if (issue.code === 'unrecognized_keys') {
+    const known = fieldsAt(schema, path, root);
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      message: `is not a field known here; ${suggest(key, known)}`,
+    }));
+  }
+  const value = valueAt(root, path);
+  const isSecret = secrets.some((name) => name === path.at(-1));
+  const wantsText = typeof value === 'number' && issue.message.startsWith('must be text');
+  const advice = wantsText ? `; write it in quotes${isSecret ? '' : `: "${value}"`}` : '';
+  return [{ path, message: `${describeValue(value, isSecret)}; ${issue.message}${advice}` }];
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** Offset of the key or list element at `path`, or of the nearest thing around it that exists. */
+function offsetOf(document: Document, path: FieldPath): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const step of path) {
+    const inside = isAlias(node) ? node.resolve(document) : node;
+    const pair = isMap(inside)
+      ? inside.items.find(({ key }) => isScalar(key) && String(key.value) === step)
+      : undefined;
+    node = isSeq(inside) ? inside.get(step, true) : pair?.value;
+    offset = startOf(pair?.key ?? node) ?? offset;
+  }
+  return offset;
+}
+
+/** The document of `text`; one that is too long or nested too deeply is told like any other problem. */
+function documentOf(text: string, fileName: string, lineCounter: LineCounter): Document {
+  if (text.length > LONGEST_TEXT) {
+    throw new YamlFileError([`${fileName} YAML: must be at most ${LONGEST_TEXT / 1_000_000} MB`]);
+  }
+  try {
+    return parseDocument(text, { lineCounter, prettyErrors: false });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new YamlFileError([`${fileName} YAML: is nested too deeply`]);
+  }
+}
+
+/** The document as plain data; an alias that leads nowhere, or to too much, is told like any other problem. */
+function plainData(document: Document, fileName: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new YamlFileError([`${fileName} YAML: ${error instanceof Error ? error.message : error}`]);
+  }
+}
+
+/**
+ * The file's content, valid and with defaults filled in.
+ * @param text YAML 1.2.
+ * @param fileName how errors name the file.
+ * @throws YamlFileError with every problem, in the order of the file.
+ */
+export function parseYaml<S extends z.ZodType>(
+  text: string,
+  fileName: string,
+  shape: YamlShape<S>,
+): YamlContent<z.output<S>> {
+  const lineCounter = new LineCounter();
+  const document = documentOf(text, fileName, lineCounter);
+  const placeAt = (offset: number): string => {
+    const { line, col } = lineCounter.linePos(offset);
+    return `${fileName}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
+  };
+  if (document.errors.length > 0) {
+    throw new YamlFileError(document.errors.map((e) => `${placeAt(e.pos[0])} YAML: ${e.message}`));
+  }
+  const content = plainData(document, fileName);
+  const parsed = shape.schema.safeParse(content);
+  const found = [
+    ...(parsed.error?.issues.flatMap((issue) => shapeProblems(issue, content, shape)) ?? []),
+    ...(shape.crossCheck?.(content) ?? []),
+    ...(parsed.success ? (shape.check?.(parsed.data) ?? []) : []),
+  ].map((problem) => ({ ...problem, offset: offsetOf(document, problem.path) }));
+  if (parsed.success && found.length === 0) {
+    return { data: parsed.data, place: (path) => placeAt(offsetOf(document, path)) };
+  }
+  found.sort((a, b) => a.offset - b.offset);
+  throw new YamlFileError(
+    found.map(({ offset, path, message }) => `${placeAt(offset)} ${formatPath(path) || 'file'}: ${message}`),
+  );
+}
