@@ -15,6 +15,8 @@ export interface VirtualClock extends Clock {
   stall(ms: number): void;
   /** Someone sets the wall clock `byMs` forward or, below 0, back. The monotonic clock and timers know nothing of it. */
   jump(byMs: number): void;
+  /** Lets time pass to the next timer, and fires it; false where none waits. */
+  step(): boolean;
   /** Timers that wait to fire. */
   pendingTimers(): number;
 }
@@ -33,6 +35,11 @@ export function createVirtualClock(startAtMs: EpochMs): VirtualClock {
     advanceTo: (instant) => void clock.tick(instant - clock.now),
     stall: (ms) => void clock.jump(ms),
     jump: (byMs) => clock.setSystemTime(clock.now + byMs),
+    step() {
+      if (clock.countTimers() === 0) return false;
+      clock.next();
+      return true;
+    },
     pendingTimers: () => clock.countTimers(),
   };
 }

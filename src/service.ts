@@ -22,6 +22,7 @@ import type { Cancel, Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
 import type { Store } from './ports/store.js';
+import type { MessageBus } from './ports/telemetry.js';
 import { createRareLog } from './rare-log.js';
 import { VERSION } from './version.js';
 
@@ -42,6 +43,8 @@ export interface Seams {
   readonly onTakenOver?: () => void;
   /** How many callers may share a commit, and how many may wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
+  /** Carries messages in the place of a broker. */
+  readonly bus?: MessageBus;
   /** Stands between the service and the store that was opened. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -112,9 +115,10 @@ export function createService(config: Config, seams: Seams = {}): Service {
     const logins = createMqttLogins(NO_CREDENTIALS);
     const tokenKeys = createTokenKeys(config);
     const broker =
-      config.mqttUrl === undefined
+      seams.bus ??
+      (config.mqttUrl === undefined
         ? createEmbeddedBroker({ config, ...common, logins })
-        : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common });
+        : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common }));
     const timing = timingOf(config);
     const actors: ActorSystem = createActorSystem({
       ...common,

@@ -37,7 +37,22 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PACKAGES,
   ],
   main: ['cli', 'version', PACKAGES],
-  sim: ['sim', 'service', 'ports', 'wire', 'machines', 'token-bucket', PACKAGES],
+  sim: [
+    ...[
+      'sim',
+      'service',
+      'provisioning',
+      'outbound',
+      'ports',
+      'wire',
+      'machines',
+      'config',
+      'metrics',
+      'secrets',
+    ],
+    'token-bucket',
+    PACKAGES,
+  ],
   bench: [
     ...['bench', 'service', 'inbound', 'outbound', 'actors', 'wire', 'ports', 'machines'],
     ...FOUNDATION,

@@ -1,0 +1,53 @@
+// What is to happen when in a world, on one heap over one timer of the virtual clock; ties in the order they were made.
+import FlatQueue from 'flatqueue';
+import type { Clock } from '../../src/ports/clock.js';
+
+export interface Agenda {
+  /** Does it at `atMs` of the monotonic clock, or at once where that has passed. Whole ms. */
+  at(atMs: number, work: () => void): void;
+  /** What waits. */
+  readonly length: number;
+}
+
+// Doubles hold 2^53: a world may run for days of ms with a million things at one of them.
+const TIES = 2 ** 20;
+
+export function createAgenda(clock: Clock): Agenda {
+  const heap = new FlatQueue<() => void>();
+  let made = 0;
+  let timerAtMs = Number.POSITIVE_INFINITY;
+
+  function wake(): void {
+    timerAtMs = Number.POSITIVE_INFINITY;
+    const nowMs = clock.monotonicMs();
+    for (
+      let rank = heap.peekValue();
+      rank !== undefined && Math.floor(rank / TIES) <= nowMs;
+      rank = heap.peekValue()
+    ) {
+      heap.pop()?.();
+    }
+    arm();
+  }
+
+  function arm(): void {
+    const rank = heap.peekValue();
+    if (rank === undefined) return;
+    const atMs = Math.floor(rank / TIES);
+    if (atMs >= timerAtMs) return;
+    timerAtMs = atMs;
+    clock.after(Math.max(0, atMs - clock.monotonicMs()), wake);
+  }
+
+  return {
+    at(atMs, work) {
+      const whenMs = Math.max(Math.ceil(atMs), clock.monotonicMs());
+      made = (made + 1) % TIES;
+      heap.push(work, whenMs * TIES + made);
+      arm();
+    },
+    get length() {
+      return heap.length;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+// One life of the production service in a world: it starts on what is stored, and may be killed at any instant.
+import type { Config } from '../../src/config.js';
+import { createMetrics, type Metrics } from '../../src/metrics.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { Log } from '../../src/ports/log.js';
+import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
+import type { MessageBus } from '../../src/ports/telemetry.js';
+import { createService } from '../../src/service.js';
+
+export interface ServiceLife {
+  readonly httpUrl: string;
+  readonly metrics: Metrics;
+  /** Everything of it ends at once: no timer fires, nothing is written, nothing is sent. */
+  kill(): Promise<void>;
+  /** As an operator stops it. */
+  stop(): Promise<void>;
+}
+
+/** Work of the service outside the thread, which takes no virtual time: the world waits for it. */
+export interface Outstanding {
+  count: number;
+}
+
+export async function startService(options: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bus: MessageBus & { end(): void };
+  readonly newId: () => string;
+  readonly outstanding: Outstanding;
+  /** While true, nothing can be written. */
+  readonly isDatabaseBusy: () => boolean;
+}): Promise<ServiceLife> {
+  const { config, clock, log, bus, newId, outstanding, isDatabaseBusy } = options;
+  const metrics = createMetrics();
+  const life = { isLiving: true };
+  const mortalClock: Clock = {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, callback) =>
+      clock.after(delayMs, () => {
+        if (life.isLiving) callback();
+      }),
+  };
+  const service = createService(config, {
+    ...{ clock: mortalClock, log, metrics, newId, bus },
+    wrapStore: (store) => mortalStore(store, life, outstanding, isDatabaseBusy),
+  });
+  const { httpUrl } = await service.start();
+  return {
+    httpUrl,
+    metrics,
+    async kill() {
+      life.isLiving = false;
+      bus.end();
+      // What remains is to close sockets and files, as the host does for a process that is gone.
+      await service.stop();
+    },
+    async stop() {
+      await service.stop();
+      life.isLiving = false;
+    },
+  };
+}
+
+/** Nobody else writes to a world's database, so that who owns it and what others changed need not be asked. */
+function mortalStore(
+  store: Store,
+  life: { readonly isLiving: boolean },
+  outstanding: Outstanding,
+  isDatabaseBusy: () => boolean,
+): Store {
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    outstanding.count++;
+    try {
+      return await work();
+    } finally {
+      outstanding.count--;
+    }
+  }
+  let revision: ReturnType<Store['revisionSince']> | undefined;
+  return {
+    ...store,
+    append(tenantUuid, changes) {
+      if (!life.isLiving || isDatabaseBusy())
+        return Promise.reject(new StoreUnavailableError('the database is busy'));
+      return counted(() => store.append(tenantUuid, changes));
+    },
+    isOwner: () => Promise.resolve(true),
+    revisionSince(since) {
+      revision ??= counted(() => store.revisionSince(since));
+      return revision.then((first) =>
+        since === undefined ? first : { ...first, tenants: [], credentialsChanged: false },
+      );
+    },
+    loadTenant: (tenantUuid) => counted(() => store.loadTenant(tenantUuid)),
+    forgetPowerBefore: (beforeMs) => counted(() => store.forgetPowerBefore(beforeMs)),
+  };
+}
