@@ -14,7 +14,23 @@ export interface Car {
   readonly reactionMs: number;
   /** Once it was paused it never charges again on this visit. */
   readonly isStubborn: boolean;
+  /** The state of charge from which it takes less and less, from 0 to 1; 1 for a car that does not. */
+  readonly taperFrom?: number;
+  /** A car of a model to compare with: it charges from the instant it arrives, follows at once and never tapers off. */
+  readonly isIdeal?: boolean;
+  /** Of the visit, where somebody counts visits. */
+  readonly sessionId?: string;
 }
+
+/** The next car of a connector that is free from `fromMs` on: it does not arrive before. */
+export type NextCar = (fromMs: number) => Car;
+
+/** Who comes where nobody comes any more. */
+export const NO_CAR: Car = {
+  ...{ phases: 3, maxCurrentA: 0, batteryWh: 0, storedWh: 0, reactionMs: 0, isStubborn: false },
+  arrivesAtMs: Number.POSITIVE_INFINITY,
+  leavesAtMs: Number.POSITIVE_INFINITY,
+};
 
 const TAPER_FROM = 0.8;
 const TAPER_TO_SHARE = 0.1;
@@ -24,10 +40,12 @@ const FALL_A_PER_S = 16;
 /** Whatever the car's size, it has come down after this. */
 const FALL_TAKES_S = 2;
 
-/** The most the car takes, A per phase: its maximum up to 80 % charge, a tenth of it at the end, 0 when full. */
+/** The most the car takes, A per phase: its maximum until it tapers off, a tenth of it at the end, 0 when full. */
 export function acceptedCurrentA(car: Car, storedWh: number): number {
   if (storedWh >= car.batteryWh) return 0;
-  const beyond = Math.max(0, storedWh / car.batteryWh - TAPER_FROM) / (1 - TAPER_FROM);
+  const { taperFrom = TAPER_FROM } = car;
+  if (car.isIdeal || taperFrom >= 1) return car.maxCurrentA;
+  const beyond = Math.max(0, storedWh / car.batteryWh - taperFrom) / (1 - taperFrom);
   return car.maxCurrentA * (1 - beyond * (1 - TAPER_TO_SHARE));
 }
 
@@ -38,6 +56,7 @@ export function wantedCurrentA(car: Car, storedWh: number, offeredA: number): nu
 
 /** What is drawn `elapsedMs` after `drawnA` on the way to `wantedA` (A per phase). */
 export function nextCurrentA(car: Car, drawnA: number, wantedA: number, elapsedMs: number): number {
+  if (car.isIdeal) return wantedA;
   const elapsedS = elapsedMs / 1000;
   if (wantedA >= drawnA) return Math.min(wantedA, drawnA + RISE_A_PER_S * elapsedS);
   const fallAPerS = Math.max(FALL_A_PER_S, car.maxCurrentA / FALL_TAKES_S);

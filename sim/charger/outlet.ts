@@ -2,7 +2,7 @@
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/meter-ledger.js';
 import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/units.js';
-import { type Car, nextCurrentA, wantedCurrentA } from './car.js';
+import { type Car, type NextCar, nextCurrentA, wantedCurrentA } from './car.js';
 import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
 import {
   type ConnectorMode,
@@ -27,6 +27,14 @@ export interface Outlet {
   readonly energyWh: number;
 }
 
+/** A car came to the outlet or left it; `deliveredWh` is what it has got on this visit. */
+export interface CarNote {
+  readonly what: 'arrived' | 'left';
+  readonly atMs: number;
+  readonly car: Car;
+  readonly deliveredWh: number;
+}
+
 const STEP_MS = 1000;
 const RECOGNISED_AFTER_MS = 2000;
 const UNPLUGGED_AFTER_MS = 2000;
@@ -41,7 +49,8 @@ class VirtualOutlet implements Outlet {
   energyWh = 0;
   readonly #rating: ConnectorRating;
   readonly #overdraw: number;
-  readonly #nextCar: (fromMs: number) => Car;
+  readonly #nextCar: NextCar;
+  readonly #onCar: (note: CarNote) => void;
   readonly #actor = createActor(virtualConnectorMachine).start();
   readonly #reaction: Reaction;
   readonly #isLate: boolean;
@@ -53,10 +62,11 @@ class VirtualOutlet implements Outlet {
   #modeEndsAtMs: number;
   #offeredA: number;
 
-  constructor({ rating, startsAtMs, offeredA, nextCar, overdraw, lateMs }: OutletOptions) {
+  constructor({ rating, startsAtMs, offeredA, nextCar, onCar, overdraw, lateMs }: OutletOptions) {
     this.#rating = rating;
     this.#overdraw = overdraw;
     this.#nextCar = nextCar;
+    this.#onCar = onCar;
     this.#offeredA = offeredA;
     this.#isLate = lateMs !== undefined;
     this.#reaction =
@@ -80,6 +90,7 @@ class VirtualOutlet implements Outlet {
   get nextDueMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
     if (!this.#isPluggedIn) return dueMs;
+    if (this.#car.isIdeal) return Math.min(dueMs, this.#fullAtMs);
     const isSteady = Math.abs(this.drawnA - this.#wantedA()) < 0.1;
     return isSteady ? dueMs : Math.min(dueMs, this.#nextStepMs);
   }
@@ -107,7 +118,16 @@ class VirtualOutlet implements Outlet {
 
   get #nextStopMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
-    return this.#isPluggedIn ? Math.min(dueMs, this.#nextStepMs) : dueMs;
+    if (!this.#isPluggedIn) return dueMs;
+    return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#nextStepMs);
+  }
+
+  /** When a car that does not taper off will be full, if nothing changes. */
+  get #fullAtMs(): number {
+    const powerW = this.drawnA * this.#rating.voltageV * this.phases;
+    if (powerW === 0) return Number.POSITIVE_INFINITY;
+    const missingWh = Math.max(0, this.#car.batteryWh - this.#storedWh);
+    return this.#atMs + Math.max(1, Math.ceil((missingWh * MS_PER_HOUR) / powerW));
   }
 
   #wantedA(): number {
@@ -142,7 +162,9 @@ class VirtualOutlet implements Outlet {
     if (this.#mode === 'available') {
       this.#storedWh = this.#car.storedWh;
       this.#tell({ type: 'car.arrived' });
-      this.#modeEndsAtMs = Math.min(nowMs + RECOGNISED_AFTER_MS, this.#car.leavesAtMs);
+      this.#note('arrived', nowMs);
+      const recognisedAtMs = nowMs + (this.#car.isIdeal ? 0 : RECOGNISED_AFTER_MS);
+      this.#modeEndsAtMs = Math.min(recognisedAtMs, this.#car.leavesAtMs);
     } else if (this.#mode === 'preparing' && nowMs < this.#car.leavesAtMs) {
       this.#tell({ type: 'car.recognised', isOffered: isOffer(this.#offeredA) });
       this.#modeEndsAtMs = this.#car.leavesAtMs;
@@ -153,9 +175,15 @@ class VirtualOutlet implements Outlet {
       this.#modeEndsAtMs = this.#car.arrivesAtMs;
     } else {
       this.#tell({ type: 'car.left' });
+      this.#note('left', nowMs);
       this.drawnA = 0;
-      this.#modeEndsAtMs = nowMs + UNPLUGGED_AFTER_MS;
+      this.#modeEndsAtMs = nowMs + (this.#car.isIdeal ? 0 : UNPLUGGED_AFTER_MS);
     }
+  }
+
+  #note(what: CarNote['what'], atMs: number): void {
+    const car = this.#car;
+    this.#onCar({ what, atMs, car, deliveredWh: this.#storedWh - car.storedWh });
   }
 
   #tell(event: VirtualConnectorEvent): void {
@@ -168,8 +196,8 @@ interface OutletOptions {
   readonly rating: ConnectorRating;
   readonly startsAtMs: number;
   readonly offeredA: number;
-  /** The next car, not to arrive before `fromMs`. */
-  readonly nextCar: (fromMs: number) => Car;
+  readonly nextCar: NextCar;
+  readonly onCar: (note: CarNote) => void;
   /** It draws this many times what it may; 1 for an honest one. */
   readonly overdraw: number;
   /** Given, it draws at once what it may, and for so long after it may no more. */

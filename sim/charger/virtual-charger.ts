@@ -4,13 +4,14 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from './charger-message.js';
 import { createChargerVoice } from './charger-voice.js';
 import type { HeldLimit } from './grant-holder.js';
-import type { Traffic } from './traffic.js';
+import type { CarNote } from './outlet.js';
 import { type ChargerTraits, HONEST } from './traits.js';
 import {
   createVirtualConnector,
   type Reading,
   type VirtualConnector,
   type VirtualConnectorSpec,
+  type Visitors,
 } from './virtual-connector.js';
 
 /**
@@ -51,21 +52,24 @@ export interface VirtualCharger {
  * The same seed, connectors and traits give the same course of events at the same times, however often it is asked.
  * @param options.boot new at every start of the charger, a uuid.
  * @param options.traits what is not given is honest.
+ * @param options.onCar is told of every car that comes and goes, at `atMs` of the charger's clock.
  */
 export function createVirtualCharger(options: {
   readonly address: ChargerAddress;
   readonly connectors: readonly VirtualConnectorSpec[];
   readonly boot: string;
   readonly seed: number;
-  readonly traffic: Traffic;
+  readonly traffic: Visitors;
   readonly startsAtMs: number;
   readonly traits?: Partial<ChargerTraits>;
+  readonly onCar?: (connectorId: ConnectorId, note: CarNote) => void;
 }): VirtualCharger {
   const { address, connectors, seed } = options;
   const traits = { ...HONEST, ...options.traits };
   const parts: readonly VirtualConnector[] = connectors.map((spec, i) => {
     const onApplied = () => acknowledgeApplied(i);
-    return createVirtualConnector(spec, { ...options, traits, seed: seed * 1009 + i, onApplied });
+    const onCar = (note: CarNote) => options.onCar?.(spec.connectorId, note);
+    return createVirtualConnector(spec, { ...options, traits, seed: seed * 1009 + i, onApplied, onCar });
   });
   const voice = createChargerVoice({ address, boot: options.boot, connectors: parts, traits });
 

@@ -3,8 +3,9 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import type { ConnectorId } from '../../machines/ids.js';
 import type { ChargingStatus } from '../../machines/meter-ledger.js';
 import type { ConnectorRating } from '../../machines/units.js';
+import type { NextCar } from './car.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
-import { createOutlet, type Outlet } from './outlet.js';
+import { type CarNote, createOutlet, type Outlet } from './outlet.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
@@ -42,11 +43,14 @@ function onPhases(value: number, phases: number): [number, number, number] {
   return [phases > 0 ? value : 0, phases > 1 ? value : 0, phases > 2 ? value : 0];
 }
 
-function carsOf(traffic: Traffic, seed: number) {
+/** Who comes to each connector: cars drawn from the seed, or those somebody gives. */
+export type Visitors = Traffic | ((connectorId: ConnectorId) => NextCar);
+
+function drawnCars(traffic: Traffic, seed: number): NextCar {
   // Of the generators at hand the only one whose first numbers differ between neighbouring seeds.
   const random = mersenne(seed);
   let isFirst = true;
-  return (fromMs: number) => {
+  return (fromMs) => {
     const car = drawCar(traffic, random, fromMs, isFirst);
     isFirst = false;
     return car;
@@ -80,12 +84,13 @@ function createOffer(spec: VirtualConnectorSpec, traits: ChargerTraits): (limitA
 
 function outletOf(
   spec: VirtualConnectorSpec,
-  { traits, traffic, seed, startsAtMs }: VirtualConnectorOptions,
+  { traits, traffic, seed, startsAtMs, onCar }: VirtualConnectorOptions,
   offeredA: number,
 ): Outlet {
   const does = new Set(traits.misbehaviours);
+  const nextCar = typeof traffic === 'function' ? traffic(spec.connectorId) : drawnCars(traffic, seed);
   return createOutlet({
-    ...{ rating: spec, startsAtMs, offeredA, nextCar: carsOf(traffic, seed) },
+    ...{ rating: spec, startsAtMs, offeredA, nextCar, onCar },
     overdraw: does.has('overdraw') ? traits.overdrawFactor : 1,
     lateMs: does.has('late-reaction') ? traits.settleMs : undefined,
   });
@@ -93,12 +98,13 @@ function outletOf(
 
 interface VirtualConnectorOptions {
   readonly traits: ChargerTraits;
-  readonly traffic: Traffic;
+  readonly traffic: Visitors;
   readonly seed: number;
   readonly startsAtMs: number;
   readonly boot: string;
   /** The hardware took what `holder.applied` says. */
   readonly onApplied: () => void;
+  readonly onCar: (note: CarNote) => void;
 }
 
 export function createVirtualConnector(
