@@ -15,7 +15,7 @@ import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 import { nextTurnAtMs } from './turns.js';
-import { MINIMUM_TENTHS_A, tenthsAOf } from './units.js';
+import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsAOf } from './units.js';
 
 /** What a location may use, as whoever knows its profiles, its cluster shares and the wall clock sees it. Whole W. */
 export interface Budget {
@@ -56,6 +56,8 @@ const RAISE_TENTHS_A = 10;
 const RENEW_AFTER_HEARTBEATS = 0.75;
 /** A charger that has not taken its newest grant after this long is told again. */
 const HEAL_AFTER_MS = 2_000;
+/** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
+const TAKING_STOCK_MS = 3_000;
 /** Without anything happening a location looks at itself this often. */
 const REST_MS = 60_000;
 
@@ -65,6 +67,7 @@ export class LocationSupervisor {
   readonly timing: GrantTiming;
   readonly #epoch: number;
   #budget: Budget | undefined;
+  #beganAtMs: number | undefined;
   /** Whether fail-safes fit, as of the last decision. */
   usesFailsafe = true;
   /** From here on a decision must come before any grant: the budget of the last one no longer holds. */
@@ -89,6 +92,10 @@ export class LocationSupervisor {
   /** What is reserved for the location's connectors together, W. */
   get reservedW(): number {
     return this.ledger.totalW;
+  }
+
+  get #stockTakenAtMs(): number {
+    return (this.#beganAtMs ?? 0) + TAKING_STOCK_MS;
   }
 
   add(key: string, slot: MeterSlot, spec: ConnectorSpec, lease: LeaseKind, nowMs: number): ConnectorControl {
@@ -164,6 +171,7 @@ export class LocationSupervisor {
   /** Who may draw how much from now on, and what has to be sent for it. */
   decide(budget: Budget, nowMs: number): Decision {
     this.#budget = budget;
+    this.#beganAtMs ??= nowMs;
     this.validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
     this.usesFailsafe = doFailsafesFit(this.controls.values(), budget.lowestW);
@@ -218,9 +226,15 @@ export class LocationSupervisor {
     const { sentTenthsA, targetTenthsA, holding } = control;
     if (control.isStoring) return undefined;
     const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
+    // It charges by a grant of the service's life before this one.
+    const isCharging = holding.lastSeq === 0 && (control.slot.limitA ?? 0) >= MINIMUM_CURRENT_A;
+    const isFloorKept = isFloorOwed && (isUnattainable || isCharging);
     let tenthsA = Math.min(targetTenthsA, this.ledger.grantableTenthsA(holding, this.#budgetW));
-    if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorOwed && isUnattainable ? MINIMUM_TENTHS_A : 0;
-    if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
+    if (tenthsA < targetTenthsA) {
+      control.reason = 'waiting';
+      if (isCharging && nowMs < this.#stockTakenAtMs) return undefined;
+    }
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= RAISE_TENTHS_A;
@@ -228,7 +242,7 @@ export class LocationSupervisor {
       if (!isWorthIt || !isPaced) return undefined;
     }
     if (tenthsA > 0) control.raisedAtMs = nowMs;
-    return this.#grant(control, tenthsA, nowMs, isFloorOwed && isUnattainable);
+    return this.#grant(control, tenthsA, nowMs, isFloorKept);
   }
 
   /** One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. */
@@ -294,6 +308,7 @@ export class LocationSupervisor {
   /** When a raise, a turn or a release is due that nobody's message announces. */
   #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.validUntilMs);
+    if (nowMs < this.#stockTakenAtMs) nextMs = Math.min(nextMs, this.#stockTakenAtMs);
     for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
       const isDue = (sentTenthsA ?? 0) + RAISE_TENTHS_A <= targetTenthsA;
       if (isDue && raisedAtMs + RAISE_EVERY_MS > nowMs)

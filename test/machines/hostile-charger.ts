@@ -44,6 +44,7 @@ export class HostileCharger {
   wantsTenthsA: number | undefined;
   /** Grants it did not take, by why. */
   readonly refused = { STALE: 0, EXPIRED: 0 };
+  leasesEnded = 0;
   #boots = 0;
   #hb = 0;
   #sentAtMs = new Map<number, number>();
@@ -91,6 +92,7 @@ export class HostileCharger {
     const held = this.#held;
     if (held === undefined || held.endsAtMs > nowMs) return;
     this.#held = undefined;
+    this.leasesEnded++;
     this.#follow(held.thenTenthsA, held.endsAtMs);
   }
 

@@ -22,11 +22,15 @@ export interface SiteOptions {
   readonly budgetAt: (nowMs: number) => Budget;
   /** Limit of the lock on the connector now, if any. */
   readonly lockKwOf: (key: string) => number | undefined;
-  /** What the charger last said of its fail-safe. */
+  /** What the charger last said of its fail-safe, kept by the broker: it may be long ago. */
   readonly failsafeOf: (key: string) => number;
   readonly publish: (decided: DecidedGrant) => void;
   /** Told right after each decision. */
-  readonly onDecision: (site: SupervisedSite, unattainable: string | undefined) => void;
+  readonly onDecision: (
+    site: SupervisedSite,
+    reservedBeforeW: number,
+    unattainable: string | undefined,
+  ) => void;
 }
 
 /** One life of the service, from a start to a crash. */
@@ -141,8 +145,9 @@ export class SupervisedSite {
   #decide(): void {
     const { agenda, budgetAt, onDecision } = this.#options;
     this.#decidedAtMs = agenda.nowMs;
+    const reservedBeforeW = this.supervisor.reservedW;
     const decision = this.supervisor.decide(budgetAt(agenda.nowMs), agenda.nowMs);
-    onDecision(this, decision.unattainable);
+    onDecision(this, reservedBeforeW, decision.unattainable);
     this.#send(decision.grants);
     this.#wakeBy(Math.max(decision.nextAtMs, agenda.nowMs + 100));
   }
@@ -158,7 +163,7 @@ export class SupervisedSite {
     for (const control of this.supervisor.controls.values()) this.#reserve(control);
     const writes = this.#pending.length - before;
     // Writes reach the disk in order.
-    this.#diskFreeAtMs = Math.max(agenda.nowMs, this.#diskFreeAtMs) + dice.oneOf(1, 5, 800);
+    this.#diskFreeAtMs = Math.max(agenda.nowMs, this.#diskFreeAtMs) + dice.oneOf(1, 5, 800, 4_000);
     agenda.after(this.#diskFreeAtMs - agenda.nowMs, () => {
       if (!this.isAlive) return;
       for (let i = 0; i < writes; i++) this.#writeOldest();
