@@ -1,44 +1,16 @@
 // The provisioning file's shape: what an operator may write, with bounds and defaults. Each error says what must be.
 import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
-import { isId } from '../../machines/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/units.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../ports/records.js';
 import { parseApiKey } from '../secrets.js';
-import { fromInstant, instantSchema, isStorable, STORABLE_RULE } from '../wire/rest.js';
+import { fromInstant, instantSchema } from '../wire/rest.js';
+import { GROUP_RULE, idSchema, listSchema, numberSchema, powerSchema, textSchema } from './field-schemas.js';
 
-const ID_RULE = 'must be text of 1 to 128 characters of A-Z a-z 0-9 . _ : -';
 const KEY_RULE = 'must be hr_<8 characters>_<16 to 128 characters>, all of A-Z a-z 0-9';
 const STATUS_RULE = 'must be ACTIVE or INACTIVE';
 const FAILSAFE_RULE = `must be 0, or from ${MINIMUM_CURRENT_A} up to maxCurrentA, in A per phase`;
 
-function idSchema<T extends string>() {
-  return z
-    .string(ID_RULE)
-    .refine(isId, ID_RULE)
-    .transform((text) => text as T);
-}
-
-function textSchema(max: number) {
-  const rule = `must be text of 1 to ${max} characters`;
-  return z.string(rule).min(1, rule).max(max, rule).refine(isStorable, STORABLE_RULE);
-}
-
-function numberSchema(min: number, max: number, unit: string) {
-  const rule = `must be a number from ${min} to ${max}, in ${unit}`;
-  return z.number(rule).min(min, rule).max(max, rule);
-}
-
-function powerSchema() {
-  const rule = 'must be a number greater than 0 and at most 1000000, in kW';
-  return z.number(rule).gt(0, rule).max(1_000_000, rule);
-}
-
-function listSchema<S extends z.ZodType>(element: S) {
-  return z.array(element, 'must be a list');
-}
-
-const GROUP_RULE = 'must be a group of fields';
 const statusSchema = z.enum(['ACTIVE', 'INACTIVE'], STATUS_RULE).default('ACTIVE');
 const scopesSchema = listSchema(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)).default([...SCOPES]);
 
@@ -59,18 +31,19 @@ const clientSchema = z.strictObject(
   GROUP_RULE,
 );
 
+/** What a connector can do, V between phase and neutral and A per phase. */
+export const ratingFields = {
+  phases: z.literal([1, 3], 'must be 1 or 3'),
+  voltageV: numberSchema(50, 1000, 'V between phase and neutral').default(230),
+  maxCurrentA: numberSchema(MINIMUM_CURRENT_A, 1000, 'A per phase'),
+  failsafeA: z
+    .number(FAILSAFE_RULE)
+    .refine((currentA) => currentA === 0 || currentA >= MINIMUM_CURRENT_A, FAILSAFE_RULE)
+    .default(MINIMUM_CURRENT_A),
+};
+
 const connectorSchema = z.strictObject(
-  {
-    connectorId: idSchema<ConnectorId>(),
-    phases: z.literal([1, 3], 'must be 1 or 3'),
-    voltageV: numberSchema(50, 1000, 'V between phase and neutral').default(230),
-    maxCurrentA: numberSchema(MINIMUM_CURRENT_A, 1000, 'A per phase'),
-    status: statusSchema,
-    failsafeA: z
-      .number(FAILSAFE_RULE)
-      .refine((currentA) => currentA === 0 || currentA >= MINIMUM_CURRENT_A, FAILSAFE_RULE)
-      .default(MINIMUM_CURRENT_A),
-  },
+  { connectorId: idSchema<ConnectorId>(), ...ratingFields, status: statusSchema },
   GROUP_RULE,
 );
 

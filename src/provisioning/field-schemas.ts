@@ -1,0 +1,33 @@
+// The fields of files that people write: bounds, and for each an error that says what must be.
+import { z } from 'zod';
+import { isId } from '../../machines/ids.js';
+import { isStorable, STORABLE_RULE } from '../wire/rest.js';
+
+export const GROUP_RULE = 'must be a group of fields';
+const ID_RULE = 'must be text of 1 to 128 characters of A-Z a-z 0-9 . _ : -';
+
+export function idSchema<T extends string>() {
+  return z
+    .string(ID_RULE)
+    .refine(isId, ID_RULE)
+    .transform((text) => text as T);
+}
+
+export function textSchema(max: number) {
+  const rule = `must be text of 1 to ${max} characters`;
+  return z.string(rule).min(1, rule).max(max, rule).refine(isStorable, STORABLE_RULE);
+}
+
+export function numberSchema(min: number, max: number, unit: string) {
+  const rule = `must be a number from ${min} to ${max}, in ${unit}`;
+  return z.number(rule).min(min, rule).max(max, rule);
+}
+
+export function powerSchema() {
+  const rule = 'must be a number greater than 0 and at most 1000000, in kW';
+  return z.number(rule).gt(0, rule).max(1_000_000, rule);
+}
+
+export function listSchema<S extends z.ZodType>(element: S) {
+  return z.array(element, 'must be a list');
+}
