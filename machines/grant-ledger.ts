@@ -84,6 +84,8 @@ interface Entry extends Holding {
   ownFailsafeTenthsA: number;
   /** Those that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
   promises: Promised[];
+  /** Its charger said how it falls back. */
+  isDescribed: boolean;
   /** What the newest acknowledged grant says, then what unacknowledged newer ones say; never empty. */
   fallbacks: Fallback[];
 }
@@ -156,6 +158,7 @@ class Ledger implements GrantLedger {
       ackedSeq: 0,
       ownFailsafeTenthsA: spec.failsafeTenthsA,
       promises: [],
+      isDescribed: false,
       fallbacks: [{ fromSeq: 0, tenthsA: spec.failsafeTenthsA }],
     };
     this.#entries.add(entry);
@@ -173,6 +176,7 @@ class Ledger implements GrantLedger {
     if (spec.milliwattsPerTenth !== undefined) entry.milliwattsPerTenth = spec.milliwattsPerTenth;
     if (spec.lease !== undefined) this.#countBy(entry, spec.lease);
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
+    entry.isDescribed ||= spec.keepsThen !== undefined;
     if (spec.failsafeTenthsA !== undefined) this.#believeFailsafe(entry, spec.failsafeTenthsA);
     this.#rebound(entry);
   }
@@ -357,7 +361,8 @@ class Ledger implements GrantLedger {
  */
 function lastingTenthsAOf(entry: Entry): number {
   if (entry.isWorstCase) return entry.maxTenthsA;
-  const ownTenthsA = entry.keepsThen ? 0 : entry.ownFailsafeTenthsA;
+  // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
+  const ownTenthsA = entry.keepsThen || !entry.isDescribed ? 0 : entry.ownFailsafeTenthsA;
   // Before the first grant only what was on disk is known, and that may have ended long ago.
   if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
   const promise = entry.promises.at(-1);

@@ -13,6 +13,8 @@ interface Given {
 /** One connector. Currents in tenths of A; times of one clock in ms. */
 export class HoldingOracle {
   isWorstCase = false;
+  /** Its charger said how it falls back; until then it may be one that keeps what it is told. */
+  isDescribed = false;
   /** Whether the ledger, which keeps a bounded number of them, can still know each by itself. */
   isWithinMemory = true;
   readonly #timing: GrantTiming;
@@ -79,7 +81,7 @@ export class HoldingOracle {
   /** What remains of it once everything but its newest grant has ended. */
   lastingTenthsA(nowMs: number): number {
     if (this.isWorstCase) return this.#maxTenthsA;
-    const own = this.#keepsThen ? 0 : this.#ownTenthsA;
+    const own = this.#keepsThen || !this.isDescribed ? 0 : this.#ownTenthsA;
     const newest = this.#given.at(-1);
     if (newest === undefined) return own;
     const limit = this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;

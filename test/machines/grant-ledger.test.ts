@@ -213,9 +213,12 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     grant(ledger, holding, 100);
     expect(holding.boundTenthsA).toBe(320);
     expect(() => grant(ledger, holding, 200, { budgetW: 5_000 })).toThrow(LedgerError);
-    const fromDisk = ledgerWith({ failsafeTenthsA: 0 });
+    const fromDisk = ledgerWith();
     fromDisk.ledger.restore(fromDisk.holding, 320, 0, 0);
     expect(() => grant(fromDisk.ledger, fromDisk.holding, 60, { budgetW: 0 })).toThrow(LedgerError);
+    // Once it is known to fall back to 6 A whatever it is told, they are its own.
+    fromDisk.ledger.describe(fromDisk.holding, { keepsThen: false });
+    expect(fromDisk.ledger.grantableTenthsA(fromDisk.holding, 0)).toBe(60);
   });
 
   it('counting what the charger falls back to afterwards', () => {
@@ -270,7 +273,7 @@ describe('The memory of a ledger (P13)', () => {
 interface Step {
   readonly connector: number;
   readonly passMs: number;
-  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'nothing';
+  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe';
   readonly tenthsA: number;
   readonly thenTenthsA: number;
   /** How long ago the heartbeat came that is answered. */
@@ -287,7 +290,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
       fc.nat({ max: 30_000 }),
     ),
-    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'nothing'),
+    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'describe'),
     tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
     thenTenthsA: fc.constantFrom(0, 0, 60, 80),
     agoMs: fc.constantFrom(0, 1, 5_000),
@@ -336,7 +339,10 @@ class Pair {
     } else if (step.what === 'worstCase') {
       oracle.isWorstCase = !oracle.isWorstCase;
       this.ledger.setWorstCase(holding, oracle.isWorstCase);
-    } else if (step.what !== 'nothing') this.#grant(step, holding, oracle);
+    } else if (step.what === 'describe') {
+      oracle.isDescribed = true;
+      this.ledger.describe(holding, { keepsThen: holding.keepsThen });
+    } else this.#grant(step, holding, oracle);
   }
 
   #grant(step: Step, holding: Holding, oracle: HoldingOracle): void {
