@@ -15,7 +15,7 @@ import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 import { nextTurnAtMs } from './turns.js';
-import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsAOf } from './units.js';
+import { MINIMUM_TENTHS_A, tenthsAOf } from './units.js';
 
 /** What a location may use, as whoever knows its profiles, its cluster shares and the wall clock sees it. Whole W. */
 export interface Budget {
@@ -226,15 +226,13 @@ export class LocationSupervisor {
     const { sentTenthsA, targetTenthsA, holding } = control;
     if (control.isStoring) return undefined;
     const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
-    // It charges by a grant of the service's life before this one.
-    const isCharging = holding.lastSeq === 0 && (control.slot.limitA ?? 0) >= MINIMUM_CURRENT_A;
-    const isFloorKept = isFloorOwed && (isUnattainable || isCharging);
+    // What it may draw by a grant of the service's life before this one.
+    const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
+    const isFloorKept = isFloorOwed && (isUnattainable || hadTenthsA >= MINIMUM_TENTHS_A);
     let tenthsA = Math.min(targetTenthsA, this.ledger.grantableTenthsA(holding, this.#budgetW));
     if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
-    if (tenthsA < targetTenthsA) {
-      control.reason = 'waiting';
-      if (isCharging && nowMs < this.#stockTakenAtMs) return undefined;
-    }
+    if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    if (tenthsA < hadTenthsA && nowMs < this.#stockTakenAtMs) return undefined;
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= RAISE_TENTHS_A;

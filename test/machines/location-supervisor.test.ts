@@ -184,3 +184,33 @@ describe('A location under attack (P1, P2, P3, P4, P7, P8, P12)', () => {
     expectHappened(total, ...ALWAYS.filter((what) => what !== 'expiredRefused'), 'crashes');
   });
 });
+
+describe('A start of the service after a crash (rule 6)', () => {
+  it('gives every charger a lease again within 5 s, and nobody less than it had', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const attack = {
+        hasCrashes: true,
+        hasLocks: false,
+        isFailsafeKept: seed % 2 === 0,
+        hasReceipts: false,
+      };
+      const rig = rigOf(seed, { ...attack, chargers: 5 });
+      // Raised in the end: what is on disk was written then, and is no more than there is.
+      for (const share of [0.5, 1.4]) {
+        rig.limitFrom(rig.agenda.nowMs, Math.round(share * rig.limitW()));
+        rig.run(rig.agenda.nowMs + 110_000);
+      }
+      const before = rig.places.map(({ charger }) => charger.limitTenthsA);
+      rig.crash(1_000);
+      rig.run(rig.agenda.nowMs + 1_000);
+      const grantsBefore = rig.happened.grants;
+      for (let ms = 0; ms < 5_000; ms += 100) {
+        rig.run(rig.agenda.nowMs + 100);
+        for (const [i, { charger }] of rig.places.entries()) {
+          expect(charger.limitTenthsA, `seed ${seed}`).toBeGreaterThanOrEqual(before[i] ?? 0);
+        }
+      }
+      expect(rig.happened.grants - grantsBefore).toBeGreaterThanOrEqual(5);
+    }
+  });
+});

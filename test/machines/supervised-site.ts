@@ -157,7 +157,7 @@ export class SupervisedSite {
     const { agenda, dice, publish } = this.#options;
     const stored = grants.filter(({ mustStore }) => mustStore);
     for (const decided of grants) if (!decided.mustStore) publish(decided);
-    if (stored.length === 0) return;
+    if (stored.length === 0 && !this.#isTooMuchOnDisk()) return;
     for (const { control } of stored) control.isStoring = true;
     const before = this.#pending.length;
     for (const control of this.supervisor.controls.values()) this.#reserve(control);
@@ -172,6 +172,17 @@ export class SupervisedSite {
         if (decided.control.holding.lastSeq === decided.grant.seq) publish(decided);
       }
     });
+  }
+
+  /** What is on disk is more than there is, and something of it has ended: the next start could grant nobody what it has. */
+  #isTooMuchOnDisk(): boolean {
+    let storedW = 0;
+    let isAnyLower = false;
+    for (const { holding, storedLimitTenthsA } of this.supervisor.controls.values()) {
+      storedW += (storedLimitTenthsA * holding.milliwattsPerTenth) / 1000;
+      isAnyLower ||= storedLimitTenthsA > holding.entitledTenthsA;
+    }
+    return isAnyLower && this.#pending.length === 0 && storedW > this.supervisor.budgetW;
   }
 
   #diskFreeAtMs = 0;

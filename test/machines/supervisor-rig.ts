@@ -133,6 +133,7 @@ export class SupervisorRig {
     this.#site = undefined;
     this.agenda.after(backAfterMs, () => {
       this.#site = new SupervisedSite(this.#siteOptions, ++this.#epoch, this.#disk);
+      this.#sync();
     });
   }
 
@@ -163,6 +164,14 @@ export class SupervisorRig {
 
   limitW(): number {
     return this.#limitAt(this.agenda.nowMs, this.agenda.nowMs);
+  }
+
+  /** Everybody is asked to report at once; who is not reached reports when its heartbeat is due. */
+  #sync(): void {
+    for (const place of this.places) {
+      if (place.down.mode !== 'open' || (place.down.isNoisy && this.#dice.isOneIn(2))) continue;
+      this.agenda.after(this.#dice.below(500), () => this.#beat(place));
+    }
   }
 
   #of(key: string): Place {
@@ -299,7 +308,8 @@ export class SupervisorRig {
     if (isBetween || limitTenthsA > control.holding.maxTenthsA)
       expect.fail(`P3: ${key} gets ${limitTenthsA}`);
     const { charger } = this.#of(key);
-    const isOn = charger.hasLease && charger.limitTenthsA >= 60;
+    const toldTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
+    const isOn = toldTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
     if (control.lockLimitKw !== undefined && isOn && limitTenthsA < 60) {
       expect.fail(`P4 at ${this.agenda.nowMs} ms: locked ${key} gets ${limitTenthsA}`);
     }
