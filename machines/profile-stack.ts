@@ -70,8 +70,7 @@ export function compositeTimeline(
   const segments: TimelineSegment[] = [];
   let at = window.startsAtMs;
   while (at < window.endsAtMs) {
-    const until = Math.min(nextBoundaryAfter(stack, at) ?? window.endsAtMs, window.endsAtMs);
-    const active = activeProfileAt(stack, at);
+    const { active, until } = decidingFrom(stack, at, window.endsAtMs);
     const limitKw = active?.limitKw ?? fallbackKw;
     const previous = segments.at(-1);
     if (previous !== undefined && previous.priority === active?.priority && previous.limitKw === limitKw) {
@@ -82,6 +81,22 @@ export function compositeTimeline(
     at = until;
   }
   return segments;
+}
+
+/** Who decides at `at`, and how long at least: one pass, because nothing below the one that decides can end it. */
+function decidingFrom(
+  stack: ProfileStack,
+  at: EpochMs,
+  endsAtMs: EpochMs,
+): { readonly active: LimitProfile | undefined; readonly until: EpochMs } {
+  let until = endsAtMs;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const profile = stack[i];
+    if (profile === undefined || profile.endsAtMs <= at) continue;
+    if (profile.startsAtMs <= at) return { active: profile, until: Math.min(until, profile.endsAtMs) };
+    until = Math.min(until, profile.startsAtMs);
+  }
+  return { active: undefined, until };
 }
 
 /** A profile and the status it changed to. */
