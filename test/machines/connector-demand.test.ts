@@ -1,0 +1,162 @@
+// What a car is believed to want, from what it draws (power safety: demand).
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createDemand, type Demand, type DrawnReading, foldDemand } from '../../machines/connector-demand.js';
+
+const CHARGING: DrawnReading = {
+  status: 'Charging',
+  drawnTenthsA: 0,
+  limitTenthsA: 320,
+  maxTenthsA: 320,
+};
+
+/** A car that came at 0 and was heard of once. */
+function withCar(): Demand {
+  const demand = createDemand(320);
+  foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 0);
+  return demand;
+}
+
+/** Reports `drawnTenthsA` under `limitTenthsA` every 10 s from `fromMs` to `untilMs`; true where any reading was news. */
+function draw(
+  demand: Demand,
+  [drawnTenthsA, limitTenthsA]: readonly [number, number],
+  [fromMs, untilMs]: readonly [number, number],
+): boolean {
+  let isNews = false;
+  for (let atMs = fromMs; atMs <= untilMs; atMs += 10_000) {
+    if (foldDemand(demand, { ...CHARGING, drawnTenthsA, limitTenthsA }, atMs)) isNews = true;
+  }
+  return isNews;
+}
+
+describe('A connector', () => {
+  it.each(['Available', 'Finishing', 'Faulted', 'Unavailable'] as const)(
+    'that is %s has no car',
+    (status) => {
+      const demand = withCar();
+      expect(foldDemand(demand, { ...CHARGING, status }, 1)).toBe(true);
+      expect(demand.hasCar).toBe(false);
+      expect(foldDemand(demand, { ...CHARGING, status, drawnTenthsA: 320 }, 2)).toBe(false);
+    },
+  );
+
+  it.each([undefined, 'Preparing', 'Charging', 'SuspendedEV', 'SuspendedEVSE'] as const)(
+    'that is %s has one, or may have',
+    (status) => {
+      const demand = createDemand(320);
+      expect(foldDemand(demand, { ...CHARGING, status }, 5)).toBe(true);
+      expect(demand).toMatchObject({ hasCar: true, arrivedAtMs: 5, mostTenthsA: 320, isResting: false });
+    },
+  );
+
+  it('forgets what the car before wanted', () => {
+    const demand = withCar();
+    draw(demand, [100, 320], [10_000, 60_000]);
+    expect(demand.mostTenthsA).toBeLessThan(320);
+    foldDemand(demand, { ...CHARGING, status: 'Available' }, 70_000);
+    foldDemand(demand, CHARGING, 80_000);
+    expect(demand).toMatchObject({ hasCar: true, arrivedAtMs: 80_000, mostTenthsA: 320 });
+  });
+});
+
+describe('A car that draws 90 % of its limit or more', () => {
+  it('wants all there is', () => {
+    const demand = withCar();
+    draw(demand, [100, 320], [10_000, 60_000]);
+    expect(foldDemand(demand, { ...CHARGING, drawnTenthsA: 90, limitTenthsA: 100 }, 70_000)).toBe(true);
+    expect(demand.mostTenthsA).toBe(320);
+    expect(foldDemand(demand, { ...CHARGING, drawnTenthsA: 90, limitTenthsA: 100 }, 80_000)).toBe(false);
+  });
+
+  it('is no longer believed to be lowering', () => {
+    const demand = withCar();
+    draw(demand, [100, 320], [10_000, 30_000]);
+    draw(demand, [300, 320], [39_000, 39_000]);
+    expect(draw(demand, [100, 320], [40_000, 60_000])).toBe(false);
+  });
+});
+
+describe('A car that draws clearly less than its limit', () => {
+  it('is lowered after 30 s, not before, to what it draws and a step', () => {
+    const demand = withCar();
+    expect(draw(demand, [100, 320], [10_000, 39_999])).toBe(false);
+    expect(demand.mostTenthsA).toBe(320);
+    expect(draw(demand, [100, 320], [40_000, 40_000])).toBe(true);
+    expect(demand.mostTenthsA).toBe(122);
+  });
+
+  it('is lowered to the most it drew meanwhile', () => {
+    const demand = withCar();
+    draw(demand, [100, 320], [10_000, 10_000]);
+    draw(demand, [200, 320], [20_000, 20_000]);
+    draw(demand, [100, 320], [30_000, 40_000]);
+    expect(demand.mostTenthsA).toBe(233);
+  });
+
+  it('is not lowered for less than a step', () => {
+    const demand = withCar();
+    expect(draw(demand, [90, 115], [10_000, 300_000])).toBe(false);
+    expect(demand.mostTenthsA).toBe(320);
+  });
+
+  it('is followed down as its battery fills, and is never held to less than 6 A', () => {
+    const demand = withCar();
+    let atMs = 10_000;
+    for (const drawn of [200, 150, 100, 60, 30, 10]) {
+      draw(demand, [drawn, demand.mostTenthsA], [atMs, atMs + 60_000]);
+      expect(demand.mostTenthsA).toBeGreaterThan(drawn);
+      atMs += 70_000;
+    }
+    expect(demand).toMatchObject({ mostTenthsA: 60, isResting: false });
+  });
+
+  it('can always show that it wants more: what it is left with is never taken for a wish', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 320 }), (drawn) => {
+        const demand = withCar();
+        draw(demand, [drawn, 320], [10_000, 100_000]);
+        const { mostTenthsA } = demand;
+        expect(mostTenthsA).toBeGreaterThanOrEqual(Math.min(drawn, 60));
+        if (mostTenthsA === 320) return;
+        // Held to it, it draws the same and is left alone; drawing all of it, it is probed upward again.
+        draw(demand, [drawn, mostTenthsA], [110_000, 200_000]);
+        expect(demand.mostTenthsA).toBe(mostTenthsA);
+        draw(demand, [mostTenthsA, mostTenthsA], [210_000, 210_000]);
+        expect(demand.mostTenthsA).toBe(320);
+      }),
+    );
+  });
+});
+
+describe('A car that does not charge though it may', () => {
+  it('rests after 30 s, at 6 A', () => {
+    const demand = withCar();
+    draw(demand, [0, 60], [10_000, 30_000]);
+    expect(demand.isResting).toBe(false);
+    expect(draw(demand, [0, 60], [40_000, 40_000])).toBe(true);
+    expect(demand).toMatchObject({ isResting: true, mostTenthsA: 60 });
+  });
+
+  it('rests no longer once it draws again', () => {
+    const demand = withCar();
+    draw(demand, [0, 60], [10_000, 40_000]);
+    expect(draw(demand, [60, 60], [50_000, 50_000])).toBe(true);
+    expect(demand).toMatchObject({ isResting: false, mostTenthsA: 320 });
+  });
+
+  it('is believed to want to again half an hour later, where it is paused', () => {
+    const demand = withCar();
+    draw(demand, [0, 60], [10_000, 40_000]);
+    expect(draw(demand, [0, 0], [50_000, 1_830_000])).toBe(false);
+    expect(demand.isResting).toBe(true);
+    expect(draw(demand, [0, 0], [1_840_000, 1_840_000])).toBe(true);
+    expect(demand.isResting).toBe(false);
+  });
+
+  it('does not rest because it is paused', () => {
+    const demand = withCar();
+    expect(draw(demand, [0, 0], [10_000, 600_000])).toBe(false);
+    expect(demand).toMatchObject({ isResting: false, mostTenthsA: 320 });
+  });
+});

@@ -1,0 +1,134 @@
+// Whose turn it is where not all floors fit (power safety: who gets how much, 2; dwell times of rule 9).
+import { describe, expect, it } from 'vitest';
+import type { ConnectorControl } from '../../machines/connector-control.js';
+import { LocationSupervisor } from '../../machines/location-supervisor.js';
+import { createMeterLedger } from '../../machines/meter-ledger.js';
+import { DWELL_MS, inTurnOrder, isDwelling, nextTurnAtMs, TURN_MS, takeTurn } from '../../machines/turns.js';
+import type { ChargerTraits } from './hostile-charger.js';
+import { SupervisorRig } from './supervisor-rig.js';
+
+const NOW_MS = 10_000_000;
+
+interface Turn {
+  readonly onSinceMs?: number;
+  readonly pausedSinceMs?: number;
+  readonly arrivedAtMs?: number;
+  readonly isResting?: boolean;
+}
+
+/** Connectors with a car each, by name. */
+function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
+  const meters = createMeterLedger(30_000);
+  const supervisor = new LocationSupervisor({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 }, 1);
+  const spec = { phases: 3, voltageV: 230, maxCurrentA: 32, isActive: true, failsafeA: 0 } as const;
+  return Object.entries(turns).map(([key, { arrivedAtMs = 0, isResting = false, ...turn }]) => {
+    const control = supervisor.add(key, meters.addConnector(key, 32), spec, 'heartbeat', 0);
+    Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting });
+    return Object.assign(control, turn);
+  });
+}
+
+function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
+  return inTurnOrder(controlsOf(turns), NOW_MS).map(({ key }) => key);
+}
+
+describe('The order in which floors are given', () => {
+  it('is: those in their turn, those who wait, those past their turn, those who could charge and do not', () => {
+    expect(
+      orderOf({
+        resting: { onSinceMs: NOW_MS - TURN_MS, isResting: true },
+        pastTurn: { onSinceMs: NOW_MS - TURN_MS },
+        waiting: { pausedSinceMs: NOW_MS - DWELL_MS },
+        inTurn: { onSinceMs: NOW_MS - TURN_MS + 1 },
+      }),
+    ).toEqual(['inTurn', 'waiting', 'pastTurn', 'resting']);
+  });
+
+  it('begins with whoever waited longest, since the pause or since the car came', () => {
+    expect(
+      orderOf({
+        b: { pausedSinceMs: NOW_MS - 200_000 },
+        c: { arrivedAtMs: NOW_MS - 100_000 },
+        a: { arrivedAtMs: NOW_MS - 300_000 },
+      }),
+    ).toEqual(['a', 'b', 'c']);
+  });
+
+  it('lets go first of whoever has charged longest past its turn', () => {
+    expect(
+      orderOf({
+        long: { onSinceMs: NOW_MS - 3 * TURN_MS },
+        short: { onSinceMs: NOW_MS - TURN_MS },
+      }),
+    ).toEqual(['short', 'long']);
+  });
+
+  it('is the same in every run where nothing tells two apart', () => {
+    expect(orderOf({ b: {}, a: {}, c: {} })).toEqual(['a', 'b', 'c']);
+  });
+
+  it('keeps a car that was just let charge for the dwell time, resting or not', () => {
+    const waiting = { pausedSinceMs: 0 };
+    const isResting = true;
+    expect(orderOf({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS + 1, isResting } })[0]).toBe('on');
+    expect(orderOf({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS, isResting } })[0]).toBe('waiting');
+  });
+});
+
+describe('A turn', () => {
+  it('is taken once, and left once', () => {
+    const [control] = controlsOf({ a: {} });
+    if (control === undefined) throw new Error('no control');
+    takeTurn(control, true, 1_000);
+    takeTurn(control, true, 2_000);
+    expect(control).toMatchObject({ onSinceMs: 1_000, pausedSinceMs: undefined });
+    takeTurn(control, false, 3_000);
+    takeTurn(control, false, 4_000);
+    expect(control).toMatchObject({ onSinceMs: undefined, pausedSinceMs: 3_000 });
+    expect(isDwelling(control, 3_000 + DWELL_MS - 1)).toBe(true);
+    expect(isDwelling(control, 3_000 + DWELL_MS)).toBe(false);
+    control.demand.hasCar = false;
+    takeTurn(control, true, 5_000);
+    expect(control).toMatchObject({ onSinceMs: undefined, pausedSinceMs: undefined });
+  });
+
+  it('is looked at again when it, or a dwell time, ends while somebody waits', () => {
+    const waiting = { pausedSinceMs: 0 };
+    const next = (turns: Readonly<Record<string, Turn>>) => nextTurnAtMs(controlsOf(turns), NOW_MS);
+    expect(next({ on: { onSinceMs: NOW_MS - 1_000 } })).toBeUndefined();
+    expect(next({ waiting })).toBeUndefined();
+    expect(next({ waiting, on: { onSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
+    expect(next({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS } })).toBe(NOW_MS - DWELL_MS + TURN_MS);
+    expect(next({ waiting: { pausedSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
+    expect(next({ waiting: { ...waiting, isResting: true }, on: { onSinceMs: NOW_MS } })).toBeUndefined();
+  });
+});
+
+describe('20 cars where five floors fit', () => {
+  it('all charge within 5 h, each for about its quarter of the time, never more than five at once', () => {
+    const charger: Omit<ChargerTraits, 'key'> = {
+      ...{ phases: 3, voltageV: 230, maxTenthsA: 320, failsafeTenthsA: 60, keepsThen: true },
+      ...{ lease: 'heartbeat', secondLastsS: 1, ackAfterMs: 0 },
+    };
+    const chargers = Array.from({ length: 20 }, (_, i) => ({ ...charger, key: `quay/${i}` }));
+    // Room for all first, so that the chargers can be told to fall back to 0.
+    const floorsW = 5 * 6 * 3 * 230;
+    const rig = new SupervisorRig(1, chargers, [500_000, floorsW]);
+    for (const place of rig.places) place.charger.wantsTenthsA = 320;
+    rig.run(60_000);
+    rig.limitFrom(rig.agenda.nowMs, floorsW);
+    rig.run(240_000);
+    const chargedMin = chargers.map(() => 0);
+    const beganMs = rig.agenda.nowMs;
+    for (let minute = 1; minute <= 300; minute++) {
+      rig.run(beganMs + minute * 60_000);
+      for (const [i, { charger: each }] of rig.places.entries()) {
+        if (each.limitTenthsA >= 60) chargedMin[i] = (chargedMin[i] ?? 0) + 1;
+      }
+      const charging = rig.places.filter(({ charger: each }) => each.limitTenthsA > 0);
+      expect(charging.length).toBeLessThanOrEqual(5);
+    }
+    expect(Math.min(...chargedMin)).toBeGreaterThanOrEqual(60);
+    expect(Math.max(...chargedMin)).toBeLessThanOrEqual(90);
+  });
+});
