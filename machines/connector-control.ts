@@ -47,6 +47,8 @@ export interface ConnectorControl {
   storedThenTenthsA: number;
   /** A reservation is on its way to the disk. */
   isStoring: boolean;
+  /** The disk did not take the last one: until then what needs none is sent without. */
+  storesAgainAtMs: number;
   /** Newest heartbeat; undefined before the first of this boot: nothing can be granted without one. */
   hb: number | undefined;
   boot: string;
@@ -95,6 +97,7 @@ export function createControl(
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
     isStoring: false,
+    storesAgainAtMs: Number.NEGATIVE_INFINITY,
     hb: undefined,
     boot: '',
     heardAtMs: 0,

@@ -39,6 +39,8 @@ export interface DecidedGrant {
   readonly grant: Grant;
   /** It entitles to more than is on disk: it may leave only once that is. */
   readonly mustStore: boolean;
+  /** What it was told before; undefined where nothing. */
+  readonly beforeTenthsA: number | undefined;
 }
 
 export interface Decision {
@@ -58,6 +60,8 @@ const RENEW_AFTER_HEARTBEATS = 0.75;
 const HEAL_AFTER_MS = 2_000;
 /** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
 const TAKING_STOCK_MS = 3_000;
+/** After a reservation that could not be written, renewals go without one for this long. */
+const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 /** Without anything happening a location looks at itself this often. */
 const REST_MS = 60_000;
 
@@ -156,6 +160,13 @@ export class LocationSupervisor {
   /** It fell silent or went away: what it was told last is not built upon when it comes back. */
   lose(control: ConnectorControl): void {
     control.sentTenthsA = undefined;
+  }
+
+  /** It could not be written and never left: what the connector was told before goes on, and is renewed. */
+  withdraw({ control, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
+    control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * this.timing.heartbeatMs;
+    if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
+    control.sentTenthsA = beforeTenthsA;
   }
 
   /** The same limit again for a charger whose heartbeat just came, where it is time. */
@@ -265,11 +276,15 @@ export class LocationSupervisor {
     if (!isLockFloor && wantedTenthsA > grantable)
       limitTenthsA = grantable < MINIMUM_TENTHS_A ? 0 : grantable;
     const wantedThen = thenTenthsAOf(control, this.usesFailsafe);
-    const thenTenthsA = Math.min(wantedThen, Math.max(limitTenthsA, grantable));
+    // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
+    const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
+    const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
+    const thenTenthsA = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
     const seq = this.ledger.grant(holding, {
       ...{ limitTenthsA, thenTenthsA, heardAtMs, isLockFloor },
       budgetW: this.#budgetW,
     });
+    const beforeTenthsA = control.sentTenthsA;
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
     control.leasedFromMs = heardAtMs;
@@ -280,6 +295,7 @@ export class LocationSupervisor {
       control,
       grant: { epoch: this.#epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
       mustStore: limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA,
+      beforeTenthsA,
     };
   }
 

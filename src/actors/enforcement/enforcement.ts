@@ -126,8 +126,7 @@ export function createEnforcement(options: {
       for (const decided of stored) {
         const isNewest = decided.control.holding.lastSeq === decided.grant.seq;
         if (isStored && isNewest) publish(location, decided);
-        // It never left: what it was told before is not known to hold any more.
-        else if (isNewest) decided.control.sentTenthsA = undefined;
+        else if (!isStored) location.enforcement.supervisor.withdraw(decided, clock.monotonicMs());
       }
       if (!isStored) wakeups.wakeBy(location.enforcement, clock.monotonicMs() + timing.heartbeatMs);
     });
