@@ -138,7 +138,9 @@ export function hearReading(
     if (ledger.acknowledge(holding, reading.seq, nowMs)) isNews = true;
   }
   const drawnTenthsA = drawnTenthsAOf(reading, spec);
-  if (foldCompliance(control.compliance, drawnTenthsA, holding.entitledTenthsA, nowMs)) isNews = true;
+  // Who cannot be told a limit breaks none.
+  const allowedTenthsA = control.hb === undefined ? holding.maxTenthsA : holding.entitledTenthsA;
+  if (foldCompliance(control.compliance, drawnTenthsA, allowedTenthsA, nowMs)) isNews = true;
   if (reserveWorstCase(ledger, control)) isNews = true;
   const limitTenthsA = limitTenthsAOf(control, reading);
   const maxTenthsA = holding.maxTenthsA;
