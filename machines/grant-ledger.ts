@@ -84,6 +84,8 @@ interface Entry extends Holding {
   ownFailsafeTenthsA: number;
   /** Those that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
   promises: Promised[];
+  /** Of the newest grant. What its charger says of itself may be older. */
+  toldThenTenthsA: number;
   /** Its charger said how it falls back. */
   isDescribed: boolean;
   /** What the newest acknowledged grant says, then what unacknowledged newer ones say; never empty. */
@@ -158,6 +160,7 @@ class Ledger implements GrantLedger {
       ackedSeq: 0,
       ownFailsafeTenthsA: spec.failsafeTenthsA,
       promises: [],
+      toldThenTenthsA: 0,
       isDescribed: false,
       fallbacks: [{ fromSeq: 0, tenthsA: spec.failsafeTenthsA }],
     };
@@ -219,6 +222,7 @@ class Ledger implements GrantLedger {
       );
     }
     const seq = ++entry.lastSeq;
+    entry.toldThenTenthsA = thenTenthsA;
     const isAnchored = entry.lease === 'heartbeat';
     const endsAtMs = isAnchored
       ? heardAtMs + Math.ceil(this.#timing.ttlMs * DRIFT)
@@ -367,7 +371,7 @@ function lastingTenthsAOf(entry: Entry): number {
   if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
   const promise = entry.promises.at(-1);
   const limitTenthsA = promise?.seq === entry.lastSeq ? promise.limitTenthsA : 0;
-  return Math.max(ownTenthsA, limitTenthsA, entry.fallbacks.at(-1)?.tenthsA ?? 0);
+  return Math.max(ownTenthsA, limitTenthsA, entry.toldThenTenthsA);
 }
 
 /** Merges the oldest two into the worst of both where too many are kept. */

@@ -221,6 +221,14 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(fromDisk.ledger.grantableTenthsA(fromDisk.holding, 0)).toBe(60);
   });
 
+  it('whatever the charger says of itself, which may be older than what it was told', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    ledger.acknowledge(holding, grant(ledger, holding, 0, { thenTenthsA: 0 }), 0);
+    ledger.describe(holding, { failsafeTenthsA: 60, keepsThen: true });
+    expect(holding.boundTenthsA).toBe(60);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(0);
+  });
+
   it('counting what the charger falls back to afterwards', () => {
     const { ledger, holding } = ledgerWith({ failsafeTenthsA: 0 });
     expect(() => grant(ledger, holding, 0, { thenTenthsA: 60, budgetW: 4_139 })).toThrow(LedgerError);
