@@ -36,8 +36,8 @@ export interface ConnectorControl {
   spec: ConnectorSpec;
   readonly demand: Demand;
   readonly compliance: Compliance;
-  /** Known of since. */
-  readonly addedAtMs: number;
+  /** Since when it is expected to report: it became known, or its charger said that it is there. */
+  awaitedSinceMs: number;
   /** The limit of its lock; undefined while it is not locked. */
   lockLimitKw: number | undefined;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
@@ -91,7 +91,7 @@ export function createControl(
     spec,
     demand: createDemand(maxTenthsA),
     compliance: createCompliance(),
-    addedAtMs: nowMs,
+    awaitedSinceMs: nowMs,
     lockLimitKw: undefined,
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,

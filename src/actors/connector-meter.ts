@@ -23,7 +23,7 @@ export function createConnectorEntity(
         if (result === 'refused') return result;
         if (result === 'changed') {
           tellModes(directory, location, slot);
-          if (slot.link !== before) enforcement.hearLink(location, slot);
+          if (slot.link !== before) enforcement.hearLink(location, slot, before);
         }
         enforcement.hear(connector, reading, nowMs);
         return result;

@@ -38,7 +38,7 @@ export function createMeterSink(directory: Directory, enforcement: Enforcement, 
       location.enforcement.supervisor.describe(control, { failsafeA, lease, keepsThen });
       enforcement.decideSoon(location);
     }
-    if (slot.link !== before) changeLink(directory, enforcement, location, slot);
+    if (slot.link !== before) changeLink(directory, enforcement, location, slot, before);
     return result;
   }
 
@@ -68,9 +68,10 @@ function changeLink(
   enforcement: Enforcement,
   location: LocationEntity,
   slot: MeterSlot,
+  before: Link,
 ): void {
   tellModes(directory, location, slot);
-  enforcement.hearLink(location, slot);
+  enforcement.hearLink(location, slot, before);
 }
 
 /** Turns stale the connectors that fell silent by `nowMs` (monotonic) and counts all connectors by link. */
@@ -82,7 +83,7 @@ export function expireReadings(
   const counts = { online: 0, stale: 0, offline: 0 };
   for (const tenant of directory.tenants.values()) {
     for (const location of tenant.locations.values()) {
-      location.meters.expire(nowMs, (slot) => changeLink(directory, enforcement, location, slot));
+      location.meters.expire(nowMs, (slot) => changeLink(directory, enforcement, location, slot, 'online'));
       for (const { link } of location.meters.connectors()) counts[link]++;
     }
   }

@@ -2,7 +2,7 @@
 import type { Ack } from '../../../machines/grant.js';
 import { type GrantTiming, horizonMsOf } from '../../../machines/grant-ledger.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
-import type { MeterReading, MeterSlot } from '../../../machines/meter-ledger.js';
+import type { Link, MeterReading, MeterSlot } from '../../../machines/meter-ledger.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -24,13 +24,13 @@ export interface Enforcement {
   hear(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void;
   /** False where nothing of the kind was sent. */
   hearAck(connector: ConnectorEntity, ack: Ack, nowMs: number): boolean;
-  /** The connector is another link mode. */
-  hearLink(location: LocationEntity, slot: MeterSlot): void;
+  /** The connector is in another link mode than `before`. */
+  hearLink(location: LocationEntity, slot: MeterSlot, before: Link): void;
   /** Something of an actor changed. */
   takeEffect(effect: Effect): void;
   /** An alarm that was open when the service ended is so still, until what it is about says otherwise. */
   openAlarm(location: LocationEntity, alarm: AlarmRecord): void;
-  /** Chargers that were never heard of are missed once they had time to come: told every so often. */
+  /** Chargers that never report are missed once they had time to: told every so often. */
   missSilent(location: LocationEntity, nowMs: number): void;
   /** The location decides anew, shortly. */
   decideSoon(location: LocationEntity): void;
@@ -41,6 +41,7 @@ export interface Enforcement {
 // However much happens, a location decides at most this often: what comes meanwhile is part of the next decision.
 const DECIDE_EVERY_MS = 100;
 const NOT_CONNECTED = 'The charger is not connected';
+const SILENT = 'It sends no meter values';
 
 export function createEnforcement(options: {
   readonly clock: Clock;
@@ -172,16 +173,19 @@ export function createEnforcement(options: {
       if (heard === 'news') decideSoon(location);
       return heard !== 'refused';
     },
-    hearLink(location, { key, link }) {
+    hearLink(location, { key, link }, before) {
       const connector = location.connectors.get(key);
       if (connector === undefined) return;
       if (link !== 'online') location.enforcement.supervisor.lose(connector.control);
+      // Whoever just came has had no time to report yet.
+      const isAwaited = link === 'stale' && before === 'offline';
+      if (isAwaited) connector.control.awaitedSinceMs = clock.monotonicMs();
       const isMissed = connector.record.status === 'ACTIVE';
       alarms.set(
         location,
         'STALE',
         connector.record,
-        isMissed && link === 'stale' ? 'Its meter values have stopped' : undefined,
+        isMissed && link === 'stale' && !isAwaited ? SILENT : undefined,
       );
       alarms.set(
         location,
@@ -216,13 +220,12 @@ export function createEnforcement(options: {
     missSilent(location, nowMs) {
       for (const connector of location.connectors.values()) {
         const { slot, record, control } = connector;
-        if (
-          slot.link !== 'offline' ||
-          record.status !== 'ACTIVE' ||
-          nowMs - control.addedAtMs < missedAfterMs
-        )
-          continue;
-        alarms.set(location, 'OFFLINE', record, NOT_CONNECTED);
+        const isAwaited = slot.link !== 'online' && record.status === 'ACTIVE';
+        if (!isAwaited || nowMs - control.awaitedSinceMs < missedAfterMs) continue;
+        // One that is open since before a restart may be of the other kind.
+        const isOffline = slot.link === 'offline';
+        alarms.set(location, 'STALE', record, isOffline ? undefined : SILENT);
+        alarms.set(location, 'OFFLINE', record, isOffline ? NOT_CONNECTED : undefined);
       }
     },
     decideSoon,
