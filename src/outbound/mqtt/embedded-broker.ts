@@ -115,6 +115,8 @@ function createChargerBroker(config: BrokerSettings, gatekeeper: Gatekeeper): Ch
       ...gatekeeper.hooks,
       connectTimeout: config.mqttConnectTimeoutS * 1000,
       drainTimeout: DRAIN_TIMEOUT_MS,
+      // No queue in front of all chargers: a hundred that read slowly would hold up the limits of the others.
+      concurrency: 0,
       maxTopicLevels: config.mqttTopicLevels,
     },
     gatekeeper.consume,
