@@ -1,6 +1,8 @@
 // What every benchmark shares: medians, the machine it ran on, one line of result.
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /** One figure of a benchmark: what was measured, beside its reference in the same run where it is a ratio. */
 export interface Figure {
@@ -42,3 +44,7 @@ export function residentBytes(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match?.[1] ?? Number.NaN) * 1024;
 }
+
+setFlagsFromString('--expose-gc');
+/** A full collection, so that what is still in use can be told from what is not yet collected. */
+export const collectGarbage = runInNewContext('gc') as () => void;

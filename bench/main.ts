@@ -5,9 +5,18 @@ import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
 import type { Figure } from './bench.js';
 
-const BENCHMARKS = ['durable-writes', 'limits-read', 'boundaries', 'start', 'meter-values'];
+const BENCHMARKS = [
+  'durable-writes',
+  'limits-read',
+  'boundaries',
+  'start',
+  'meter-values',
+  'enforcement-decisions',
+  'enforcement-heartbeats',
+];
 
-const chosen = process.argv.slice(2);
+const options = process.argv.slice(2).filter((word) => word.startsWith('--'));
+const chosen = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const unknown = chosen.filter((name) => !BENCHMARKS.includes(name));
 if (unknown.length > 0) {
   process.stderr.write(`no such benchmark: ${unknown.join(', ')}; there are ${BENCHMARKS.join(', ')}\n`);
@@ -19,7 +28,7 @@ let failures = 0;
 for (const name of chosen.length > 0 ? chosen : BENCHMARKS) {
   process.stdout.write(`\n${name}\n`);
   const path = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
-  const child = spawn(process.execPath, [path], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [path, ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   for await (const line of createInterface(child.stdout)) {
     if (line.startsWith('{"figure":')) figures.push((JSON.parse(line) as { figure: Figure }).figure);

@@ -3,12 +3,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { CONNECTED, connectPacket, type Login, publishPacket } from './mqtt-packets.js';
 
 /** One charger with one connector: how it signs in and where it publishes. */
-export interface MeterClient {
-  readonly clientId: string;
-  readonly username: string;
-  readonly password: string;
+export interface MeterClient extends Login {
   readonly topic: string;
 }
 
@@ -22,30 +20,6 @@ export interface MeterClients {
 // Ten digits from the start, so that every message of a charger has the same length.
 const FIRST_HB = 1_000_000_000;
 const UNSENT_BYTES = 2_048;
-const CONNECT = 0x10;
-const CONNECTED = Buffer.from([0x20, 2, 0, 0]);
-
-function textOf(value: string): Buffer {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]);
-}
-
-function packetOf(type: number, body: Buffer): Buffer {
-  const length: number[] = [];
-  for (let rest = body.length; length.length === 0 || rest > 0; rest >>= 7) {
-    length.push((rest & 127) | (rest > 127 ? 128 : 0));
-  }
-  return Buffer.concat([Buffer.from([type, ...length]), body]);
-}
-
-function connectPacket({ clientId, username, password }: MeterClient): Buffer {
-  const flags = Buffer.from([4, 0b1100_0010, 0, 60]);
-  return packetOf(
-    CONNECT,
-    Buffer.concat([textOf('MQTT'), flags, textOf(clientId), textOf(username), textOf(password)]),
-  );
-}
-
 /** A value with every field of the contract but the lease. */
 export function meterPayload(hb: number, clientId: string): string {
   return JSON.stringify({
@@ -79,7 +53,7 @@ async function runClients(url: URL, clients: readonly MeterClient[]): Promise<vo
     const socket = await connectOne(url, client);
     socket.on('close', () => process.exit(1));
     const payload = Buffer.from(meterPayload(FIRST_HB, client.clientId));
-    const packet = packetOf(0x30, Buffer.concat([textOf(client.topic), payload]));
+    const packet = publishPacket(client.topic, payload);
     senders.push({ socket, packet, hbAt: packet.indexOf(String(FIRST_HB)) });
   }
   let isSending = false;

@@ -46,8 +46,22 @@ export function createSite(environment: Readonly<Record<string, string>> = {}): 
 export const locationIdOf = (i: number) => `site-${i}` as LocationId;
 export const controllerUuidOf = (i: number) => `charger-${i}` as ControllerUuid;
 
-/** Fills the site's database: `locations` with one charger each that has `connectorsEach` connectors, and one API key. */
-export async function provision(config: Config, locations: number, connectorsEach: number): Promise<void> {
+/** What the locations of a site are besides their number. */
+export interface Shape {
+  readonly chargersEach: number;
+  readonly permanentLimitKw: number;
+  readonly gridLimitKw: number;
+}
+
+const ONE_CHARGER: Shape = { chargersEach: 1, permanentLimitKw: 50, gridLimitKw: 80 };
+
+/** Fills the site's database: `locations` with chargers that have `connectorsEach` connectors, and one API key. */
+export async function provision(
+  config: Config,
+  locations: number,
+  connectorsEach: number,
+  { chargersEach, permanentLimitKw, gridLimitKw }: Shape = ONE_CHARGER,
+): Promise<void> {
   const administration = await createAdministration({
     databaseUrl: databaseUrlOf(config),
     log: silentLog,
@@ -67,22 +81,20 @@ export async function provision(config: Config, locations: number, connectorsEac
         locationId: locationIdOf(i),
         name: `Site ${i}`,
         status: 'ACTIVE' as const,
-        permanentLimitKw: 50,
-        gridLimitKw: 80,
-        chargers: [
-          {
-            controllerUuid: controllerUuidOf(i),
-            mqttSecretHash,
-            connectors: Array.from({ length: connectorsEach }, (__, k) => ({
-              connectorId: String(k + 1) as ConnectorId,
-              phases: 3 as const,
-              voltageV: 230,
-              maxCurrentA: 32,
-              status: 'ACTIVE' as const,
-              failsafeA: 6,
-            })),
-          },
-        ],
+        permanentLimitKw,
+        gridLimitKw,
+        chargers: Array.from({ length: chargersEach }, (__, n) => ({
+          controllerUuid: controllerUuidOf(i * chargersEach + n),
+          mqttSecretHash,
+          connectors: Array.from({ length: connectorsEach }, (___, k) => ({
+            connectorId: String(k + 1) as ConnectorId,
+            phases: 3 as const,
+            voltageV: 230,
+            maxCurrentA: 32,
+            status: 'ACTIVE' as const,
+            failsafeA: 6,
+          })),
+        })),
       })),
     },
     { dryRun: false, atMs: systemClock.nowMs() },
@@ -90,12 +102,19 @@ export async function provision(config: Config, locations: number, connectorsEac
   await administration.close();
 }
 
+interface Window {
+  readonly startsAtMs: number;
+  readonly endsAtMs: number;
+  /** Without it the limit is one that tells priorities apart. */
+  readonly limitKw?: number;
+}
+
 /** Writes a profile per location and priority: `windowOf` says when each applies. */
 export async function writeProfiles(
   config: Config,
   locations: number,
   priorities: number,
-  windowOf: (priority: number) => { readonly startsAtMs: number; readonly endsAtMs: number },
+  windowOf: (priority: number, location: number) => Window,
 ): Promise<void> {
   const store = await createStore({
     databaseUrl: databaseUrlOf(config),
@@ -107,7 +126,7 @@ export async function writeProfiles(
     const changes: Change[] = [];
     for (let k = i; k < Math.min(i + 100, locations); k++) {
       for (let priority = 0; priority < priorities; priority++) {
-        const profile = { priority, limitKw: 10 + priority, ...windowOf(priority) };
+        const profile = { priority, limitKw: 10 + priority, ...windowOf(priority, k) };
         const target = { kind: 'location', locationId: locationIdOf(k) } as const;
         changes.push({ kind: 'profile.put', target, profile, atMs: systemClock.nowMs() });
       }
