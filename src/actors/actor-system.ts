@@ -139,6 +139,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   return {
     application: createApplication({
       clock,
+      log,
       store: readingAgainWhenUnknown(store, follower),
       archive: store,
       events,

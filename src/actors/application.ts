@@ -26,6 +26,7 @@ import { submitLocationProfile } from './commands/submit-location-profile.js';
 import { submitOrganizationProfile } from './commands/submit-organization-profile.js';
 import { updateCluster } from './commands/update-cluster.js';
 import type { Core } from './core.js';
+import type { Advise } from './look-ahead.js';
 import { createOperatorView, type OperatorView } from './operator-view.js';
 import { clusterDetail } from './queries/cluster-detail.js';
 import { listClusters } from './queries/list-clusters.js';
@@ -34,7 +35,8 @@ import { organizationLimits } from './queries/organization-limits.js';
 
 /**
  * Identifiers arrive as the raw text of the path: what could name nothing is unknown. Every function rejects with
- * DomainError for what the contract refuses and with StoreUnavailableError when nothing could be written.
+ * DomainError for what the contract refuses and with StoreUnavailableError when nothing could be written. `advise` is
+ * called, before a write is answered, where it leads to a shortage of power.
  */
 export interface Application extends OperatorView {
   submitConnectorProfile(
@@ -42,21 +44,33 @@ export interface Application extends OperatorView {
     controllerUuid: string,
     connectorId: string,
     request: ProfileRequest,
+    advise: Advise,
   ): Promise<ConnectorSchedule>;
   submitLocationProfile(
     tenantUuid: TenantUuid,
     locationId: string,
     request: ProfileRequest,
+    advise: Advise,
   ): Promise<LocationSchedule>;
-  setPermanentLimit(tenantUuid: TenantUuid, locationId: string, limitKw: number): Promise<PermanentLimit>;
+  setPermanentLimit(
+    tenantUuid: TenantUuid,
+    locationId: string,
+    limitKw: number,
+    advise: Advise,
+  ): Promise<PermanentLimit>;
   /** The same object for as long as the answer is the same, so that its serialized form may be kept with it. */
   locationLimits(tenantUuid: TenantUuid, locationId: string): LocationLimits;
   submitOrganizationProfile(tenantUuid: TenantUuid, request: ProfileRequest): Promise<OrganizationSchedule>;
   organizationLimits(tenantUuid: TenantUuid): OrganizationLimits;
-  createCluster(tenantUuid: TenantUuid, request: CreateClusterRequest): Promise<Cluster>;
+  createCluster(tenantUuid: TenantUuid, request: CreateClusterRequest, advise: Advise): Promise<Cluster>;
   listClusters(tenantUuid: TenantUuid): ClusterList;
   clusterDetail(tenantUuid: TenantUuid, clusterId: string): ClusterDetail;
-  updateCluster(tenantUuid: TenantUuid, clusterId: string, request: UpdateClusterRequest): Promise<Cluster>;
+  updateCluster(
+    tenantUuid: TenantUuid,
+    clusterId: string,
+    request: UpdateClusterRequest,
+    advise: Advise,
+  ): Promise<Cluster>;
   deleteCluster(tenantUuid: TenantUuid, clusterId: string): Promise<ClusterDeleted>;
   removeClusterMember(tenantUuid: TenantUuid, clusterId: string, locationId: string): Promise<Cluster>;
   /** `requestId` goes into the envelope of every member that failed. */
@@ -65,29 +79,31 @@ export interface Application extends OperatorView {
     clusterId: string,
     request: ProfileRequest,
     requestId: string,
+    advise: Advise,
   ): Promise<ClusterSchedule>;
 }
 
 export function createApplication(core: Core): Application {
   return {
     ...createOperatorView(core),
-    submitConnectorProfile: (tenantUuid, controllerUuid, connectorId, request) =>
-      submitConnectorProfile(core, tenantUuid, controllerUuid, connectorId, request),
-    submitLocationProfile: (tenantUuid, locationId, request) =>
-      submitLocationProfile(core, tenantUuid, locationId, request),
-    setPermanentLimit: (tenantUuid, locationId, limitKw) =>
-      setPermanentLimit(core, tenantUuid, locationId, limitKw),
+    submitConnectorProfile: (tenantUuid, controllerUuid, connectorId, request, advise) =>
+      submitConnectorProfile(core, tenantUuid, controllerUuid, connectorId, request, advise),
+    submitLocationProfile: (tenantUuid, locationId, request, advise) =>
+      submitLocationProfile(core, tenantUuid, locationId, request, advise),
+    setPermanentLimit: (tenantUuid, locationId, limitKw, advise) =>
+      setPermanentLimit(core, tenantUuid, locationId, limitKw, advise),
     locationLimits: (tenantUuid, locationId) => locationLimits(core, tenantUuid, locationId),
     submitOrganizationProfile: (tenantUuid, request) => submitOrganizationProfile(core, tenantUuid, request),
     organizationLimits: (tenantUuid) => organizationLimits(core, tenantUuid),
-    createCluster: (tenantUuid, request) => createCluster(core, tenantUuid, request),
+    createCluster: (tenantUuid, request, advise) => createCluster(core, tenantUuid, request, advise),
     listClusters: (tenantUuid) => listClusters(core, tenantUuid),
     clusterDetail: (tenantUuid, clusterId) => clusterDetail(core, tenantUuid, clusterId),
-    updateCluster: (tenantUuid, clusterId, request) => updateCluster(core, tenantUuid, clusterId, request),
+    updateCluster: (tenantUuid, clusterId, request, advise) =>
+      updateCluster(core, tenantUuid, clusterId, request, advise),
     deleteCluster: (tenantUuid, clusterId) => deleteCluster(core, tenantUuid, clusterId),
     removeClusterMember: (tenantUuid, clusterId, locationId) =>
       removeClusterMember(core, tenantUuid, clusterId, locationId),
-    submitClusterProfile: (tenantUuid, clusterId, request, requestId) =>
-      submitClusterProfile(core, tenantUuid, clusterId, request, requestId),
+    submitClusterProfile: (tenantUuid, clusterId, request, requestId, advise) =>
+      submitClusterProfile(core, tenantUuid, clusterId, request, requestId, advise),
   };
 }

@@ -1,5 +1,6 @@
 // What every command and query works with.
 import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
 import type { Assembly } from './assembly.js';
 import type { Directory } from './directory.js';
@@ -8,6 +9,7 @@ import type { EventStream } from './event-stream.js';
 
 export interface Core {
   readonly clock: Clock;
+  readonly log: Log;
   readonly store: Pick<Store, 'append'>;
   /** What rows tell of the past. */
   readonly archive: Pick<

@@ -26,6 +26,8 @@ export interface EndpointDescription {
   readonly responseSchema: z.ZodType;
   /** Media type of the answer; JSON if left out. */
   readonly produces?: string;
+  /** A success may carry a `Warning` header. */
+  readonly mayWarn?: boolean;
   /** The codes of its own; those that any credential, body or fault can bring are added. */
   readonly errors: readonly ErrorCode[];
   /** The error envelope if left out. */
@@ -51,6 +53,13 @@ const WAIT = z.string().meta({
   description: 'Seconds to wait before trying again.',
   header: { id: 'RetryAfter' },
 });
+const WARNING = z
+  .string()
+  .optional()
+  .meta({
+    description: 'What was written will not fit: `199 headroom "..."` (RFC 7234 section 5.5).',
+    header: { id: 'Warning' },
+  });
 const HEADERS_OF: Readonly<Record<number, Record<string, z.ZodType>>> = {
   401: { 'WWW-Authenticate': z.string().meta({ description: 'How to sign in.' }) },
   429: { 'Retry-After': WAIT },
@@ -143,7 +152,13 @@ function parametersOf({
 function responsesOf(endpoint: EndpointDescription): ZodOpenApiResponsesObject {
   const { status, responseSchema, produces, errorSchema = errorEnvelopeSchema } = endpoint;
   const responses: ZodOpenApiResponsesObject = {
-    [`${status}`]: responseOf(status, endpoint.summary, responseSchema, produces),
+    [`${status}`]: responseOf(
+      status,
+      endpoint.summary,
+      responseSchema,
+      produces,
+      endpoint.mayWarn === true ? { Warning: WARNING } : {},
+    ),
   };
   for (const [failure, codes] of failuresOf(endpoint)) {
     const schema = failure === HTTP_STATUS.SERVICE_UNAVAILABLE ? endpoint.unavailableSchema : undefined;
@@ -168,10 +183,16 @@ function failuresOf(endpoint: EndpointDescription): ReadonlyMap<FailureStatus, r
   return failures;
 }
 
-function responseOf(status: number, description: string, schema: z.ZodType, type = JSON_TYPE) {
+function responseOf(
+  status: number,
+  description: string,
+  schema: z.ZodType,
+  type = JSON_TYPE,
+  headers?: Record<string, z.ZodType>,
+) {
   return {
     description,
-    headers: z.object({ 'x-request-id': REQUEST_ID, ...HEADERS_OF[status] }),
+    headers: z.object({ 'x-request-id': REQUEST_ID, ...HEADERS_OF[status], ...headers }),
     content: { [type]: { schema } },
   };
 }

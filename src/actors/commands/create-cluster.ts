@@ -5,12 +5,14 @@ import type { Cluster, CreateClusterRequest } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
 import type { Tenant } from '../entities.js';
+import { type Advise, adviseOnCluster } from '../look-ahead.js';
 import { findLocation, findTenant } from '../targets.js';
 
 export async function createCluster(
   core: Core,
   tenantUuid: TenantUuid,
   request: CreateClusterRequest,
+  advise: Advise,
 ): Promise<Cluster> {
   // One creation at a time: "newest first" needs instants of creation that are all different, after a restart too.
   return core.clusterQueue.run(`${tenantUuid}/new`, async () => {
@@ -26,7 +28,7 @@ export async function createCluster(
       updatedAtMs: createdAtMs,
     };
     await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }]);
-    core.assembly.cluster(tenant, record);
+    adviseOnCluster(core, core.assembly.cluster(tenant, record), advise);
     return viewOfCluster(tenantUuid, record);
   });
 }

@@ -1,8 +1,10 @@
 // Endpoint 3: sets the limit a location falls back to when no profile is active.
+import { spansOfPermanentLimit } from '../../../machines/attainability.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { PermanentLimit } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { effectiveLimitKwOf } from '../entities.js';
+import { type Advise, adviseOn } from '../look-ahead.js';
 import { findLocation, requireActiveLocation } from '../targets.js';
 
 export async function setPermanentLimit(
@@ -10,6 +12,7 @@ export async function setPermanentLimit(
   tenantUuid: TenantUuid,
   locationText: string,
   limitKw: number,
+  advise: Advise,
 ): Promise<PermanentLimit> {
   const location = findLocation(core.directory, tenantUuid, locationText);
   requireActiveLocation(location);
@@ -19,5 +22,7 @@ export async function setPermanentLimit(
   const now = core.clock.nowMs();
   location.record = { ...location.record, permanentLimitKw: limitKw };
   core.directory.tellLocation(location, { type: 'permanentLimit.set', limitKw, now });
+  const spans = spansOfPermanentLimit(location.actor.getSnapshot().context.stack, now);
+  adviseOn(core, [{ location, spans }], advise);
   return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: effectiveLimitKwOf(location, now) };
 }

@@ -9,6 +9,7 @@ import { errorEnvelope } from '../../wire/error-envelope.js';
 import type { ProfileRequest } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import type { LocationEntity } from '../entities.js';
+import { type Advise, adviseOn } from '../look-ahead.js';
 import { profileOf } from '../profile-view.js';
 import { findCluster, findLocation, requireActiveLocation } from '../targets.js';
 import { applyLocationProfile } from './submit-location-profile.js';
@@ -19,6 +20,7 @@ export async function submitClusterProfile(
   clusterId: string,
   request: ProfileRequest,
   requestId: string,
+  advise: Advise,
 ): Promise<ClusterSchedule> {
   const profile = profileOf(request, core.clock.nowMs());
   return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
@@ -47,7 +49,14 @@ export async function submitClusterProfile(
     const applied = core.directory.together(() =>
       members.map((location) => applyLocationProfile(core, location, profile)),
     );
-    return { clusterId, applied, errors, totalLocations: record.locationIds.length };
+    const outlooks = applied.map(({ outlook }) => outlook);
+    adviseOn(core, outlooks, advise);
+    return {
+      clusterId,
+      applied: applied.map(({ schedule }) => schedule),
+      errors,
+      totalLocations: record.locationIds.length,
+    };
   });
 }
 

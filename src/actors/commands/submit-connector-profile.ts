@@ -1,8 +1,11 @@
 // Endpoint 1: creates or replaces a connector's profile; while its window is active the connector is locked.
+import { spansOfProfile } from '../../../machines/attainability.js';
 import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
 import { statusAt } from '../../../machines/time.js';
 import { type ConnectorSchedule, type ProfileRequest, toInstant } from '../../wire/rest.js';
+import { connectorStackOf } from '../connector-stack.js';
 import type { Core } from '../core.js';
+import { type Advise, adviseOn } from '../look-ahead.js';
 import { profileOf } from '../profile-view.js';
 import { findConnector, requireActiveConnector } from '../targets.js';
 
@@ -12,6 +15,7 @@ export async function submitConnectorProfile(
   controllerText: string,
   connectorText: string,
   request: ProfileRequest,
+  advise: Advise,
 ): Promise<ConnectorSchedule> {
   const submittedAtMs = core.clock.nowMs();
   const profile = profileOf(request, submittedAtMs);
@@ -23,7 +27,11 @@ export async function submitConnectorProfile(
   const now = core.clock.nowMs();
   const event = { type: 'profile.submitted', profile, now } as const;
   const key = connectorKey(connector.record);
-  core.directory.tellLocation(connector.location, { type: 'connector.told', key, event });
+  const { location } = connector;
+  const replaced = connectorStackOf(location, key).find(({ priority }) => priority === profile.priority);
+  core.directory.tellLocation(location, { type: 'connector.told', key, event });
+  const spans = spansOfProfile(connectorStackOf(location, key), profile, replaced, now);
+  adviseOn(core, [{ location, spans }], advise);
   return {
     controllerUuid,
     connectorId,

@@ -1,9 +1,11 @@
 // Endpoint 2: creates or replaces a location's profile at its priority.
+import { spansOfProfile } from '../../../machines/attainability.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { LimitProfile } from '../../../machines/profile-stack.js';
 import type { LocationSchedule, ProfileRequest } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { effectiveLimitKwOf, type LocationEntity } from '../entities.js';
+import { type Advise, adviseOn, type Outlook } from '../look-ahead.js';
 import { profileOf, viewOfProfile } from '../profile-view.js';
 import { findLocation, requireActiveLocation } from '../targets.js';
 
@@ -12,6 +14,7 @@ export async function submitLocationProfile(
   tenantUuid: TenantUuid,
   locationText: string,
   request: ProfileRequest,
+  advise: Advise,
 ): Promise<LocationSchedule> {
   const now = core.clock.nowMs();
   const profile = profileOf(request, now);
@@ -19,21 +22,27 @@ export async function submitLocationProfile(
   requireActiveLocation(location);
   const target = { kind: 'location', locationId: location.record.locationId } as const;
   await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }]);
-  return applyLocationProfile(core, location, profile);
+  const { schedule, outlook } = applyLocationProfile(core, location, profile);
+  adviseOn(core, [outlook], advise);
+  return schedule;
 }
 
-/** Hands a profile that is on disk to its location, and answers with what follows. */
+/** Hands a profile that is on disk to its location: what to answer, and where to look ahead. */
 export function applyLocationProfile(
   core: Core,
   location: LocationEntity,
   profile: LimitProfile,
-): LocationSchedule {
+): { readonly schedule: LocationSchedule; readonly outlook: Outlook } {
   const now = core.clock.nowMs();
+  const before = location.actor.getSnapshot().context.stack;
+  const replaced = before.find(({ priority }) => priority === profile.priority);
   core.directory.tellLocation(location, { type: 'profile.submitted', profile, now });
-  return {
+  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
+  const schedule = {
     locationId: location.record.locationId,
     ...viewOfProfile(profile, now),
-    permanentLimitKw: location.actor.getSnapshot().context.permanentLimitKw,
+    permanentLimitKw,
     effectiveLimitKw: effectiveLimitKwOf(location, now),
   };
+  return { schedule, outlook: { location, spans: spansOfProfile(stack, profile, replaced, now) } };
 }

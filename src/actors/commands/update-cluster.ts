@@ -6,6 +6,7 @@ import type { Cluster, UpdateClusterRequest } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
 import type { ClusterEntity } from '../entities.js';
+import { type Advise, adviseOnCluster } from '../look-ahead.js';
 import { findCluster } from '../targets.js';
 import { knownMembers } from './create-cluster.js';
 
@@ -14,12 +15,13 @@ export async function updateCluster(
   tenantUuid: TenantUuid,
   clusterId: string,
   request: UpdateClusterRequest,
+  advise: Advise,
 ): Promise<Cluster> {
   return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
     const cluster = findCluster(core.directory, tenantUuid, clusterId);
     if (request.locationIds?.length === 0) throw emptyCluster();
     const { record } = cluster;
-    return writeCluster(core, cluster, {
+    const view = await writeCluster(core, cluster, {
       ...record,
       name: request.name ?? record.name,
       limitKw: request.limitKw === undefined ? record.limitKw : request.limitKw,
@@ -29,6 +31,11 @@ export async function updateCluster(
           ? record.locationIds
           : knownMembers(core, tenantUuid, request.locationIds),
     });
+    const { limitKw, status, locationIds } = request;
+    const isSharedAnew = limitKw !== undefined || status !== undefined || locationIds !== undefined;
+    const written = cluster.tenant.clusters.get(record.clusterId);
+    if (isSharedAnew && written !== undefined) adviseOnCluster(core, written, advise);
+    return view;
   });
 }
 

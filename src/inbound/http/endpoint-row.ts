@@ -15,6 +15,8 @@ export interface Call {
   param(name: string): string;
   /** What follows the `?`, empty where there is none. */
   query(): string;
+  /** Lets the success say something in its `Warning` header. */
+  warn(text: string): void;
 }
 
 export interface Endpoint extends EndpointDescription {

@@ -31,12 +31,19 @@ export const ENDPOINTS: readonly Endpoint[] = [
       summary: 'Lock a connector at a limit for a time window',
       scope: 'chargers:write',
       responseSchema: connectorScheduleSchema,
+      mayWarn: true,
       errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
       insteadOfDelete: CANCEL_A_LOCK,
     },
     profileRequestSchema,
-    ({ application, tenantUuid, param }, request) =>
-      application.submitConnectorProfile(tenantUuid, param('controllerUuid'), param('connectorId'), request),
+    ({ application, tenantUuid, param, warn }, request) =>
+      application.submitConnectorProfile(
+        tenantUuid,
+        param('controllerUuid'),
+        param('connectorId'),
+        request,
+        warn,
+      ),
   ),
   withBody(
     {
@@ -47,12 +54,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
       summary: 'Limit a location for a time window',
       scope: 'locations:write',
       responseSchema: locationScheduleSchema,
+      mayWarn: true,
       errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
       insteadOfDelete: CANCEL_A_PROFILE,
     },
     profileRequestSchema,
-    ({ application, tenantUuid, param }, request) =>
-      application.submitLocationProfile(tenantUuid, param('locationId'), request),
+    ({ application, tenantUuid, param, warn }, request) =>
+      application.submitLocationProfile(tenantUuid, param('locationId'), request, warn),
   ),
   withBody(
     {
@@ -63,11 +71,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
       summary: 'Set the limit a location falls back to',
       scope: 'locations:write',
       responseSchema: permanentLimitSchema,
+      mayWarn: true,
       errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
     },
     permanentLimitRequestSchema,
-    ({ application, tenantUuid, param }, { limitKw }) =>
-      application.setPermanentLimit(tenantUuid, param('locationId'), limitKw),
+    ({ application, tenantUuid, param, warn }, { limitKw }) =>
+      application.setPermanentLimit(tenantUuid, param('locationId'), limitKw, warn),
   ),
   withQuery(
     {
@@ -125,10 +134,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
       scope: 'clusters:write',
       status: 201,
       responseSchema: clusterSchema,
+      mayWarn: true,
       errors: ['LOCATION_NOT_FOUND'],
     },
     createClusterRequestSchema,
-    ({ application, tenantUuid }, request) => application.createCluster(tenantUuid, request),
+    ({ application, tenantUuid, warn }, request) => application.createCluster(tenantUuid, request, warn),
   ),
   withoutBody(
     {
@@ -165,11 +175,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
       summary: 'Change the supplied fields of a cluster',
       scope: 'clusters:write',
       responseSchema: clusterSchema,
+      mayWarn: true,
       errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
     },
     updateClusterRequestSchema,
-    ({ application, tenantUuid, param }, request) =>
-      application.updateCluster(tenantUuid, param('clusterId'), request),
+    ({ application, tenantUuid, param, warn }, request) =>
+      application.updateCluster(tenantUuid, param('clusterId'), request, warn),
   ),
   withoutBody(
     {
@@ -207,11 +218,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
       summary: 'Limit every member location for a time window',
       scope: 'clusters:write',
       responseSchema: clusterScheduleSchema,
+      mayWarn: true,
       errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
       insteadOfDelete: CANCEL_A_PROFILE,
     },
     profileRequestSchema,
-    ({ application, tenantUuid, requestId, param }, request) =>
-      application.submitClusterProfile(tenantUuid, param('clusterId'), request, requestId),
+    ({ application, tenantUuid, requestId, param, warn }, request) =>
+      application.submitClusterProfile(tenantUuid, param('clusterId'), request, requestId, warn),
   ),
 ];

@@ -8,6 +8,7 @@ import { type Answer, sendJson } from '../exchange.js';
 import type { BodyReader } from '../read-body.js';
 import { queryOf } from '../read-query.js';
 import { type Headers, NO_HEADERS } from '../refusal.js';
+import { warning } from '../warning.js';
 
 export interface EndpointParts {
   readonly application: Application;
@@ -22,29 +23,35 @@ export function createEndpointHandler(endpoint: Endpoint, parts: EndpointParts):
   const { application, authenticate, authorize, readBody } = parts;
   const serialize = endpoint.isAnswerStable ? createStableSerializer() : JSON.stringify;
 
-  function send(response: Answer, view: object): void {
-    sendJson(response, endpoint.status, serialize(view), headersOf(endpoint, view));
+  function send(response: Answer, view: object, warnings: Headers): void {
+    const headers = headersOf(endpoint, view);
+    const all = warnings === NO_HEADERS ? headers : { ...headers, ...warnings };
+    sendJson(response, endpoint.status, serialize(view), all);
   }
 
   return (request, response) => {
     const caller = authenticate(request);
     response.locals.tenantUuid = caller.tenantUuid;
     authorize(caller, endpoint.scope);
+    let warnings = NO_HEADERS;
     const call: Call = {
       application,
       tenantUuid: caller.tenantUuid,
       requestId: response.locals.requestId,
       param: (name) => paramOf(request, name),
       query: () => queryOf(request.url),
+      warn(text) {
+        warnings = warning(text);
+      },
     };
     if (endpoint.requestSchema !== undefined) {
       return readBody(request, response)
         .then((body) => endpoint.handle(call, body))
-        .then((view) => send(response, view));
+        .then((view) => send(response, view, warnings));
     }
     const view = endpoint.handle(call, undefined);
-    if (view instanceof Promise) return view.then((answer) => send(response, answer));
-    send(response, view);
+    if (view instanceof Promise) return view.then((answer) => send(response, answer, warnings));
+    send(response, view, warnings);
   };
 }
 

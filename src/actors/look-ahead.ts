@@ -1,0 +1,135 @@
+// Looks ahead of what was just written: where locks or 6 A floors will not fit, the caller and the log are told.
+import {
+  type ConnectorAhead,
+  findShortfalls,
+  type LimitAhead,
+  limitsAhead,
+  SHORTAGES,
+} from '../../machines/attainability.js';
+import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import { toInstant } from '../wire/rest.js';
+import { adviceOn, type Finding, worstOf } from './advisory.js';
+import { clusterScales, type ScaleStep } from './cluster-scales.js';
+import { connectorStackOf } from './connector-stack.js';
+import type { Core } from './core.js';
+import type { ClusterEntity, LocationEntity } from './entities.js';
+
+/** Tells the caller of a write what will come of it. */
+export type Advise = (advice: string) => void;
+
+/** A location, and when a write can have changed what applies there: spans from now on, in order. */
+export interface Outlook {
+  readonly location: LocationEntity;
+  readonly spans: readonly TimeWindow[];
+}
+
+// A cluster of a thousand locations with eleven windows each would be looked at for seconds: it is not looked at as far.
+const MOST_STEPS = 100_000;
+
+/** Advises where locks or floors of the locations will not fit inside their spans. */
+export function adviseOn(core: Core, outlooks: readonly Outlook[], advise: Advise): void {
+  report(core, outlooks, advise, () => true);
+}
+
+/** Advises where a cluster that was just written sets a limit for its members that locks or floors will not fit. */
+export function adviseOnCluster(core: Core, cluster: ClusterEntity, advise: Advise): void {
+  if (cluster.record.status !== 'ACTIVE' || cluster.record.limitKw === null) return;
+  const spans = [{ startsAtMs: core.clock.nowMs(), endsAtMs: Number.POSITIVE_INFINITY }];
+  const outlooks = [...cluster.members].map((location) => ({ location, spans }));
+  report(core, outlooks, advise, (boundBy) => boundBy === cluster);
+}
+
+function report(
+  core: Core,
+  outlooks: readonly Outlook[],
+  advise: Advise,
+  isConcerned: (boundBy: ClusterEntity | undefined) => boolean,
+): void {
+  const shares = sharesAhead(outlooks);
+  const findings: Finding[] = [];
+  for (const { location, spans } of outlooks) {
+    const clusters = [...location.clusters];
+    const scales = clusters.map((cluster) => shares.scales.get(cluster) ?? []);
+    const { locationId } = location.record;
+    const isAsked = ({ boundBy }: LimitAhead) =>
+      isConcerned(boundBy === undefined ? undefined : clusters[boundBy]);
+    const limits = limitsAhead(
+      location.actor.getSnapshot().context,
+      scales,
+      cutOff(spans, shares.untilMs),
+    ).filter(isAsked);
+    const shortfalls = findShortfalls(limits, connectorsOf(location));
+    if (shortfalls.length > 0) findings.push({ locationId, shortfalls });
+  }
+  findings.sort(byBadness);
+  const worst = findings[0] && worstOf(findings[0].shortfalls);
+  if (worst === undefined) return;
+  const advice = adviceOn(findings, outlooks.length);
+  const { shortage, startsAtMs, endsAtMs } = worst;
+  core.log.warn(
+    {
+      tenantUuid: outlooks[0]?.location.tenant.tenantUuid,
+      locationIds: findings.slice(0, MOST_LOGGED).map(({ locationId }) => locationId),
+      locations: findings.length,
+      shortage,
+      from: toInstant(startsAtMs),
+      to: Number.isFinite(endsAtMs) ? toInstant(endsAtMs) : null,
+      advice,
+    },
+    'what was written will not fit',
+  );
+  advise(advice);
+}
+
+const MOST_LOGGED = 10;
+
+/** The scales of all clusters of the locations, each worked out once, and how far they are looked at. */
+function sharesAhead(outlooks: readonly Outlook[]): {
+  readonly scales: ReadonlyMap<ClusterEntity, readonly ScaleStep[]>;
+  readonly untilMs: EpochMs;
+} {
+  const window = { startsAtMs: Number.POSITIVE_INFINITY, endsAtMs: Number.NEGATIVE_INFINITY };
+  for (const { spans } of outlooks) {
+    window.startsAtMs = Math.min(window.startsAtMs, spans[0]?.startsAtMs ?? window.startsAtMs);
+    window.endsAtMs = Math.max(window.endsAtMs, spans.at(-1)?.endsAtMs ?? window.endsAtMs);
+  }
+  const scales = new Map<ClusterEntity, readonly ScaleStep[]>();
+  let untilMs = Number.POSITIVE_INFINITY;
+  for (const { location } of outlooks) {
+    for (const cluster of location.clusters) {
+      if (scales.has(cluster)) continue;
+      const steps = clusterScales(cluster, window);
+      scales.set(cluster, steps);
+      untilMs = Math.min(untilMs, steps[Math.ceil(MOST_STEPS / outlooks.length)]?.atMs ?? untilMs);
+    }
+  }
+  return { scales, untilMs };
+}
+
+function cutOff(spans: readonly TimeWindow[], untilMs: EpochMs): readonly TimeWindow[] {
+  if (untilMs === Number.POSITIVE_INFINITY) return spans;
+  return spans
+    .map(({ startsAtMs, endsAtMs }) => ({ startsAtMs, endsAtMs: Math.min(endsAtMs, untilMs) }))
+    .filter(({ startsAtMs, endsAtMs }) => startsAtMs < endsAtMs);
+}
+
+/** The connectors that charge at all, with powers as enforcement counts them. */
+function connectorsOf(location: LocationEntity): readonly ConnectorAhead[] {
+  const connectors: ConnectorAhead[] = [];
+  for (const { control } of location.connectors.values()) {
+    const { key, spec, holding } = control;
+    if (!spec.isActive) continue;
+    const { maxTenthsA, milliwattsPerTenth } = holding;
+    connectors.push({ stack: connectorStackOf(location, key), maxTenthsA, milliwattsPerTenth });
+  }
+  return connectors;
+}
+
+function byBadness(a: Finding, b: Finding): number {
+  const [worstA, worstB] = [worstOf(a.shortfalls), worstOf(b.shortfalls)];
+  if (worstA === undefined || worstB === undefined) return 0;
+  return (
+    SHORTAGES.indexOf(worstA.shortage) - SHORTAGES.indexOf(worstB.shortage) ||
+    worstA.startsAtMs - worstB.startsAtMs
+  );
+}
