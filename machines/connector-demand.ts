@@ -2,8 +2,11 @@
 import type { ChargingStatus } from './meter-ledger.js';
 import { MINIMUM_TENTHS_A } from './units.js';
 
-/** A car that draws clearly less than it may for this long is lowered to what it draws and a step more. */
-const LOWER_AFTER_MS = 30_000;
+/**
+ * A car that draws clearly less than it may for this long is lowered to what it draws and a step more: 30 s, as four
+ * heartbeats 10 s apart measure it that come a little early or late.
+ */
+const LOWER_AFTER_MS = 28_000;
 /** A step above what it draws: enough that it would be seen to want more, and never less than this. */
 const STEP_TENTHS_A = 10;
 /** Drawing this share of its limit, a car wants more. */

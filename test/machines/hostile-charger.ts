@@ -42,6 +42,8 @@ export class HostileCharger {
   boot = 'boot-0';
   /** What its car takes at most; undefined while none is there. */
   wantsTenthsA: number | undefined;
+  /** What its meter shows whatever it was told: one that does not keep to the contract after all. */
+  drawsAnywayTenthsA: number | undefined;
   /** Grants it did not take, by why. */
   readonly refused = { STALE: 0, EXPIRED: 0 };
   leasesEnded = 0;
@@ -99,7 +101,7 @@ export class HostileCharger {
   beat(nowMs: number): MeterReading {
     this.advance(nowMs);
     const { voltageV, phases } = this.traits;
-    const drawnA = Math.min(this.#limitTenthsA, this.wantsTenthsA ?? 0) / 10;
+    const drawnA = (this.drawsAnywayTenthsA ?? Math.min(this.#limitTenthsA, this.wantsTenthsA ?? 0)) / 10;
     this.#sentAtMs.set(++this.#hb, nowMs);
     return {
       boot: this.boot,

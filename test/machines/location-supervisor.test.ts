@@ -63,6 +63,7 @@ function attackOn(rig: SupervisorRig, attack: Attack): void {
     rig.places.map(({ charger }) => charger.traits),
     ({ maxTenthsA }) => maxTenthsA,
   );
+  rig.isDiskSlow = true;
   for (const { up, down } of rig.places) up.isNoisy = down.isNoisy = dice.isOneIn(2);
   while (rig.agenda.nowMs < FAULTS_UNTIL_MS) {
     rig.run(rig.agenda.nowMs + dice.below(6_000));
@@ -84,8 +85,7 @@ function attackOn(rig: SupervisorRig, attack: Attack): void {
       },
       () => rig.restart(place),
       () =>
-        attack.hasReceipts ||
-        rig.limitFrom(rig.agenda.nowMs + dice.oneOf(0, 20_000, 80_000, 120_000), limitW),
+        attack.hasReceipts || rig.limitFrom(rig.agenda.nowMs + dice.oneOf(0, 20_000, 80_000, 90_000), limitW),
       () => {
         place.charger.wantsTenthsA = dice.oneOf(undefined, place.charger.traits.maxTenthsA, 100, 0);
       },
@@ -98,6 +98,7 @@ function attackOn(rig: SupervisorRig, attack: Attack): void {
 
 /** Faults end; every car wants all it can get. */
 function makePeace(rig: SupervisorRig): void {
+  rig.isDiskSlow = false;
   for (const place of rig.places) {
     place.up.isNoisy = place.down.isNoisy = false;
     place.up.open();

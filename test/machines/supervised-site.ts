@@ -22,6 +22,8 @@ export interface SiteOptions {
   readonly budgetAt: (nowMs: number) => Budget;
   /** Limit of the lock on the connector now, if any. */
   readonly lockKwOf: (key: string) => number | undefined;
+  /** How long the next write takes. */
+  readonly diskMs: () => number;
   /** What the charger last said of its fail-safe, kept by the broker: it may be long ago. */
   readonly failsafeOf: (key: string) => number;
   readonly publish: (decided: DecidedGrant) => void;
@@ -154,7 +156,7 @@ export class SupervisedSite {
 
   /** What promises more than is on disk is stored before it leaves. */
   #send(grants: readonly DecidedGrant[]): void {
-    const { agenda, dice, publish } = this.#options;
+    const { agenda, publish } = this.#options;
     const stored = grants.filter(({ mustStore }) => mustStore);
     for (const decided of grants) if (!decided.mustStore) publish(decided);
     if (stored.length === 0 && !this.#isTooMuchOnDisk()) return;
@@ -163,7 +165,7 @@ export class SupervisedSite {
     for (const control of this.supervisor.controls.values()) this.#reserve(control);
     const writes = this.#pending.length - before;
     // Writes reach the disk in order.
-    this.#diskFreeAtMs = Math.max(agenda.nowMs, this.#diskFreeAtMs) + dice.oneOf(1, 5, 800, 4_000);
+    this.#diskFreeAtMs = Math.max(agenda.nowMs, this.#diskFreeAtMs) + this.#options.diskMs();
     agenda.after(this.#diskFreeAtMs - agenda.nowMs, () => {
       if (!this.isAlive) return;
       for (let i = 0; i < writes; i++) this.#writeOldest();

@@ -51,6 +51,7 @@ export type Happened = Record<
 export class SupervisorRig {
   readonly agenda = new Agenda();
   readonly places: readonly Place[];
+  isDiskSlow = false;
   readonly #counts = {
     ...{ grants: 0, raises: 0, decreases: 0, reboots: 0, crashes: 0 },
     ...{ paused: 0, lastResort: 0, floorsForced: 0, unattainable: 0 },
@@ -78,6 +79,7 @@ export class SupervisorRig {
       dice: this.#dice,
       chargers,
       budgetAt: (nowMs) => this.#budgetAt(nowMs),
+      diskMs: () => (this.isDiskSlow ? this.#dice.oneOf(1, 5, 800, 4_000) : 5),
       lockKwOf: (key) => this.#of(key).lockKw,
       failsafeOf: (key) => this.#of(key).retainedFailsafeTenthsA,
       publish: (decided) => this.#publish(decided),
