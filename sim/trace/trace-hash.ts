@@ -1,0 +1,28 @@
+// The fingerprint of a run: two runs with one hash told the same events in the same order.
+import { createHash } from 'node:crypto';
+import { createTraceEncoder } from './trace-encoder.js';
+import type { TraceEvent } from './trace-event.js';
+
+const BATCH_BYTES = 1 << 16;
+
+export interface TraceHash {
+  /** @throws RangeError for events no trace can hold, see TraceEncoder. */
+  add(event: TraceEvent): void;
+  /** SHA-256 of the events so far, in hex. More may follow. */
+  digest(): string;
+}
+
+export function createTraceHash(): TraceHash {
+  const encoder = createTraceEncoder();
+  const hash = createHash('sha256');
+  return {
+    add(event) {
+      encoder.add(event);
+      if (encoder.sizeBytes >= BATCH_BYTES) hash.update(encoder.take());
+    },
+    digest() {
+      hash.update(encoder.take());
+      return hash.copy().digest('hex');
+    },
+  };
+}

@@ -1,0 +1,104 @@
+// A trace's bytes: events survive the way there and back, and the same events give the same hash.
+import { describe, expect, it } from 'vitest';
+import { decodeEvents } from '../../../sim/trace/trace-decoder.js';
+import { createTraceEncoder } from '../../../sim/trace/trace-encoder.js';
+import type { TraceEvent } from '../../../sim/trace/trace-event.js';
+import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
+
+const SMALL = { seed: 7, locations: 2, connectorsPerLocation: 3, durationMs: 13 * HOUR_MS, isBroken: true };
+
+function hashOf(events: Iterable<TraceEvent>): string {
+  const hash = createTraceHash();
+  for (const event of events) hash.add(event);
+  return hash.digest();
+}
+
+const limit = (limitW: number, atMs = DAY_START_MS): TraceEvent => ({
+  ...{ atMs, kind: 'limit', locationId: 'depot', limitW },
+});
+
+describe('The bytes of a trace', () => {
+  it('hold every kind of event, and give each back as it was', () => {
+    const events = [...madeUpWorld(SMALL)];
+    expect(new Set(events.map(({ kind }) => kind)).size).toBe(10);
+    const encoder = createTraceEncoder();
+    for (const event of events) encoder.add(event);
+    expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);
+  });
+
+  it('hold limits that stand for none, empty names, and words of any length and script', () => {
+    const violation = (detail: string): TraceEvent => ({
+      ...{ atMs: DAY_START_MS, kind: 'violation', invariant: 'P1', target: '', detail },
+    });
+    const events = [
+      limit(Number.MAX_SAFE_INTEGER),
+      limit(0),
+      violation('Ladesäule 充电'.repeat(100_000)),
+      violation(''),
+    ];
+    const encoder = createTraceEncoder();
+    for (const event of events) encoder.add(event);
+    expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);
+  });
+
+  it('can be taken in pieces, each read with what came before it', () => {
+    const events = [...madeUpWorld(SMALL)];
+    const encoder = createTraceEncoder();
+    let lastAtMs = 0;
+    const back: TraceEvent[] = [];
+    for (let i = 0; i < events.length; i += 997) {
+      for (const event of events.slice(i, i + 997)) encoder.add(event);
+      back.push(...decodeEvents(encoder.take(), { lastAtMs, names: encoder.names }));
+      lastAtMs = back.at(-1)?.atMs ?? 0;
+    }
+    expect(back).toEqual(events);
+  });
+
+  it.each([0.5, -1, Number.NaN, 2 ** 53])('refuse a limit of %d W', (limitW) => {
+    expect(() => createTraceEncoder().add(limit(limitW))).toThrow(RangeError);
+  });
+
+  it('refuse an event from before the last one', () => {
+    const encoder = createTraceEncoder();
+    encoder.add(limit(1, DAY_START_MS));
+    expect(() => encoder.add(limit(1, DAY_START_MS - 1))).toThrow(RangeError);
+  });
+
+  it('refuse to be read from the middle of an event', () => {
+    const encoder = createTraceEncoder();
+    encoder.add(limit(300_000));
+    const bytes = encoder.take();
+    expect(() => decodeEvents(bytes.slice(0, -1), { lastAtMs: 0, names: ['depot'] })).toThrow(RangeError);
+  });
+});
+
+describe('The hash of a trace', () => {
+  it('is the same for the same events, in whatever order their fields were written', () => {
+    const shuffled = [...madeUpWorld(SMALL)].map(
+      (event) => Object.fromEntries(Object.entries(event).reverse()) as unknown as TraceEvent,
+    );
+    expect(hashOf(shuffled)).toBe(hashOf(madeUpWorld(SMALL)));
+  });
+
+  it('differs by one watt, one millisecond, one event, the order of two', () => {
+    const events = [limit(1), limit(2)];
+    const others = [
+      [limit(1), limit(3)],
+      [limit(1), limit(2, DAY_START_MS + 1)],
+      [limit(1)],
+      [limit(2), limit(1)],
+      [limit(1), limit(2), limit(2)],
+    ];
+    for (const other of others) expect(hashOf(other)).not.toBe(hashOf(events));
+  });
+
+  it('can be asked on the way without a change to the end', () => {
+    const asked = createTraceHash();
+    asked.add(limit(1));
+    const before = asked.digest();
+    asked.add(limit(2));
+    expect(before).toBe(hashOf([limit(1)]));
+    expect(asked.digest()).toBe(hashOf([limit(1), limit(2)]));
+  });
+});
