@@ -1,5 +1,6 @@
 // Extension: a write that leads to a shortage of power succeeds as ever, and says so in a header and in the log.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { LocationId } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { Log } from '../../src/ports/log.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
@@ -10,7 +11,8 @@ import {
   permanentLimitSchema,
 } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
-import { at, NOW_MS } from './operator-answers.js';
+import { at, NOW_MS, runOperatedService } from './operator-answers.js';
+import { MINUTE_MS } from './profiles.js';
 import {
   type Answer,
   HARBOUR,
@@ -197,5 +199,33 @@ describe('A write on a cluster', () => {
     );
     expect(bodyOf(answer, clusterScheduleSchema)).toMatchObject({ totalLocations: 3, errors: [] });
     expect(advisories).toHaveLength(1);
+  });
+});
+
+describe('A cluster whose windows change its shares very often', () => {
+  const MEMBERS = Array.from({ length: 70 }, (_, i) => `member-${i}` as LocationId);
+  const PRIORITIES = Array.from({ length: 11 }, (_, priority) => priority);
+
+  it('is looked at as far as that takes no long time', async () => {
+    const sites = MEMBERS.map((id) => site(id));
+    const busy = await runOperatedService([tenantWith(HARBOUR, sites)]);
+    const changes = MEMBERS.flatMap((locationId, i) =>
+      PRIORITIES.map((priority) => {
+        const startsAtMs = NOW_MS + (i * PRIORITIES.length + priority + 1) * MINUTE_MS;
+        const profile = { priority, limitKw: 40, startsAtMs, endsAtMs: startsAtMs + MINUTE_MS / 2 };
+        const target = { kind: 'location', locationId } as const;
+        return { kind: 'profile.put', target, profile, atMs: NOW_MS } as const;
+      }),
+    );
+    await busy.store.append(HARBOUR, changes);
+    const again = await busy.restart({ clock: busy.clock });
+    const create = (locationIds: readonly string[], limitKw: number) =>
+      again.call('POST', '/clusters', { name: 'Many', locationIds, limitKw });
+    // 1,429 of 1,541 shares for each of seventy members, two a minute.
+    expect(warningOf(await create(MEMBERS, 70))).toContain(
+      `70 of 70 locations, the worst is member-0: from ${at('12:00')} until 2026-06-01T23:55:00.000Z `,
+    );
+    expect(warningOf(await create(MEMBERS.slice(60), 5))).toContain(`member-60: from ${at('12:00')} on `);
+    await again.stop();
   });
 });
