@@ -3,7 +3,7 @@ import { ConfigError } from '../config.js';
 import { TokenKeysError } from '../inbound/http/token-keys.js';
 import { AdministrationError } from '../ports/administration.js';
 import { StoreUnavailableError } from '../ports/store.js';
-import { YamlFileError } from '../provisioning/parse-yaml.js';
+import { UnusableFileError } from '../provisioning/parse-yaml.js';
 
 /** A mistake in what was asked for; its message names it and the way out. */
 export class OperatorError extends Error {}
@@ -13,7 +13,7 @@ const TOLD = [
   ConfigError,
   AdministrationError,
   StoreUnavailableError,
-  YamlFileError,
+  UnusableFileError,
   TokenKeysError,
 ];
 
@@ -23,5 +23,5 @@ export function explain(error: unknown): string {
   const isTold = TOLD.some((kind) => error instanceof kind) || 'syscall' in error;
   if (!isTold) return `headroom: this is a defect: ${error.stack ?? error.message}`;
   // The problems of a file begin with its name, where editors look for it.
-  return error instanceof YamlFileError ? error.message : `headroom: ${error.message}`;
+  return error instanceof UnusableFileError ? error.message : `headroom: ${error.message}`;
 }

@@ -16,7 +16,7 @@ import { printJson, printLine, printNote, printTable } from './print.js';
 
 type ProvisionFlags = AdministrationFlags & { readonly dryRun?: true };
 
-/** The file's content. @throws OperatorError, YamlFileError */
+/** The file's content. @throws OperatorError, UnusableFileError */
 export function readProvisioningFile(file: string): ProvisioningFile {
   let text: string;
   try {

@@ -31,3 +31,8 @@ export function powerSchema() {
 export function listSchema<S extends z.ZodType>(element: S) {
   return z.array(element, 'must be a list');
 }
+
+export function wholeSchema(min: number, max: number) {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  return z.number(rule).int(rule).min(min, rule).max(max, rule);
+}

@@ -10,7 +10,7 @@ export const SECRET_FIELDS: readonly string[] = ['key', 'clientSecret', 'mqttPas
  * The file's content, valid and with defaults filled in.
  * @param text YAML 1.2.
  * @param fileName how errors name the file.
- * @throws YamlFileError with every problem, in the order of the file.
+ * @throws UnusableFileError with every problem, in the order of the file.
  */
 export function parseProvisioning(text: string, fileName: string): ProvisioningFile {
   return parseYaml(text, fileName, { schema: provisioningSchema, crossCheck, secrets: SECRET_FIELDS }).data;

@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
 
 /** A file that cannot be used; `problems` are lines `file:line:column field.path: what is wrong, what it must be`. */
-export class YamlFileError extends Error {
+export class UnusableFileError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
-    this.name = 'YamlFileError';
+    this.name = 'UnusableFileError';
     this.problems = problems;
   }
 }
@@ -48,7 +48,10 @@ function fieldsAt(schema: z.ZodType, path: FieldPath, value: unknown): readonly 
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) {
     return fieldsAt(schema.unwrap() as z.ZodType, path, value);
   }
-  if (schema instanceof z.ZodPipe) return fieldsAt(schema.in as z.ZodType, path, value);
+  if (schema instanceof z.ZodPipe) {
+    const written = schema.in instanceof z.ZodTransform ? schema.out : schema.in;
+    return fieldsAt(written as z.ZodType, path, value);
+  }
   if (schema instanceof z.ZodDiscriminatedUnion) {
     return optionsOf(schema, value).flatMap((option) => fieldsAt(option, path, value));
   }
@@ -129,13 +132,13 @@ function offsetOf(document: Document, path: FieldPath): number {
 /** The document of `text`; one that is too long or nested too deeply is told like any other problem. */
 function documentOf(text: string, fileName: string, lineCounter: LineCounter): Document {
   if (text.length > LONGEST_TEXT) {
-    throw new YamlFileError([`${fileName} YAML: must be at most ${LONGEST_TEXT / 1_000_000} MB`]);
+    throw new UnusableFileError([`${fileName} YAML: must be at most ${LONGEST_TEXT / 1_000_000} MB`]);
   }
   try {
     return parseDocument(text, { lineCounter, prettyErrors: false });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new YamlFileError([`${fileName} YAML: is nested too deeply`]);
+    throw new UnusableFileError([`${fileName} YAML: is nested too deeply`]);
   }
 }
 
@@ -144,7 +147,7 @@ function plainData(document: Document, fileName: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    throw new YamlFileError([`${fileName} YAML: ${error instanceof Error ? error.message : error}`]);
+    throw new UnusableFileError([`${fileName} YAML: ${error instanceof Error ? error.message : error}`]);
   }
 }
 
@@ -152,7 +155,7 @@ function plainData(document: Document, fileName: string): unknown {
  * The file's content, valid and with defaults filled in.
  * @param text YAML 1.2.
  * @param fileName how errors name the file.
- * @throws YamlFileError with every problem, in the order of the file.
+ * @throws UnusableFileError with every problem, in the order of the file.
  */
 export function parseYaml<S extends z.ZodType>(
   text: string,
@@ -166,7 +169,7 @@ export function parseYaml<S extends z.ZodType>(
     return `${fileName}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
   };
   if (document.errors.length > 0) {
-    throw new YamlFileError(document.errors.map((e) => `${placeAt(e.pos[0])} YAML: ${e.message}`));
+    throw new UnusableFileError(document.errors.map((e) => `${placeAt(e.pos[0])} YAML: ${e.message}`));
   }
   const content = plainData(document, fileName);
   const parsed = shape.schema.safeParse(content);
@@ -179,7 +182,7 @@ export function parseYaml<S extends z.ZodType>(
     return { data: parsed.data, place: (path) => placeAt(offsetOf(document, path)) };
   }
   found.sort((a, b) => a.offset - b.offset);
-  throw new YamlFileError(
+  throw new UnusableFileError(
     found.map(({ offset, path, message }) => `${placeAt(offset)} ${formatPath(path) || 'file'}: ${message}`),
   );
 }

@@ -1,7 +1,7 @@
 // What an operator is told about a provisioning file: all of it, at once, with its place.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { YamlFileError } from '../../src/provisioning/parse-yaml.js';
+import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 
 const HARBOUR = `tenants:
   - tenantUuid: 0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10
@@ -34,7 +34,7 @@ function problemsOf(text: string): readonly string[] {
   try {
     parseProvisioning(text, 'site.yaml');
   } catch (error) {
-    if (error instanceof YamlFileError) return error.problems;
+    if (error instanceof UnusableFileError) return error.problems;
     throw error;
   }
   return [];
