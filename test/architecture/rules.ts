@@ -42,6 +42,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'sim',
       'service',
       'provisioning',
+      'inbound',
       'outbound',
       'ports',
       'wire',

@@ -1,0 +1,43 @@
+// Numbers drawn from a seed and from what they are for: each place has a stream of its own, whatever others draw.
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { mersenne } from 'pure-rand/generator/mersenne';
+
+/** From one to the other, both included. */
+export type Range = readonly [from: number, to: number];
+
+export interface Draw {
+  /** From 0 to 1, 1 excluded. */
+  share(): number;
+  between(range: Range): number;
+  /** A whole number of the range. */
+  whole(range: Range): number;
+  /** One of `items`, each as likely as its weight says; undefined of none. */
+  weighted<T>(items: readonly T[], weightOf: (item: T) => number): T | undefined;
+}
+
+function hash(text: string): number {
+  let mixed = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) mixed = Math.imul(mixed ^ text.charCodeAt(i), 0x01000193);
+  // Texts that differ in their last letter only must not begin with numbers alike.
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  return mixed ^ (mixed >>> 13);
+}
+
+/** The stream of `seed` for `purpose`. */
+export function createDraw(seed: number, ...purpose: readonly (string | number)[]): Draw {
+  const random = mersenne(hash([seed, ...purpose].join('\n')));
+  const share = () => uniformFloat64(random);
+  return {
+    share,
+    between: ([from, to]) => from + (to - from) * share(),
+    whole: ([from, to]) => Math.floor(from + (to - from + 1) * share()),
+    weighted(items, weightOf) {
+      const total = items.reduce((sum, item) => sum + weightOf(item), 0);
+      let left = total * share();
+      return items.find((item) => {
+        left -= weightOf(item);
+        return left < 0;
+      });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// The faults a scenario may name, each with the strengths that make sense for it.
+import { z } from 'zod';
+import type { ControllerUuid, LocationId } from '../../machines/ids.js';
+import { GROUP_RULE, idSchema, listSchema } from '../../src/provisioning/field-schemas.js';
+import { FAULT_KINDS } from '../trace/trace-event.js';
+import { FAULT_LEVELS } from './fault-levels.js';
+import { durationRangeSchema, momentSchema, shareRangeSchema } from './moment.js';
+
+const HOUR_MS = 3_600_000;
+const FAULT_RULE = `must be one of ${[...FAULT_KINDS, 'clockDrift'].join(', ')}`;
+
+const windowFields = { from: momentSchema.optional(), until: momentSchema.optional() };
+const chargerFields = {
+  locations: listSchema(idSchema<LocationId>()).optional(),
+  chargers: listSchema(idSchema<ControllerUuid>()).optional(),
+};
+/** Below a second, an episode would be over before anything could notice it. */
+const everyFields = { every: durationRangeSchema(1000).optional() };
+const upToSchema = durationRangeSchema(0, HOUR_MS);
+
+function faultSchema<K extends string, F extends z.core.$ZodShape>(kind: K, fields: F) {
+  return z.strictObject({ kind: z.literal(kind), ...windowFields, ...fields }, GROUP_RULE);
+}
+
+function episodeSchema<K extends string>(kind: K) {
+  return faultSchema(kind, { for: durationRangeSchema(1000), ...everyFields });
+}
+
+const oneFaultSchema = z.discriminatedUnion(
+  'kind',
+  [
+    faultSchema('loss', { ...chargerFields, share: shareRangeSchema() }),
+    faultSchema('duplication', { ...chargerFields, share: shareRangeSchema() }),
+    faultSchema('delay', { ...chargerFields, upTo: upToSchema }),
+    faultSchema('hold', { ...chargerFields, share: shareRangeSchema(), upTo: upToSchema }),
+    faultSchema('partition', {
+      ...chargerFields,
+      ...everyFields,
+      for: durationRangeSchema(1000),
+      direction: z.enum(['both', 'up', 'down'], 'must be both, up or down').default('both'),
+    }),
+    faultSchema('reboot', { ...chargerFields, ...everyFields }),
+    episodeSchema('serviceCrash'),
+    episodeSchema('brokerRestart'),
+    episodeSchema('databaseBusy'),
+    z.strictObject(
+      { kind: z.literal('clockDrift'), ...chargerFields, share: shareRangeSchema(-0.02, 0.02) },
+      GROUP_RULE,
+    ),
+  ],
+  FAULT_RULE,
+);
+
+/** A list of faults, or the name of a level. */
+export const faultsSchema = z.preprocess(
+  (value) =>
+    typeof value === 'string' && Object.hasOwn(FAULT_LEVELS, value)
+      ? Reflect.get(FAULT_LEVELS, value)
+      : value,
+  z
+    .array(oneFaultSchema, `must be a list of faults, or one of ${Object.keys(FAULT_LEVELS).join(', ')}`)
+    .default([]),
+);
+export type FaultEntry = z.output<typeof oneFaultSchema>;

@@ -1,0 +1,129 @@
+// Points and lengths of time as people write them in a scenario: instants, offsets, times of day, and `1h30m`.
+import { z } from 'zod';
+import type { EpochMs } from '../../machines/time.js';
+import type { Range } from './draw.js';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+const DURATION =
+  /^(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,7})m)?(?:(\d{1,9}(?:\.\d{1,3})?)s)?(?:(\d{1,12})ms)?$/;
+const INSTANT =
+  /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|([+-])(0\d|1[0-4]):([0-5]\d))$/i;
+const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
+
+const DURATION_RULE = 'must be a duration such as 90s, 10m, 1h30m or 2d';
+const INSTANT_RULE = 'must be an instant such as 2026-06-01T17:00:00Z or 2026-06-01T17:00:00+02:00';
+const MOMENT_RULE =
+  'must be an instant such as 2026-06-01T17:00:00Z, an offset from the start such as +1h30m or from the end such as -10m, or a time of day such as 17:00';
+
+/** A length of time in ms, or undefined where `text` is none. */
+export function parseDuration(text: string): number | undefined {
+  const match = text === '' ? null : DURATION.exec(text);
+  if (match === null) return undefined;
+  const [days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0] = match
+    .slice(1)
+    .map((part) => Number(part ?? 0));
+  return Math.round(days * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS + ms);
+}
+
+/** An instant and the offset from UTC it was written with. */
+export interface LocalInstant {
+  readonly atMs: EpochMs;
+  readonly utcOffsetMs: number;
+}
+
+/** `text` as an RFC 3339 instant of any offset, or undefined where it is none that the calendar knows. */
+export function parseInstant(text: string): LocalInstant | undefined {
+  const match = INSTANT.exec(text);
+  if (match === null) return undefined;
+  const [, day = '', , , , , sign, hours, minutes] = match;
+  const atMs = Date.parse(text.toUpperCase());
+  const isKnownDay = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+  if (Number.isNaN(atMs) || !isKnownDay) return undefined;
+  const offsetMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS;
+  return { atMs, utcOffsetMs: sign === '-' ? -offsetMs : offsetMs };
+}
+
+/** A point of time in a scenario, wherever the scenario lies. */
+export type Moment =
+  | { readonly kind: 'instant'; readonly atMs: EpochMs }
+  | { readonly kind: 'afterStart' | 'beforeEnd' | 'timeOfDay'; readonly ms: number };
+
+/** The time a scenario covers, `[startsAtMs, endsAtMs]`, and the site's offset from UTC. */
+export interface ScenarioSpan {
+  readonly startsAtMs: EpochMs;
+  readonly endsAtMs: EpochMs;
+  readonly utcOffsetMs: number;
+}
+
+/** `text` as a point of time, or undefined where it is none. */
+export function parseMoment(text: string): Moment | undefined {
+  const sign = text.charAt(0);
+  if (sign === '+' || sign === '-') {
+    const ms = parseDuration(text.slice(1));
+    return ms === undefined ? undefined : { kind: sign === '+' ? 'afterStart' : 'beforeEnd', ms };
+  }
+  const time = TIME_OF_DAY.exec(text);
+  if (time !== null) {
+    const [hours = 0, minutes = 0, seconds = 0] = time.slice(1).map((part) => Number(part ?? 0));
+    return { kind: 'timeOfDay', ms: hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS };
+  }
+  const instant = parseInstant(text);
+  return instant && { kind: 'instant', atMs: instant.atMs };
+}
+
+/** When `moment` is; a time of day is the first at or after the start, by the site's clock. */
+export function resolveMoment(moment: Moment, { startsAtMs, endsAtMs, utcOffsetMs }: ScenarioSpan): EpochMs {
+  if (moment.kind === 'instant') return moment.atMs;
+  if (moment.kind === 'afterStart') return startsAtMs + moment.ms;
+  if (moment.kind === 'beforeEnd') return endsAtMs - moment.ms;
+  const sinceMidnightMs = (((startsAtMs + utcOffsetMs) % DAY_MS) + DAY_MS) % DAY_MS;
+  const aheadMs = moment.ms - sinceMidnightMs;
+  return startsAtMs + (aheadMs < 0 ? aheadMs + DAY_MS : aheadMs);
+}
+
+/** Text that `parse` understands, else an error that says `rule`. */
+function parsedSchema<T>(parse: (text: string) => T | undefined, rule: string) {
+  return z.string(rule).transform((text, context): T => {
+    const parsed = parse(text);
+    if (parsed !== undefined) return parsed;
+    context.issues.push({ code: 'custom', message: rule, input: text });
+    return z.NEVER;
+  });
+}
+
+export const momentSchema = parsedSchema(parseMoment, MOMENT_RULE);
+export const localInstantSchema = parsedSchema(parseInstant, INSTANT_RULE);
+
+/** A length of time in ms, at least `minMs`. */
+export function durationSchema(minMs: number) {
+  const rule = minMs === 0 ? DURATION_RULE : `${DURATION_RULE}, at least ${minMs / SECOND_MS}s`;
+  return parsedSchema((text) => {
+    const ms = parseDuration(text);
+    return ms === undefined || ms < minMs ? undefined : ms;
+  }, rule);
+}
+
+/** One value of `element`, or the two ends of a range of them. */
+export function rangeSchema(element: z.ZodType<number>, rule: string) {
+  const rangeRule = `${rule}, or a range of two: [from, to]`;
+  return z
+    .union([element, z.tuple([element, element])], rangeRule)
+    .transform((value): Range => (typeof value === 'number' ? [value, value] : value))
+    .refine(([from, to]) => from <= to, rangeRule);
+}
+
+/** A length of time from `minMs` to `maxMs`, or a range of them. */
+export function durationRangeSchema(minMs: number, maxMs = 400 * DAY_MS) {
+  const bound = maxMs < 400 * DAY_MS ? ` from ${minMs / SECOND_MS}s to ${maxMs / SECOND_MS}s` : '';
+  const element = durationSchema(minMs).refine((ms) => ms <= maxMs);
+  return rangeSchema(element, `${DURATION_RULE}${bound}`);
+}
+
+/** A share from `min` to `max`, or a range of them. */
+export function shareRangeSchema(min = 0, max = 1) {
+  return rangeSchema(z.number().min(min).max(max), `must be a number from ${min} to ${max}`);
+}

@@ -1,0 +1,188 @@
+// Reads a scenario file and tells everything that is wrong with it at once, each with its line and field.
+import { dirname, resolve } from 'node:path';
+import type { FieldPath } from '../../src/provisioning/cross-checks.js';
+import { SECRET_FIELDS } from '../../src/provisioning/parse-provisioning.js';
+import { parseYaml } from '../../src/provisioning/parse-yaml.js';
+import { type ActionEntry, bodyAt, OPERATIONS } from './action-schema.js';
+import { type ExpectationEntry, measuresOf } from './expectation-schema.js';
+import type { FaultEntry } from './fault-schema.js';
+import { fillSecrets } from './fill-secrets.js';
+import { DAY_MS, type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
+import {
+  type Action,
+  type Expectation,
+  type Fault,
+  type Scenario,
+  SERVICE_FAULTS,
+  type Sessions,
+  type Transport,
+  type VehicleClass,
+} from './scenario.js';
+import { provisionCrossCheck, scenarioProblems, spanOf } from './scenario-checks.js';
+import { type ScenarioFile, scenarioSchema } from './scenario-schema.js';
+import type { SessionsEntry, VehicleEntry } from './session-schema.js';
+import { provisionSites } from './site-generator.js';
+import { type SitePlan, sitePlanOf } from './site-plan.js';
+
+/** What a command line may say instead of the file. */
+export interface ScenarioOverrides {
+  readonly seed?: number;
+  /** What the file plans for later than this is left out. */
+  readonly durationMs?: number;
+  readonly transport?: Transport;
+}
+
+const ORDINARY_CAR: VehicleEntry = { name: 'car', share: 1, maxKw: 11, phases: 3, ideal: false };
+const ORDINARY = { taper: 0.8, reaction: [500, 2000], stubborn: 0 } as const;
+const WH_PER_KWH = 1000;
+
+function vehicleOf({ name, share, maxKw, phases, ideal, ...habits }: VehicleEntry): VehicleClass {
+  const { taper = ORDINARY.taper, reaction = ORDINARY.reaction, stubborn = ORDINARY.stubborn } = habits;
+  return {
+    ...{ name, share, maxKw, phases, isIdeal: ideal },
+    taperFrom: ideal ? 1 : taper,
+    reactionMs: ideal ? [0, 0] : reaction,
+    stubbornShare: stubborn,
+  };
+}
+
+function sessionsOfFile(
+  { csv, generate, visits = [] }: SessionsEntry,
+  path: string,
+  span: ScenarioSpan,
+): Sessions {
+  if (csv !== undefined) {
+    const { file, from, energy, stations } = csv;
+    return {
+      ...{ kind: 'csv', path: resolve(dirname(path), file), energy },
+      fromMs: from?.atMs ?? span.startsAtMs,
+      stations: stations === 'inOrder' ? undefined : new Map(Object.entries(stations)),
+    };
+  }
+  if (generate !== undefined) {
+    const { perDay, shape, energyKwh, stay } = generate;
+    const energyWh = [energyKwh[0] * WH_PER_KWH, energyKwh[1] * WH_PER_KWH] as const;
+    return { kind: 'generate', perDay, hourWeights: shape, energyWh, stayMs: stay };
+  }
+  return {
+    kind: 'visits',
+    visits: visits.map(({ connector, arrives, leaves, energyKwh, vehicle }) => ({
+      connectorKey: connector,
+      arrivesAtMs: resolveMoment(arrives, span),
+      // Who never leaves does so when nobody looks any more.
+      leavesAtMs: leaves === undefined ? span.endsAtMs + DAY_MS : resolveMoment(leaves, span),
+      requestedWh: Math.round(energyKwh * WH_PER_KWH),
+      vehicle,
+    })),
+  };
+}
+
+function actionOf(entry: ActionEntry, where: string, plan: SitePlan, span: ScenarioSpan): readonly Action[] {
+  const endpoint = OPERATIONS.get(entry.call);
+  if (endpoint === undefined) return [];
+  const { call: operationId, params, query, as: keepAs, tenant } = entry;
+  return [
+    {
+      ...{ where, operationId, params, query, keepAs },
+      atMs: resolveMoment(entry.at, span),
+      method: endpoint.method.toUpperCase(),
+      path: endpoint.path,
+      tenantUuid: tenant ?? plan.tenants[0] ?? '',
+      body: bodyAt(entry.body, span),
+      status: entry.status ?? endpoint.status,
+    },
+  ];
+}
+
+function faultOf(entry: FaultEntry, { chargers }: SitePlan, span: ScenarioSpan): Fault {
+  const from = 'from' in entry ? entry.from : undefined;
+  const until = 'until' in entry ? entry.until : undefined;
+  const locations = 'locations' in entry ? entry.locations : undefined;
+  const named = 'chargers' in entry ? entry.chargers : undefined;
+  const isMeant = (names: readonly string[] | undefined, name: string) => names?.includes(name) ?? true;
+  return {
+    kind: entry.kind,
+    fromMs: from === undefined ? span.startsAtMs : resolveMoment(from, span),
+    untilMs: until === undefined ? span.endsAtMs : resolveMoment(until, span),
+    chargers: SERVICE_FAULTS.includes(entry.kind)
+      ? []
+      : chargers.filter(
+          ({ locationId, controllerUuid }) =>
+            isMeant(locations, locationId) && isMeant(named, controllerUuid),
+        ),
+    share: 'share' in entry ? entry.share : undefined,
+    upToMs: 'upTo' in entry ? entry.upTo : undefined,
+    lengthMs: 'for' in entry ? entry.for : undefined,
+    everyMs: 'every' in entry ? entry.every : undefined,
+    direction: 'direction' in entry ? entry.direction : 'both',
+  };
+}
+
+function expectationsOf(entry: ExpectationEntry, where: string, span: ScenarioSpan): readonly Expectation[] {
+  const when = (moment: Moment | undefined, otherwiseMs: number) =>
+    moment === undefined ? otherwiseMs : resolveMoment(moment, span);
+  const { reason, alarmOpen, alarmClosed } = entry;
+  return measuresOf(entry).flatMap((name): readonly Expectation[] => {
+    const about = {
+      where: `${where}.${name}`,
+      fromMs: when(entry.at ?? entry.from, span.startsAtMs),
+      untilMs: when(entry.at ?? entry.until, span.endsAtMs),
+      locationId: entry.location,
+      connectorKey: entry.connector,
+    };
+    if (name === 'reason') return reason === undefined ? [] : [{ ...about, measure: name, reasons: reason }];
+    if (name === 'alarmOpen' || name === 'alarmClosed') {
+      const alarm = name === 'alarmOpen' ? alarmOpen : alarmClosed;
+      return alarm === undefined ? [] : [{ ...about, measure: 'alarm', alarm, isOpen: name === 'alarmOpen' }];
+    }
+    const bounds = entry[name];
+    return bounds === undefined ? [] : [{ ...about, measure: name, bounds }];
+  });
+}
+
+function scenarioOf(
+  file: ScenarioFile,
+  path: string,
+  placeOf: (field: FieldPath) => string,
+  { seed = file.seed, durationMs = file.duration, transport = file.transport }: ScenarioOverrides,
+): Scenario {
+  const span = spanOf(file, durationMs);
+  const provision = fillSecrets(
+    file.provision ?? (file.sites ? provisionSites(file.sites) : { tenants: [] }),
+  );
+  const plan = sitePlanOf(provision);
+  const isInTime = ({ untilMs }: { readonly untilMs: number }) => untilMs <= span.endsAtMs;
+  return {
+    ...{ name: file.name, path, seed, ...span, meterPeriodMs: file.meterPeriod, transport, provision },
+    connectors: [...plan.connectors.values()],
+    sessions: sessionsOfFile(file.sessions, path, span),
+    vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),
+    actions: file.actions
+      .flatMap((entry, i) => actionOf(entry, `${placeOf(['actions', i])} actions[${i}]`, plan, span))
+      .filter(({ atMs }) => atMs <= span.endsAtMs)
+      .sort((a, b) => a.atMs - b.atMs),
+    faults: file.faults
+      .map((entry) => faultOf(entry, plan, span))
+      .map((fault) => ({ ...fault, untilMs: Math.min(fault.untilMs, span.endsAtMs) }))
+      .filter(({ fromMs, untilMs }) => fromMs < untilMs),
+    expectations: file.expect
+      .flatMap((entry, i) => expectationsOf(entry, `${placeOf(['expect', i])} expect[${i}]`, span))
+      .filter(isInTime),
+  };
+}
+
+/**
+ * The scenario in a file.
+ * @param text YAML 1.2.
+ * @param path the file, as errors name it; what the scenario refers to is looked for beside it.
+ * @throws UnusableFileError with every problem, in the order of the file.
+ */
+export function parseScenario(text: string, path: string, overrides: ScenarioOverrides = {}): Scenario {
+  const { data, place } = parseYaml(text, path, {
+    schema: scenarioSchema,
+    crossCheck: provisionCrossCheck,
+    check: scenarioProblems,
+    secrets: SECRET_FIELDS,
+  });
+  return scenarioOf(data, path, place, overrides);
+}

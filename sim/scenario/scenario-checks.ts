@@ -1,0 +1,200 @@
+// What no single field of a scenario can tell: names that nobody has, times outside the run, visits at the same time.
+import type { EpochMs } from '../../machines/time.js';
+import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
+import { type ActionEntry, actionProblems, OPERATIONS, parseKept } from './action-schema.js';
+import { expectationProblems } from './expectation-schema.js';
+import { type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
+import type { ScenarioFile } from './scenario-schema.js';
+import type { VisitEntry } from './session-schema.js';
+import { provisionSites } from './site-generator.js';
+import { provisionProblems, type SitePlan, sitePlanOf, unknownName } from './site-plan.js';
+
+/** What the checks of one scenario share. */
+interface Context {
+  readonly file: ScenarioFile;
+  readonly span: ScenarioSpan;
+  readonly plan: SitePlan;
+}
+
+/** The time the file covers. */
+export function spanOf({ start, duration }: ScenarioFile, durationMs = duration): ScenarioSpan {
+  return { startsAtMs: start.atMs, endsAtMs: start.atMs + durationMs, utcOffsetMs: start.utcOffsetMs };
+}
+
+function below(path: FieldPath, problems: readonly FieldProblem[]): readonly FieldProblem[] {
+  return problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
+}
+
+function outside(
+  moment: Moment | undefined,
+  { startsAtMs, endsAtMs, ...span }: ScenarioSpan,
+  path: FieldPath,
+) {
+  if (moment === undefined) return [];
+  const atMs = resolveMoment(moment, { startsAtMs, endsAtMs, ...span });
+  if (atMs >= startsAtMs && atMs <= endsAtMs) return [];
+  const range = `${new Date(startsAtMs).toISOString()} to ${new Date(endsAtMs).toISOString()}`;
+  return [
+    { path, message: `is ${new Date(atMs).toISOString()}, which is not in the run; must be from ${range}` },
+  ];
+}
+
+function overlaps(visits: readonly VisitEntry[], span: ScenarioSpan): readonly FieldProblem[] {
+  const last = new Map<string, { readonly leavesAtMs: EpochMs; readonly i: number }>();
+  const timed = visits
+    .map(({ connector, arrives, leaves }, i) => ({
+      ...{ connector, i, arrivesAtMs: resolveMoment(arrives, span) },
+      leavesAtMs: leaves === undefined ? Number.POSITIVE_INFINITY : resolveMoment(leaves, span),
+    }))
+    .sort((a, b) => a.arrivesAtMs - b.arrivesAtMs);
+  return timed.flatMap(({ connector, i, arrivesAtMs, leavesAtMs }) => {
+    const before = last.get(connector);
+    last.set(connector, { leavesAtMs, i });
+    if (before === undefined || arrivesAtMs >= before.leavesAtMs) return [];
+    return [
+      { path: [i, 'arrives'], message: `is before the car of visits[${before.i}] has left ${connector}` },
+    ];
+  });
+}
+
+function visitProblems(
+  visits: readonly VisitEntry[],
+  { file, span, plan }: Context,
+): readonly FieldProblem[] {
+  const classes = new Set(file.vehicles?.map(({ name }) => name));
+  const each = visits.flatMap(({ connector, arrives, leaves, vehicle }, i) => {
+    const isBackwards = leaves !== undefined && resolveMoment(leaves, span) <= resolveMoment(arrives, span);
+    return [
+      ...unknownName(connector, plan.connectors, [i, 'connector']),
+      ...unknownName(vehicle, classes, [i, 'vehicle']),
+      ...outside(arrives, span, [i, 'arrives']),
+      ...(isBackwards ? [{ path: [i, 'leaves'], message: 'must be after arrives' }] : []),
+    ];
+  });
+  return below(['sessions', 'visits'], [...each, ...overlaps(visits, span)]);
+}
+
+function stationProblems({ file, plan }: Context): readonly FieldProblem[] {
+  const stations = file.sessions.csv?.stations ?? 'inOrder';
+  if (stations === 'inOrder') return [];
+  const taken = new Map<string, string>();
+  return Object.entries(stations).flatMap(([station, key]) => {
+    const path = ['sessions', 'csv', 'stations', station];
+    const other = taken.get(key);
+    taken.set(key, station);
+    if (other === undefined) return unknownName(key, plan.connectors, path);
+    return [{ path, message: `is "${key}", which ${other} has already; each station needs its own` }];
+  });
+}
+
+function vehicleProblems({ vehicles = [] }: ScenarioFile): readonly FieldProblem[] {
+  const problems = vehicles.flatMap(({ name }, i) =>
+    vehicles.findIndex((other) => other.name === name) === i
+      ? []
+      : [{ path: ['vehicles', i, 'name'], message: `"${name}" is used already; it must be unique` }],
+  );
+  const isNoneLikely = vehicles.length > 0 && vehicles.every(({ share }) => share === 0);
+  return isNoneLikely
+    ? [...problems, { path: ['vehicles'], message: 'must have a class with a share above 0' }]
+    : problems;
+}
+
+/** Names in the path of a call that is meant to succeed. */
+function paramNameProblems({ params }: ActionEntry, { plan }: Context): readonly FieldProblem[] {
+  const { locationId, controllerUuid, connectorId } = params;
+  if (controllerUuid !== undefined && connectorId !== undefined) {
+    return unknownName(`${controllerUuid}/${connectorId}`, plan.connectors, ['params', 'controllerUuid']);
+  }
+  return unknownName(locationId, plan.locations, ['params', 'locationId']);
+}
+
+function keptProblems(action: ActionEntry, kept: ReadonlySet<string>): readonly FieldProblem[] {
+  return Object.entries(action.params).flatMap(([param, value]) => {
+    if (!value.startsWith('$')) return [];
+    const name = parseKept(value)?.name;
+    const path = ['params', param];
+    if (name === undefined) return [{ path, message: `is "${value}"; must be like $name.clusterId` }];
+    return unknownName(name, kept, path);
+  });
+}
+
+function actionsProblems(context: Context): readonly FieldProblem[] {
+  const { file, span, plan } = context;
+  const kept = new Set<string>();
+  const inTime = file.actions
+    .map((action, i) => ({ action, i, atMs: resolveMoment(action.at, span) }))
+    .sort((a, b) => a.atMs - b.atMs);
+  return inTime.flatMap(({ action, i }) => {
+    const isSuccessMeant = (action.status ?? OPERATIONS.get(action.call)?.status ?? 200) < 400;
+    const problems = [
+      ...outside(action.at, span, ['at']),
+      ...unknownName(action.tenant, new Set(plan.tenants), ['tenant']),
+      ...actionProblems(action, span),
+      ...keptProblems(action, kept),
+      ...(isSuccessMeant ? paramNameProblems(action, context) : []),
+    ];
+    if (action.as !== undefined) kept.add(action.as);
+    return below(['actions', i], problems);
+  });
+}
+
+function faultsProblems({ file, span, plan }: Context): readonly FieldProblem[] {
+  const chargers = new Set(plan.chargers.map(({ controllerUuid }) => controllerUuid));
+  return file.faults.flatMap((fault, i) => {
+    const from = 'from' in fault ? fault.from : undefined;
+    const until = 'until' in fault ? fault.until : undefined;
+    const isBackwards =
+      from !== undefined && until !== undefined && resolveMoment(until, span) <= resolveMoment(from, span);
+    const named = 'locations' in fault ? fault : { locations: [], chargers: [] };
+    return below(
+      ['faults', i],
+      [
+        ...outside(from, span, ['from']),
+        ...outside(until, span, ['until']),
+        ...(isBackwards ? [{ path: ['until'], message: 'must be after from' }] : []),
+        ...(named.locations ?? []).flatMap((name, l) => unknownName(name, plan.locations, ['locations', l])),
+        ...(named.chargers ?? []).flatMap((name, c) => unknownName(name, chargers, ['chargers', c])),
+      ],
+    );
+  });
+}
+
+function expectProblems({ file, span, plan }: Context): readonly FieldProblem[] {
+  return file.expect.flatMap((entry, i) =>
+    below(
+      ['expect', i],
+      [
+        ...expectationProblems(entry),
+        ...outside(entry.at, span, ['at']),
+        ...outside(entry.from, span, ['from']),
+        ...outside(entry.until, span, ['until']),
+        ...unknownName(entry.location, plan.locations, ['location']),
+        ...unknownName(entry.connector, plan.connectors, ['connector']),
+      ],
+    ),
+  );
+}
+
+/** Everything wrong across fields of a file whose every field is valid by itself. */
+export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
+  const provision = file.provision ?? (file.sites && provisionSites(file.sites));
+  if (provision === undefined || (file.provision !== undefined && file.sites !== undefined)) {
+    return [{ path: ['sites'], message: 'must be there if provision is not, and only then' }];
+  }
+  const context = { file, span: spanOf(file), plan: sitePlanOf(provision) };
+  return [
+    ...(file.provision === undefined ? [] : provisionProblems(file.provision)),
+    ...visitProblems(file.sessions.visits ?? [], context),
+    ...stationProblems(context),
+    ...vehicleProblems(file),
+    ...actionsProblems(context),
+    ...faultsProblems(context),
+    ...expectProblems(context),
+  ];
+}
+
+/** Everything wrong across fields of the provisioning in `content`, the file as plain data, whatever its shape. */
+export function provisionCrossCheck(content: unknown): readonly FieldProblem[] {
+  if (typeof content !== 'object' || content === null || !Object.hasOwn(content, 'provision')) return [];
+  return below(['provision'], crossCheck(Reflect.get(content, 'provision')));
+}

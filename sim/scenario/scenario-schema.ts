@@ -1,0 +1,33 @@
+// The scenario file's shape: what may be written, with bounds and defaults. Each error says what must be.
+import { z } from 'zod';
+import { GROUP_RULE, listSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
+import { provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
+import { actionSchema } from './action-schema.js';
+import { expectationSchema } from './expectation-schema.js';
+import { faultsSchema } from './fault-schema.js';
+import { durationSchema, localInstantSchema } from './moment.js';
+import { sessionsSchema, vehicleSchema } from './session-schema.js';
+import { sitesSchema } from './site-generator.js';
+
+const SECOND_MS = 1000;
+export const LARGEST_SEED = 2 ** 31 - 1;
+
+export const scenarioSchema = z.strictObject(
+  {
+    name: textSchema(200),
+    seed: wholeSchema(0, LARGEST_SEED).default(1),
+    start: localInstantSchema,
+    duration: durationSchema(SECOND_MS),
+    meterPeriod: durationSchema(SECOND_MS).default(10 * SECOND_MS),
+    transport: z.enum(['inProcess', 'mqtt'], 'must be inProcess or mqtt').default('inProcess'),
+    provision: provisioningSchema.optional(),
+    sites: sitesSchema.optional(),
+    sessions: sessionsSchema,
+    vehicles: listSchema(vehicleSchema).min(1, 'must name at least one class').optional(),
+    actions: listSchema(actionSchema).default([]),
+    faults: faultsSchema,
+    expect: listSchema(expectationSchema).default([]),
+  },
+  `${GROUP_RULE}, beginning with "name:"`,
+);
+export type ScenarioFile = z.output<typeof scenarioSchema>;

@@ -1,0 +1,100 @@
+// Who comes: sessions from a recorded file, drawn, or named one by one; and the cars they come in.
+import { z } from 'zod';
+import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
+import { DAY_SHAPES, type DayShape } from './day-shapes.js';
+import { durationRangeSchema, localInstantSchema, momentSchema, rangeSchema } from './moment.js';
+
+const CONNECTOR_RULE =
+  'must be text such as charger-1/1: the controllerUuid and the connectorId of a connector';
+const SHAPES = Object.keys(DAY_SHAPES) as [DayShape, ...DayShape[]];
+const SHAPE_RULE = `must be one of ${SHAPES.join(', ')}, or 24 weights, one for each hour from 0:00 on`;
+const ENERGY_RULE = 'must be a number greater than 0 and at most 1000, in kWh';
+/** Every car has followed another offer within 5 s, of which its reaction may take 2. */
+const SLOWEST_REACTION_MS = 2000;
+
+export const connectorKeySchema = z.string(CONNECTOR_RULE).regex(/^[^/]+\/[^/]+$/, CONNECTOR_RULE);
+
+const energySchema = z.number(ENERGY_RULE).gt(0, ENERGY_RULE).max(1000, ENERGY_RULE);
+
+const stationsSchema = z.union(
+  [z.literal('inOrder'), z.record(z.string(), connectorKeySchema)],
+  'must be inOrder, or a group of fields such as CA-315: charger-1/1',
+);
+
+const csvSchema = z.strictObject(
+  {
+    file: textSchema(1000),
+    from: localInstantSchema.optional(),
+    energy: z.enum(['requested', 'delivered'], 'must be requested or delivered').default('requested'),
+    stations: stationsSchema.default('inOrder'),
+  },
+  GROUP_RULE,
+);
+
+const generateSchema = z.strictObject(
+  {
+    perDay: numberSchema(0, 200, 'cars a day and connector'),
+    shape: z
+      .union([z.enum(SHAPES), z.array(z.number().min(0).max(1e6)).length(24)], SHAPE_RULE)
+      .transform((shape): readonly number[] => (typeof shape === 'string' ? DAY_SHAPES[shape] : shape))
+      .refine((weights) => weights.some((weight) => weight > 0), SHAPE_RULE)
+      .default(DAY_SHAPES.flat),
+    energyKwh: rangeSchema(energySchema, ENERGY_RULE),
+    stay: durationRangeSchema(60_000),
+  },
+  GROUP_RULE,
+);
+
+const visitSchema = z.strictObject(
+  {
+    connector: connectorKeySchema,
+    arrives: momentSchema,
+    leaves: momentSchema.optional(),
+    energyKwh: energySchema,
+    vehicle: textSchema(100).optional(),
+  },
+  GROUP_RULE,
+);
+export type VisitEntry = z.output<typeof visitSchema>;
+
+export const sessionsSchema = z
+  .strictObject(
+    {
+      csv: csvSchema.optional(),
+      generate: generateSchema.optional(),
+      visits: listSchema(visitSchema).optional(),
+    },
+    GROUP_RULE,
+  )
+  .refine((ways) => Object.values(ways).filter((way) => way !== undefined).length === 1, {
+    error: 'must have just one of csv, generate and visits',
+  })
+  .default({ visits: [] });
+export type SessionsEntry = z.output<typeof sessionsSchema>;
+
+export const vehicleSchema = z
+  .strictObject(
+    {
+      name: textSchema(100),
+      share: numberSchema(0, 1e6, 'parts of all').default(1),
+      maxKw: numberSchema(0.1, 1000, 'kW'),
+      phases: z.literal([1, 3], 'must be 1 or 3').default(3),
+      taper: z
+        .union([z.literal('none'), z.number().min(0).max(1)], 'must be none, or a number from 0 to 1')
+        .transform((taper) => (taper === 'none' ? 1 : taper))
+        .optional(),
+      reaction: durationRangeSchema(0, SLOWEST_REACTION_MS).optional(),
+      stubborn: numberSchema(0, 1, 'parts of the cars of this class').optional(),
+      ideal: z.boolean('must be true or false').default(false),
+    },
+    GROUP_RULE,
+  )
+  .refine(
+    ({ ideal, taper, reaction, stubborn }) =>
+      !ideal || [taper, reaction, stubborn].every((field) => field === undefined),
+    {
+      path: ['ideal'],
+      error: 'must not stand beside taper, reaction or stubborn, which an ideal car has not',
+    },
+  );
+export type VehicleEntry = z.output<typeof vehicleSchema>;

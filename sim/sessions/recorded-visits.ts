@@ -1,0 +1,67 @@
+// Visits out of recorded sessions: each station becomes a connector, and the file's time is moved to the scenario's.
+import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import type { RecordedSessions, Scenario, ScenarioConnector } from '../scenario/scenario.js';
+import { type RecordedSession, readSessionFile } from './session-file.js';
+
+/** A session at its connector, at the times of the scenario. */
+export interface PlacedSession extends RecordedSession {
+  readonly connector: ScenarioConnector;
+}
+
+const BY_NUMBER = new Intl.Collator('en', { numeric: true });
+
+function stationMap(
+  { stations, path }: RecordedSessions,
+  sessions: readonly RecordedSession[],
+  connectors: readonly ScenarioConnector[],
+): ReadonlyMap<string, ScenarioConnector> {
+  const names = [...new Set(sessions.map(({ station }) => station))].sort(BY_NUMBER.compare);
+  const byKey = new Map(connectors.map((connector) => [connector.key, connector]));
+  const pairs = names.map(
+    (name, i) =>
+      [name, stations === undefined ? connectors[i] : byKey.get(stations.get(name) ?? '')] as const,
+  );
+  const homeless = pairs.filter(([, connector]) => connector === undefined).map(([name]) => name);
+  if (homeless.length > 0) {
+    const some = homeless.slice(0, 10).join(', ');
+    throw new UnusableFileError([
+      `${path}: ${homeless.length} of its ${names.length} stations have no connector in the scenario: ${some}`,
+    ]);
+  }
+  return new Map(pairs.flatMap(([name, connector]) => (connector === undefined ? [] : [[name, connector]])));
+}
+
+function overlapProblems(sessions: readonly RecordedSession[], path: string): readonly string[] {
+  const last = new Map<string, RecordedSession>();
+  const inTime = [...sessions].sort((a, b) => a.arrivesAtMs - b.arrivesAtMs);
+  return inTime.flatMap((session) => {
+    const before = last.get(session.station);
+    last.set(session.station, session);
+    if (before === undefined || session.arrivesAtMs >= before.leavesAtMs) return [];
+    return [
+      `${path}:${session.line} arrives at ${session.station} before the car of line ${before.line} has left`,
+    ];
+  });
+}
+
+/**
+ * The sessions that arrive during the scenario. All are moved by the same time, so that what lies between them stays as
+ * it was, whatever clocks were put forward meanwhile.
+ * @throws UnusableFileError where the file cannot be used, a station has no connector, or cars share one.
+ */
+export function placeRecorded(
+  recorded: RecordedSessions,
+  { startsAtMs, endsAtMs, connectors }: Scenario,
+): readonly PlacedSession[] {
+  const sessions = readSessionFile(recorded.path, recorded.energy);
+  const problems = overlapProblems(sessions, recorded.path);
+  if (problems.length > 0) throw new UnusableFileError(problems.slice(0, 20));
+  const connectorOf = stationMap(recorded, sessions, connectors);
+  const shiftMs = startsAtMs - recorded.fromMs;
+  return sessions.flatMap((session) => {
+    const connector = connectorOf.get(session.station);
+    const arrivesAtMs = session.arrivesAtMs + shiftMs;
+    if (connector === undefined || arrivesAtMs < startsAtMs || arrivesAtMs >= endsAtMs) return [];
+    return [{ ...session, connector, arrivesAtMs, leavesAtMs: session.leavesAtMs + shiftMs }];
+  });
+}
