@@ -129,7 +129,7 @@ export function hearReading(
 ): boolean {
   const { holding, spec } = control;
   let isNews = followVoltage(ledger, control, reading.voltageV);
-  if (hearHeartbeat(control, reading, nowMs)) isNews = true;
+  if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
   if (
     reading.epoch === epoch &&
     reading.seq !== undefined &&
@@ -184,7 +184,12 @@ export function floorWOf({ holding }: ConnectorControl): number {
   return wattsOfTenths(MINIMUM_TENTHS_A, holding.milliwattsPerTenth);
 }
 
-function hearHeartbeat(control: ConnectorControl, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
+function hearHeartbeat(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  { hb, boot = '' }: MeterReading,
+  nowMs: number,
+): boolean {
   if (hb === undefined) return false;
   const isNewBoot = boot !== control.boot;
   const isFirst = control.hb === undefined;
@@ -192,7 +197,10 @@ function hearHeartbeat(control: ConnectorControl, { hb, boot = '' }: MeterReadin
   control.boot = boot;
   control.heardAtMs = nowMs;
   // A charger that started anew holds no grant.
-  if (isNewBoot) control.sentTenthsA = undefined;
+  if (isNewBoot) {
+    control.sentTenthsA = undefined;
+    ledger.restarted(control.holding);
+  }
   return isFirst || isNewBoot;
 }
 

@@ -23,17 +23,42 @@ interface Limits {
   isLockNear(key: string): boolean;
 }
 
+/** A charger that tells of itself has done so by then. */
+const DESCRIBED_WITHIN_MS = 60_000;
+
 /**
  * Whether all connectors may fall back to their fail-safes at once under the lowest limit there can be; where they may
  * not, everybody is told to fall back to 0. Nominal voltages, so that a reading never turns it.
  */
 export function doFailsafesFit(controls: Iterable<ConnectorControl>, lowestW: number): boolean {
   let sumW = 0;
-  for (const { spec, holding } of controls) {
-    const tenthsA = Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
-    sumW += wattsOfTenths(tenthsA, milliwattsPerTenthA(Math.ceil(spec.voltageV * 1.1), spec.phases));
-  }
+  for (const control of controls) sumW += failsafeWOf(control);
   return sumW <= lowestW;
+}
+
+/**
+ * Whether those fit that no message can lower, because their chargers keep nothing over a restart. Where not even they
+ * do, no reservation can make the limit certain, and reserving them would only keep everybody from charging.
+ */
+export function doOwnFailsafesFit(
+  controls: Iterable<ConnectorControl>,
+  lowestW: number,
+  nowMs: number,
+): boolean {
+  let sumW = 0;
+  for (const control of controls) if (isKnownToForget(control, nowMs)) sumW += failsafeWOf(control);
+  return sumW <= lowestW;
+}
+
+/** It said so, or has had time to say otherwise. */
+function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
+  if (holding.isDescribed) return !holding.keepsThen;
+  return hb !== undefined && nowMs - awaitedSinceMs >= DESCRIBED_WITHIN_MS;
+}
+
+function failsafeWOf({ spec, holding }: ConnectorControl): number {
+  const tenthsA = Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
+  return wattsOfTenths(tenthsA, milliwattsPerTenthA(Math.ceil(spec.voltageV * 1.1), spec.phases));
 }
 
 /** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
@@ -46,9 +71,8 @@ export function thenTenthsAOf(control: ConnectorControl, usesFailsafe: boolean):
 
 /** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
 function heldTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
-  const { keepsThen, ownFailsafeTenthsA, maxTenthsA } = control.holding;
-  const thenTenthsA = thenTenthsAOf(control, usesFailsafe);
-  return keepsThen ? thenTenthsA : Math.min(Math.max(thenTenthsA, ownFailsafeTenthsA), maxTenthsA);
+  const { ownFailsafeTenthsA, maxTenthsA } = control.holding;
+  return Math.min(Math.max(thenTenthsAOf(control, usesFailsafe), ownFailsafeTenthsA), maxTenthsA);
 }
 
 /** The same in W. */

@@ -46,7 +46,9 @@ export interface Holding {
   readonly boundW: number;
   /** The largest of what it may fall back to. */
   readonly failsafeTenthsA: number;
-  /** What it says it falls back to by itself, where it keeps nothing over a restart. */
+  /** Its charger said how it falls back. */
+  readonly isDescribed: boolean;
+  /** What is reserved because it falls back to that by itself: it keeps nothing over a restart. */
   readonly ownFailsafeTenthsA: number;
   /** Of the newest grant; 0 before the first. */
   readonly lastSeq: number;
@@ -82,6 +84,8 @@ interface Entry extends Holding {
   ackedSeq: number;
   /** What it does by itself after a restart, where it keeps nothing. */
   ownFailsafeTenthsA: number;
+  /** What it says it does by itself. */
+  saidFailsafeTenthsA: number;
   /** Those that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
   promises: Promised[];
   /** Of the newest grant. What its charger says of itself may be older. */
@@ -118,6 +122,13 @@ export interface GrantLedger {
   /** Another voltage, lease, maximum or fail-safe of its own. */
   describe(holding: Holding, spec: Partial<HoldingSpec>): void;
   setWorstCase(holding: Holding, isWorstCase: boolean): void;
+  /**
+   * Whether fail-safes are reserved of chargers that keep nothing over a restart; else only what they were told to fall
+   * back to is, and after a restart what they are at until they take a grant.
+   */
+  reserveOwnFailsafes(isReserved: boolean): void;
+  /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
+  restarted(holding: Holding): void;
   /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void;
   /** The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget. */
@@ -139,6 +150,7 @@ class Ledger implements GrantLedger {
   totalW = 0;
   readonly #timing: GrantTiming;
   readonly #entries = new Set<Entry>();
+  #reservesOwn = true;
 
   constructor(timing: GrantTiming) {
     this.#timing = timing;
@@ -158,7 +170,8 @@ class Ledger implements GrantLedger {
       failsafeTenthsA: 0,
       lastSeq: 0,
       ackedSeq: 0,
-      ownFailsafeTenthsA: spec.failsafeTenthsA,
+      ownFailsafeTenthsA: 0,
+      saidFailsafeTenthsA: spec.failsafeTenthsA,
       promises: [],
       toldThenTenthsA: 0,
       isDescribed: false,
@@ -190,6 +203,20 @@ class Ledger implements GrantLedger {
     this.#rebound(entry);
   }
 
+  reserveOwnFailsafes(isReserved: boolean): void {
+    if (isReserved === this.#reservesOwn) return;
+    this.#reservesOwn = isReserved;
+    for (const entry of this.#entries) this.#rebound(entry);
+  }
+
+  restarted(holding: Holding): void {
+    const entry = holding as Entry;
+    const [settled] = entry.fallbacks;
+    if (entry.keepsThen || settled === undefined || settled.tenthsA >= entry.saidFailsafeTenthsA) return;
+    entry.fallbacks[0] = { ...settled, tenthsA: entry.saidFailsafeTenthsA };
+    this.#rebound(entry);
+  }
+
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
     const entry = holding as Entry;
     const endsAtMs = nowMs + Math.ceil(this.#timing.ttlMs * DRIFT);
@@ -206,13 +233,13 @@ class Ledger implements GrantLedger {
   grantableTenthsA(holding: Holding, budgetW: number): number {
     const roomW = budgetW - (this.totalW - holding.boundW);
     const fitting = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
-    return Math.min(Math.max(lastingTenthsAOf(holding as Entry), fitting), holding.maxTenthsA);
+    return Math.min(Math.max(this.#lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
   }
 
   grant(holding: Holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor }: NewGrant): number {
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-    if (mostTenthsA > lastingTenthsAOf(entry) && isLockFloor !== true) {
+    if (mostTenthsA > this.#lastingTenthsA(entry) && isLockFloor !== true) {
       const sumW = this.totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
       if (sumW > budgetW) throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
     }
@@ -328,7 +355,7 @@ class Ledger implements GrantLedger {
 
   /** A charger that keeps what grants say may still have kept more than is known here. */
   #believeFailsafe(entry: Entry, tenthsA: number): void {
-    entry.ownFailsafeTenthsA = tenthsA;
+    entry.saidFailsafeTenthsA = tenthsA;
     const [settled] = entry.fallbacks;
     if (entry.keepsThen && settled !== undefined && tenthsA > settled.tenthsA) {
       entry.fallbacks[0] = { ...settled, tenthsA };
@@ -344,9 +371,25 @@ class Ledger implements GrantLedger {
     fallbacks.splice(0, 2, { fromSeq: settled.fromSeq, tenthsA: Math.max(settled.tenthsA, next.tenthsA) });
   }
 
+  /**
+   * What it stays entitled to when all that is on its way out has ended. What was larger before is no room for a grant:
+   * where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
+   */
+  #lastingTenthsA(entry: Entry): number {
+    if (entry.isWorstCase) return entry.maxTenthsA;
+    // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
+    const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
+    // Before the first grant only what was on disk is known, and that may have ended long ago.
+    if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
+    const promise = entry.promises.at(-1);
+    const limitTenthsA = promise?.seq === entry.lastSeq ? promise.limitTenthsA : 0;
+    return Math.max(ownTenthsA, limitTenthsA, entry.toldThenTenthsA);
+  }
+
   #rebound(entry: Entry): void {
     // What a charger says of itself is never held against a grant that may have told it otherwise since.
-    let fallback = entry.keepsThen ? 0 : entry.ownFailsafeTenthsA;
+    entry.ownFailsafeTenthsA = entry.keepsThen || !this.#reservesOwn ? 0 : entry.saidFailsafeTenthsA;
+    let fallback = entry.ownFailsafeTenthsA;
     for (const { tenthsA } of entry.fallbacks) fallback = Math.max(fallback, tenthsA);
     let entitled = fallback;
     for (const { limitTenthsA } of entry.promises) entitled = Math.max(entitled, limitTenthsA);
@@ -357,21 +400,6 @@ class Ledger implements GrantLedger {
     entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
     this.totalW += entry.boundW - beforeW;
   }
-}
-
-/**
- * What it stays entitled to when all that is on its way out has ended. What was larger before is no room for a grant:
- * where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
- */
-function lastingTenthsAOf(entry: Entry): number {
-  if (entry.isWorstCase) return entry.maxTenthsA;
-  // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
-  const ownTenthsA = entry.keepsThen || !entry.isDescribed ? 0 : entry.ownFailsafeTenthsA;
-  // Before the first grant only what was on disk is known, and that may have ended long ago.
-  if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
-  const promise = entry.promises.at(-1);
-  const limitTenthsA = promise?.seq === entry.lastSeq ? promise.limitTenthsA : 0;
-  return Math.max(ownTenthsA, limitTenthsA, entry.toldThenTenthsA);
 }
 
 /** Merges the oldest two into the worst of both where too many are kept. */

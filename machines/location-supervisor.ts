@@ -10,7 +10,13 @@ import {
   isReadOnly,
   reserveWorstCase,
 } from './connector-control.js';
-import { doFailsafesFit, heldWOf, setTargets, thenTenthsAOf } from './connector-targets.js';
+import {
+  doFailsafesFit,
+  doOwnFailsafesFit,
+  heldWOf,
+  setTargets,
+  thenTenthsAOf,
+} from './connector-targets.js';
 import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
@@ -186,6 +192,7 @@ export class LocationSupervisor {
     this.validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
     this.usesFailsafe = doFailsafesFit(this.controls.values(), budget.lowestW);
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(this.controls.values(), budget.lowestW, nowMs));
     const controlled: ConnectorControl[] = [];
     let uncontrolledW = 0;
     for (const control of this.controls.values()) {
