@@ -1,7 +1,12 @@
 // The service's side of the rig: a supervisor with a disk, glued as the service glues it, that crashes and starts again.
 import type { ConnectorControl } from '../../machines/connector-control.js';
 import { type GrantTiming, horizonMsOf } from '../../machines/grant-ledger.js';
-import { type Budget, type DecidedGrant, LocationSupervisor } from '../../machines/location-supervisor.js';
+import {
+  type Budget,
+  type DecidedGrant,
+  type Decision,
+  LocationSupervisor,
+} from '../../machines/location-supervisor.js';
 import { createMeterLedger, type MeterLedger, type MeterReading } from '../../machines/meter-ledger.js';
 import type { Agenda, Dice } from './agenda.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
@@ -27,12 +32,9 @@ export interface SiteOptions {
   /** What the charger last said of its fail-safe, kept by the broker: it may be long ago. */
   readonly failsafeOf: (key: string) => number;
   readonly publish: (decided: DecidedGrant) => void;
-  /** Told right after each decision. */
-  readonly onDecision: (
-    site: SupervisedSite,
-    reservedBeforeW: number,
-    unattainable: string | undefined,
-  ) => void;
+  /** Told of every grant before it leaves. */
+  readonly onDecided: (site: SupervisedSite, grants: readonly DecidedGrant[]) => void;
+  readonly onDecision: (site: SupervisedSite, decision: Decision) => void;
 }
 
 /** One life of the service, from a start to a crash. */
@@ -74,7 +76,9 @@ export class SupervisedSite {
     const isOutdated = nowMs >= this.supervisor.validUntilMs;
     if (isOutdated) this.decideSoon();
     const renewed = isOutdated ? undefined : this.supervisor.renew(control, nowMs);
-    if (renewed !== undefined) this.#send([renewed]);
+    if (renewed === undefined) return;
+    this.#options.onDecided(this, [renewed]);
+    this.#send([renewed]);
   }
 
   hearAck(key: string, ack: Acknowledged): void {
@@ -145,11 +149,11 @@ export class SupervisedSite {
   }
 
   #decide(): void {
-    const { agenda, budgetAt, onDecision } = this.#options;
+    const { agenda, budgetAt, onDecided, onDecision } = this.#options;
     this.#decidedAtMs = agenda.nowMs;
-    const reservedBeforeW = this.supervisor.reservedW;
     const decision = this.supervisor.decide(budgetAt(agenda.nowMs), agenda.nowMs);
-    onDecision(this, reservedBeforeW, decision.unattainable);
+    onDecided(this, decision.grants);
+    onDecision(this, decision);
     this.#send(decision.grants);
     this.#wakeBy(Math.max(decision.nextAtMs, agenda.nowMs + 100));
   }
