@@ -78,17 +78,21 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
         }
       }
       const charging = site.slots.filter(({ isThere }) => isThere);
+      const lockTenths = Math.min(MAX_TENTHS, Math.floor(limitW / WATTS_PER_TENTH));
+      const unlocked = charging.filter((slot) => !isLocked(slot));
+      const restW = limitW - (charging.length - unlocked.length) * lockTenths * WATTS_PER_TENTH;
       const shareTenths = Math.min(
         MAX_TENTHS,
-        Math.floor(limitW / (Math.max(charging.length, 1) * WATTS_PER_TENTH)),
+        Math.floor(restW / (Math.max(unlocked.length, 1) * WATTS_PER_TENTH)),
       );
-      const fit = Math.floor(limitW / (FLOOR_TENTHS * WATTS_PER_TENTH));
+      const fit = Math.floor(restW / (FLOOR_TENTHS * WATTS_PER_TENTH));
       const turn = Math.floor((atMs - DAY_START_MS) / (15 * 60_000));
       let powerW = 0;
-      for (const [i, slot] of charging.entries()) {
-        const isPaused = shareTenths < FLOOR_TENTHS && (i + turn) % charging.length >= fit;
-        const isLock = slot.address.connectorId === '1' && slot.address.controllerUuid.endsWith('001');
-        const limitTenthsA = isLock ? MAX_TENTHS : isPaused ? 0 : Math.max(shareTenths, FLOOR_TENTHS);
+      for (const slot of charging) {
+        const isLock = isLocked(slot);
+        const place = (unlocked.indexOf(slot) + turn) % Math.max(unlocked.length, 1);
+        const isPaused = !isLock && shareTenths < FLOOR_TENTHS && place >= fit;
+        const limitTenthsA = isLock ? lockTenths : isPaused ? 0 : Math.max(shareTenths, FLOOR_TENTHS);
         const full = slot.deliveredWms / 3_600_000 / slot.requestedWh;
         const taper = full < 0.85 ? 1 : Math.max(0, (1 - full) / 0.15);
         const drawnW = Math.floor(Math.min(limitTenthsA, MAX_TENTHS * taper) * WATTS_PER_TENTH);
@@ -125,6 +129,10 @@ function limitAt(baseW: number, atMs: number): number {
   const hour = (atMs - DAY_START_MS) / HOUR_MS;
   if (hour >= 17 && hour < 19) return Math.floor(baseW * 0.4);
   return hour >= 22 || hour < 6 ? baseW * 2 : baseW;
+}
+
+function isLocked({ address }: Slot): boolean {
+  return address.connectorId === '1' && address.controllerUuid.endsWith('-001');
 }
 
 type Draw = (from: number, to: number) => number;

@@ -1,0 +1,150 @@
+// The figures of a run, per location and connector, added up while it runs: the table at its end and summary.json.
+import type { EpochMs } from '../../machines/time.js';
+import type { TraceEvent } from '../trace/trace-event.js';
+import type { EventOf } from '../trace/trace-state.js';
+import {
+  type ConnectorAccount,
+  type ConnectorSummary,
+  createConnectorAccount,
+  type SessionShares,
+} from './connector-account.js';
+import { createLocationAccount, type LocationAccount, type PowerSummary } from './location-account.js';
+
+export interface LocationSummary extends PowerSummary {
+  readonly locationId: string;
+  readonly sessions: number;
+  readonly requestedWh: number;
+  /** Of sessions; energy that flowed without one is in `energyWh` only. */
+  readonly deliveredWh: number;
+  /** Both absent where no car came. */
+  readonly startsPerSession?: number;
+  readonly stopsPerSession?: number;
+  readonly limitChanges: number;
+  readonly lockedThrottledS: number;
+  /** Jain's index over what share of its request each session got: 1 where all got the same. Absent without sessions. */
+  readonly fairness?: number;
+  readonly violations: number;
+  /** In the order in which they were first heard of. */
+  readonly connectors: readonly ConnectorSummary[];
+}
+
+export interface Summary {
+  readonly startsAtMs: EpochMs;
+  readonly endsAtMs: EpochMs;
+  readonly events: number;
+  /** All of them, whatever they are about. */
+  readonly violations: number;
+  readonly firstViolation?: EventOf<'violation'>;
+  /** By id. */
+  readonly locations: readonly LocationSummary[];
+}
+
+export interface SummaryFold {
+  add(event: TraceEvent): void;
+  /** Ends it: nothing may be added afterwards. */
+  finish(endsAtMs: EpochMs): Summary;
+}
+
+interface Location {
+  readonly power: LocationAccount;
+  readonly connectors: Map<string, ConnectorAccount>;
+  violations: number;
+}
+
+export function createSummary(startsAtMs: EpochMs): SummaryFold {
+  const locations = new Map<string, Location>();
+  const accounts = new Map<string, Map<string, ConnectorAccount>>();
+  const locationOfTarget = new Map<string, Location>();
+  let events = 0;
+  let violations = 0;
+  let firstViolation: EventOf<'violation'> | undefined;
+
+  function locationOf(locationId: string): Location {
+    const held = locations.get(locationId);
+    if (held !== undefined) return held;
+    const location = { power: createLocationAccount(startsAtMs), connectors: new Map(), violations: 0 };
+    locations.set(locationId, location);
+    locationOfTarget.set(locationId, location);
+    return location;
+  }
+
+  function accountOf(event: EventOf<'connector' | 'session'>): ConnectorAccount {
+    const held = accounts.get(event.controllerUuid)?.get(event.connectorId);
+    return held ?? openAccount(event);
+  }
+
+  function openAccount(event: EventOf<'connector' | 'session'>): ConnectorAccount {
+    const { controllerUuid, connectorId } = event;
+    const target = `${controllerUuid}/${connectorId}`;
+    const account = createConnectorAccount({ controllerUuid, connectorId });
+    const location = locationOf(event.locationId);
+    location.connectors.set(target, account);
+    locationOfTarget.set(controllerUuid, location);
+    locationOfTarget.set(target, location);
+    const siblings = accounts.get(controllerUuid);
+    if (siblings === undefined) accounts.set(controllerUuid, new Map([[connectorId, account]]));
+    else siblings.set(connectorId, account);
+    return account;
+  }
+
+  function violate(event: EventOf<'violation'>): void {
+    violations++;
+    firstViolation ??= event;
+    const location = locationOfTarget.get(event.target);
+    if (location !== undefined) location.violations++;
+  }
+
+  return {
+    add(event) {
+      events++;
+      if (event.kind === 'connector') accountOf(event).change(event);
+      else if (event.kind === 'power') locationOf(event.locationId).power.power(event.atMs, event.powerW);
+      else if (event.kind === 'limit') locationOf(event.locationId).power.limit(event.atMs, event.limitW);
+      else if (event.kind === 'session') accountOf(event).session(event);
+      else if (event.kind === 'violation') violate(event);
+    },
+    finish: (endsAtMs) => ({
+      ...{ startsAtMs, endsAtMs, events, violations },
+      ...(firstViolation === undefined ? {} : { firstViolation }),
+      locations: [...locations.entries()]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([locationId, location]) => summaryOf(locationId, location, endsAtMs)),
+    }),
+  };
+}
+
+function summaryOf(locationId: string, location: Location, endsAtMs: EpochMs): LocationSummary {
+  const totals = [...location.connectors.values()].map((account) => account.total(endsAtMs));
+  const connectors = totals.map(({ summary }) => summary);
+  const sum = (of: (connector: ConnectorSummary) => number) =>
+    connectors.reduce((total, connector) => total + of(connector), 0);
+  const sessions = sum((connector) => connector.sessions);
+  const fairness = jainOf(totals.map(({ shares }) => shares));
+  return {
+    locationId,
+    ...location.power.total(endsAtMs),
+    sessions,
+    requestedWh: sum((connector) => connector.requestedWh),
+    deliveredWh: sum((connector) => connector.deliveredWh),
+    ...(sessions === 0
+      ? {}
+      : {
+          startsPerSession: sum(({ starts }) => starts) / sessions,
+          stopsPerSession: sum(({ stops }) => stops) / sessions,
+        }),
+    limitChanges: sum((connector) => connector.limitChanges),
+    lockedThrottledS: sum((connector) => connector.lockedThrottledS),
+    ...(fairness === undefined ? {} : { fairness }),
+    violations: location.violations,
+    connectors,
+  };
+}
+
+/** (Σx)² / (n Σx²), undefined without sessions; where nobody got anything, all got the same. */
+function jainOf(shares: readonly SessionShares[]): number | undefined {
+  const count = shares.reduce((total, share) => total + share.count, 0);
+  const sum = shares.reduce((total, share) => total + share.sum, 0);
+  const sumOfSquares = shares.reduce((total, share) => total + share.sumOfSquares, 0);
+  if (count === 0) return undefined;
+  return sumOfSquares === 0 ? 1 : (sum * sum) / (count * sumOfSquares);
+}
