@@ -155,7 +155,7 @@ function submissionsOf(
 ): Knex.QueryBuilder<object, HistoryRow[]> {
   return knex(readThrough(knex, 'profiles', 'profiles_by_target'))
     .where({ tenant_uuid: tenantUuid, ...targetRow(target) })
-    .select(...PROFILE, 'submitted_at_ms', 'superseded_at_ms')
+    .select<HistoryRow[]>(...PROFILE, 'submitted_at_ms', 'superseded_at_ms')
     .orderBy('submission');
 }
 
