@@ -1,0 +1,90 @@
+// A cluster's cap as enforced: members together never exceed it, while its shares move from one to another.
+import { afterEach, describe, expect, it } from 'vitest';
+import { clusterSchema } from '../../src/wire/rest.js';
+import { bodyOf } from '../service/answers.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+import type { Measure } from './measure.js';
+
+const LATE = { traits: { misbehaviours: ['late-reaction'] } } as const;
+const MEMBERS = ['east', 'west'] as const;
+const CAP_KW = 44;
+
+let rig: EnforcementRig;
+let together: Measure;
+afterEach(() => rig.stop());
+
+async function runCluster(): Promise<string> {
+  rig = await createEnforcementRig(
+    MEMBERS.map((locationId) => ({
+      ...{ locationId, permanentLimitKw: 44 },
+      chargers: [LATE, { traits: { driftShare: 0.019 } }],
+    })),
+  );
+  const answer = await rig.call('POST', '/clusters', {
+    name: 'Both',
+    locationIds: MEMBERS,
+    limitKw: CAP_KW,
+  });
+  await rig.settle();
+  together = rig.holdTogether(MEMBERS, 88);
+  together.becomes(CAP_KW, 15);
+  await drawing({ east: 22, west: 22 });
+  return bodyOf(answer, clusterSchema, 201).clusterId;
+}
+
+/** Resolves when each member draws nearly the share it is due. */
+async function drawing(sharesKw: Readonly<Record<'east' | 'west', number>>, withinS = 150): Promise<number> {
+  const isSo = () =>
+    MEMBERS.every((id) => rig.powerKw(id) > 0.9 * sharesKw[id] && rig.powerKw(id) <= sharesKw[id] + 1e-6);
+  return rig.until(`east and west draw ${sharesKw.east} and ${sharesKw.west} kW`, isSo, withinS);
+}
+
+describe('the members of a cluster', () => {
+  it('never exceed its cap together while shares move to and fro', async () => {
+    await runCluster();
+    // West asks for a quarter of what east does, then for as much again.
+    await rig.limitLocation('west', 11, { startsInS: 100, lastsS: 200 });
+    rig.limitOf('west').becomes(11, 100);
+    rig.limitOf('west').becomes(44, 300);
+    await rig.pass(100);
+    await drawing({ east: 35.2, west: 8.8 });
+    await rig.pass(300 - rig.clock.monotonicMs() / 1000);
+    await drawing({ east: 22, west: 22 }, 300);
+  });
+
+  it('never exceed it while one that has to give is out of reach: the other waits for its lease', async () => {
+    await runCluster();
+    await rig.limitLocation('west', 11);
+    rig.limitOf('west').becomes(11, 15);
+    await drawing({ east: 35.2, west: 8.8 });
+    const [silent, gone] = rig.chargers.filter(({ locationId }) => locationId === 'east');
+    silent?.setMute(true);
+    if (gone !== undefined) await rig.cut(gone);
+    // Now east has to give what west may have.
+    await rig.limitLocation('west', 44, { priority: 1 });
+    rig.limitOf('west').becomes(44);
+    await rig.pass(45);
+    expect(rig.powerKw('west')).toBeLessThan(9);
+    await rig.until('west has its share', () => rig.powerKw('west') > 0.9 * 22, 120);
+  });
+
+  it('keep to a cap that is lowered, raised and taken away', async () => {
+    const clusterId = await runCluster();
+    await rig.call('PATCH', `/clusters/${clusterId}`, { limitKw: 20 });
+    together.becomes(20, 15);
+    await drawing({ east: 10, west: 10 });
+    together.becomes(60);
+    await rig.call('PATCH', `/clusters/${clusterId}`, { limitKw: 60 });
+    await drawing({ east: 30, west: 30 });
+    together.becomes(88);
+    await rig.call('DELETE', `/clusters/${clusterId}`);
+    await drawing({ east: 44, west: 44 });
+  });
+
+  it('keep to it when the service starts again', async () => {
+    await runCluster();
+    await rig.restartService(10);
+    await rig.pass(60);
+    await drawing({ east: 22, west: 22 });
+  });
+});

@@ -1,0 +1,470 @@
+// A running service and virtual chargers on its real broker, under one virtual clock that waits for messages under way.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { AlarmKind } from '../../machines/grant.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
+import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
+import type { ChargerTraits } from '../../sim/charger/traits.js';
+import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
+import { systemClock } from '../../src/clock.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import type { Store } from '../../src/ports/store.js';
+import { hashSecret } from '../../src/secrets.js';
+import type { Seams } from '../../src/service.js';
+import { alarmListSchema } from '../../src/wire/operator-history.js';
+import { bodyOf } from '../service/answers.js';
+import { eventually } from '../service/eventually.js';
+import { profileAt } from '../service/profiles.js';
+import {
+  CHARGER_PASSWORD,
+  HARBOUR,
+  type RunningService,
+  runService,
+  tenantWith,
+} from '../service/running-service.js';
+import { freePort } from './free-port.js';
+import { createMeasure, type Measure } from './measure.js';
+
+/** One virtual charger with the one connector "1" of three phases at 230 V. What is left out is honest, hungry, 32 A. */
+export interface ChargerPlan {
+  readonly traits?: Partial<ChargerTraits>;
+  readonly traffic?: Traffic;
+  readonly maxCurrentA?: number;
+  /** A per phase, as provisioned. */
+  readonly failsafeA?: number;
+  /** What the charger itself is configured to; as provisioned unless said otherwise. */
+  readonly ownFailsafeA?: number;
+  /** Provisioned, but driven by the test itself or by nobody. */
+  readonly isAbsent?: boolean;
+}
+
+export interface LocationPlan {
+  readonly locationId: string;
+  readonly permanentLimitKw: number;
+  /** `${locationId}-1`, `${locationId}-2`, … in this order. */
+  readonly chargers: readonly ChargerPlan[];
+}
+
+export interface RigCharger {
+  readonly controllerUuid: string;
+  readonly locationId: string;
+  readonly charger: VirtualCharger;
+  readonly link: ChargerLink;
+  /** What truly flows, A per phase of three. */
+  drawnA(): number;
+  heldA(): number;
+  reason(): string;
+  holdsLease(): boolean;
+  energyWh(): number;
+  /** Limits it received. */
+  limitsHeard(): number;
+  /** How often it came to the broker. */
+  connections(): number;
+  /** Its connection seems open, and nothing passes either way. */
+  setMute(isMute: boolean): void;
+  /** The network keeps what is sent to it, until `letThrough` delivers all of it at once, in order. */
+  holdBack(): void;
+  letThrough(): void;
+}
+
+export interface EnforcementRig {
+  readonly clock: VirtualClock;
+  readonly mqttUrl: string;
+  readonly chargers: readonly RigCharger[];
+  charger(controllerUuid: string): RigCharger;
+  /** What the chargers of a location may draw; its permanent limit until told otherwise. */
+  limitOf(locationId: string): Measure;
+  /** Holds the chargers of several locations together to `limitKw` from now on. */
+  holdTogether(locationIds: readonly string[], limitKw: number): Measure;
+  /** What truly flows at the location, kW. */
+  powerKw(locationId: string): number;
+  call: RunningService['call'];
+  /** A limit for the location from `startsInS` on, for `lastsS`. */
+  limitLocation(
+    locationId: string,
+    limitKw: number,
+    span?: { startsInS?: number; lastsS?: number; priority?: number },
+  ): Promise<void>;
+  lock(
+    controllerUuid: string,
+    limitKw: number,
+    span?: { startsInS?: number; lastsS?: number },
+  ): Promise<void>;
+  /** The alarms ever raised at the location, as stored, oldest first. */
+  alarms(locationId: string, kind?: AlarmKind): Promise<readonly StoredAlarm[]>;
+  /** Lets virtual time pass, in steps after each of which everything that was said has been heard. */
+  pass(seconds: number, stepS?: number): Promise<void>;
+  /** Lets time pass until `isSo`, and gives the seconds it took; fails after `withinS`. */
+  until(what: string, isSo: () => unknown, withinS: number, stepS?: number): Promise<number>;
+  /** Resolves when nothing said is unheard. */
+  settle(): Promise<void>;
+  /** A charger that is none of these received a limit. */
+  noteLimitHeard(): void;
+  cut(charger: RigCharger): Promise<void>;
+  restore(charger: RigCharger): Promise<void>;
+  /** The service is gone for `downS`, and another one starts on its data; chargers that were there come back. */
+  restartService(downS: number): Promise<void>;
+  /** The sum of a counter of the service over the labels that fit. */
+  counted(counter: Counted, labels?: object): Promise<number>;
+  /** Fails where chargers ever drew more than they may, or a decision failed. */
+  stop(): Promise<void>;
+}
+
+type Counted = 'mqttMessages' | 'mqttRefusals' | 'ledgerViolations' | 'grants';
+
+interface StoredAlarm {
+  readonly kind: AlarmKind;
+  readonly controllerUuid: string | null;
+  readonly endedAt: string | null;
+}
+
+/** So many turns of the event loop without a message: what is on a socket of this machine takes one or two. */
+const QUIET_TURNS = 8;
+/** What did not arrive in this time, of which the virtual clock shows nothing, was lost with a connection. */
+const LOST_AFTER_MS = 1000;
+const LOOK_EVERY_MS = 500;
+const STARTS_AT_MS = Date.parse('2026-06-01T12:00:00.000Z');
+const WINDOW_S = 86_400;
+
+function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
+  return tenantWith(
+    HARBOUR,
+    plans.map(({ locationId, permanentLimitKw, chargers }) => ({
+      locationId: locationId as LocationId,
+      name: locationId,
+      status: 'ACTIVE',
+      permanentLimitKw,
+      gridLimitKw: 10_000,
+      chargers: chargers.map(({ maxCurrentA = 32, failsafeA = 6 }, i) => ({
+        controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
+        mqttSecretHash: hashSecret(CHARGER_PASSWORD),
+        connectors: [
+          {
+            connectorId: '1' as ConnectorId,
+            ...({ phases: 3, voltageV: 230, status: 'ACTIVE' } as const),
+            maxCurrentA,
+            failsafeA,
+          },
+        ],
+      })),
+    })),
+  );
+}
+
+export async function createEnforcementRig(
+  plans: readonly LocationPlan[],
+  options: {
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly wrapStore?: (store: Store) => Store;
+    readonly log?: Seams['log'];
+  } = {},
+): Promise<EnforcementRig> {
+  const clock = createVirtualClock(STARTS_AT_MS);
+  /** Messages between chargers and service, writes under way and done. */
+  const traffic = { said: 0, heard: 0, writing: 0, written: 0 };
+  /** Messages that were lost with a connection. */
+  let unheard = { upward: 0, downward: 0 };
+  /** Chargers whose connection is cut. */
+  const gone = new Set<RigCharger>();
+
+  function wrapStore(store: Store): Store {
+    const wrapped = options.wrapStore?.(store) ?? store;
+    return {
+      ...wrapped,
+      async append(tenantUuid, changes) {
+        traffic.writing++;
+        try {
+          await wrapped.append(tenantUuid, changes);
+        } finally {
+          traffic.writing--;
+          traffic.written++;
+        }
+      },
+    };
+  }
+
+  const seams = { clock, wrapStore, ...(options.log && { log: options.log }) };
+  let service = await runService([provisioned(plans)], seams, {
+    HEADROOM_MQTT_PORT: String(await freePort()),
+    ...options.environment,
+  });
+  const chargers = plans.flatMap(({ locationId, chargers }) =>
+    chargers.flatMap((plan, i) => (plan.isAbsent === true ? [] : [startCharger(locationId, plan, i)])),
+  );
+  const measures = new Map<string, Measure>();
+  for (const { locationId, permanentLimitKw } of plans) {
+    measures.set(
+      locationId,
+      createMeasure(clock, locationId, permanentLimitKw, () => powerKw(locationId)),
+    );
+  }
+
+  function startCharger(locationId: string, plan: ChargerPlan, i: number): RigCharger {
+    const { maxCurrentA = 32, failsafeA = 6, ownFailsafeA = failsafeA, traits, traffic: cars } = plan;
+    const controllerUuid = `${locationId}-${i + 1}`;
+    const charger = createVirtualCharger({
+      address: {
+        tenantUuid: HARBOUR,
+        locationId: locationId as LocationId,
+        controllerUuid: controllerUuid as ControllerUuid,
+      },
+      connectors: [
+        {
+          connectorId: '1' as ConnectorId,
+          ...({ phases: 3, voltageV: 230 } as const),
+          maxCurrentA,
+          failsafeA: ownFailsafeA,
+        },
+      ],
+      boot: `${controllerUuid}-boot-1`,
+      seed: i + 1,
+      traffic: cars ?? HUNGRY,
+      startsAtMs: clock.monotonicMs(),
+      ...(traits && { traits }),
+    });
+    let isMute = false;
+    let limitsHeard = 0;
+    let connections = 0;
+    let heldBack: (() => void)[] | undefined;
+    const overheard: VirtualCharger = {
+      ...charger,
+      connected(nowMs) {
+        connections++;
+        charger.connected(nowMs);
+      },
+      takeMessages(nowMs, wallMs) {
+        const messages = charger.takeMessages(nowMs, wallMs);
+        if (isMute) return [];
+        traffic.said += messages.length;
+        return messages;
+      },
+      receiveLimit(connectorId, limit, nowMs) {
+        traffic.heard++;
+        limitsHeard++;
+        if (isMute) return;
+        if (heldBack === undefined) charger.receiveLimit(connectorId, limit, nowMs);
+        else heldBack.push(() => charger.receiveLimit(connectorId, limit, clock.monotonicMs()));
+      },
+      receiveSync(nowMs) {
+        if (!isMute) charger.receiveSync(nowMs);
+      },
+    };
+    const username = `${HARBOUR}/${controllerUuid}`;
+    const login = { url: service.mqttUrl, username, password: CHARGER_PASSWORD };
+    const link = connectCharger({ ...login, charger: overheard, clock });
+    const held = () => {
+      charger.advance(clock.monotonicMs());
+      return charger.limits()[0];
+    };
+    return {
+      ...{ controllerUuid, locationId, charger, link },
+      drawnA() {
+        charger.advance(clock.monotonicMs());
+        return charger.physicalPowerW() / 690;
+      },
+      heldA: () => held()?.limitA ?? 0,
+      reason: () => held()?.reason ?? '',
+      holdsLease: () => Number.isFinite(held()?.endsAtMs),
+      energyWh: () => charger.readings()[0]?.energyWh ?? 0,
+      limitsHeard: () => limitsHeard,
+      connections: () => connections,
+      setMute(mute) {
+        isMute = mute;
+      },
+      holdBack() {
+        heldBack = [];
+      },
+      letThrough() {
+        const deliveries = heldBack ?? [];
+        heldBack = undefined;
+        for (const deliver of deliveries) deliver();
+      },
+    };
+  }
+
+  function powerKw(locationId: string): number {
+    let sumW = 0;
+    for (const { charger, locationId: at } of chargers) {
+      if (at !== locationId) continue;
+      charger.advance(clock.monotonicMs());
+      sumW += charger.physicalPowerW();
+    }
+    return sumW / 1000;
+  }
+
+  function look(): void {
+    for (const measure of measures.values()) measure.check();
+    clock.after(LOOK_EVERY_MS, look);
+  }
+
+  async function counted(counter: Counted, labels: object = {}): Promise<number> {
+    const { values } = await service.metrics[counter].get();
+    let sum = 0;
+    for (const value of values) {
+      const fits = Object.entries(labels).every(([name, label]) => Reflect.get(value.labels, name) === label);
+      if (fits) sum += value.value;
+    }
+    return sum;
+  }
+
+  /** Resolves after some turns of the event loop in which nothing was said, heard or written. */
+  async function becomeQuiet(): Promise<void> {
+    let seen = '';
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+      await nextTurn();
+      const now = `${traffic.said} ${traffic.heard} ${traffic.written}`;
+      if (now !== seen || traffic.writing > 0) quiet = 0;
+      seen = now;
+    }
+  }
+
+  async function settle(): Promise<void> {
+    const lostFromMs = systemClock.monotonicMs() + LOST_AFTER_MS;
+    for (;;) {
+      await becomeQuiet();
+      const upward = traffic.said - (await counted('mqttMessages'));
+      const downward = (await counted('grants')) - traffic.heard;
+      const isHeard = upward <= unheard.upward && downward <= unheard.downward;
+      if (!isHeard && systemClock.monotonicMs() < lostFromMs) continue;
+      unheard = { upward, downward };
+      return;
+    }
+  }
+
+  async function pass(seconds: number, stepS = 1): Promise<void> {
+    const untilMs = clock.monotonicMs() + seconds * 1000;
+    for (let leftMs = seconds * 1000; leftMs > 0; leftMs = untilMs - clock.monotonicMs()) {
+      clock.advance(Math.min(stepS * 1000, leftMs));
+      await settle();
+    }
+  }
+
+  async function until(what: string, isSo: () => unknown, withinS: number, stepS = 1): Promise<number> {
+    const sinceMs = clock.monotonicMs();
+    for (;;) {
+      if (isSo()) return (clock.monotonicMs() - sinceMs) / 1000;
+      if (clock.monotonicMs() - sinceMs >= withinS * 1000) {
+        const each = chargers.map((charger) => {
+          const { controllerUuid } = charger;
+          return `${controllerUuid}: ${charger.heldA()} A ${charger.reason()}, draws ${charger.drawnA().toFixed(1)} A`;
+        });
+        throw new Error(`not within ${withinS} s: ${what}\n${each.join('\n')}`);
+      }
+      await pass(stepS, stepS);
+    }
+  }
+
+  /** Does what brings `comers` to the broker, and resolves when each has been there; it may be cut off again by then. */
+  async function come(comers: readonly RigCharger[], bring: () => Promise<void>): Promise<void> {
+    const before = new Map(comers.map((charger) => [charger, charger.connections()]));
+    await bring();
+    await eventually(() => {
+      for (const charger of comers) expect(charger.connections()).toBeGreaterThan(before.get(charger) ?? 0);
+    });
+    await settle();
+  }
+
+  async function submit(
+    path: string,
+    limitKw: number,
+    span: { startsInS?: number; lastsS?: number; priority?: number },
+  ) {
+    const { startsInS = 0, lastsS = WINDOW_S, priority = 0 } = span;
+    const body = profileAt(clock.nowMs(), {
+      startsInMs: startsInS * 1000,
+      endsInMs: (startsInS + lastsS) * 1000,
+      ...{ limitKw, priority },
+    });
+    const { status } = await service.call('POST', path, body);
+    expect(status).toBe(200);
+    await settle();
+  }
+
+  await eventually(() =>
+    expect(Math.min(...chargers.map((charger) => charger.connections()))).toBeGreaterThan(0),
+  );
+  await settle();
+  look();
+  return {
+    clock,
+    get mqttUrl() {
+      return service.mqttUrl;
+    },
+    chargers,
+    charger(controllerUuid) {
+      const found = chargers.find((each) => each.controllerUuid === controllerUuid);
+      if (found === undefined) throw new Error(`no charger ${controllerUuid}`);
+      return found;
+    },
+    limitOf(locationId) {
+      const measure = measures.get(locationId);
+      if (measure === undefined) throw new Error(`no location ${locationId}`);
+      return measure;
+    },
+    holdTogether(locationIds, limitKw) {
+      const sumKw = () => locationIds.reduce((sum, id) => sum + powerKw(id), 0);
+      const measure = createMeasure(clock, locationIds.join(' + '), limitKw, sumKw);
+      measures.set(locationIds.join(' + '), measure);
+      return measure;
+    },
+    powerKw,
+    call: (...request) => service.call(...request),
+    limitLocation: (locationId, limitKw, span = {}) =>
+      submit(`/locations/${locationId}/schedules`, limitKw, span),
+    lock: (controllerUuid, limitKw, span = {}) =>
+      submit(`/chargers/${controllerUuid}/connectors/1/schedules`, limitKw, span),
+    async alarms(locationId, kind) {
+      await settle();
+      const { alarms } = bodyOf(
+        await service.call('GET', `/locations/${locationId}/alarms`),
+        alarmListSchema,
+      );
+      return alarms.filter((alarm) => kind === undefined || alarm.kind === kind).reverse();
+    },
+    pass,
+    until,
+    settle,
+    noteLimitHeard: () => void traffic.heard++,
+    async cut(charger) {
+      gone.add(charger);
+      charger.link.cut();
+      const left = chargers.length - gone.size;
+      await eventually(async () =>
+        expect((await service.metrics.mqttConnections.get()).values[0]?.value).toBeLessThanOrEqual(left),
+      );
+      await settle();
+    },
+    async restore(charger) {
+      gone.delete(charger);
+      await come([charger], async () => charger.link.restore());
+    },
+    async restartService(downS) {
+      const there = chargers.filter((charger) => !gone.has(charger));
+      for (const { link } of there) link.cut();
+      await come(there, async () => {
+        service = await service.restart({ ...seams, wrapStore: (store) => wrapStore(afterTheOldOne(store)) });
+        Object.assign(traffic, { said: 0, heard: 0 });
+        unheard = { upward: 0, downward: 0 };
+        for (const { link } of there) link.restore();
+      });
+
+      function afterTheOldOne(store: Store): Store {
+        clock.advance(downS * 1000);
+        return store;
+      }
+    },
+    counted,
+    async stop() {
+      const overshoots = [...measures.values()].flatMap((measure) => measure.overshoots());
+      const failures = await counted('ledgerViolations');
+      // Without a goodbye each: the service is about to go too.
+      for (const { link } of chargers) link.cut();
+      await Promise.all(chargers.map(({ link }) => link.stop()));
+      await service.stop();
+      expect(overshoots).toEqual([]);
+      expect(failures).toBe(0);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+// The sentence the service exists for: chargers of a location never draw more than its limit, whatever is cut off when.
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../service/eventually.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+/** Hostile by the protocol's leave: up at once, down as late as it may be, by a clock as slow as it may be. */
+const LATE = { traits: { misbehaviours: ['late-reaction'] } } as const;
+const SLOW = { traits: { misbehaviours: ['late-reaction'], driftShare: 0.019 } } as const;
+const CHARGERS = [LATE, SLOW, {}, LATE];
+/** 6 A of four chargers, as much as no limit below can forbid. */
+const FAILSAFES_KW = 4 * 6 * 0.69;
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+async function runQuay(permanentLimitKw: number): Promise<void> {
+  rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw, chargers: CHARGERS }]);
+  await charging();
+}
+
+/** Resolves when the chargers draw nearly all they may. */
+async function charging(withinS = 150): Promise<number> {
+  const isUsed = () => rig.powerKw('quay') > 0.9 * rig.limitOf('quay').limitKw();
+  return rig.until('the location is made use of', isUsed, withinS);
+}
+
+describe('a scheduled decrease', () => {
+  it.each([
+    { limitKw: 20, cutS: 120 },
+    { limitKw: 20, cutS: 71 },
+    { limitKw: 20, cutS: 30 },
+    { limitKw: 5, cutS: 71 },
+  ])('costs no overshoot: to $limitKw kW, every charger cut off $cutS s before (rule 3)', async (of) => {
+    await runQuay(44);
+    const [first, second, ...others] = rig.chargers;
+    await rig.limitLocation('quay', of.limitKw, { startsInS: 150 });
+    rig.limitOf('quay').becomes(of.limitKw, 150);
+    await rig.pass(150 - of.cutS);
+    // To the service some are gone, and others only silent.
+    for (const charger of [first, second]) if (charger !== undefined) await rig.cut(charger);
+    for (const charger of others) charger.setMute(true);
+    await rig.pass(of.cutS + 100);
+    expect(rig.chargers.map((charger) => charger.holdsLease())).toEqual([false, false, false, false]);
+    const isFailsafe = FAILSAFES_KW <= of.limitKw;
+    expect(rig.powerKw('quay')).toBeCloseTo(isFailsafe ? FAILSAFES_KW : 0);
+  });
+
+  it('is prepared for no earlier than a lease can last, and its end gives back at its instant, not before', async () => {
+    await runQuay(44);
+    await rig.limitLocation('quay', 20, { startsInS: 200, lastsS: 120 });
+    rig.limitOf('quay').becomes(20, 200);
+    rig.limitOf('quay').becomes(44, 320);
+    await rig.pass(125);
+    expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 44);
+    await rig.pass(194);
+    expect(rig.powerKw('quay')).toBeGreaterThan(0.85 * 20);
+    expect(await charging(60)).toBeLessThanOrEqual(40);
+  });
+});
+
+describe('an unscheduled decrease', () => {
+  it('is kept within 15 s by chargers in reach (rule 10)', async () => {
+    await runQuay(60);
+    await rig.limitLocation('quay', 20);
+    rig.limitOf('quay').becomes(20, 15);
+    await rig.pass(90);
+    expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 20);
+    const { status } = await rig.call('PUT', '/locations/quay/limit', { limitKw: 12 });
+    expect(status).toBe(200);
+    await rig.limitLocation('quay', 3);
+    rig.limitOf('quay').becomes(3, 15);
+    await rig.pass(90);
+    expect(rig.powerKw('quay')).toBe(0);
+  });
+
+  it('is kept once the lease is over where a charger is out of reach (rule 10)', async () => {
+    await runQuay(60);
+    const [silent, gone] = rig.chargers;
+    silent?.setMute(true);
+    if (gone !== undefined) await rig.cut(gone);
+    await rig.limitLocation('quay', 20);
+    rig.limitOf('quay').becomes(20, 71.5);
+    await rig.pass(200);
+    expect(silent?.holdsLease()).toBe(false);
+    await charging(10);
+  });
+});
+
+describe('a charger that starts again', () => {
+  it('is held to its fail-safe until it is granted more, and its old grant stays reserved', async () => {
+    await runQuay(44);
+    const [charger] = rig.chargers;
+    charger?.link.reboot('another boot');
+    expect(charger?.heldA()).toBe(6);
+    await eventually(() => expect(charger?.link.isOnline()).toBe(true));
+    expect(await rig.until('it holds a grant', () => charger?.holdsLease(), 5)).toBeLessThanOrEqual(5);
+    await charging();
+  });
+});
+
+describe('a service that starts again', () => {
+  it('holds the limit, and grants resume within 5 s of the chargers’ return (rule 6)', async () => {
+    await runQuay(44);
+    for (const downS of [3, 40, 90]) {
+      const before = rig.chargers.map((charger) => charger.limitsHeard());
+      await rig.restartService(downS);
+      const isGranted = () => rig.chargers.every((charger, i) => charger.limitsHeard() > (before[i] ?? 0));
+      await rig.until('every charger was granted a limit', isGranted, 5);
+      await rig.pass(5);
+      expect(rig.chargers.every((charger) => charger.holdsLease())).toBe(true);
+      await charging();
+    }
+  });
+
+  it('knows a limit that became lower while it was down', async () => {
+    await runQuay(44);
+    await rig.limitLocation('quay', 20, { startsInS: 100 });
+    rig.limitOf('quay').becomes(20, 100);
+    await rig.pass(20);
+    await rig.restartService(85);
+    await rig.pass(30);
+    await charging();
+  });
+});

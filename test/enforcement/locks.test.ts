@@ -1,0 +1,79 @@
+// Priority-locked connectors: unthrottled until nobody else has anything left, never below 6 A (power safety, 3 and 4).
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+const KW_OF_6_A = 6 * 0.69;
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+const heldA = () => rig.chargers.map((charger) => charger.heldA());
+
+describe('a locked connector', () => {
+  it('runs at its lock’s limit while others give way, down to 0', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 60, chargers: [{}, {}, {}] }]);
+    await rig.lock('quay-1', 13.8);
+    await rig.until('the lock is served', () => rig.charger('quay-1').drawnA() > 19.9, 60);
+    for (const limitKw of [30, 24, 16]) {
+      await rig.limitLocation('quay', limitKw);
+      rig.limitOf('quay').becomes(limitKw, 15);
+      for (let i = 0; i < 90; i++) {
+        await rig.pass(1);
+        expect(rig.charger('quay-1').heldA()).toBe(20);
+      }
+    }
+    // 2.2 kW are left: nobody can charge with that.
+    expect(heldA()).toEqual([20, 0, 0]);
+  });
+
+  it('is lowered as a last resort only, together with others locked, and never below 6 A', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 60, chargers: [{}, {}, {}] }]);
+    await rig.lock('quay-1', 13.8);
+    await rig.lock('quay-2', 13.8);
+    await rig.until('the locks are served', () => heldA().slice(0, 2).join() === '20,20', 60);
+    await rig.limitLocation('quay', 20);
+    rig.limitOf('quay').becomes(20, 15);
+    for (let i = 0; i < 60; i++) {
+      await rig.pass(1);
+      const [first = 0, second = 0] = heldA();
+      expect(Math.min(first, second)).toBeGreaterThanOrEqual(6);
+    }
+    const [first = 0, second = 0, unlocked] = heldA();
+    expect(unlocked).toBe(0);
+    expect(Math.abs(first - second)).toBeLessThanOrEqual(0.1);
+    expect((first + second) * 0.69).toBeGreaterThan(0.95 * 20);
+    expect(rig.charger('quay-1').reason()).toBe('lastResort');
+    expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([]);
+  });
+
+  it('keeps 6 A where not even that fits: LIMIT_UNATTAINABLE begins, and ends when it fits again', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 60, chargers: [{}, {}, {}] }]);
+    await rig.lock('quay-1', 13.8);
+    await rig.lock('quay-2', 13.8);
+    await rig.until('the locks are served', () => heldA().slice(0, 2).join() === '20,20', 60);
+    await rig.limitLocation('quay', 5, { lastsS: 300 });
+    rig.limitOf('quay').becomes(2 * KW_OF_6_A, 15);
+    rig.limitOf('quay').becomes(60, 300);
+    await rig.pass(30);
+    expect(heldA()).toEqual([6, 6, 0]);
+    expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([
+      expect.objectContaining({ controllerUuid: null, endedAt: null }),
+    ]);
+    // Nothing is forgotten with every heartbeat, nor told twice.
+    await rig.pass(240);
+    expect(heldA()).toEqual([6, 6, 0]);
+    await rig.pass(60);
+    expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([
+      expect.objectContaining({ endedAt: expect.any(String) }),
+    ]);
+  });
+
+  it('whose window ends shares with the others again', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 24, chargers: [{}, {}, {}] }]);
+    await rig.lock('quay-1', 13.8, { lastsS: 120 });
+    await rig.until('the lock is served', () => rig.charger('quay-1').heldA() >= 20, 100);
+    await rig.pass(100);
+    const isShared = () => Math.max(...heldA()) - Math.min(...heldA()) <= 0.2;
+    await rig.until('all have the same', isShared, 90);
+  });
+});

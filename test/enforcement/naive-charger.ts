@@ -1,0 +1,85 @@
+// A charger written from the MQTT contract alone, every word of it in the test's hands: it draws, says and answers as told.
+import { connectAsync } from 'mqtt';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
+import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
+import type { EnforcementRig } from './enforcement-rig.js';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface NaiveCharger {
+  /** Limits it received, oldest first. */
+  readonly limits: readonly LimitMessage[];
+  last(): LimitMessage;
+  /** `…/state`, with the one connector "1". */
+  state(fields?: Fields): Promise<void>;
+  /** A heartbeat that draws `currentA` on three phases of 230 V. */
+  meter(currentA: number, fields?: Fields): Promise<void>;
+  /** `…/ack` of the last limit, but for `fields`. */
+  ack(fields?: Fields): Promise<void>;
+  /** Anything on any topic. */
+  publish(topic: string, message: Fields): Promise<void>;
+  topic(rest: string): string;
+  stop(): Promise<void>;
+}
+
+export async function connectNaiveCharger(
+  rig: EnforcementRig,
+  locationId: string,
+  controllerUuid: string,
+): Promise<NaiveCharger> {
+  const boot = 'naive-boot';
+  const topic = (rest: string) => `ems/v1/${HARBOUR}/${locationId}/${controllerUuid}/${rest}`;
+  const client = await connectAsync(rig.mqttUrl, {
+    clientId: controllerUuid,
+    username: `${HARBOUR}/${controllerUuid}`,
+    password: CHARGER_PASSWORD,
+    protocolVersion: 4,
+    keepalive: 30,
+    reconnectPeriod: 0,
+  });
+  client.on('error', () => {});
+  const closed = new Promise<void>((done) => client.once('close', () => done()));
+  const limits: LimitMessage[] = [];
+  let hb = 0;
+  client.on('message', (_topic, payload) => {
+    limits.push(JSON.parse(payload.toString()));
+    rig.noteLimitHeard();
+  });
+  await client.subscribeAsync(topic('c/1/limit'), { qos: 1 });
+
+  function last(): LimitMessage {
+    const limit = limits.at(-1);
+    if (limit === undefined) throw new Error('it was sent no limit');
+    return limit;
+  }
+
+  async function publish(to: string, message: Fields): Promise<void> {
+    // What the broker refuses it never acknowledges: it cuts the connection.
+    await Promise.race([client.publishAsync(to, JSON.stringify(message), { qos: 1 }), closed]);
+    await rig.settle();
+  }
+
+  return {
+    limits,
+    last,
+    topic,
+    publish,
+    state: (fields = {}) =>
+      publish(topic('state'), {
+        ...{ v: 1, online: true, boot },
+        connectors: [{ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'heartbeat', ...fields }],
+      }),
+    meter: (currentA, fields = {}) =>
+      publish(topic('c/1/meter'), {
+        ...{ v: 1, boot, hb: ++hb, status: 'Charging', powerW: Math.round(currentA * 690) },
+        ...{ currentA: [currentA, currentA, currentA], voltageV: [230, 230, 230], epoch: 0, seq: 0 },
+        ...fields,
+      }),
+    async ack(fields = {}) {
+      const { epoch, seq, limitA } = last();
+      const message = { v: 1, boot, epoch, seq, result: 'APPLIED', appliedA: limitA, ...fields };
+      await publish(topic('c/1/ack'), message);
+    },
+    stop: () => client.endAsync(true),
+  };
+}

@@ -1,0 +1,76 @@
+// What one charger leaves is used by others, nobody starves, and all of it with few messages.
+import { afterEach, describe, expect, it } from 'vitest';
+import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+/** A car that is full after a while, and stays. */
+const FILLING: Traffic = { ...HUNGRY, batteryKwh: [1, 1] };
+
+describe('what a charger leaves', () => {
+  it('by a full battery is used by others within 60 s', async () => {
+    const chargers = [{ traffic: FILLING }, {}, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 24, chargers }]);
+    const first = rig.charger('quay-1');
+    const isFull = () => first.energyWh() > 990 && first.drawnA() === 0;
+    await rig.until('the car is full', isFull, 900);
+    // It keeps 6 A, so that it is woken again should it want more.
+    const isUsed = () => rig.powerKw('quay') > 0.95 * (24 - 6 * 0.69);
+    await rig.until('others have it', isUsed, 60);
+    expect(first.heldA()).toBe(6);
+  });
+
+  it('by vanishing is used once its lease is over, its fail-safe left aside', async () => {
+    const chargers = [{}, {}, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 36, chargers }]);
+    await rig.until('all share', () => rig.powerKw('quay') > 0.9 * 36, 100);
+    const [gone, ...others] = rig.chargers;
+    if (gone === undefined) throw new Error('nobody');
+    await rig.cut(gone);
+    const before = others.map((charger) => charger.heldA());
+    await rig.pass(55);
+    expect(others.map((charger) => charger.heldA())).toEqual(before);
+    const othersKw = () => others.reduce((sum, charger) => sum + charger.heldA() * 0.69, 0);
+    await rig.until('others have its power', () => othersKw() > 0.95 * (36 - 6 * 0.69), 45);
+    await rig.pass(120);
+    expect(othersKw()).toBeLessThanOrEqual(36 - 6 * 0.69);
+    await rig.restore(gone);
+    await rig.until('it shares again', () => gone.drawnA() > 15, 120);
+  });
+});
+
+describe('cars that cannot all charge at once', () => {
+  it('all charge within 5 h: 20 of them where 5 floors fit', async () => {
+    rig = await createEnforcementRig(
+      [
+        {
+          locationId: 'quay',
+          permanentLimitKw: 5 * 6 * 0.69 + 0.1,
+          chargers: Array.from({ length: 20 }, () => ({
+            traits: { meterPeriodMs: 60_000 },
+            ...{ maxCurrentA: 16, failsafeA: 0 },
+          })),
+        },
+      ],
+      { environment: { HEADROOM_HEARTBEAT_S: '60', HEADROOM_LEASE_TTL_S: '240' } },
+    );
+    // More than one turn of 15 minutes at 6 A, for everybody.
+    const haveCharged = () => rig.chargers.every((charger) => charger.energyWh() > 1500);
+    await rig.until('everybody has charged', haveCharged, 5 * 3600, 20);
+  }, 60_000);
+});
+
+describe('a location where nothing changes', () => {
+  it('is sent at most 8 limits a minute per connector', async () => {
+    const chargers = [{}, {}, {}, { traits: { driftShare: -0.02 } }];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 44, chargers }]);
+    await rig.pass(120);
+    const before = rig.chargers.map((charger) => charger.limitsHeard());
+    await rig.pass(600);
+    const perMinute = rig.chargers.map((charger, i) => (charger.limitsHeard() - (before[i] ?? 0)) / 10);
+    expect(Math.max(...perMinute)).toBeLessThanOrEqual(8);
+    expect(Math.min(...perMinute)).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,86 @@
+// Chargers that do less than the contract would like: served as it says, and reserved for what they cannot be held to.
+import { afterEach, describe, expect, it } from 'vitest';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+const LIMIT_KW = 44;
+const MAXIMUM_KW = 32 * 0.69;
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+describe('a charger that counts its lease from receipt', () => {
+  it('is served like others', async () => {
+    const chargers = [{ traits: { lease: 'receipt' } } as const, {}, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers }]);
+    const isShared = () => rig.chargers.every((charger) => charger.drawnA() > 0.9 * (LIMIT_KW / 3 / 0.69));
+    await rig.until('all have the same', isShared, 150);
+    await rig.limitLocation('quay', 20);
+    rig.limitOf('quay').becomes(20, 15);
+    await rig.pass(60);
+    expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 20);
+  });
+
+  it('is believed to hold a limit that it never acknowledged, however late it comes', async () => {
+    const receipt = { traits: { lease: 'receipt', misbehaviours: ['late-reaction'] } } as const;
+    rig = await createEnforcementRig([
+      { locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers: [receipt, {}, {}] },
+    ]);
+    const first = rig.charger('quay-1');
+    await rig.until('it is served', () => first.heldA() > 20, 150);
+    await rig.limitLocation('quay', 30, { lastsS: 100 });
+    rig.limitOf('quay').becomes(30, 15);
+    rig.limitOf('quay').becomes(LIMIT_KW, 100);
+    await rig.pass(60);
+    // What is sent from now on arrives together, long after.
+    first.holdBack();
+    await rig.pass(20);
+    await rig.cut(rig.charger('quay-2'));
+    await rig.pass(100);
+    first.letThrough();
+    await rig.limitLocation('quay', 30);
+    rig.limitOf('quay').becomes(30, 75);
+    await rig.pass(150);
+    expect(first.holdsLease()).toBe(true);
+  });
+
+  it('leaves its power to others once its lease is over', async () => {
+    const chargers = [{ traits: { lease: 'receipt' } } as const, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 24, chargers }]);
+    const [receipt, other] = rig.chargers;
+    await rig.until('both share', () => rig.powerKw('quay') > 0.9 * 24, 150);
+    if (receipt !== undefined) await rig.cut(receipt);
+    await rig.pass(50);
+    expect(other?.heldA()).toBeLessThan(20);
+    await rig.until('the other has it', () => (other?.drawnA() ?? 0) * 0.69 > 0.9 * (24 - 4.14), 100);
+  });
+});
+
+describe('a charger that keeps to no lease', () => {
+  it.each([{ traits: { lease: 'none' } }, { traits: { misbehaviours: ['power-only'] } }] as const)(
+    'has its maximum reserved, and others share what is left: %o',
+    async (plan) => {
+      rig = await createEnforcementRig([
+        { locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers: [plan, {}, {}] },
+      ]);
+      const [simple, ...others] = rig.chargers;
+      const othersKw = () => others.reduce((sum, charger) => sum + charger.drawnA() * 0.69, 0);
+      // Without a measured voltage its maximum is taken at nominal and a tenth.
+      await rig.until('others are served', () => othersKw() > 0.95 * (LIMIT_KW - 1.1 * MAXIMUM_KW), 150);
+      await rig.pass(60);
+      expect(simple?.drawnA()).toBeCloseTo(32);
+      expect(await rig.alarms('quay')).toEqual([]);
+      expect(simple?.limitsHeard() ?? 0).toBeLessThanOrEqual(10);
+    },
+  );
+
+  it('is told to take less where its maximum does not fit, and the operator that the limit cannot be kept', async () => {
+    const chargers = [{ traits: { lease: 'none' } } as const, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers }]);
+    await rig.pass(60);
+    await rig.limitLocation('quay', 12);
+    rig.limitOf('quay').becomes(12, 15);
+    await rig.pass(60);
+    expect(rig.chargers.map((charger) => charger.heldA())).toEqual([6, 0]);
+    expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toHaveLength(1);
+  });
+});
