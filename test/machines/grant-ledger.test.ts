@@ -1,7 +1,5 @@
-// The ledger of grants (power safety, rules 1, 2, 4, 5 and 7) beside an oracle that forgets nothing.
-import fc from 'fast-check';
+// What the ledger of grants reserves, lets leave and lets go of (power safety, rules 1, 2, 5, 6 and 7).
 import { describe, expect, it } from 'vitest';
-import type { LeaseKind } from '../../machines/grant.js';
 import {
   createGrantLedger,
   type GrantLedger,
@@ -12,7 +10,6 @@ import {
   LedgerError,
 } from '../../machines/grant-ledger.js';
 import { wattsOfTenths } from '../../machines/units.js';
-import { HoldingOracle } from './grant-ledger-oracle.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const LEASE_MS = 61_200;
@@ -184,6 +181,21 @@ describe('What a charger falls back to (rule 7)', () => {
   });
 });
 
+describe('Where fail-safes that chargers have of their own do not fit together', () => {
+  it('only what they were told is reserved, and their own once they start anew', () => {
+    const { ledger, holding } = ledgerWith();
+    ledger.acknowledge(holding, grant(ledger, holding, 100, { thenTenthsA: 0 }), 0);
+    ledger.reserveOwnFailsafes(false);
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([0]);
+    ledger.restarted(holding);
+    expect(holding.boundTenthsA).toBe(60);
+    ledger.acknowledge(holding, grant(ledger, holding, 0, { thenTenthsA: 0 }), 10_000_000);
+    expect(boundsAt(ledger, holding, 10_009_999, 10_010_000)).toEqual([60, 0]);
+    ledger.reserveOwnFailsafes(true);
+    expect(holding.boundTenthsA).toBe(60);
+  });
+});
+
 describe('A grant leaves only if it fits (rule 2)', () => {
   it('beside what the others may be entitled to, to the watt', () => {
     const ledger = createGrantLedger(TIMING);
@@ -274,143 +286,5 @@ describe('The memory of a ledger (P13)', () => {
     expect(largest).toBeLessThan(3_000);
     ledger.acknowledge(holding, 5_000, 5_000);
     expect(boundsAt(ledger, holding, 15_000)).toEqual([320 - (4_999 % 320)]);
-  });
-});
-
-/** One step of a random life: time passes, and one thing happens to one connector. */
-interface Step {
-  readonly connector: number;
-  readonly passMs: number;
-  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe';
-  readonly tenthsA: number;
-  readonly thenTenthsA: number;
-  /** How long ago the heartbeat came that is answered. */
-  readonly agoMs: number;
-  /** How many grants ago the acknowledged one was. */
-  readonly back: number;
-  readonly budgetW: number;
-}
-
-const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({
-    connector: fc.nat({ max: 2 }),
-    passMs: fc.oneof(
-      fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
-      fc.nat({ max: 30_000 }),
-    ),
-    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'describe'),
-    tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
-    thenTenthsA: fc.constantFrom(0, 0, 60, 80),
-    agoMs: fc.constantFrom(0, 1, 5_000),
-    back: fc.constantFrom(0, 0, 0, 1, 2, -1),
-    budgetW: fc.constantFrom(0, 10_000, 20_000, 45_000, 70_000),
-  }),
-  { minLength: 1, maxLength: 60 },
-);
-
-const spec: fc.Arbitrary<HoldingSpec> = fc.record({
-  maxTenthsA: fc.constant(320),
-  failsafeTenthsA: fc.constantFrom(0, 60),
-  milliwattsPerTenth: fc.constantFrom(MILLIWATTS, 230 * 100, 3 * 253 * 100),
-  lease: fc.constantFrom<LeaseKind>('heartbeat', 'heartbeat', 'receipt', 'none'),
-  keepsThen: fc.boolean(),
-});
-
-/** A ledger and the oracles beside it; compared after every step. */
-class Pair {
-  readonly ledger = createGrantLedger(TIMING);
-  readonly holdings: Holding[];
-  readonly oracles: HoldingOracle[];
-  readonly #heardAtMs: number[];
-  nowMs = 0;
-
-  constructor(specs: readonly HoldingSpec[], restoredTenthsA: readonly (number | undefined)[]) {
-    this.holdings = specs.map((each, i) => this.ledger.add(`c${i}`, each));
-    this.oracles = specs.map((each) => new HoldingOracle(TIMING, each));
-    this.#heardAtMs = specs.map(() => 0);
-    for (const [i, tenthsA] of restoredTenthsA.entries()) {
-      if (tenthsA === undefined || this.holdings[i] === undefined) continue;
-      this.ledger.restore(this.holdings[i], tenthsA, 60, 0);
-      this.oracles[i]?.restore(tenthsA, 60, 0);
-    }
-  }
-
-  take(step: Step): void {
-    this.nowMs += step.passMs;
-    this.ledger.release(this.nowMs);
-    const holding = this.holdings[step.connector];
-    const oracle = this.oracles[step.connector];
-    if (holding === undefined || oracle === undefined) return;
-    if (step.what === 'ack') {
-      this.ledger.acknowledge(holding, oracle.lastSeq - step.back, this.nowMs);
-      oracle.acknowledge(oracle.lastSeq - step.back, this.nowMs);
-    } else if (step.what === 'worstCase') {
-      oracle.isWorstCase = !oracle.isWorstCase;
-      this.ledger.setWorstCase(holding, oracle.isWorstCase);
-    } else if (step.what === 'describe') {
-      oracle.isDescribed = true;
-      this.ledger.describe(holding, { keepsThen: holding.keepsThen });
-    } else this.#grant(step, holding, oracle);
-  }
-
-  #grant(step: Step, holding: Holding, oracle: HoldingOracle): void {
-    const { budgetW, connector } = step;
-    const heardAtMs = Math.max(this.nowMs - step.agoMs, this.#heardAtMs[connector] ?? 0);
-    this.#heardAtMs[connector] = heardAtMs;
-    const lasting = oracle.lastingTenthsA(this.nowMs);
-    const limitTenthsA =
-      step.what === 'grant' ? step.tenthsA : step.what === 'renew' ? lasting : Math.floor(lasting / 2);
-    const thenTenthsA = step.what === 'grant' ? step.thenTenthsA : Math.min(step.thenTenthsA, limitTenthsA);
-    const most = Math.max(limitTenthsA, thenTenthsA);
-    const othersW = this.ledger.totalW - holding.boundW;
-    const fits = othersW + wattsOfTenths(most, holding.milliwattsPerTenth) <= budgetW;
-    const isAllowed = fits || most <= lasting;
-    expect(most <= this.ledger.grantableTenthsA(holding, budgetW)).toBe(isAllowed);
-    const before = { ...holding };
-    const give = () => this.ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW });
-    if (isAllowed) {
-      expect(give()).toBe(oracle.grant(limitTenthsA, thenTenthsA, heardAtMs, this.nowMs));
-    } else {
-      expect(give).toThrow(LedgerError);
-      expect({ ...holding }).toEqual(before);
-    }
-  }
-
-  compare(): void {
-    let totalW = 0;
-    for (const [i, holding] of this.holdings.entries()) {
-      const oracle = this.oracles[i];
-      if (oracle === undefined) continue;
-      totalW += holding.boundW;
-      expect(holding.boundW).toBe(wattsOfTenths(holding.boundTenthsA, holding.milliwattsPerTenth));
-      expect(holding.lastSeq).toBe(oracle.lastSeq);
-      const [bound, entitled] = [oracle.boundTenthsA(this.nowMs), oracle.entitledTenthsA(this.nowMs)];
-      expect(holding.boundTenthsA).toBeGreaterThanOrEqual(bound);
-      if (!oracle.isWithinMemory) continue;
-      expect([holding.boundTenthsA, holding.entitledTenthsA]).toEqual([bound, entitled]);
-      expect(holding.failsafeTenthsA).toBe(oracle.fallbackTenthsA());
-    }
-    expect(this.ledger.totalW).toBe(totalW);
-  }
-}
-
-describe('A ledger beside an oracle that keeps all grants and acknowledgements for ever', () => {
-  it('reserves the same after every step, and never less; throws exactly where a grant does not fit (rules 1, 2, 4, 5)', () => {
-    fc.assert(
-      fc.property(
-        fc.array(spec, { minLength: 3, maxLength: 3 }),
-        fc.array(fc.option(fc.constantFrom(0, 100, 320), { nil: undefined }), { maxLength: 3 }),
-        steps,
-        (specs, restored, life) => {
-          const pair = new Pair(specs, restored);
-          pair.compare();
-          for (const step of life) {
-            pair.take(step);
-            pair.compare();
-          }
-        },
-      ),
-      { numRuns: 400 },
-    );
   });
 });

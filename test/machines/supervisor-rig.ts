@@ -1,27 +1,13 @@
 // A location under attack: a supervisor, chargers that do their worst within the contract, bad links, crashes; watched at every event.
 import { expect } from 'vitest';
 import type { Grant } from '../../machines/grant.js';
-import type {
-  Budget,
-  DecidedGrant,
-  Decision,
-  LocationSupervisor,
-} from '../../machines/location-supervisor.js';
+import type { DecidedGrant, Decision, LocationSupervisor } from '../../machines/location-supervisor.js';
 import type { MeterReading } from '../../machines/meter-ledger.js';
 import { Agenda, Dice } from './agenda.js';
 import { type Acknowledged, type ChargerTraits, HostileCharger } from './hostile-charger.js';
 import { HostileLink } from './hostile-link.js';
+import { KnownLimits } from './known-limits.js';
 import { HORIZON_MS, type Reserved, type SiteOptions, SupervisedSite } from './supervised-site.js';
-
-/** Grants are decided up to this long after what they follow from. */
-const DECIDED_WITHIN_MS = 100;
-
-interface Limit {
-  readonly fromMs: number;
-  readonly limitW: number;
-  /** When the service was told. */
-  readonly knownAtMs: number;
-}
 
 type Upward =
   | { readonly kind: 'meter'; readonly reading: MeterReading }
@@ -62,8 +48,7 @@ export class SupervisorRig {
     ...{ paused: 0, lastResort: 0, floorsForced: 0, unattainable: 0 },
   };
   readonly #dice: Dice;
-  readonly #limits: Limit[] = [];
-  readonly #lowestW: number;
+  readonly #limits: KnownLimits;
   /** Lets the ledger go of what has ended at every event: nothing may rely on its being late. */
   readonly #isReleasedAtOnce: boolean;
   readonly #disk = new Map<string, Reserved>();
@@ -78,13 +63,13 @@ export class SupervisorRig {
   constructor(seed: number, chargers: readonly ChargerTraits[], limitsW: readonly [number, ...number[]]) {
     this.#dice = new Dice(seed);
     this.#isReleasedAtOnce = seed % 2 === 0;
-    this.#lowestW = Math.min(...limitsW);
+    this.#limits = new KnownLimits(Math.min(...limitsW));
     this.places = chargers.map((traits) => this.#place(traits));
     this.#siteOptions = {
       agenda: this.agenda,
       dice: this.#dice,
       chargers,
-      budgetAt: (nowMs) => this.#budgetAt(nowMs),
+      budgetAt: (nowMs) => this.#limits.budgetAt(nowMs),
       diskMs: () => (this.isDiskSlow ? this.#dice.oneOf(1, 5, 800, 4_000) : 5),
       lockKwOf: (key) => this.#of(key).lockKw,
       failsafeOf: (key) => this.#of(key).retainedFailsafeTenthsA,
@@ -114,7 +99,7 @@ export class SupervisorRig {
   }
 
   get lowestW(): number {
-    return this.#lowestW;
+    return this.#limits.lowestW;
   }
 
   get site(): SupervisedSite | undefined {
@@ -127,7 +112,7 @@ export class SupervisorRig {
 
   /** The location's limit is another from then on: a scheduled change where that is later, else one that binds now. */
   limitFrom(fromMs: number, limitW: number): void {
-    this.#limits.push({ fromMs, limitW, knownAtMs: this.agenda.nowMs });
+    this.#limits.set(fromMs, limitW, this.agenda.nowMs);
     this.#site?.decideSoon();
     this.agenda.after(fromMs - this.agenda.nowMs, () => this.#site?.decideSoon());
   }
@@ -174,7 +159,7 @@ export class SupervisorRig {
   }
 
   limitW(): number {
-    return this.#limitAt(this.agenda.nowMs, this.agenda.nowMs);
+    return this.#limits.at(this.agenda.nowMs);
   }
 
   /** Everybody is asked to report at once; who is not reached reports when its heartbeat is due. */
@@ -216,41 +201,11 @@ export class SupervisorRig {
     up.send({ kind: 'meter', reading: charger.beat(this.agenda.nowMs) });
   }
 
-  /** The limit in force at `atMs` as far as it was known at `knownMs`. */
-  #limitAt(atMs: number, knownMs: number): number {
-    let found: Limit | undefined;
-    for (const limit of this.#limits) {
-      const counts = limit.knownAtMs <= knownMs && limit.fromMs <= atMs;
-      if (counts && (found === undefined || limit.fromMs >= found.fromMs)) found = limit;
-    }
-    return found?.limitW ?? 0;
-  }
-
-  #budgetAt(nowMs: number): Budget {
-    let budgetW = this.#limitAt(nowMs, nowMs);
-    let untilMs = Number.POSITIVE_INFINITY;
-    for (const { fromMs } of this.#limits) {
-      if (fromMs <= nowMs) continue;
-      if (fromMs <= nowMs + HORIZON_MS) budgetW = Math.min(budgetW, this.#limitAt(fromMs, nowMs));
-      else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
-    }
-    const limitW = this.#limitAt(nowMs, nowMs);
-    return {
-      ...{ budgetW, limitW, untilMs, lowestW: this.#lowestW },
-      ...{ isClusterBound: false, isLockNear: () => false },
-    };
-  }
-
-  /** What any knowledge that a grant in force can have been decided by allows now (rules 3 and 10). */
+  /** What the limits allow, and the floors of locks that are granted whatever they say. */
   #allowedW(): number {
     const { nowMs } = this.agenda;
-    const sinceMs = nowMs - HORIZON_MS - DECIDED_WITHIN_MS;
-    let allowedW = this.#limitAt(nowMs, sinceMs);
-    for (const { knownAtMs } of this.#limits) {
-      if (knownAtMs >= sinceMs) allowedW = Math.max(allowedW, this.#limitAt(nowMs, knownAtMs));
-    }
     this.#forced = this.#forced.filter(({ untilMs }) => untilMs > nowMs);
-    return Math.max(allowedW, ...this.#forced.map(({ excessW }) => allowedW + excessW));
+    return this.#limits.allowedW(nowMs) + Math.max(0, ...this.#forced.map(({ excessW }) => excessW));
   }
 
   #check(): void {

@@ -1,0 +1,61 @@
+// The limits of a simulated location as they became known, and what they allow at an instant, windows and all.
+import type { Budget } from '../../machines/location-supervisor.js';
+import { HORIZON_MS } from './supervised-site.js';
+
+/** Grants are decided up to this long after what they follow from. */
+const DECIDED_WITHIN_MS = 100;
+
+interface Limit {
+  readonly fromMs: number;
+  readonly limitW: number;
+  /** When the service was told. */
+  readonly knownAtMs: number;
+}
+
+export class KnownLimits {
+  /** The lowest there will ever be; known from the start. */
+  readonly lowestW: number;
+  readonly #limits: Limit[] = [];
+
+  constructor(lowestW: number) {
+    this.lowestW = lowestW;
+  }
+
+  set(fromMs: number, limitW: number, knownAtMs: number): void {
+    this.#limits.push({ fromMs, limitW, knownAtMs });
+  }
+
+  /** The limit in force at `atMs` as far as it was known at `knownMs`. */
+  at(atMs: number, knownMs = atMs): number {
+    let found: Limit | undefined;
+    for (const limit of this.#limits) {
+      const counts = limit.knownAtMs <= knownMs && limit.fromMs <= atMs;
+      if (counts && (found === undefined || limit.fromMs >= found.fromMs)) found = limit;
+    }
+    return found?.limitW ?? 0;
+  }
+
+  /** What the service makes of them: the lowest within the horizon (rule 3). */
+  budgetAt(nowMs: number): Budget {
+    const limitW = this.at(nowMs);
+    let budgetW = limitW;
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const { fromMs } of this.#limits) {
+      if (fromMs <= nowMs) continue;
+      if (fromMs <= nowMs + HORIZON_MS) budgetW = Math.min(budgetW, this.at(fromMs, nowMs));
+      else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
+    }
+    const { lowestW } = this;
+    return { budgetW, limitW, untilMs, lowestW, isClusterBound: false, isLockNear: () => false };
+  }
+
+  /** The most that any knowledge by which a grant in force can have been decided allows now (rules 3 and 10). */
+  allowedW(nowMs: number): number {
+    const sinceMs = nowMs - HORIZON_MS - DECIDED_WITHIN_MS;
+    let allowedW = this.at(nowMs, sinceMs);
+    for (const { knownAtMs } of this.#limits) {
+      if (knownAtMs >= sinceMs) allowedW = Math.max(allowedW, this.at(nowMs, knownAtMs));
+    }
+    return allowedW;
+  }
+}
