@@ -17,8 +17,8 @@ const boundsSchema = z
     [
       z.number(),
       z
-        .strictObject({ atLeast: z.number().optional(), atMost: z.number().optional() })
-        .refine(({ atLeast, atMost }) => atLeast !== undefined || atMost !== undefined),
+        .strictObject({ atLeast: z.number().optional(), atMost: z.number().optional() }, BOUNDS_RULE)
+        .refine(({ atLeast, atMost }) => atLeast !== undefined || atMost !== undefined, BOUNDS_RULE),
     ],
     BOUNDS_RULE,
   )

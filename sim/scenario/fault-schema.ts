@@ -4,7 +4,7 @@ import type { ControllerUuid, LocationId } from '../../machines/ids.js';
 import { GROUP_RULE, idSchema, listSchema } from '../../src/provisioning/field-schemas.js';
 import { FAULT_KINDS } from '../trace/trace-event.js';
 import { FAULT_LEVELS } from './fault-levels.js';
-import { durationRangeSchema, momentSchema, shareRangeSchema } from './moment.js';
+import { durationRangeSchema, momentSchema, numberRangeSchema } from './moment.js';
 
 const HOUR_MS = 3_600_000;
 const FAULT_RULE = `must be one of ${[...FAULT_KINDS, 'clockDrift'].join(', ')}`;
@@ -29,10 +29,10 @@ function episodeSchema<K extends string>(kind: K) {
 const oneFaultSchema = z.discriminatedUnion(
   'kind',
   [
-    faultSchema('loss', { ...chargerFields, share: shareRangeSchema() }),
-    faultSchema('duplication', { ...chargerFields, share: shareRangeSchema() }),
+    faultSchema('loss', { ...chargerFields, share: numberRangeSchema(0, 1) }),
+    faultSchema('duplication', { ...chargerFields, share: numberRangeSchema(0, 1) }),
     faultSchema('delay', { ...chargerFields, upTo: upToSchema }),
-    faultSchema('hold', { ...chargerFields, share: shareRangeSchema(), upTo: upToSchema }),
+    faultSchema('hold', { ...chargerFields, share: numberRangeSchema(0, 1), upTo: upToSchema }),
     faultSchema('partition', {
       ...chargerFields,
       ...everyFields,
@@ -44,7 +44,7 @@ const oneFaultSchema = z.discriminatedUnion(
     episodeSchema('brokerRestart'),
     episodeSchema('databaseBusy'),
     z.strictObject(
-      { kind: z.literal('clockDrift'), ...chargerFields, share: shareRangeSchema(-0.02, 0.02) },
+      { kind: z.literal('clockDrift'), ...chargerFields, share: numberRangeSchema(-0.02, 0.02) },
       GROUP_RULE,
     ),
   ],

@@ -7,6 +7,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
+const LONGEST_MS = 400 * DAY_MS;
 
 const DURATION =
   /^(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,7})m)?(?:(\d{1,9}(?:\.\d{1,3})?)s)?(?:(\d{1,12})ms)?$/;
@@ -41,8 +42,10 @@ export function parseInstant(text: string): LocalInstant | undefined {
   if (match === null) return undefined;
   const [, day = '', , , , , sign, hours, minutes] = match;
   const atMs = Date.parse(text.toUpperCase());
+  if (Number.isNaN(atMs)) return undefined;
+  // Date.parse takes 30 February for a day in March.
   const isKnownDay = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
-  if (Number.isNaN(atMs) || !isKnownDay) return undefined;
+  if (!isKnownDay) return undefined;
   const offsetMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS;
   return { atMs, utcOffsetMs: sign === '-' ? -offsetMs : offsetMs };
 }
@@ -103,27 +106,35 @@ export function durationSchema(minMs: number) {
   const rule = minMs === 0 ? DURATION_RULE : `${DURATION_RULE}, at least ${minMs / SECOND_MS}s`;
   return parsedSchema((text) => {
     const ms = parseDuration(text);
-    return ms === undefined || ms < minMs ? undefined : ms;
+    return ms === undefined || ms < minMs || ms > LONGEST_MS ? undefined : ms;
   }, rule);
 }
 
-/** One value of `element`, or the two ends of a range of them. */
-export function rangeSchema(element: z.ZodType<number>, rule: string) {
-  const rangeRule = `${rule}, or a range of two: [from, to]`;
+/** One value of `element`, or the two ends of a range of them; `rule` is what `element` says too. */
+function rangeSchema(element: z.ZodType<number>, rule: string) {
   return z
-    .union([element, z.tuple([element, element])], rangeRule)
+    .union([element, z.tuple([element, element], rule)], rule)
     .transform((value): Range => (typeof value === 'number' ? [value, value] : value))
-    .refine(([from, to]) => from <= to, rangeRule);
+    .refine(([from, to]) => from <= to, rule);
+}
+
+function rangeRuleOf(rule: string): string {
+  return `${rule}, or a range of two: [from, to]`;
 }
 
 /** A length of time from `minMs` to `maxMs`, or a range of them. */
-export function durationRangeSchema(minMs: number, maxMs = 400 * DAY_MS) {
-  const bound = maxMs < 400 * DAY_MS ? ` from ${minMs / SECOND_MS}s to ${maxMs / SECOND_MS}s` : '';
-  const element = durationSchema(minMs).refine((ms) => ms <= maxMs);
-  return rangeSchema(element, `${DURATION_RULE}${bound}`);
+export function durationRangeSchema(minMs: number, maxMs = LONGEST_MS) {
+  const bounds = `from ${minMs / SECOND_MS}s to ${maxMs < LONGEST_MS ? `${maxMs / SECOND_MS}s` : '400d'}`;
+  const rule = rangeRuleOf(`${DURATION_RULE}, ${bounds}`);
+  const element = parsedSchema((text) => {
+    const ms = parseDuration(text);
+    return ms === undefined || ms < minMs || ms > maxMs ? undefined : ms;
+  }, rule);
+  return rangeSchema(element, rule);
 }
 
-/** A share from `min` to `max`, or a range of them. */
-export function shareRangeSchema(min = 0, max = 1) {
-  return rangeSchema(z.number().min(min).max(max), `must be a number from ${min} to ${max}`);
+/** A number from `min` to `max` (with `unit` in the error), or a range of them. */
+export function numberRangeSchema(min: number, max: number, unit = '') {
+  const rule = rangeRuleOf(`must be a number from ${min} to ${max}${unit === '' ? '' : `, in ${unit}`}`);
+  return rangeSchema(z.number(rule).min(min, rule).max(max, rule), rule);
 }

@@ -145,15 +145,16 @@ function faultsProblems({ file, span, plan }: Context): readonly FieldProblem[] 
     const until = 'until' in fault ? fault.until : undefined;
     const isBackwards =
       from !== undefined && until !== undefined && resolveMoment(until, span) <= resolveMoment(from, span);
-    const named = 'locations' in fault ? fault : { locations: [], chargers: [] };
+    const locations = 'locations' in fault ? fault.locations : undefined;
+    const named = 'chargers' in fault ? fault.chargers : undefined;
     return below(
       ['faults', i],
       [
         ...outside(from, span, ['from']),
         ...outside(until, span, ['until']),
         ...(isBackwards ? [{ path: ['until'], message: 'must be after from' }] : []),
-        ...(named.locations ?? []).flatMap((name, l) => unknownName(name, plan.locations, ['locations', l])),
-        ...(named.chargers ?? []).flatMap((name, c) => unknownName(name, chargers, ['chargers', c])),
+        ...(locations ?? []).flatMap((name, l) => unknownName(name, plan.locations, ['locations', l])),
+        ...(named ?? []).flatMap((name, c) => unknownName(name, chargers, ['chargers', c])),
       ],
     );
   });

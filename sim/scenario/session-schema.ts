@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
 import { DAY_SHAPES, type DayShape } from './day-shapes.js';
-import { durationRangeSchema, localInstantSchema, momentSchema, rangeSchema } from './moment.js';
+import { durationRangeSchema, localInstantSchema, momentSchema, numberRangeSchema } from './moment.js';
 
 const CONNECTOR_RULE =
   'must be text such as charger-1/1: the controllerUuid and the connectorId of a connector';
@@ -39,7 +39,7 @@ const generateSchema = z.strictObject(
       .transform((shape): readonly number[] => (typeof shape === 'string' ? DAY_SHAPES[shape] : shape))
       .refine((weights) => weights.some((weight) => weight > 0), SHAPE_RULE)
       .default(DAY_SHAPES.flat),
-    energyKwh: rangeSchema(energySchema, ENERGY_RULE),
+    energyKwh: numberRangeSchema(0.1, 1000, 'kWh'),
     stay: durationRangeSchema(60_000),
   },
   GROUP_RULE,

@@ -1,0 +1,102 @@
+// Faults out of a seed: the same each time, within their windows and ranges, for the chargers they are meant for.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FAULT_LEVELS } from '../../../sim/scenario/fault-levels.js';
+import { faultPlanOf } from '../../../sim/scenario/fault-plan.js';
+import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
+import { FAULT_KINDS } from '../../../sim/trace/trace-event.js';
+
+const HOUR_MS = 3_600_000;
+
+function scenarioOf(faults: string) {
+  const text = `name: Faults
+start: 2026-06-01T00:00:00Z
+duration: 24h
+sites: { count: 2, chargers: 3, permanentLimitKw: 50 }
+faults: ${faults}
+`;
+  return parseScenario(text, 'faults.yaml');
+}
+
+describe('The faults of a run', () => {
+  it('are the same for the same seed and others for another, in the order of time', () => {
+    const scenario = scenarioOf('heavy');
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const plan = faultPlanOf(scenario, seed);
+        expect(plan).toEqual(faultPlanOf(scenario, seed));
+        expect(plan).not.toEqual(faultPlanOf(scenario, seed + 1));
+        const times = plan.map(({ startsAtMs }) => startsAtMs);
+        expect(times).toEqual([...times].sort((a, b) => a - b));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('are of every kind where they are heavy, and leave the end of the run calm', () => {
+    const scenario = scenarioOf('heavy');
+    const plan = faultPlanOf(scenario, 1);
+    expect(new Set(plan.map(({ kind }) => kind))).toEqual(new Set([...FAULT_KINDS, 'clockDrift']));
+    const calmFromMs = scenario.endsAtMs - 480_000;
+    for (const { kind, endsAtMs } of plan)
+      if (kind !== 'clockDrift') expect(endsAtMs).toBeLessThanOrEqual(calmFromMs);
+    for (const { share, kind } of plan) {
+      expect(Math.abs(share)).toBeLessThanOrEqual(kind === 'clockDrift' ? 0.02 : 0.3);
+    }
+    expect(new Set(plan.flatMap(({ charger }) => charger?.controllerUuid ?? [])).size).toBe(6);
+  });
+
+  it('happen once without a period, at the beginning of their window, to those that are named', () => {
+    const scenario = scenarioOf(
+      '[{ kind: partition, from: +1h, for: [1m, 5m], chargers: [site-2-c3], direction: down }]',
+    );
+    const plan = faultPlanOf(scenario, 3);
+    expect(plan).toMatchObject([
+      {
+        kind: 'partition',
+        direction: 'down',
+        charger: { locationId: 'site-2', controllerUuid: 'site-2-c3' },
+      },
+    ]);
+    expect(plan[0]?.startsAtMs).toBe(scenario.startsAtMs + HOUR_MS);
+    const lengthMs = (plan[0]?.endsAtMs ?? 0) - (plan[0]?.startsAtMs ?? 0);
+    expect(lengthMs).toBeGreaterThanOrEqual(60_000);
+    expect(lengthMs).toBeLessThanOrEqual(300_000);
+  });
+
+  it('come back as often as their period says, each with a length of its own', () => {
+    const scenario = scenarioOf(
+      '[{ kind: serviceCrash, for: [1s, 1m], every: [10m, 20m], from: +2h, until: +12h }]',
+    );
+    const plan = faultPlanOf(scenario, 4);
+    expect(plan.length).toBeGreaterThan(28);
+    expect(plan.length).toBeLessThan(62);
+    plan.forEach(({ startsAtMs, endsAtMs, charger }, i) => {
+      expect(charger).toBeUndefined();
+      const sinceMs = startsAtMs - (plan[i - 1]?.startsAtMs ?? startsAtMs - 600_000);
+      expect(sinceMs).toBeGreaterThanOrEqual(600_000);
+      expect(sinceMs).toBeLessThanOrEqual(1_200_000);
+      expect(endsAtMs).toBeLessThanOrEqual(scenario.startsAtMs + 12 * HOUR_MS);
+    });
+    expect(new Set(plan.map(({ startsAtMs, endsAtMs }) => endsAtMs - startsAtMs)).size).toBeGreaterThan(20);
+  });
+
+  it('befall only the locations they name', () => {
+    const plan = faultPlanOf(scenarioOf('[{ kind: loss, share: 0.2, locations: [site-2] }]'), 1);
+    expect(plan.map(({ charger, share }) => [charger?.locationId, share])).toEqual([
+      ['site-2', 0.2],
+      ['site-2', 0.2],
+      ['site-2', 0.2],
+    ]);
+  });
+
+  it.each(Object.keys(FAULT_LEVELS))('may be called %s', (level) => {
+    expect(scenarioOf(level).faults).toHaveLength(FAULT_LEVELS[level as keyof typeof FAULT_LEVELS].length);
+  });
+
+  it('are refused under a name nobody knows', () => {
+    expect(() => scenarioOf('terrible')).toThrow(
+      'faults.yaml:5:1 faults: is "terrible"; must be a list of faults, or one of none, light, heavy',
+    );
+  });
+});

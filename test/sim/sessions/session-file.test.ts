@@ -1,0 +1,240 @@
+// Recorded sessions: both public formats, plain and gzipped, moved to the scenario's time; and files that are broken.
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
+import { readSessionFile } from '../../../sim/sessions/session-file.js';
+import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
+import { UnusableFileError } from '../../../src/provisioning/parse-yaml.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'headroom-sessions-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string | Buffer): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const HEAD = 'arrival,departure,stationId,sessionId,requestedKwh,maxKw';
+const PLAIN = `${HEAD}
+2019-03-09T14:20:00Z,2019-03-09T15:40:00Z,CA-10,a,4.216,6.6
+2019-03-10T09:30:00Z,2019-03-10T12:00:00Z,CA-9,b,0.786,3.3
+2019-03-09T15:40:00Z,2019-03-09T16:00:00Z,CA-10,c,10,6.6
+`;
+/** As data sets with local times write it; on 10 March the clocks went forward. */
+const LOCAL = `arrival,departure,requested_energy (kWh),delivered_energy (kWh),station_id,session_id,estimated_departure,claimed
+2019-03-09 06:20:00-08:00,2019-03-09 07:40:00-08:00,60.0,44.069,CA-10,"a, the first",2019-03-09 09:20:45-08:00,True
+2019-03-10 01:30:00-08:00,2019-03-10 05:00:00-07:00,21.84,17.666,CA-9,b,,False
+`;
+
+/** The visits of `csv` (a path below the folder) at two connectors on a 208 V site, from `start` for two days. */
+function visitsAt(start: string, csv: string) {
+  const text = `name: Recorded
+start: ${start}
+duration: 2d
+sites: { count: 1, chargers: 2, connectors: 1, permanentLimitKw: 50, phases: 1, voltageV: 208, maxCurrentA: 32 }
+sessions: { csv: { ${csv} } }
+vehicles: [{ name: model, maxKw: 7, phases: 1, ideal: true }]
+`;
+  return sessionsOf(parseScenario(text, join(folder, 'recorded.yaml')), 1);
+}
+
+function problemsOf(read: () => unknown): string {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof UnusableFileError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('A file of recorded sessions', () => {
+  file('plain.csv', PLAIN);
+  const packed = file('local.csv.gz', gzipSync(LOCAL));
+  file('marked.csv', `\uFEFF${PLAIN.replaceAll('\n', '\r\n')}`);
+
+  it('is read in both formats, plain and gzipped, with times of any offset', () => {
+    expect(readSessionFile(join(folder, 'plain.csv'), 'requested')[0]).toEqual({
+      ...{ line: 2, station: 'CA-10', sessionId: 'a', energyWh: 4216, maxKw: 6.6 },
+      ...{ arrivesAtMs: Date.UTC(2019, 2, 9, 14, 20), leavesAtMs: Date.UTC(2019, 2, 9, 15, 40) },
+    });
+    expect(readSessionFile(packed, 'requested')).toMatchObject([
+      {
+        sessionId: 'a, the first',
+        energyWh: 60_000,
+        maxKw: undefined,
+        arrivesAtMs: Date.UTC(2019, 2, 9, 14, 20),
+      },
+      { sessionId: 'b', arrivesAtMs: Date.UTC(2019, 2, 10, 9, 30), leavesAtMs: Date.UTC(2019, 2, 10, 12) },
+    ]);
+    expect(readSessionFile(packed, 'delivered')[0]?.energyWh).toBe(44_069);
+  });
+
+  it('may begin with a byte order mark and end its lines as Windows does', () => {
+    expect(readSessionFile(join(folder, 'marked.csv'), 'requested')).toEqual(
+      readSessionFile(join(folder, 'plain.csv'), 'requested'),
+    );
+  });
+
+  it('gives visits in the order of time, its stations taking the connectors in the order of their numbers', () => {
+    const visits = visitsAt('2019-03-09T00:00:00Z', 'file: plain.csv');
+    expect(visits.map(({ sessionId, connectorKey }) => [sessionId, connectorKey])).toEqual([
+      ['a', 'site-1-c2/1'],
+      ['c', 'site-1-c2/1'],
+      ['b', 'site-1-c1/1'],
+    ]);
+    expect(visits.map(({ car }) => Math.round(car.maxCurrentA * 208))).toEqual([6600, 6600, 3300]);
+    expect(visits.map(({ requestedWh, car }) => car.batteryWh - requestedWh)).toEqual([0, 0, 0]);
+  });
+
+  it('takes the power of a car from its class where the file does not tell it', () => {
+    const [first] = visitsAt('2019-03-09T00:00:00Z', 'file: local.csv.gz');
+    expect(Math.round((first?.car.maxCurrentA ?? 0) * 208)).toBe(7000);
+  });
+
+  it('is moved as a whole: a night in which clocks went forward stays as short as it was', () => {
+    const then = visitsAt('2019-03-09T00:00:00-08:00', 'file: local.csv.gz');
+    const now = visitsAt(
+      '2026-06-01T00:00:00+02:00',
+      'file: local.csv.gz, from: "2019-03-09T00:00:00-08:00"',
+    );
+    const shiftMs = Date.parse('2026-06-01T00:00:00+02:00') - Date.parse('2019-03-09T00:00:00-08:00');
+    expect(now).toEqual(
+      then.map((visit) => ({
+        ...visit,
+        arrivesAtMs: visit.arrivesAtMs + shiftMs,
+        leavesAtMs: visit.leavesAtMs + shiftMs,
+      })),
+    );
+    expect((now[1]?.leavesAtMs ?? 0) - (now[1]?.arrivesAtMs ?? 0)).toBe(2.5 * 3_600_000);
+  });
+
+  it('gives only cars that arrive during the scenario', () => {
+    const visits = visitsAt('2019-03-09T15:00:00Z', 'file: plain.csv');
+    expect(visits.map(({ sessionId }) => sessionId)).toEqual(['c', 'b']);
+  });
+
+  it('puts stations where the scenario says', () => {
+    const stations = 'file: plain.csv, stations: { CA-10: site-1-c1/1, CA-9: site-1-c2/1 }';
+    expect(visitsAt('2019-03-09T00:00:00Z', stations)[0]?.connectorKey).toBe('site-1-c1/1');
+    const few = 'file: plain.csv, stations: { CA-10: site-1-c1/1 }';
+    expect(problemsOf(() => visitsAt('2019-03-09T00:00:00Z', few))).toMatch(
+      /plain\.csv: 1 of its 2 stations have no connector in the scenario: CA-9$/,
+    );
+  });
+});
+
+describe('A file of recorded sessions that is broken', () => {
+  const ROW = '2019-03-09T14:20:00Z,2019-03-09T15:40:00Z,CA-1,x,4,6.6';
+  it.each([
+    ['nothing', '', /:1 has no column arrival\n/],
+    ['no line but its head', HEAD, /:1 has no column arrival\n/],
+    ['another table', 'a,b\n1,2', /has no column stationId or station_id/],
+    [
+      'no energy',
+      `${HEAD.replace('requestedKwh', 'kwh')}\n${ROW}`,
+      /:1 has no column requestedKwh or requested_energy \(kWh\)$/,
+    ],
+    [
+      'a time without an offset',
+      `${HEAD}\n${ROW.replace('20:00Z', '20:00')}`,
+      /:2 arrival "2019-03-09T14:20:00" must be an instant/,
+    ],
+    [
+      'a day that is none',
+      `${HEAD}\n${ROW.replaceAll('-03-09', '-02-30')}`,
+      /:2 arrival "2019-02-30T14:20:00Z" must be/,
+    ],
+    [
+      'a car that leaves before it comes',
+      `${HEAD}\n${ROW.replace('15:40', '14:20')}`,
+      /:2 departure must be after arrival/,
+    ],
+    [
+      'words for energy',
+      `${HEAD}\n${ROW.replace(',4,', ',much,')}`,
+      /:2 requested energy must be from 0.001 to 10000 kWh/,
+    ],
+    ['no energy in a line', `${HEAD}\n${ROW.replace(',4,', ',,')}`, /:2 requested energy must be/],
+    ['endless energy', `${HEAD}\n${ROW.replace(',4,', ',Infinity,')}`, /:2 requested energy must be/],
+    ['negative power', `${HEAD}\n${ROW.replace('6.6', '-1')}`, /:2 maxKw must be greater than 0/],
+    ['no station', `${HEAD}\n${ROW.replace('CA-1', '')}`, /:2 the station is missing/],
+    [
+      'a session twice',
+      `${HEAD}\n${ROW}\n${ROW.replaceAll('03-09', '03-10')}`,
+      /:3 session "x" is that of line 2/,
+    ],
+    ['a line too short', `${HEAD}\n${ROW}\n2019,2019`, /Invalid Record Length.* line 3/],
+    ['a quote that never ends', `${HEAD}\n"${ROW}`, /Quote Not Closed/],
+    ['bytes of something else', Buffer.from([0, 255, 254, 10, 13, 34, 0]), /./],
+    ['half a gzip', gzipSync(PLAIN).subarray(0, 60), /cannot be read: unexpected end of file/],
+  ])('is told of %s', (_, content, problem) => {
+    const path = file('broken.csv', content);
+    const problems = problemsOf(() => readSessionFile(path, 'requested'));
+    expect(problems).toMatch(problem);
+    for (const line of problems.split('\n')) expect(line).toContain('broken.csv:');
+  });
+
+  it('is told of at most twenty lines', () => {
+    const rows = Array.from({ length: 1000 }, (_, i) =>
+      ROW.replace(',x,', `,x${i},`).replace(',4,', ',none,'),
+    );
+    const path = file('many.csv', [HEAD, ...rows].join('\n'));
+    expect(problemsOf(() => readSessionFile(path, 'requested')).split('\n')).toHaveLength(20);
+  });
+
+  it('is told of gigabytes in a small gzip before they fill the memory', () => {
+    const path = file('bomb.csv.gz', gzipSync(Buffer.alloc(300_000_000)));
+    expect(problemsOf(() => readSessionFile(path, 'requested'))).toMatch(
+      /cannot be read: Cannot create a Buffer larger/,
+    );
+  });
+
+  it('is told of a file that is not there', () => {
+    expect(problemsOf(() => visitsAt('2019-03-09T00:00:00Z', 'file: nowhere.csv'))).toMatch(
+      /nowhere\.csv: cannot be read: ENOENT/,
+    );
+  });
+
+  it('is told of two cars at one station', () => {
+    file(
+      'shared.csv',
+      `${HEAD}\n${ROW}\n${ROW.replace(',x,', ',y,').replace('14:20', '15:39').replace('15:40', '16:00')}`,
+    );
+    expect(problemsOf(() => visitsAt('2019-03-09T00:00:00Z', 'file: shared.csv'))).toMatch(
+      /shared\.csv:3 arrives at CA-1 before the car of line 2 has left/,
+    );
+  });
+});
+
+// The public recordings are not part of the project; SESSION_DATA names the folder they lie in.
+const data = process.env.SESSION_DATA;
+describe.skipIf(data === undefined)(
+  'The public recordings (skipped unless SESSION_DATA names their folder)',
+  () => {
+    const files = data === undefined ? [] : readdirSync(data).filter((name) => /\.csv(\.gz)?$/.test(name));
+    it.each(files)('%s is read whole', (name) => {
+      const sessions = readSessionFile(join(data ?? '', name), 'requested');
+      expect(sessions.length).toBeGreaterThan(900);
+      expect(new Set(sessions.map(({ sessionId }) => sessionId)).size).toBe(sessions.length);
+    });
+
+    it('keep the energy of a month when they become visits', () => {
+      const text = `name: March
+start: 2026-03-01T00:00:00-08:00
+duration: 40d
+sites: { count: 1, chargers: 54, connectors: 1, permanentLimitKw: 50, phases: 1, voltageV: 208, maxCurrentA: 32 }
+sessions: { csv: { file: acn-caltech-2019-03.csv, from: "2019-03-01T00:00:00-08:00" } }
+vehicles: [{ name: model, maxKw: 6.6, phases: 1, ideal: true }]
+`;
+      const visits = sessionsOf(parseScenario(text, join(data ?? '', 'march.yaml')), 1);
+      const wh = visits.reduce((sum, { requestedWh }) => sum + requestedWh, 0);
+      expect([visits.length, Math.round(wh / 100) / 10]).toEqual([954, 8900.5]);
+      expect(new Set(visits.map(({ car }) => Math.round(car.maxCurrentA * 208)))).toEqual(new Set([6600]));
+    });
+  },
+);
