@@ -6,6 +6,7 @@ import type { GrantLedger, Holding } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 import {
   type ConnectorRating,
+  capVoltageV,
   MINIMUM_TENTHS_A,
   milliwattsPerTenthA,
   tenthsAOf,
@@ -20,8 +21,6 @@ export interface ConnectorSpec extends ConnectorRating {
   readonly failsafeA: number;
 }
 
-/** Without a measured voltage a current is taken to carry this much more power than its nominal one would (rule 11). */
-const CAP_VOLTAGE = 1.1;
 /** A measured voltage outside this share of the nominal one is not believed. */
 const LEAST_VOLTAGE = 0.9;
 const MOST_VOLTAGE = 1.15;
@@ -80,7 +79,7 @@ export function createControl(
   const holding = ledger.add(key, {
     maxTenthsA,
     failsafeTenthsA,
-    milliwattsPerTenth: milliwattsPerTenthA(nominalCapVoltage(spec), spec.phases),
+    milliwattsPerTenth: milliwattsPerTenthA(capVoltageV(spec), spec.phases),
     lease,
     keepsThen: false,
   });
@@ -112,10 +111,6 @@ export function createControl(
   };
 }
 
-function nominalCapVoltage({ voltageV }: ConnectorRating): number {
-  return Math.ceil(voltageV * CAP_VOLTAGE);
-}
-
 /**
  * Folds in a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
  * @param epoch of this service: a charger that still speaks of an older one acknowledges nothing.
@@ -145,8 +140,16 @@ export function hearReading(
   const limitTenthsA = limitTenthsAOf(control, reading);
   const maxTenthsA = holding.maxTenthsA;
   return (
-    foldDemand(control.demand, { status: reading.status, drawnTenthsA, limitTenthsA, maxTenthsA }, nowMs) ||
-    isNews
+    foldDemand(
+      control.demand,
+      {
+        status: reading.status,
+        drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
+        limitTenthsA,
+        maxTenthsA,
+      },
+      nowMs,
+    ) || isNews
   );
 }
 
@@ -224,6 +227,15 @@ function drawnTenthsAOf({ powerW, currentA }: MeterReading, { voltageV, phases }
   let drawnA = powerW / (voltageV * phases);
   if (currentA !== undefined) for (const phaseA of currentA) drawnA = Math.max(drawnA, phaseA);
   return Math.ceil(drawnA * 10 - 1e-6);
+}
+
+/** Of power alone it is not known how many phases the car uses: with one it may be using all of its limit. */
+function usedTenthsAOf(
+  { powerW, currentA }: MeterReading,
+  { voltageV }: ConnectorRating,
+  drawnTenthsA: number,
+): number {
+  return currentA === undefined ? Math.ceil((powerW / voltageV) * 10 - 1e-6) : drawnTenthsA;
 }
 
 /** The highest phase voltage, in whole volts, from which on a current is worth more power; lowered only by a clear step. */

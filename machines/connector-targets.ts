@@ -3,6 +3,7 @@ import { type Allocation, allocate, type Claim } from './allocation.js';
 import type { ConnectorControl } from './connector-control.js';
 import { inTurnOrder, isDwelling, takeTurn } from './turns.js';
 import {
+  capVoltageV,
   MINIMUM_TENTHS_A,
   milliwattsPerTenthA,
   tenthsAOf,
@@ -58,7 +59,7 @@ function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowM
 
 function failsafeWOf({ spec, holding }: ConnectorControl): number {
   const tenthsA = Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
-  return wattsOfTenths(tenthsA, milliwattsPerTenthA(Math.ceil(spec.voltageV * 1.1), spec.phases));
+  return wattsOfTenths(tenthsA, milliwattsPerTenthA(capVoltageV(spec), spec.phases));
 }
 
 /** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */

@@ -129,6 +129,8 @@ export interface GrantLedger {
   reserveOwnFailsafes(isReserved: boolean): void;
   /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
   restarted(holding: Holding): void;
+  /** Numbers its grants on from `seq`. */
+  continueAfter(holding: Holding, seq: number): void;
   /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void;
   /** The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget. */
@@ -215,6 +217,12 @@ class Ledger implements GrantLedger {
     if (entry.keepsThen || settled === undefined || settled.tenthsA >= entry.saidFailsafeTenthsA) return;
     entry.fallbacks[0] = { ...settled, tenthsA: entry.saidFailsafeTenthsA };
     this.#rebound(entry);
+  }
+
+  continueAfter(holding: Holding, seq: number): void {
+    const entry = holding as Entry;
+    entry.lastSeq = seq;
+    entry.ackedSeq = seq;
   }
 
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {

@@ -21,7 +21,7 @@ import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 import { nextTurnAtMs } from './turns.js';
-import { MINIMUM_TENTHS_A, tenthsAOf } from './units.js';
+import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from './units.js';
 
 /** What a location may use, as whoever knows its profiles, its cluster shares and the wall clock sees it. Whole W. */
 export interface Budget {
@@ -112,6 +112,28 @@ export class LocationSupervisor {
     const control = createControl(this.ledger, key, slot, spec, lease, nowMs);
     this.controls.set(key, control);
     return control;
+  }
+
+  /**
+   * Takes another's place: it is the same connector, provisioned with another rating. What it was promised may be in
+   * force still, and its charger takes nothing that is numbered lower than what it took before.
+   */
+  replace(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
+    const { entitledTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
+    this.ledger.remove(gone.holding);
+    this.restore(control, entitledTenthsA, failsafeTenthsA, nowMs);
+    this.ledger.continueAfter(control.holding, lastSeq);
+    control.storedLimitTenthsA = gone.storedLimitTenthsA;
+    control.storedThenTenthsA = gone.storedThenTenthsA;
+  }
+
+  /** Provisioned otherwise, with the same rating. */
+  respecify(control: ConnectorControl, spec: ConnectorSpec): void {
+    control.spec = spec;
+    // A charger that spoke for itself knows better what it falls back to.
+    if (control.holding.isDescribed) return;
+    const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
+    this.ledger.describe(control.holding, { failsafeTenthsA });
   }
 
   remove(control: ConnectorControl): void {
@@ -213,7 +235,7 @@ export class LocationSupervisor {
     return {
       grants,
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
-      unattainable: this.#unattainable(controlled, uncontrolledW, budget),
+      unattainable: this.#unattainable(budget),
     };
   }
 
@@ -306,16 +328,14 @@ export class LocationSupervisor {
     };
   }
 
-  /** A sentence where what cannot be lowered any further exceeds the limit. */
-  #unattainable(
-    controlled: readonly ConnectorControl[],
-    uncontrolledW: number,
-    { limitW }: Budget,
-  ): string | undefined {
+  /** A sentence where what cannot be lowered any further exceeds the limit; leases that end by themselves do not count. */
+  #unattainable({ limitW }: Budget): string | undefined {
     let lockedW = 0;
     let heldW = 0;
-    for (const control of controlled) {
-      if (control.lockLimitKw !== undefined && control.demand.hasCar) lockedW += floorWOf(control);
+    let uncontrolledW = 0;
+    for (const control of this.controls.values()) {
+      if (!isControlled(control)) uncontrolledW += lastingWOf(control);
+      else if (isLocked(control) && control.demand.hasCar) lockedW += floorWOf(control);
       else heldW += heldWOf(control, this.usesFailsafe);
     }
     if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
@@ -342,6 +362,12 @@ export class LocationSupervisor {
     }
     return nextMs;
   }
+}
+
+/** What a connector that cannot be told stays entitled to. */
+function lastingWOf({ holding }: ConnectorControl): number {
+  if (holding.isWorstCase) return holding.boundW;
+  return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
 }
 
 function isLocked({ lockLimitKw }: ConnectorControl): boolean {

@@ -23,6 +23,14 @@ export function tenthsAOf(currentA: number): number {
   return Math.floor(currentA * 10 + 1e-6);
 }
 
+/** Without a measured voltage a current is taken to carry this much more power than its nominal one would (rule 11). */
+const CAP_VOLTAGE = 1.1;
+
+/** The voltage a current is taken to have before it was ever measured: nominal + 10 %, in whole volts, rounded up. */
+export function capVoltageV({ voltageV }: Pick<ConnectorRating, 'voltageV'>): number {
+  return Math.ceil(voltageV * CAP_VOLTAGE - 1e-6);
+}
+
 /** Power of a tenth of an ampere on `phases` phases of `voltageV` whole volts, in mW: an integer. */
 export function milliwattsPerTenthA(voltageV: number, phases: 1 | 3): number {
   return voltageV * phases * 100;

@@ -1,7 +1,6 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/cluster.machine.js';
-import type { ConnectorControl } from '../../machines/connector-control.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
 import { connectorKey, type TenantUuid } from '../../machines/ids.js';
 import { locationMachine } from '../../machines/location.machine.js';
@@ -120,26 +119,19 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     const spec = { ...record, isActive: record.status === 'ACTIVE' && location.record.status === 'ACTIVE' };
     const { supervisor } = location.enforcement;
     if (held !== undefined && isSameRating(held.record, record)) {
-      held.control.spec = spec;
+      supervisor.respecify(held.control, spec);
       return Object.assign(held, { record });
     }
-    // What was promised to it as it was may be in force still; else what was promised before the service started.
-    const promised = held === undefined ? rows.reservationOf(record) : promisedTo(held.control);
-    if (held !== undefined) {
-      location.meters.removeConnector(held.slot);
-      supervisor.remove(held.control);
-    }
+    if (held !== undefined) location.meters.removeConnector(held.slot);
     const key = connectorKey(record);
     const slot = location.meters.addConnector(key, record.maxCurrentA);
-    const control = supervisor.add(
-      key,
-      slot,
-      spec,
-      rows.reservationOf(record)?.lease ?? 'receipt',
-      clock.monotonicMs(),
-    );
-    if (promised !== undefined) {
-      supervisor.restore(control, promised.limitTenthsA, promised.thenTenthsA, clock.monotonicMs());
+    const reserved = rows.reservationOf(record);
+    const nowMs = clock.monotonicMs();
+    const control = supervisor.add(key, slot, spec, reserved?.lease ?? 'receipt', nowMs);
+    if (held !== undefined) {
+      supervisor.replace(held.control, control, nowMs);
+    } else if (reserved !== undefined) {
+      supervisor.restore(control, reserved.limitTenthsA, reserved.thenTenthsA, nowMs);
     }
     return createConnectorEntity({ location, record, slot, control }, directory, enforcement);
   }
@@ -237,8 +229,4 @@ export function createAssembly(options: AssemblyOptions): Assembly {
 
 function isSameRating(a: ConnectorRecord, b: ConnectorRecord): boolean {
   return a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
-}
-
-function promisedTo({ holding }: ConnectorControl): Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'> {
-  return { limitTenthsA: holding.entitledTenthsA, thenTenthsA: holding.failsafeTenthsA };
 }

@@ -36,7 +36,7 @@ function traitsOf(dice: Dice, key: string, attack: Attack): ChargerTraits {
 
 /** W at nominal voltage and a tenth, as the service reckons before it knows better. */
 function sumW(chargers: readonly ChargerTraits[], tenthsAOf: (traits: ChargerTraits) => number): number {
-  return chargers.reduce((sum, each) => sum + (tenthsAOf(each) * 254 * each.phases) / 10, 0);
+  return chargers.reduce((sum, each) => sum + (tenthsAOf(each) * 253 * each.phases) / 10, 0);
 }
 
 function rigOf(seed: number, attack: Attack): SupervisorRig {

@@ -22,10 +22,10 @@ import {
   tenantWith,
 } from './running-service.js';
 
-// Each with two connectors of 3 × 32 A. Enforcement counts them at 254 V until it has measured one.
+// Each with two connectors of 3 × 32 A. Enforcement counts them at 253 V until it has measured one.
 const SITES = ['lock', 'profile', 'replaced', 'masked', 'fallback', 'past', 'turns', 'east', 'west', 'north'];
 
-const FLOORS_KW = (2 * 3 * 6 * 254) / 1000;
+const FLOORS_KW = (2 * 3 * 6 * 253) / 1000;
 const LONG_ID = 'x'.repeat(128);
 const LONG_SITE = { ...site(LONG_ID), chargers: site('long').chargers };
 
@@ -110,7 +110,7 @@ describe('A write that leads to a shortage of power', () => {
     const answer = await limit('profile', '13:30', '18:00', 30);
     // A lock of 22 kW is 28.8 A per phase: 21.946 kW.
     expect(warningOf(answer)).toBe(
-      `profile: from ${at('14:00')} until ${at('15:00')} the locks may use 43.892 kW, the limit is 30 kW: ` +
+      `profile: from ${at('14:00')} until ${at('15:00')} the locks may use 43.872 kW, the limit is 30 kW: ` +
         'locked connectors will be throttled',
     );
     bodyOf(answer, locationScheduleSchema);

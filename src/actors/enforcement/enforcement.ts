@@ -100,6 +100,7 @@ export function createEnforcement(options: {
     enforcement.decidedAtMs = nowMs;
     const decision = supervisor.decide(budget, nowMs);
     send(location, decision.grants);
+    reservations.tidy(location);
     wakeups.wakeBy(enforcement, Math.max(decision.nextAtMs, nowMs + DECIDE_EVERY_MS));
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     makeRoomKnown(location);
@@ -163,9 +164,9 @@ export function createEnforcement(options: {
         judge(location, connector);
         decideSoon(location);
       }
-      // What was decided for another budget is renewed for nobody.
-      if (nowMs >= supervisor.validUntilMs) return decideSoon(location);
-      const renewed = supervisor.renew(control, nowMs);
+      // What was decided for another budget is renewed for nobody: first the decision, then the answer.
+      if (nowMs >= supervisor.validUntilMs) decide(location, nowMs);
+      const renewed = nowMs < supervisor.validUntilMs ? supervisor.renew(control, nowMs) : undefined;
       if (renewed !== undefined) send(location, [renewed]);
     },
     hearAck({ location, control }, ack, nowMs) {

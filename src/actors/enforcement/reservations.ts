@@ -1,10 +1,11 @@
 // The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
 import type { ConnectorControl } from '../../../machines/connector-control.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
+import { wattsOfTenths } from '../../../machines/units.js';
 import type { Log } from '../../ports/log.js';
 import type { ReservationRecord } from '../../ports/records.js';
-import { type Change, type Store, StoreUnavailableError } from '../../ports/store.js';
-import type { LocationEntity } from '../entities.js';
+import { type Store, StoreUnavailableError } from '../../ports/store.js';
+import type { ConnectorEntity, LocationEntity } from '../entities.js';
 
 export interface Reservations {
   /** Writes what `grants` promise, then says whether it is on disk. Never throws. */
@@ -13,60 +14,122 @@ export interface Reservations {
     grants: readonly DecidedGrant[],
     whenDone: (isStored: boolean) => void,
   ): void;
+  /**
+   * Writes what is promised less than the disk says, where that is too much for the budget: a start could otherwise let
+   * nobody go on as before. Nothing while a write of the location is under way.
+   */
+  tidy(location: LocationEntity): void;
 }
+
+/** Currents in tenths of A per phase. */
+type Stored = Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'>;
+
+interface Write {
+  readonly connector: ConnectorEntity;
+  readonly stored: Stored;
+}
+
+const NOTHING: Stored = { limitTenthsA: 0, thenTenthsA: 0 };
 
 export function createReservations(options: {
   readonly store: Pick<Store, 'append'>;
   readonly log: Log;
 }): Reservations {
   const { store, log } = options;
+  /** What is surely on disk, and what is on its way there, the oldest first. */
+  const onDisk = new WeakMap<ConnectorControl, Stored>();
+  const underWay = new WeakMap<ConnectorControl, Stored[]>();
+  const busy = new WeakSet<LocationEntity>();
+
+  /** Only what every write on its way leaves standing is surely on disk, whichever of them a crash lets through. */
+  function count(control: ConnectorControl): void {
+    const before = onDisk.get(control) ?? {
+      limitTenthsA: control.storedLimitTenthsA,
+      thenTenthsA: control.storedThenTenthsA,
+    };
+    onDisk.set(control, before);
+    const surely = [before, ...(underWay.get(control) ?? [])];
+    control.storedLimitTenthsA = Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA));
+    control.storedThenTenthsA = Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA));
+  }
+
+  function begin({ connector: { control }, stored }: Write): void {
+    count(control);
+    underWay.set(control, [...(underWay.get(control) ?? []), stored]);
+    count(control);
+  }
+
+  /** What failed may be on disk all the same: the smaller of both is. */
+  function end({ connector: { control }, stored }: Write, isStored: boolean): void {
+    underWay.set(control, (underWay.get(control) ?? []).slice(1));
+    const before = onDisk.get(control) ?? NOTHING;
+    const least = {
+      limitTenthsA: Math.min(before.limitTenthsA, stored.limitTenthsA),
+      thenTenthsA: Math.min(before.thenTenthsA, stored.thenTenthsA),
+    };
+    onDisk.set(control, isStored ? stored : least);
+    count(control);
+  }
+
+  async function write(location: LocationEntity): Promise<boolean> {
+    const writes = writesOf(location);
+    busy.add(location);
+    writes.forEach(begin);
+    const changes = writes.map(({ connector: { record, control }, stored }) => {
+      const { controllerUuid, connectorId } = record;
+      const reservation = { controllerUuid, connectorId, lease: control.holding.lease, ...stored };
+      return { kind: 'reservation.put', reservation } as const;
+    });
+    let isStored = true;
+    try {
+      await store.append(location.tenant.tenantUuid, changes);
+    } catch (error) {
+      isStored = false;
+      const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
+      log[level]({ err: error }, 'limits were not raised: what they promise could not be written');
+    }
+    for (const each of writes) end(each, isStored);
+    busy.delete(location);
+    return isStored;
+  }
+
   return {
     store(location, grants, whenDone) {
       for (const { control } of grants) control.isStoring = true;
-      const written = recordsToWrite(location);
-      const changes: Change[] = written.map(({ reservation }) => ({ kind: 'reservation.put', reservation }));
-      store
-        .append(location.tenant.tenantUuid, changes)
-        .then(
-          () => {
-            for (const { control, reservation } of written) {
-              control.storedLimitTenthsA = reservation.limitTenthsA;
-              control.storedThenTenthsA = reservation.thenTenthsA;
-            }
-            return true;
-          },
-          (error: unknown) => {
-            const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
-            log[level]({ err: error }, 'limits were not raised: what they promise could not be written');
-            return false;
-          },
-        )
+      write(location)
         .then((isStored) => {
           for (const { control } of grants) control.isStoring = false;
           whenDone(isStored);
         })
         .catch((error: unknown) => log.error({ err: error }, 'limits that were written could not be sent'));
     },
+    tidy(location) {
+      if (busy.has(location) || !isTooMuchOnDisk(location)) return;
+      write(location).catch((error: unknown) =>
+        log.error({ err: error }, 'reservations could not be written'),
+      );
+    },
   };
 }
 
 /** Those that are promised more than is on disk, and, as they cost little more, those of which too much is kept there. */
-function recordsToWrite(
-  location: LocationEntity,
-): readonly { readonly control: ConnectorControl; readonly reservation: ReservationRecord }[] {
-  const records = [];
-  for (const { control, record } of location.connectors.values()) {
-    const { entitledTenthsA, failsafeTenthsA, lease } = control.holding;
-    const isSame =
-      control.storedLimitTenthsA === entitledTenthsA && control.storedThenTenthsA === failsafeTenthsA;
-    if (isSame) continue;
-    const { controllerUuid, connectorId } = record;
-    const reservation = {
-      ...{ controllerUuid, connectorId, lease },
-      limitTenthsA: entitledTenthsA,
-      thenTenthsA: failsafeTenthsA,
-    };
-    records.push({ control, reservation });
+function writesOf({ connectors }: LocationEntity): readonly Write[] {
+  const writes: Write[] = [];
+  for (const connector of connectors.values()) {
+    const { holding, storedLimitTenthsA, storedThenTenthsA } = connector.control;
+    const stored = { limitTenthsA: holding.entitledTenthsA, thenTenthsA: holding.failsafeTenthsA };
+    const isSame = stored.limitTenthsA === storedLimitTenthsA && stored.thenTenthsA === storedThenTenthsA;
+    if (!isSame) writes.push({ connector, stored });
   }
-  return records;
+  return writes;
+}
+
+function isTooMuchOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
+  let storedW = 0;
+  let isAnyLower = false;
+  for (const { holding, storedLimitTenthsA } of supervisor.controls.values()) {
+    storedW += wattsOfTenths(storedLimitTenthsA, holding.milliwattsPerTenth);
+    isAnyLower ||= storedLimitTenthsA > holding.entitledTenthsA;
+  }
+  return isAnyLower && storedW > supervisor.budgetW;
 }
