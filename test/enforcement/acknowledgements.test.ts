@@ -65,6 +65,16 @@ describe('a limit that makes room for others', () => {
     expect(other().heldA()).toBeGreaterThan(20);
   });
 
+  it('does so without one when the lease is over, counted from the heartbeat it answered, by a slow clock', async () => {
+    const { ref } = await toldToMakeRoom();
+    // 60 s, 2 % slow, and 10 s for charger and car.
+    const endsInS = (naive.saidAtMs(ref) + 71_200 - rig.clock.monotonicMs()) / 1000;
+    await rig.pass(endsInS - 0.2);
+    expect(other().heldA()).toBeLessThanOrEqual(BESIDE_MAXIMUM_A);
+    await rig.pass(5);
+    expect(other().heldA()).toBeGreaterThan(20);
+  });
+
   it.each<{ what: string; ack: (before: LimitMessage) => Fields }>([
     { what: 'of a limit that was never sent', ack: () => ({ seq: naive.last().seq + 100 }) },
     { what: 'of another life of the service', ack: () => ({ epoch: naive.last().epoch + 1 }) },

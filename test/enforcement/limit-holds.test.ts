@@ -86,6 +86,22 @@ describe('an unscheduled decrease', () => {
   });
 });
 
+describe('a limit that is held up on its way', () => {
+  it('has no effect once its lease would be over: what it allowed is used by others (rule 4)', async () => {
+    await runQuay(44);
+    const [first, ...others] = rig.chargers;
+    const before = first?.heldA() ?? 0;
+    first?.holdBack();
+    await rig.pass(20);
+    first?.setMute(true);
+    await rig.pass(150);
+    expect(others.reduce((sum, charger) => sum + charger.drawnA(), 0)).toBeGreaterThan(3 * before + 5);
+    first?.letThrough();
+    await rig.pass(30);
+    expect(first?.heldA()).toBe(6);
+  });
+});
+
 describe('a charger that starts again', () => {
   it('is held to its fail-safe until it is granted more, and its old grant stays reserved', async () => {
     await runQuay(44);
@@ -110,6 +126,18 @@ describe('a service that starts again', () => {
       expect(rig.chargers.every((charger) => charger.holdsLease())).toBe(true);
       await charging();
     }
+  });
+
+  it('knows what it had promised to a charger that does not come back', async () => {
+    await runQuay(44);
+    const [first] = rig.chargers;
+    if (first === undefined) throw new Error('nobody');
+    await rig.cut(first);
+    await rig.restartService(3);
+    await rig.pass(40);
+    expect(first.holdsLease()).toBe(true);
+    await rig.pass(80);
+    expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 44);
   });
 
   it('knows a limit that became lower while it was down', async () => {

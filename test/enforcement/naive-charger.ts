@@ -10,6 +10,8 @@ export interface NaiveCharger {
   /** Limits it received, oldest first. */
   readonly limits: readonly LimitMessage[];
   last(): LimitMessage;
+  /** When it said the heartbeat `hb`, ms on the rig's clock. */
+  saidAtMs(hb: number): number;
   /** `…/state`, with the one connector "1". */
   state(fields?: Fields): Promise<void>;
   /** A heartbeat that draws `currentA` on three phases of 230 V. */
@@ -40,7 +42,7 @@ export async function connectNaiveCharger(
   client.on('error', () => {});
   const closed = new Promise<void>((done) => client.once('close', () => done()));
   const limits: LimitMessage[] = [];
-  let hb = 0;
+  const saidAtMs: number[] = [];
   client.on('message', (_topic, payload) => {
     limits.push(JSON.parse(payload.toString()));
     rig.noteLimitHeard();
@@ -69,12 +71,15 @@ export async function connectNaiveCharger(
         ...{ v: 1, online: true, boot },
         connectors: [{ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'heartbeat', ...fields }],
       }),
-    meter: (currentA, fields = {}) =>
-      publish(topic('c/1/meter'), {
-        ...{ v: 1, boot, hb: ++hb, status: 'Charging', powerW: Math.round(currentA * 690) },
+    saidAtMs: (hb) => saidAtMs[hb - 1] ?? Number.NaN,
+    meter(currentA, fields = {}) {
+      const hb = saidAtMs.push(rig.clock.monotonicMs());
+      return publish(topic('c/1/meter'), {
+        ...{ v: 1, boot, hb, status: 'Charging', powerW: Math.round(currentA * 690) },
         ...{ currentA: [currentA, currentA, currentA], voltageV: [230, 230, 230], epoch: 0, seq: 0 },
         ...fields,
-      }),
+      });
+    },
     async ack(fields = {}) {
       const { epoch, seq, limitA } = last();
       const message = { v: 1, boot, epoch, seq, result: 'APPLIED', appliedA: limitA, ...fields };
