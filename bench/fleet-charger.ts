@@ -54,8 +54,8 @@ export class FleetCharger {
   #energyWh = 0;
   #isReportComing = false;
   #grantedAtMs = Number.NEGATIVE_INFINITY;
-  /** The heartbeat that is due an answer, and when it left. */
-  #owed: { readonly hb: number; readonly sinceMs: number } | undefined;
+  /** When the heartbeat left that is due an answer. */
+  #owedSinceMs: number | undefined;
 
   constructor(address: ChargerAddress, socket: Socket, random: RandomGenerator, tally: Tally) {
     const connector = { ...address, connectorId: CONNECTOR_ID };
@@ -89,10 +89,8 @@ export class FleetCharger {
       this.#tally.broken++;
       return;
     }
-    if (this.#owed !== undefined && ref >= this.#owed.hb) {
-      this.#tally.onAnswer(nowMs - this.#owed.sinceMs);
-      this.#owed = undefined;
-    }
+    if (this.#owedSinceMs !== undefined) this.#tally.onAnswer(nowMs - this.#owedSinceMs);
+    this.#owedSinceMs = undefined;
     this.#grantedAtMs = nowMs;
     this.#epoch = epoch;
     this.#seq = seq;
@@ -106,7 +104,7 @@ export class FleetCharger {
 
   /** How long it has been waiting for a grant it is due, ms. */
   owedForMs(nowMs: number): number {
-    return this.#owed === undefined ? 0 : nowMs - this.#owed.sinceMs;
+    return this.#owedSinceMs === undefined ? 0 : nowMs - this.#owedSinceMs;
   }
 
   #beat(): void {
@@ -129,7 +127,7 @@ export class FleetCharger {
     this.#hb++;
     this.#energyWh += Math.round((powerW * HEARTBEAT_MS) / 3_600_000);
     const nowMs = systemClock.monotonicMs();
-    if (nowMs - this.#grantedAtMs >= OWED_AFTER_MS) this.#owed ??= { hb: this.#hb, sinceMs: nowMs };
+    if (nowMs - this.#grantedAtMs >= OWED_AFTER_MS) this.#owedSinceMs ??= nowMs;
     this.#tally.heartbeats++;
     const message: MeterMessage = {
       ...{ v: 1, boot: this.#boot, hb: this.#hb, at: '2026-06-01T17:00:00.000Z' },

@@ -1,13 +1,24 @@
-// Chargers that send meter values as fast as they are taken, in a process of their own.
+// Chargers that hold grants and send meter values as fast as they are taken, in a process of their own.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { CONNECTED, connectPacket, type Login, publishPacket } from './mqtt-packets.js';
+import type { LimitMessage } from '../src/wire/mqtt.js';
+import {
+  CONNECTED,
+  connectPacket,
+  createPacketReader,
+  KIND,
+  type Login,
+  publishPacket,
+  readSurePublish,
+  subscribePacket,
+} from './mqtt-packets.js';
 
-/** One charger with one connector: how it signs in and where it publishes. */
+/** One charger with one connector: how it signs in, where it publishes and what it listens to. */
 export interface MeterClient extends Login {
-  readonly topic: string;
+  readonly meterTopic: string;
+  readonly limitTopic: string;
 }
 
 export interface MeterClients {
@@ -17,45 +28,68 @@ export interface MeterClients {
   stop(): void;
 }
 
-// Ten digits from the start, so that every message of a charger has the same length.
+// Ten digits from the start, so that a message can be renewed in place.
 const FIRST_HB = 1_000_000_000;
 const UNSENT_BYTES = 2_048;
-/** A value with every field of the contract but the lease. */
-export function meterPayload(hb: number, clientId: string): string {
+const FAILSAFE_A = 6;
+type Held = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA'>;
+
+const NO_GRANT: Held = { epoch: 0, seq: 0, limitA: FAILSAFE_A };
+
+/** A value with every field of the contract but the lease, of a car that draws all it may. */
+export function meterPayload(hb: number, clientId: string, { epoch, seq, limitA }: Held = NO_GRANT): string {
   return JSON.stringify({
     v: 1,
     boot: `0b6cf0c4-6d0f-4e0e-9f0a-${clientId}`,
     hb,
     at: '2026-06-01T17:00:00.000Z',
     status: 'Charging',
-    powerW: 7_360,
-    currentA: [10.6, 10.7, 10.7],
+    powerW: Math.round(limitA * 690),
+    currentA: [limitA, limitA, limitA],
     voltageV: [230.1, 229.9, 230],
     energyWh: 123_456,
-    epoch: 0,
-    seq: 0,
-    limitA: 16,
+    epoch,
+    seq,
+    limitA,
   });
 }
 
-async function connectOne(url: URL, client: MeterClient): Promise<Socket> {
+interface Sender {
+  readonly socket: Socket;
+  /** The meter value as it is sent, with `FIRST_HB` in it at `hbAt`. */
+  packet: Buffer;
+  hbAt: number;
+}
+
+async function connectOne(url: URL, client: MeterClient): Promise<Sender> {
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
   await once(socket, 'connect');
   socket.write(connectPacket(client));
   const [connack] = await once(socket, 'data');
   if (!CONNECTED.equals(connack)) throw new Error(`${client.clientId} was refused`);
-  return socket;
+  const sender = { socket, packet: CONNECTED, hbAt: 0 };
+  hold(sender, client, NO_GRANT);
+  const read = createPacketReader((type, body) => {
+    if ((type & 0xf0) !== KIND.publish) return;
+    const { payload, puback } = readSurePublish(body);
+    socket.write(puback);
+    hold(sender, client, JSON.parse(payload.toString()) as LimitMessage);
+  });
+  socket.on('data', read);
+  socket.write(subscribePacket(1, [client.limitTopic]));
+  socket.on('close', () => process.exit(1));
+  return sender;
+}
+
+/** From now on its meter values say that it keeps to this grant. */
+function hold(sender: Sender, { meterTopic, clientId }: MeterClient, held: Held): void {
+  sender.packet = publishPacket(meterTopic, Buffer.from(meterPayload(FIRST_HB, clientId, held)));
+  sender.hbAt = sender.packet.indexOf(String(FIRST_HB));
 }
 
 async function runClients(url: URL, clients: readonly MeterClient[]): Promise<void> {
-  const senders: { readonly socket: Socket; readonly packet: Buffer; readonly hbAt: number }[] = [];
-  for (const client of clients) {
-    const socket = await connectOne(url, client);
-    socket.on('close', () => process.exit(1));
-    const payload = Buffer.from(meterPayload(FIRST_HB, client.clientId));
-    const packet = publishPacket(client.topic, payload);
-    senders.push({ socket, packet, hbAt: packet.indexOf(String(FIRST_HB)) });
-  }
+  const senders: Sender[] = [];
+  for (const client of clients) senders.push(await connectOne(url, client));
   let isSending = false;
   let hb = FIRST_HB;
   function sendRound(): void {
