@@ -10,7 +10,7 @@ import { connectorKeySchema } from './session-schema.js';
 
 const BOUNDS_RULE = 'must be a number, or a group of fields with atLeast, atMost or both';
 const REASON_RULE = `must be one of ${LIMIT_REASONS.join(', ')}, or a list of them`;
-const ALARM_RULE = `must be one of ${ALARM_KINDS.join(', ')}`;
+const ALARM_RULE = `must be one of ${ALARM_KINDS.join(', ')}, or a list of them`;
 
 const boundsSchema = z
   .union(
@@ -30,7 +30,14 @@ const boundsSchema = z
   .refine(({ atLeast, atMost }) => atLeast <= atMost, 'must have an atLeast that is at most its atMost')
   .optional();
 
-const reasonSchema = z.enum(LIMIT_REASONS);
+/** One of `words`, or a list of them. */
+function wordsSchema<W extends readonly [string, ...string[]]>(words: W, rule: string) {
+  const wordSchema = z.enum(words, rule);
+  return z
+    .union([wordSchema, z.array(wordSchema, rule).min(1, rule)], rule)
+    .transform((value): readonly W[number][] => (Array.isArray(value) ? value : [value]))
+    .optional();
+}
 
 export const expectationSchema = z.strictObject(
   {
@@ -43,12 +50,9 @@ export const expectationSchema = z.strictObject(
     gridLimitKw: boundsSchema,
     powerKw: boundsSchema,
     limitA: boundsSchema,
-    reason: z
-      .union([reasonSchema, z.array(reasonSchema).min(1)], REASON_RULE)
-      .transform((reason) => (typeof reason === 'string' ? [reason] : reason))
-      .optional(),
-    alarmOpen: z.enum(ALARM_KINDS, ALARM_RULE).optional(),
-    alarmClosed: z.enum(ALARM_KINDS, ALARM_RULE).optional(),
+    reason: wordsSchema(LIMIT_REASONS, REASON_RULE),
+    alarmOpen: wordsSchema(ALARM_KINDS, ALARM_RULE),
+    alarmClosed: wordsSchema(ALARM_KINDS, ALARM_RULE),
     energyShare: boundsSchema,
     energyKwh: boundsSchema,
     overshootKws: boundsSchema,

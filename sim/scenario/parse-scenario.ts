@@ -132,8 +132,10 @@ function expectationsOf(entry: ExpectationEntry, where: string, span: ScenarioSp
     };
     if (name === 'reason') return reason === undefined ? [] : [{ ...about, measure: name, reasons: reason }];
     if (name === 'alarmOpen' || name === 'alarmClosed') {
-      const alarm = name === 'alarmOpen' ? alarmOpen : alarmClosed;
-      return alarm === undefined ? [] : [{ ...about, measure: 'alarm', alarm, isOpen: name === 'alarmOpen' }];
+      const alarms = name === 'alarmOpen' ? alarmOpen : alarmClosed;
+      return alarms === undefined
+        ? []
+        : [{ ...about, measure: 'alarm', alarms, isOpen: name === 'alarmOpen' }];
     }
     const bounds = entry[name];
     return bounds === undefined ? [] : [{ ...about, measure: name, bounds }];

@@ -135,7 +135,8 @@ export type Expectation = {
 } & (
   | { readonly measure: Measure; readonly bounds: Bounds }
   | { readonly measure: 'reason'; readonly reasons: readonly LimitReason[] }
-  | { readonly measure: 'alarm'; readonly alarm: AlarmKind; readonly isOpen: boolean }
+  /** At least one of `alarms` is open, or none of them. */
+  | { readonly measure: 'alarm'; readonly alarms: readonly AlarmKind[]; readonly isOpen: boolean }
 );
 
 export interface Scenario extends ScenarioSpan {

@@ -161,7 +161,7 @@ describe('A scenario file', () => {
       connectorKey: 'q1/1',
     });
     expect(reason).toMatchObject({ measure: 'reason', reasons: ['fairShare', 'demand'] });
-    expect(alarm).toMatchObject({ measure: 'alarm', alarm: 'OFFLINE', isOpen: false });
+    expect(alarm).toMatchObject({ measure: 'alarm', alarms: ['OFFLINE'], isOpen: false });
     expect(share).toMatchObject({ measure: 'energyShare', fromMs: START_MS, untilMs: scenario.endsAtMs });
     expect(violations).toMatchObject({ measure: 'violations', bounds: { atLeast: 0, atMost: 0 } });
   });
