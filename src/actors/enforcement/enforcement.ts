@@ -164,6 +164,8 @@ export function createEnforcement(options: {
         judge(location, connector);
         decideSoon(location);
       }
+      // Before its first decision a location waits for those that report at the same time.
+      if (supervisor.validUntilMs === Number.NEGATIVE_INFINITY) return decideSoon(location);
       // What was decided for another budget is renewed for nobody: first the decision, then the answer.
       if (nowMs >= supervisor.validUntilMs) decide(location, nowMs);
       const renewed = nowMs < supervisor.validUntilMs ? supervisor.renew(control, nowMs) : undefined;
