@@ -44,6 +44,8 @@ export interface ConnectorControl {
   /** What the connector is reserved for on disk. */
   storedLimitTenthsA: number;
   storedThenTenthsA: number;
+  /** How the disk has it count its leases; undefined where that is not known. */
+  storedLease: LeaseKind | undefined;
   /** A reservation is on its way to the disk. */
   isStoring: boolean;
   /** The disk did not take the last one: until then what needs none is sent without. */
@@ -95,6 +97,7 @@ export function createControl(
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
+    storedLease: lease,
     isStoring: false,
     storesAgainAtMs: Number.NEGATIVE_INFINITY,
     hb: undefined,

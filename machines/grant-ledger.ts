@@ -60,6 +60,8 @@ interface Promised {
   readonly seq: number;
   readonly limitTenthsA: number;
   endsAtMs: number;
+  /** The same for a charger that counts from its heartbeats. */
+  readonly anchoredEndsAtMs: number;
   /** Settled after a newer one was acknowledged. */
   releasedAtMs: number;
 }
@@ -192,7 +194,8 @@ class Ledger implements GrantLedger {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
     if (spec.milliwattsPerTenth !== undefined) entry.milliwattsPerTenth = spec.milliwattsPerTenth;
-    if (spec.lease !== undefined) this.#countBy(entry, spec.lease);
+    const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
+    if (spec.lease !== undefined) this.#countBy(entry, spec.lease, isFirstWord);
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     entry.isDescribed ||= spec.keepsThen !== undefined;
     if (spec.failsafeTenthsA !== undefined) this.#believeFailsafe(entry, spec.failsafeTenthsA);
@@ -232,6 +235,7 @@ class Ledger implements GrantLedger {
       seq: 0,
       limitTenthsA,
       endsAtMs: entry.lease === 'heartbeat' ? endsAtMs : Number.POSITIVE_INFINITY,
+      anchoredEndsAtMs: endsAtMs,
       releasedAtMs: Number.POSITIVE_INFINITY,
     });
     entry.fallbacks = [{ fromSeq: 0, tenthsA: thenTenthsA }];
@@ -258,11 +262,10 @@ class Ledger implements GrantLedger {
     }
     const seq = ++entry.lastSeq;
     entry.toldThenTenthsA = thenTenthsA;
-    const isAnchored = entry.lease === 'heartbeat';
-    const endsAtMs = isAnchored
-      ? heardAtMs + Math.ceil(this.#timing.ttlMs * DRIFT)
-      : Number.POSITIVE_INFINITY;
-    this.#promise(entry, { seq, limitTenthsA, endsAtMs, releasedAtMs: Number.POSITIVE_INFINITY });
+    const anchoredEndsAtMs = heardAtMs + Math.ceil(this.#timing.ttlMs * DRIFT);
+    const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
+    const releasedAtMs = Number.POSITIVE_INFINITY;
+    this.#promise(entry, { seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs });
     this.#fallBackTo(entry, { fromSeq: seq, tenthsA: thenTenthsA });
     this.#rebound(entry);
     return seq;
@@ -332,7 +335,8 @@ class Ledger implements GrantLedger {
     }
     if (leftTenthsA <= (fallbacks[0]?.tenthsA ?? 0)) return false;
     const releasedAtMs = nowMs + this.#timing.settleMs;
-    entry.promises.unshift({ seq: 0, limitTenthsA: leftTenthsA, endsAtMs: nowMs, releasedAtMs });
+    const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs };
+    entry.promises.unshift({ seq: 0, limitTenthsA: leftTenthsA, ...ends });
     forgetOldest(entry.promises);
     return true;
   }
@@ -354,9 +358,11 @@ class Ledger implements GrantLedger {
   }
 
   /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
-  #countBy(entry: Entry, lease: LeaseKind): void {
-    if (entry.lease === 'heartbeat' && lease !== 'heartbeat') {
-      for (const promise of entry.promises) promise.endsAtMs = Number.POSITIVE_INFINITY;
+  #countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
+    for (const promise of entry.promises) {
+      if (entry.lease === 'heartbeat' && lease !== 'heartbeat') promise.endsAtMs = Number.POSITIVE_INFINITY;
+      // Until its charger spoke it was only taken to count otherwise.
+      if (isFirstWord && lease === 'heartbeat') promise.endsAtMs = promise.anchoredEndsAtMs;
     }
     entry.lease = lease;
   }
@@ -418,6 +424,7 @@ function forgetOldest(kept: Promised[]): void {
     seq: next.seq,
     limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
     endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
+    anchoredEndsAtMs: Math.max(oldest.anchoredEndsAtMs, next.anchoredEndsAtMs),
     releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
   });
 }

@@ -125,6 +125,7 @@ export class LocationSupervisor {
     this.ledger.continueAfter(control.holding, lastSeq);
     control.storedLimitTenthsA = gone.storedLimitTenthsA;
     control.storedThenTenthsA = gone.storedThenTenthsA;
+    control.storedLease = gone.storedLease;
   }
 
   /** Provisioned otherwise, with the same rating. */

@@ -1,5 +1,6 @@
 // The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
 import type { ConnectorControl } from '../../../machines/connector-control.js';
+import type { LeaseKind } from '../../../machines/grant.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
 import { wattsOfTenths } from '../../../machines/units.js';
 import type { Log } from '../../ports/log.js';
@@ -15,8 +16,9 @@ export interface Reservations {
     whenDone: (isStored: boolean) => void,
   ): void;
   /**
-   * Writes what is promised less than the disk says, where that is too much for the budget: a start could otherwise let
-   * nobody go on as before. Nothing while a write of the location is under way.
+   * Writes what is promised less than the disk says, where that is too much for the budget, and leases that count
+   * otherwise than it says: a start could otherwise let nobody go on as before, or reserve for ever what somebody has who
+   * does not come back. Nothing while a write of the location is under way.
    */
   tidy(location: LocationEntity): void;
 }
@@ -27,6 +29,7 @@ type Stored = Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'>;
 interface Write {
   readonly connector: ConnectorEntity;
   readonly stored: Stored;
+  readonly lease: LeaseKind;
 }
 
 const NOTHING: Stored = { limitTenthsA: 0, thenTenthsA: 0 };
@@ -60,7 +63,8 @@ export function createReservations(options: {
   }
 
   /** What failed may be on disk all the same: the smaller of both is. */
-  function end({ connector: { control }, stored }: Write, isStored: boolean): void {
+  function end({ connector: { control }, stored, lease }: Write, isStored: boolean): void {
+    control.storedLease = isStored ? lease : undefined;
     underWay.set(control, (underWay.get(control) ?? []).slice(1));
     const before = onDisk.get(control) ?? NOTHING;
     const least = {
@@ -75,9 +79,9 @@ export function createReservations(options: {
     const writes = writesOf(location);
     busy.add(location);
     writes.forEach(begin);
-    const changes = writes.map(({ connector: { record, control }, stored }) => {
+    const changes = writes.map(({ connector: { record }, stored, lease }) => {
       const { controllerUuid, connectorId } = record;
-      const reservation = { controllerUuid, connectorId, lease: control.holding.lease, ...stored };
+      const reservation = { controllerUuid, connectorId, lease, ...stored };
       return { kind: 'reservation.put', reservation } as const;
     });
     let isStored = true;
@@ -104,7 +108,7 @@ export function createReservations(options: {
         .catch((error: unknown) => log.error({ err: error }, 'limits that were written could not be sent'));
     },
     tidy(location) {
-      if (busy.has(location) || !isTooMuchOnDisk(location)) return;
+      if (busy.has(location) || !(isTooMuchOnDisk(location) || isLeaseOtherOnDisk(location))) return;
       write(location).catch((error: unknown) =>
         log.error({ err: error }, 'reservations could not be written'),
       );
@@ -116,12 +120,20 @@ export function createReservations(options: {
 function writesOf({ connectors }: LocationEntity): readonly Write[] {
   const writes: Write[] = [];
   for (const connector of connectors.values()) {
-    const { holding, storedLimitTenthsA, storedThenTenthsA } = connector.control;
+    const { holding, storedLimitTenthsA, storedThenTenthsA, storedLease } = connector.control;
+    const { lease } = holding;
     const stored = { limitTenthsA: holding.entitledTenthsA, thenTenthsA: holding.failsafeTenthsA };
     const isSame = stored.limitTenthsA === storedLimitTenthsA && stored.thenTenthsA === storedThenTenthsA;
-    if (!isSame) writes.push({ connector, stored });
+    if (!isSame || lease !== storedLease) writes.push({ connector, stored, lease });
   }
   return writes;
+}
+
+function isLeaseOtherOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
+  for (const { holding, storedLimitTenthsA, storedLease } of supervisor.controls.values()) {
+    if (storedLimitTenthsA > 0 && storedLease !== holding.lease) return true;
+  }
+  return false;
 }
 
 function isTooMuchOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
