@@ -16,8 +16,8 @@ import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from
 export const START_MS = Date.parse('2026-06-01T12:00:00Z');
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const QUAY = 'quay-1' as LocationId;
-const PIER = 'pier' as LocationId;
-const CRANE: ConnectorRecord = {
+export const PIER = 'pier' as LocationId;
+export const CRANE: ConnectorRecord = {
   controllerUuid: 'crane' as ControllerUuid,
   connectorId: '1' as ConnectorId,
   status: 'ACTIVE',
@@ -27,7 +27,10 @@ const CRANE: ConnectorRecord = {
   failsafeA: 6,
 };
 
-function location(locationId: LocationId, connectors: readonly ConnectorRecord[] = []): LocationRecord {
+export function location(
+  locationId: LocationId,
+  connectors: readonly ConnectorRecord[] = [],
+): LocationRecord {
   return {
     locationId,
     name: locationId,
@@ -68,7 +71,7 @@ const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 
 export type Harbour = ReturnType<typeof createHarbour>;
 
-export function createHarbour() {
+export function createHarbour(rows: TenantState = ROWS) {
   const clock = createVirtualClock(START_MS);
   const defects: unknown[] = [];
   const effects: object[] = [];
@@ -103,9 +106,9 @@ export function createHarbour() {
     }),
   );
   scheduler.start();
-  recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
+  recovery.reconcile(HARBOUR, rows, clock.nowMs());
   return {
-    ...{ clock, directory, recovery, defects, effects, grants },
+    ...{ clock, directory, recovery, enforcement, defects, effects, grants },
     quay(): LocationEntity {
       const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
       if (found === undefined) throw new Error('there is no quay');

@@ -3,6 +3,7 @@ import type { ClusterShare } from '../../../machines/cluster.machine.js';
 import type { LocationId } from '../../../machines/ids.js';
 import { wattsOfLimit } from '../../../machines/units.js';
 import type { ClusterEntity, LocationEntity } from '../entities.js';
+import type { ClusterShareHeld } from './location-enforcement.js';
 
 /** Takes what the cluster's scale gives its members now, and gives the locations whose share is another. */
 export function takeShares(
@@ -18,15 +19,15 @@ export function takeShares(
     const held = location.enforcement.shares.get(clusterId);
     if (shareKw === undefined) location.enforcement.shares.delete(clusterId);
     else if (held !== undefined) held.targetW = wattsOfLimit(shareKw);
-    else location.enforcement.shares.set(clusterId, newShare(wattsOfLimit(shareKw)));
+    else location.enforcement.shares.set(clusterId, newShare(location, wattsOfLimit(shareKw)));
   }
   for (const location of shareAnew(cluster)) touched.add(location);
   return [...touched];
 }
 
-/** Nothing was shared before: like any other decrease it applies at once. */
-function newShare(targetW: number) {
-  return { targetW, shareW: targetW };
+/** It begins with what its chargers may be entitled to anyway, and rises from there like any other. */
+function newShare({ enforcement }: LocationEntity, targetW: number): ClusterShareHeld {
+  return { targetW, shareW: Math.min(targetW, enforcement.supervisor.reservedW) };
 }
 
 /**

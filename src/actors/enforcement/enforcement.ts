@@ -80,6 +80,8 @@ export function createEnforcement(options: {
     try {
       decideNow(location, nowMs);
     } catch (error) {
+      // Nobody is told again what may no longer be right.
+      location.enforcement.supervisor.validUntilMs = Number.NEGATIVE_INFINITY;
       metrics.ledgerViolations.inc();
       rareLog(location.record.locationId, () =>
         log.error(

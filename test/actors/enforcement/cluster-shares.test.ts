@@ -1,0 +1,78 @@
+// What a cluster lets each member use while its members still have more together than its cap.
+import { describe, expect, it } from 'vitest';
+import type { ClusterId, ControllerUuid } from '../../../machines/ids.js';
+import type { LocationEntity } from '../../../src/actors/entities.js';
+import type { ClusterRecord } from '../../../src/ports/records.js';
+import { CRANE, createHarbour, HARBOUR, location, PIER, QUAY, ROWS, START_MS } from '../harbour.js';
+
+const DERRICK = { ...CRANE, controllerUuid: 'derrick' as ControllerUuid };
+const LOCATIONS = [location(PIER, [DERRICK]), location(QUAY, [CRANE])];
+
+function clusterOf(limitKw: number): ClusterRecord {
+  return {
+    ...{ clusterId: 'both' as ClusterId, name: 'Both', locationIds: [QUAY, PIER], limitKw },
+    ...{ status: 'ACTIVE', createdAtMs: START_MS, updatedAtMs: START_MS },
+  };
+}
+
+function createPier(clusters: readonly ClusterRecord[]) {
+  const rows = { ...ROWS, locations: LOCATIONS, profiles: [], clusters };
+  const harbour = createHarbour(rows);
+  const { clock, directory, recovery, enforcement } = harbour;
+  enforcement.start();
+  const of = (locationId: typeof PIER): LocationEntity => {
+    const found = directory.tenant(HARBOUR)?.locations.get(locationId);
+    if (found === undefined) throw new Error(`there is no ${locationId}`);
+    return found;
+  };
+  let hb = 0;
+  return {
+    of,
+    /** The derrick says it is there, with a car. */
+    async beat(): Promise<void> {
+      const { meter } = of(PIER).connectors.get('derrick/1') ?? {};
+      meter?.record({ powerW: 9000, boot: 'b', hb: ++hb, status: 'Charging' }, clock.monotonicMs());
+      clock.advance(200);
+      await new Promise(setImmediate);
+      clock.advance(9_800);
+    },
+    become: (changed: readonly ClusterRecord[]) =>
+      recovery.reconcile(HARBOUR, { ...rows, clusters: changed }, clock.nowMs()),
+    /** The most its members can use together, W. */
+    takenW: () =>
+      [of(PIER), of(QUAY)]
+        .map(({ enforcement: { shares, supervisor } }) =>
+          Math.max(shares.get('both')?.shareW ?? Number.POSITIVE_INFINITY, supervisor.reservedW),
+        )
+        .reduce((sum, each) => sum + each),
+  };
+}
+
+describe("A location's first share of a cluster", () => {
+  it('leaves out what another member has still to give back (clusters: transitions included)', async () => {
+    const pier = createPier([]);
+    await pier.beat();
+    await pier.beat();
+    expect(pier.of(PIER).enforcement.supervisor.reservedW).toBeGreaterThan(20_000);
+    pier.become([clusterOf(30)]);
+    expect(pier.of(QUAY).enforcement.shares.get('both')?.targetW).toBe(15_000);
+    expect(pier.takenW()).toBeLessThanOrEqual(30_000);
+  });
+
+  it('is all it is due where the members have as much together', () => {
+    const pier = createPier([clusterOf(40)]);
+    for (const id of [PIER, QUAY]) {
+      expect(pier.of(id).enforcement.shares.get('both')).toEqual({ targetW: 20_000, shareW: 20_000 });
+    }
+  });
+
+  it('is no more than before where the cluster is built anew with a higher cap', async () => {
+    const pier = createPier([clusterOf(40)]);
+    await pier.beat();
+    await pier.beat();
+    pier.become([clusterOf(20)]);
+    expect(pier.of(PIER).enforcement.supervisor.reservedW).toBeGreaterThan(18_000);
+    pier.become([clusterOf(25)]);
+    expect(pier.takenW()).toBeLessThanOrEqual(25_000);
+  });
+});
