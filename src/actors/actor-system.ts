@@ -97,6 +97,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       events.takeEffect(effect);
       enforcement.takeEffect(effect);
     },
+    // A window that is only planned changes no limit yet, but what may be promised until then.
+    onPlan: (location) => enforcement.decideSoon(location),
   });
   const assembly = createAssembly({
     ...{ clock, directory, staleAfterMs, timing, epoch, enforcement },

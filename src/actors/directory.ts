@@ -51,9 +51,11 @@ interface DirectoryOptions {
   readonly scheduler: Scheduler;
   /** Hears of every effect after the entities have; must not throw. */
   onEffect(effect: Effect): void;
+  /** What a location may use, now or later, may be another. */
+  onPlan(location: LocationEntity): void;
 }
 
-export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions): Directory {
+export function createDirectory({ clock, scheduler, onEffect, onPlan }: DirectoryOptions): Directory {
   const tenants = new Map<TenantUuid, Tenant>();
   /** What members of a cluster are newly set to, told to it once the event in hand has been dealt with everywhere. */
   const unsettled = new Map<ClusterEntity, Map<LocationId, number>>();
@@ -104,6 +106,7 @@ export function createDirectory({ clock, scheduler, onEffect }: DirectoryOptions
     const now = instantOf(event);
     // A boundary that is due stays so: this event dealt with its own part of the location, the scheduler tells the rest.
     if (now !== undefined && !scheduler.isDue(location, now)) rearm(location, now);
+    onPlan(location);
   }
 
   function tellOrganization(organization: OrganizationEntity, event: OrganizationEvent): void {

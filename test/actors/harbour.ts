@@ -87,6 +87,7 @@ export function createHarbour(rows: TenantState = ROWS) {
       effects.push(left.effect);
       enforcement.takeEffect(left);
     },
+    onPlan: (location) => enforcement.decideSoon(location),
   });
   const grants: Grant[] = [];
   const store = { append: async () => {} };

@@ -45,6 +45,33 @@ describe('a scheduled decrease', () => {
     expect(rig.powerKw('quay')).toBeCloseTo(isFailsafe ? FAILSAFES_KW : 0);
   });
 
+  it.each([
+    { startsInS: 75, cutS: 60 },
+    { startsInS: 90, cutS: 50 },
+  ])(
+    'costs none where it is told $startsInS s ahead at a site at rest, every charger cut off $cutS s before',
+    async (of) => {
+      await runQuay(44);
+      await rig.pass(125);
+      await rig.limitLocation('quay', 20, { startsInS: of.startsInS });
+      rig.limitOf('quay').becomes(20, of.startsInS);
+      await rig.pass(of.startsInS - of.cutS);
+      for (const charger of rig.chargers) await rig.cut(charger);
+      await rig.pass(of.cutS + 30);
+    },
+  );
+
+  it('costs none where it is the permanent limit that waits below a profile', async () => {
+    await runQuay(44);
+    await rig.limitLocation('quay', 44, { lastsS: 185 });
+    await rig.pass(125);
+    expect((await rig.call('PUT', '/locations/quay/limit', { limitKw: 20 })).status).toBe(200);
+    rig.limitOf('quay').becomes(20, 60);
+    await rig.pass(20);
+    for (const charger of rig.chargers) await rig.cut(charger);
+    await rig.pass(70);
+  });
+
   it('is prepared for no earlier than a lease can last, and its end gives back at its instant, not before', async () => {
     await runQuay(44);
     await rig.limitLocation('quay', 20, { startsInS: 200, lastsS: 120 });
