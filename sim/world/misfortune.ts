@@ -114,8 +114,10 @@ export function strikeWorld(world: World, seed: number, strengths: Strengths): M
     end() {
       isOver = true;
       world.setDatabaseBusy(false);
-      for (const { wire } of world.runs)
-        Object.assign(wire, { weather: CALM, isCutUp: false, isCutDown: false });
+      for (const run of world.runs) {
+        Object.assign(run.wire, { weather: CALM, isCutUp: false, isCutDown: false });
+        if (!run.isConnected) world.disconnect(run, 0);
+      }
     },
   };
 }
