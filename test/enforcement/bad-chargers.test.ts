@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import type { Misbehaviour } from '../../sim/charger/traits.js';
-import { createEnforcementRig, type EnforcementRig, type RigCharger } from './enforcement-rig.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+import type { RigCharger } from './rig-charger.js';
 
 const LIMIT_KW = 44;
 const MAXIMUM_KW = 32 * 0.69;

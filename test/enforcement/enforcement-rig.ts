@@ -2,72 +2,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AlarmKind } from '../../machines/grant.js';
-import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
-import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
-import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
-import type { ChargerTraits } from '../../sim/charger/traits.js';
-import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
 import { systemClock } from '../../src/clock.js';
-import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Store } from '../../src/ports/store.js';
-import { hashSecret } from '../../src/secrets.js';
 import type { Seams } from '../../src/service.js';
 import { alarmListSchema } from '../../src/wire/operator-history.js';
 import { bodyOf } from '../service/answers.js';
 import { eventually } from '../service/eventually.js';
 import { profileAt } from '../service/profiles.js';
-import {
-  CHARGER_PASSWORD,
-  HARBOUR,
-  type RunningService,
-  runService,
-  tenantWith,
-} from '../service/running-service.js';
+import { type RunningService, runService } from '../service/running-service.js';
 import { freePort } from './free-port.js';
+import { type LocationPlan, provisioned } from './location-plan.js';
 import { createMeasure, type Measure } from './measure.js';
-
-/** One virtual charger with the one connector "1" of three phases at 230 V. What is left out is honest, hungry, 32 A. */
-export interface ChargerPlan {
-  readonly traits?: Partial<ChargerTraits>;
-  readonly traffic?: Traffic;
-  readonly maxCurrentA?: number;
-  /** A per phase, as provisioned. */
-  readonly failsafeA?: number;
-  /** What the charger itself is configured to; as provisioned unless said otherwise. */
-  readonly ownFailsafeA?: number;
-  /** Provisioned, but driven by the test itself or by nobody. */
-  readonly isAbsent?: boolean;
-}
-
-export interface LocationPlan {
-  readonly locationId: string;
-  readonly permanentLimitKw: number;
-  /** `${locationId}-1`, `${locationId}-2`, … in this order. */
-  readonly chargers: readonly ChargerPlan[];
-}
-
-export interface RigCharger {
-  readonly controllerUuid: string;
-  readonly locationId: string;
-  readonly charger: VirtualCharger;
-  readonly link: ChargerLink;
-  /** What truly flows, A per phase of three. */
-  drawnA(): number;
-  heldA(): number;
-  reason(): string;
-  holdsLease(): boolean;
-  energyWh(): number;
-  /** Limits it received. */
-  limitsHeard(): number;
-  /** How often it came to the broker. */
-  connections(): number;
-  /** Its connection seems open, and nothing passes either way. */
-  setMute(isMute: boolean): void;
-  /** The network keeps what is sent to it, until `letThrough` delivers all of it at once, in order. */
-  holdBack(): void;
-  letThrough(): void;
-}
+import { type ChargerPlan, type RigCharger, startRigCharger } from './rig-charger.js';
 
 export interface EnforcementRig {
   readonly clock: VirtualClock;
@@ -128,31 +75,6 @@ const LOOK_EVERY_MS = 500;
 const STARTS_AT_MS = Date.parse('2026-06-01T12:00:00.000Z');
 const WINDOW_S = 86_400;
 
-function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
-  return tenantWith(
-    HARBOUR,
-    plans.map(({ locationId, permanentLimitKw, chargers }) => ({
-      locationId: locationId as LocationId,
-      name: locationId,
-      status: 'ACTIVE',
-      permanentLimitKw,
-      gridLimitKw: 10_000,
-      chargers: chargers.map(({ maxCurrentA = 32, failsafeA = 6 }, i) => ({
-        controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
-        mqttSecretHash: hashSecret(CHARGER_PASSWORD),
-        connectors: [
-          {
-            connectorId: '1' as ConnectorId,
-            ...({ phases: 3, voltageV: 230, status: 'ACTIVE' } as const),
-            maxCurrentA,
-            failsafeA,
-          },
-        ],
-      })),
-    })),
-  );
-}
-
 export async function createEnforcementRig(
   plans: readonly LocationPlan[],
   options: {
@@ -168,6 +90,11 @@ export async function createEnforcementRig(
   let unheard = { upward: 0, downward: 0 };
   /** Chargers whose connection is cut. */
   const gone = new Set<RigCharger>();
+
+  const onSaid = (count: number) => {
+    traffic.said += count;
+  };
+  const onHeard = () => void traffic.heard++;
 
   function wrapStore(store: Store): Store {
     const wrapped = options.wrapStore?.(store) ?? store;
@@ -190,8 +117,10 @@ export async function createEnforcementRig(
     HEADROOM_MQTT_PORT: String(await freePort()),
     ...options.environment,
   });
+  const start = (locationId: string, plan: ChargerPlan, nth: number) =>
+    startRigCharger({ clock, url: service.mqttUrl, locationId, plan, nth, onSaid, onHeard });
   const chargers = plans.flatMap(({ locationId, chargers }) =>
-    chargers.flatMap((plan, i) => (plan.isAbsent === true ? [] : [startCharger(locationId, plan, i)])),
+    chargers.flatMap((plan, i) => (plan.isAbsent === true ? [] : [start(locationId, plan, i + 1)])),
   );
   const measures = new Map<string, Measure>();
   for (const { locationId, permanentLimitKw } of plans) {
@@ -199,89 +128,6 @@ export async function createEnforcementRig(
       locationId,
       createMeasure(clock, locationId, permanentLimitKw, () => powerKw(locationId)),
     );
-  }
-
-  function startCharger(locationId: string, plan: ChargerPlan, i: number): RigCharger {
-    const { maxCurrentA = 32, failsafeA = 6, ownFailsafeA = failsafeA, traits, traffic: cars } = plan;
-    const controllerUuid = `${locationId}-${i + 1}`;
-    const charger = createVirtualCharger({
-      address: {
-        tenantUuid: HARBOUR,
-        locationId: locationId as LocationId,
-        controllerUuid: controllerUuid as ControllerUuid,
-      },
-      connectors: [
-        {
-          connectorId: '1' as ConnectorId,
-          ...({ phases: 3, voltageV: 230 } as const),
-          maxCurrentA,
-          failsafeA: ownFailsafeA,
-        },
-      ],
-      boot: `${controllerUuid}-boot-1`,
-      seed: i + 1,
-      traffic: cars ?? HUNGRY,
-      startsAtMs: clock.monotonicMs(),
-      ...(traits && { traits }),
-    });
-    let isMute = false;
-    let limitsHeard = 0;
-    let connections = 0;
-    let heldBack: (() => void)[] | undefined;
-    const overheard: VirtualCharger = {
-      ...charger,
-      connected(nowMs) {
-        connections++;
-        charger.connected(nowMs);
-      },
-      takeMessages(nowMs, wallMs) {
-        const messages = charger.takeMessages(nowMs, wallMs);
-        if (isMute) return [];
-        traffic.said += messages.length;
-        return messages;
-      },
-      receiveLimit(connectorId, limit, nowMs) {
-        traffic.heard++;
-        limitsHeard++;
-        if (isMute) return;
-        if (heldBack === undefined) charger.receiveLimit(connectorId, limit, nowMs);
-        else heldBack.push(() => charger.receiveLimit(connectorId, limit, clock.monotonicMs()));
-      },
-      receiveSync(nowMs) {
-        if (!isMute) charger.receiveSync(nowMs);
-      },
-    };
-    const username = `${HARBOUR}/${controllerUuid}`;
-    const login = { url: service.mqttUrl, username, password: CHARGER_PASSWORD };
-    const link = connectCharger({ ...login, charger: overheard, clock });
-    const held = () => {
-      charger.advance(clock.monotonicMs());
-      return charger.limits()[0];
-    };
-    return {
-      ...{ controllerUuid, locationId, charger, link },
-      drawnA() {
-        charger.advance(clock.monotonicMs());
-        return charger.physicalPowerW() / 690;
-      },
-      heldA: () => held()?.limitA ?? 0,
-      reason: () => held()?.reason ?? '',
-      holdsLease: () => Number.isFinite(held()?.endsAtMs),
-      energyWh: () => charger.readings()[0]?.energyWh ?? 0,
-      limitsHeard: () => limitsHeard,
-      connections: () => connections,
-      setMute(mute) {
-        isMute = mute;
-      },
-      holdBack() {
-        heldBack = [];
-      },
-      letThrough() {
-        const deliveries = heldBack ?? [];
-        heldBack = undefined;
-        for (const deliver of deliveries) deliver();
-      },
-    };
   }
 
   function powerKw(locationId: string): number {
@@ -426,7 +272,7 @@ export async function createEnforcementRig(
     pass,
     until,
     settle,
-    noteLimitHeard: () => void traffic.heard++,
+    noteLimitHeard: onHeard,
     async cut(charger) {
       gone.add(charger);
       charger.link.cut();

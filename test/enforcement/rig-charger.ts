@@ -1,0 +1,138 @@
+// A virtual charger in a rig's hands: what it draws and is held to, and the network between it and the broker.
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
+import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
+import type { ChargerTraits } from '../../sim/charger/traits.js';
+import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
+import type { Clock } from '../../src/ports/clock.js';
+import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
+
+/** One virtual charger with the one connector "1" of three phases at 230 V. What is left out is honest, hungry, 32 A. */
+export interface ChargerPlan {
+  readonly traits?: Partial<ChargerTraits>;
+  readonly traffic?: Traffic;
+  readonly maxCurrentA?: number;
+  /** A per phase, as provisioned. */
+  readonly failsafeA?: number;
+  /** What the charger itself is configured to; as provisioned unless said otherwise. */
+  readonly ownFailsafeA?: number;
+  /** Provisioned, but driven by the test itself or by nobody. */
+  readonly isAbsent?: boolean;
+}
+
+export interface RigCharger {
+  readonly controllerUuid: string;
+  readonly locationId: string;
+  readonly charger: VirtualCharger;
+  readonly link: ChargerLink;
+  /** What truly flows, A per phase of three. */
+  drawnA(): number;
+  heldA(): number;
+  reason(): string;
+  holdsLease(): boolean;
+  energyWh(): number;
+  /** Limits it received. */
+  limitsHeard(): number;
+  /** How often it came to the broker. */
+  connections(): number;
+  /** Its connection seems open, and nothing passes either way. */
+  setMute(isMute: boolean): void;
+  /** The network keeps what is sent to it, until `letThrough` delivers all of it at once, in order. */
+  holdBack(): void;
+  letThrough(): void;
+}
+
+export function startRigCharger(options: {
+  readonly clock: Clock;
+  readonly url: string;
+  readonly locationId: string;
+  readonly plan: ChargerPlan;
+  /** Its place among the chargers of its location, from 1. */
+  readonly nth: number;
+  /** It handed so many messages to its connection. */
+  onSaid(count: number): void;
+  /** A limit reached it. */
+  onHeard(): void;
+}): RigCharger {
+  const { clock, url, locationId, plan, nth, onSaid, onHeard } = options;
+  const { maxCurrentA = 32, failsafeA = 6, ownFailsafeA = failsafeA, traits, traffic = HUNGRY } = plan;
+  const controllerUuid = `${locationId}-${nth}`;
+  const charger = createVirtualCharger({
+    address: {
+      tenantUuid: HARBOUR,
+      locationId: locationId as LocationId,
+      controllerUuid: controllerUuid as ControllerUuid,
+    },
+    connectors: [
+      {
+        connectorId: '1' as ConnectorId,
+        ...({ phases: 3, voltageV: 230 } as const),
+        maxCurrentA,
+        failsafeA: ownFailsafeA,
+      },
+    ],
+    boot: `${controllerUuid}-boot-1`,
+    seed: nth,
+    traffic,
+    startsAtMs: clock.monotonicMs(),
+    ...(traits && { traits }),
+  });
+  let isMute = false;
+  let limitsHeard = 0;
+  let connections = 0;
+  let heldBack: (() => void)[] | undefined;
+  const overheard: VirtualCharger = {
+    ...charger,
+    connected(nowMs) {
+      connections++;
+      charger.connected(nowMs);
+    },
+    takeMessages(nowMs, wallMs) {
+      const messages = charger.takeMessages(nowMs, wallMs);
+      if (isMute) return [];
+      onSaid(messages.length);
+      return messages;
+    },
+    receiveLimit(connectorId, limit, nowMs) {
+      onHeard();
+      limitsHeard++;
+      if (isMute) return;
+      if (heldBack === undefined) charger.receiveLimit(connectorId, limit, nowMs);
+      else heldBack.push(() => charger.receiveLimit(connectorId, limit, clock.monotonicMs()));
+    },
+    receiveSync(nowMs) {
+      if (!isMute) charger.receiveSync(nowMs);
+    },
+  };
+  const username = `${HARBOUR}/${controllerUuid}`;
+  const login = { url, username, password: CHARGER_PASSWORD };
+  const link = connectCharger({ ...login, charger: overheard, clock });
+  const held = () => {
+    charger.advance(clock.monotonicMs());
+    return charger.limits()[0];
+  };
+  return {
+    ...{ controllerUuid, locationId, charger, link },
+    drawnA() {
+      charger.advance(clock.monotonicMs());
+      return charger.physicalPowerW() / 690;
+    },
+    heldA: () => held()?.limitA ?? 0,
+    reason: () => held()?.reason ?? '',
+    holdsLease: () => Number.isFinite(held()?.endsAtMs),
+    energyWh: () => charger.readings()[0]?.energyWh ?? 0,
+    limitsHeard: () => limitsHeard,
+    connections: () => connections,
+    setMute(mute) {
+      isMute = mute;
+    },
+    holdBack() {
+      heldBack = [];
+    },
+    letThrough() {
+      const deliveries = heldBack ?? [];
+      heldBack = undefined;
+      for (const deliver of deliveries) deliver();
+    },
+  };
+}
