@@ -1,6 +1,6 @@
 // What is to happen when in a world, on one heap over one timer of the virtual clock; ties in the order they were made.
 import FlatQueue from 'flatqueue';
-import type { Clock } from '../../src/ports/clock.js';
+import type { Cancel, Clock } from '../../src/ports/clock.js';
 
 export interface Agenda {
   /** Does it at `atMs` of the monotonic clock, or at once where that has passed. Whole ms. */
@@ -16,6 +16,7 @@ export function createAgenda(clock: Clock): Agenda {
   const heap = new FlatQueue<() => void>();
   let made = 0;
   let timerAtMs = Number.POSITIVE_INFINITY;
+  let cancelTimer: Cancel = () => {};
 
   function wake(): void {
     timerAtMs = Number.POSITIVE_INFINITY;
@@ -36,7 +37,8 @@ export function createAgenda(clock: Clock): Agenda {
     const atMs = Math.floor(rank / TIES);
     if (atMs >= timerAtMs) return;
     timerAtMs = atMs;
-    clock.after(Math.max(0, atMs - clock.monotonicMs()), wake);
+    cancelTimer();
+    cancelTimer = clock.after(Math.max(0, atMs - clock.monotonicMs()), wake);
   }
 
   return {
