@@ -22,6 +22,8 @@ export interface MadeUpWorld {
   readonly durationMs?: number;
   /** Tell every renewal of a limit too, which is most of what a real world tells. */
   readonly withRenewals?: boolean;
+  /** Let the power of every charging car change at every reading, as in the real world. */
+  readonly isNoisy?: boolean;
   /** Let power pass the limit for ten seconds at noon. */
   readonly isBroken?: boolean;
 }
@@ -57,7 +59,7 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
         ...{ deliveredWms: 0, isThere: false, offlineUntilMs: 0, seq: 0, told: undefined },
       };
     });
-    return { locationId, slots, limitW: 0, powerW: -1, limitBaseW: options.connectorsPerLocation * 7_000 };
+    return { locationId, slots, limitW: 0, powerW: -1, limitBaseW: options.connectorsPerLocation * 4_000 };
   });
 
   yield { atMs: DAY_START_MS, kind: 'action', name: 'setPermanentLimit', status: 200 };
@@ -81,10 +83,7 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
       const lockTenths = Math.min(MAX_TENTHS, Math.floor(limitW / WATTS_PER_TENTH));
       const unlocked = charging.filter((slot) => !isLocked(slot));
       const restW = limitW - (charging.length - unlocked.length) * lockTenths * WATTS_PER_TENTH;
-      const shareTenths = Math.min(
-        MAX_TENTHS,
-        Math.floor(restW / (Math.max(unlocked.length, 1) * WATTS_PER_TENTH)),
-      );
+      const shareTenths = fairShare(restW, unlocked.map(wishTenths));
       const fit = Math.floor(restW / (FLOOR_TENTHS * WATTS_PER_TENTH));
       const turn = Math.floor((atMs - DAY_START_MS) / (15 * 60_000));
       let powerW = 0;
@@ -93,16 +92,16 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
         const place = (unlocked.indexOf(slot) + turn) % Math.max(unlocked.length, 1);
         const isPaused = !isLock && shareTenths < FLOOR_TENTHS && place >= fit;
         const limitTenthsA = isLock ? lockTenths : isPaused ? 0 : Math.max(shareTenths, FLOOR_TENTHS);
-        const full = slot.deliveredWms / 3_600_000 / slot.requestedWh;
-        const taper = full < 0.85 ? 1 : Math.max(0, (1 - full) / 0.15);
-        const drawnW = Math.floor(Math.min(limitTenthsA, MAX_TENTHS * taper) * WATTS_PER_TENTH);
+        const noise = options.isNoisy === true ? draw(0, 300) : 0;
+        const wantedW = Math.min(limitTenthsA, wishTenths(slot)) * WATTS_PER_TENTH;
+        const drawnW = wantedW > noise ? wantedW - noise : wantedW;
         slot.deliveredWms += drawnW * STEP_MS;
         powerW += drawnW;
         yield* tell(slot, atMs, {
           status: isPaused ? 'SuspendedEVSE' : drawnW > 0 ? 'Charging' : 'SuspendedEV',
           powerW: drawnW,
           limitTenthsA,
-          reason: reasonOf({ isLock, isPaused, isShared: shareTenths < MAX_TENTHS, taper, slot, atMs }),
+          reason: reasonOf(slot, { isLock, isPaused, shareTenths }),
         });
         if (options.withRenewals === true && slot.told !== undefined) yield grantOf(slot, slot.told, atMs);
       }
@@ -133,6 +132,24 @@ function limitAt(baseW: number, atMs: number): number {
 
 function isLocked({ address }: Slot): boolean {
   return address.connectorId === '1' && address.controllerUuid.endsWith('-001');
+}
+
+/** What its car would take: less and less over the last part of its battery. */
+function wishTenths({ deliveredWms, requestedWh }: Slot): number {
+  const full = deliveredWms / 3_600_000 / requestedWh;
+  return full < 0.85 ? MAX_TENTHS : Math.max(0, Math.floor((MAX_TENTHS * (1 - full)) / 0.15));
+}
+
+/** The highest that each may take of `restW` without anyone getting less than another who wants as much. */
+function fairShare(restW: number, wishes: readonly number[]): number {
+  let rest = restW / WATTS_PER_TENTH;
+  let takers = wishes.length;
+  for (const wish of wishes.toSorted((a, b) => a - b)) {
+    if (wish * takers > rest) return Math.floor(rest / takers);
+    rest -= wish;
+    takers--;
+  }
+  return MAX_TENTHS;
 }
 
 type Draw = (from: number, to: number) => number;
@@ -185,20 +202,16 @@ function grantOf(slot: Slot, told: Told, atMs: number): TraceEvent {
   return { atMs, kind: 'grant', ...slot.address, epoch: 1, seq: ++slot.seq, limitTenthsA, reason };
 }
 
-function reasonOf(of: {
-  readonly isLock: boolean;
-  readonly isPaused: boolean;
-  readonly isShared: boolean;
-  readonly taper: number;
-  readonly slot: Slot;
-  readonly atMs: number;
-}): LimitReason {
-  if (of.slot.offlineUntilMs !== 0) return 'failsafe';
+function reasonOf(
+  slot: Slot,
+  of: { readonly isLock: boolean; readonly isPaused: boolean; readonly shareTenths: number },
+): LimitReason {
+  if (slot.offlineUntilMs !== 0) return 'failsafe';
   if (of.isLock) return 'lock';
   if (of.isPaused) return 'paused';
-  if (of.taper < 1) return 'demand';
-  if (!of.isShared) return 'maximum';
-  return of.slot.address.locationId.endsWith('2') ? 'clusterShare' : 'fairShare';
+  if (wishTenths(slot) < of.shareTenths) return 'demand';
+  if (of.shareTenths === MAX_TENTHS) return 'maximum';
+  return slot.address.locationId.endsWith('2') ? 'clusterShare' : 'fairShare';
 }
 
 function* outage(slot: Slot, atMs: number, isOn: boolean): Generator<TraceEvent> {

@@ -73,8 +73,8 @@ describe('A trace on disk', () => {
   it('names limit, power, connectors with grant and car, profiles, faults, action and violation', async () => {
     const state = await reader.at(DAY_START_MS + 12 * HOUR_MS);
     expect(state.locations.map(({ locationId }) => locationId)).toEqual(['depot-01', 'depot-02']);
-    expect(state.locations[0]?.limitW).toBe(70_000);
-    expect(state.locations[0]?.powerW).toBe(72_500);
+    expect(state.locations[0]?.limitW).toBe(40_000);
+    expect(state.locations[0]?.powerW).toBe(42_500);
     expect(state.locations[0]?.connectors).toHaveLength(10);
     const charging = state.locations[0]?.connectors.find(({ status }) => status === 'Charging');
     expect(charging?.grant?.seq).toBeGreaterThan(0);

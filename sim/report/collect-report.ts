@@ -1,0 +1,113 @@
+// Goes through a trace once and collects what its report shows.
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { TraceReader } from '../trace/trace-reader.js';
+import type { EventOf } from '../trace/trace-state.js';
+import { createMarkRecorder } from './mark-recorder.js';
+import type { ConnectorMode, LocationTrack, ReportData } from './report-data.js';
+import type { Summary } from './summary.js';
+import {
+  type ConnectorRecorder,
+  createConnectorRecorder,
+  createPowerRecorder,
+  type PowerRecorder,
+} from './track-recorder.js';
+
+/** Changes a report holds at most, of all connectors together: what a browser shows without delay. */
+const MOST_CHANGES = 1_500_000;
+/** Steps of a location's power: more than any screen has columns. */
+const POWER_STEPS = 7_200;
+const SHORTEST_STEP_MS = 1_000;
+
+interface LocationRecorder {
+  readonly power: PowerRecorder;
+  readonly limit: PowerRecorder;
+  readonly connectors: Map<string, ConnectorRecorder>;
+}
+
+/** @param summary of the same trace. */
+export async function collectReport(trace: TraceReader, summary: Summary): Promise<ReportData> {
+  const { startsAtMs } = trace.subject;
+  const endsAtMs = trace.endsAtMs;
+  const connectors = summary.locations.reduce((sum, location) => sum + location.connectors.length, 0);
+  const durationMs = endsAtMs - startsAtMs;
+  const stepMs = Math.max(SHORTEST_STEP_MS, Math.ceil((durationMs * connectors) / MOST_CHANGES));
+  const powerStepMs = Math.max(SHORTEST_STEP_MS, Math.ceil(durationMs / POWER_STEPS));
+  const locations = new Map<string, LocationRecorder>();
+  const modes = createModeList();
+  const marks = createMarkRecorder();
+
+  function locationOf(locationId: string): LocationRecorder {
+    const held = locations.get(locationId);
+    if (held !== undefined) return held;
+    const power = createPowerRecorder(powerStepMs);
+    // A limit changes seldom: each change is told.
+    const recorder = { power, limit: createPowerRecorder(1), connectors: new Map() };
+    locations.set(locationId, recorder);
+    return recorder;
+  }
+
+  function connectorChanged(event: EventOf<'connector'>): void {
+    const held = locationOf(event.locationId).connectors;
+    const name = `${event.controllerUuid}/${event.connectorId}`;
+    const recorder = held.get(name) ?? createConnectorRecorder(event, stepMs);
+    held.set(name, recorder);
+    recorder.add(event, modes.placeOf(event));
+  }
+
+  for await (const batch of trace.batches()) {
+    for (const event of batch) {
+      marks.add(event);
+      if (event.kind === 'connector') connectorChanged(event);
+      else if (event.kind === 'power') locationOf(event.locationId).power.add(event.atMs, event.powerW);
+      else if (event.kind === 'limit') {
+        const location = locationOf(event.locationId);
+        // Power from before a limit fell must not be drawn as if it flowed after.
+        location.power.cut();
+        location.limit.add(event.atMs, event.limitW);
+      }
+    }
+  }
+  const { scenario, seed, commit } = trace.subject;
+  return {
+    ...{ title: titleOf(scenario), scenario, seed, commit, hash: trace.hash ?? '', startsAtMs, endsAtMs },
+    ...{ stepMs, summary, modes: modes.all, ...marks.finish(endsAtMs) },
+    locations: [...locations].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, held]) => trackOf(id, held)),
+  };
+}
+
+function trackOf(locationId: string, { power, limit, connectors }: LocationRecorder): LocationTrack {
+  return {
+    locationId,
+    powerW: power.finish(),
+    limitW: limit.finish(),
+    connectors: [...connectors.values()].map((connector) => connector.finish()),
+  };
+}
+
+function createModeList() {
+  const all: ConnectorMode[] = [];
+  const places = new Map<string, number>();
+  return {
+    all: all as readonly ConnectorMode[],
+    placeOf({ status, reason, isLeased, isOnline }: ConnectorMode): number {
+      const key = `${status} ${reason} ${isLeased} ${isOnline}`;
+      const held = places.get(key);
+      if (held !== undefined) return held;
+      places.set(key, all.length);
+      all.push({ status, reason, isLeased, isOnline });
+      return all.length - 1;
+    },
+  };
+}
+
+const namedSchema = z.object({ name: z.string() });
+
+function titleOf(scenario: string): string {
+  try {
+    return namedSchema.parse(parse(scenario)).name;
+  } catch {
+    // A trace of something other than a scenario file has no name.
+    return 'Simulation';
+  }
+}

@@ -1,0 +1,200 @@
+// Every connector's state and reason at the chosen instant beside its strip of the day, energy and throttling.
+import { element, say } from './element.js';
+import { drawStrip, forgetColours } from './strip.js';
+import { type ConnectorHistory, momentAt } from './unpack.js';
+import type { View, Viewpoint } from './viewpoint.js';
+import { amperes, duration, GROUP_OF_REASON, kw, kwh, REASON_GROUPS, REASON_WORDS } from './words.js';
+
+interface Entry {
+  readonly connector: ConnectorHistory;
+  readonly row: HTMLElement;
+  readonly canvas: HTMLCanvasElement;
+  readonly status: HTMLElement;
+  readonly power: HTMLElement;
+  readonly limit: HTMLElement;
+  readonly link: HTMLElement;
+  readonly reason: HTMLElement;
+  isVisible: boolean;
+}
+
+const ORDERS = {
+  name: 'name',
+  power: 'power at the instant',
+  throttled: 'time throttled',
+  energy: 'least energy of requested',
+} as const;
+type Order = keyof typeof ORDERS;
+
+export function createConnectorList(viewpoint: Viewpoint): HTMLElement {
+  const search = element('input', {
+    type: 'search',
+    placeholder: 'Filter connectors',
+    'aria-label': 'Filter connectors',
+  });
+  const order = element('select', { 'aria-label': 'Sort connectors by' });
+  order.append(...Object.entries(ORDERS).map(([value, text]) => element('option', { value }, `by ${text}`)));
+  const list = element('div', {
+    class: 'connectors',
+    role: 'table',
+    'aria-label': 'Connectors at the instant',
+  });
+  const legend = element(
+    'ul',
+    { class: 'legend', 'aria-label': 'Colours' },
+    ...legendItems(),
+    element('li', {}, STRIP_NOTE),
+  );
+  let entries: readonly Entry[] = [];
+
+  const entryOfRow = new WeakMap<Element, Entry>();
+  const visibility = new IntersectionObserver(
+    (changes) => {
+      for (const { target, isIntersecting } of changes) {
+        const entry = entryOfRow.get(target);
+        if (entry === undefined) continue;
+        entry.isVisible = isIntersecting;
+        if (isIntersecting) show(entry, viewpoint.view, true);
+      }
+    },
+    { rootMargin: '200px' },
+  );
+
+  function rebuild(view: View): void {
+    visibility.disconnect();
+    const shared = sharedStart(view.site.connectors.map(({ name }) => name));
+    entries = view.site.connectors.map((connector) => entryOf(connector, shared.length));
+    for (const entry of entries) {
+      entryOfRow.set(entry.row, entry);
+      visibility.observe(entry.row);
+    }
+    arrange();
+  }
+
+  function arrange(): void {
+    const wanted = search.value.trim().toLowerCase();
+    const key = keyOf(order.value in ORDERS ? (order.value as Order) : 'name', viewpoint.view.instant);
+    const shown = entries
+      .filter(({ connector }) => connector.name.toLowerCase().includes(wanted))
+      .map((entry) => ({ entry, key: key(entry.connector) }))
+      .sort((a, b) => a.key - b.key || collator.compare(a.entry.connector.name, b.entry.connector.name));
+    list.replaceChildren(headings(), ...shown.map(({ entry }) => entry.row));
+  }
+
+  function redrawStrips(): void {
+    forgetColours();
+    for (const entry of entries) if (entry.isVisible) show(entry, viewpoint.view, true);
+  }
+
+  search.addEventListener('input', arrange);
+  order.addEventListener('change', arrange);
+  viewpoint.onChange((view, before) => {
+    if (before?.site !== view.site) rebuild(view);
+    const isMoved = before?.fromMs !== view.fromMs || before?.toMs !== view.toMs;
+    for (const entry of entries) if (entry.isVisible) show(entry, view, isMoved);
+  });
+  new ResizeObserver(redrawStrips).observe(list);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawStrips);
+  const tools = element('div', { class: 'tools' }, element('h2', {}, 'Connectors'), search, order);
+  return element('section', { 'aria-label': 'Connectors' }, tools, legend, list);
+}
+
+const collator = new Intl.Collator('en', { numeric: true });
+
+function keyOf(order: Order, instant: number): (connector: ConnectorHistory) => number {
+  if (order === 'power') return (connector) => -(momentAt(connector, instant)?.powerW ?? 0);
+  if (order === 'throttled') return ({ summary }) => -(summary?.throttledS ?? 0);
+  if (order === 'energy') {
+    return ({ summary }) =>
+      summary === undefined ? 1 : summary.deliveredWh / Math.max(summary.requestedWh, 1);
+  }
+  return () => 0;
+}
+
+function legendItems(): HTMLElement[] {
+  return Object.entries(REASON_GROUPS).map(([group, words]) =>
+    element('li', {}, element('i', { class: `dot ${group}` }), words),
+  );
+}
+
+const STRIP_NOTE = 'Height: power. Line on top: red offline, grey no lease.';
+
+function headings(): HTMLElement {
+  const heading = (text: string) => element('span', { role: 'columnheader' }, text);
+  return element(
+    'div',
+    { class: 'row lane headings', role: 'row' },
+    element(
+      'div',
+      { class: 'left cells' },
+      ...['Connector', 'Status', 'Power', 'Limit', 'Link', 'Reason'].map(heading),
+    ),
+    element('div', { class: 'time' }),
+    element('div', { class: 'right cells' }, heading('Energy'), heading('Throttled')),
+  );
+}
+
+/** What all names begin with, up to its last `-`: it tells nothing. */
+function sharedStart(names: readonly string[]): string {
+  let shared = names[0] ?? '';
+  for (const name of names) {
+    while (!name.startsWith(shared)) shared = shared.slice(0, -1);
+  }
+  return names.length > 1 ? shared.slice(0, shared.lastIndexOf('-') + 1) : '';
+}
+
+const LONGEST_NAME = 16;
+
+/** The end of a name tells more than its start where both do not fit. */
+function shortened(name: string): string {
+  return name.length > LONGEST_NAME ? `…${name.slice(-LONGEST_NAME)}` : name;
+}
+
+function entryOf(connector: ConnectorHistory, sharedLength: number): Entry {
+  const cell = (text = '') => element('span', { role: 'cell' }, text);
+  const [status, power, limit, link, reason] = [cell(), cell(), cell(), cell(), cell()];
+  const canvas = element('canvas', { role: 'img', 'aria-label': `${connector.name} over time` });
+  const { summary } = connector;
+  const energy = cell(summary === undefined ? '' : kwh(summary.deliveredWh));
+  if (summary !== undefined)
+    energy.title = energyTitle(summary.deliveredWh, summary.requestedWh, summary.sessions);
+  const throttled = cell(summary === undefined ? '' : duration(summary.throttledS));
+  if (summary !== undefined) {
+    throttled.title = `paused ${duration(summary.pausedS)}, ${summary.limitChanges} changes of limit`;
+  }
+  const name = element(
+    'span',
+    { role: 'rowheader', title: connector.name },
+    shortened(connector.name.slice(sharedLength)),
+  );
+  const row = element(
+    'div',
+    { class: 'row lane connector', role: 'row' },
+    element('div', { class: 'left cells' }, name, status, power, limit, link, reason),
+    element('div', { class: 'time' }, canvas),
+    element('div', { class: 'right cells' }, energy, throttled),
+  );
+  return { connector, row, canvas, status, power, limit, link, reason, isVisible: false };
+}
+
+function energyTitle(deliveredWh: number, requestedWh: number, sessions: number): string {
+  return `${kwh(deliveredWh)} of ${kwh(requestedWh)} requested in ${sessions} sessions`;
+}
+
+function show(entry: Entry, view: View, withStrip: boolean): void {
+  const moment = momentAt(entry.connector, view.instant);
+  if (moment === undefined) {
+    for (const cell of [entry.status, entry.power, entry.limit, entry.link, entry.reason]) say(cell, '');
+  } else {
+    const { status, reason, isLeased, isOnline } = moment.mode;
+    const group = GROUP_OF_REASON[reason];
+    say(entry.status, status);
+    say(entry.power, kw(moment.powerW));
+    say(entry.limit, amperes(moment.limitTenthsA));
+    say(entry.link, isOnline ? (isLeased ? 'lease' : 'no lease') : 'offline');
+    entry.link.title = `${isOnline ? 'online' : 'offline'}, ${isLeased ? 'holds a lease' : 'holds no lease'}`;
+    entry.link.className = isOnline ? '' : 'alert';
+    say(entry.reason, REASON_WORDS[reason]);
+    entry.reason.className = `reason ${group}`;
+  }
+  if (withStrip) drawStrip(entry.canvas, entry.connector, view);
+}

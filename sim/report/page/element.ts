@@ -1,0 +1,44 @@
+// Makes elements of the page; text is always text, so that no name in a scenario can become markup.
+
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** An element with attributes (false and undefined leave one out) and children. */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue;
+    made.setAttribute(name, value === true ? '' : String(value));
+  }
+  made.append(...children);
+  return made;
+}
+
+/** Sets the text of an element unless it has it already: untouched text costs a browser nothing. */
+export function say(target: HTMLElement, text: string): void {
+  if (target.textContent !== text) target.textContent = text;
+}
+
+/** A colour of the style sheet, as it is in light or dark. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+/** The drawing context of a canvas that fills its element at the screen's resolution, cleared; undefined without a size. */
+export function clearedContext(
+  canvas: HTMLCanvasElement,
+):
+  | { readonly context: CanvasRenderingContext2D; readonly width: number; readonly height: number }
+  | undefined {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const context = canvas.getContext('2d');
+  if (context === null || width === 0 || height === 0) return undefined;
+  const scale = window.devicePixelRatio;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  context.scale(scale, scale);
+  return { context, width, height };
+}

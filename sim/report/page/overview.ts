@@ -1,0 +1,82 @@
+// The head of the page: what was run, whether everything held, and the location's figures.
+import type { ReportData } from '../report-data.js';
+import { element } from './element.js';
+import type { Site } from './unpack.js';
+import type { Viewpoint } from './viewpoint.js';
+import { decimal, duration, iso, kw, kwh, percent } from './words.js';
+
+export function createOverview(data: ReportData, viewpoint: Viewpoint): HTMLElement {
+  const figures = element('dl', { class: 'figures' });
+  viewpoint.onChange((view, before) => {
+    if (before?.site !== view.site) figures.replaceChildren(...figuresOf(view.site));
+  });
+  const { summary } = data;
+  const run = [
+    `${iso(data.startsAtMs)} to ${iso(data.endsAtMs)}`,
+    `seed ${data.seed}`,
+    `commit ${data.commit.slice(0, 12)}`,
+    `trace ${data.hash === '' ? 'unfinished' : data.hash.slice(0, 12)}`,
+    `${summary.events.toLocaleString('en')} events`,
+  ];
+  const scenario = element('details', { class: 'scenario' }, element('summary', {}, 'Scenario'));
+  scenario.append(element('pre', {}, data.scenario));
+  return element(
+    'header',
+    {},
+    element('h1', {}, data.title),
+    verdictOf(data),
+    element('p', { class: 'run', title: `trace ${data.hash}` }, run.join(' · ')),
+    scenario,
+    figures,
+  );
+}
+
+function verdictOf({ summary, marksLeftOut }: ReportData): HTMLElement {
+  const { violations, firstViolation } = summary;
+  const leftOut = marksLeftOut === 0 ? '' : ` ${marksLeftOut.toLocaleString('en')} marks are left out.`;
+  if (violations === 0) return element('p', { class: 'verdict held' }, `Every invariant held.${leftOut}`);
+  const first =
+    firstViolation === undefined
+      ? ''
+      : ` The first: ${firstViolation.invariant} ${firstViolation.target}, ${iso(firstViolation.atMs)}: ${firstViolation.detail}.`;
+  const words = `${violations.toLocaleString('en')} violation${violations === 1 ? '' : 's'}.${first}${leftOut}`;
+  return element('p', { class: 'verdict broken' }, words);
+}
+
+function figuresOf({ summary }: Site): HTMLElement[] {
+  if (summary === undefined) return [];
+  const { limitAtPeakW, highestShare } = summary;
+  const limit = limitAtPeakW === undefined ? '' : ` of ${kw(limitAtPeakW)}`;
+  const delivered = percent(
+    summary.requestedWh === 0 ? undefined : summary.deliveredWh / summary.requestedWh,
+  );
+  return [
+    figure(
+      'Peak',
+      kw(summary.peakW),
+      `${limit}, at most ${percent(highestShare)} of the limit`.replace(/^, /, ''),
+    ),
+    figure('Energy delivered', kwh(summary.deliveredWh), `${delivered} of ${kwh(summary.requestedWh)}`),
+    figure('Utilisation', percent(summary.utilisation), 'of what the limit allowed'),
+    figure('Overshoot', `${decimal(summary.overshootKws, 1)} kWs`, 'power above the limit, times how long'),
+    figure(
+      'Sessions',
+      String(summary.sessions),
+      `${decimal(summary.startsPerSession)} starts, ${decimal(summary.stopsPerSession)} stops each`,
+    ),
+    figure('Fairness', decimal(summary.fairness, 3), 'Jain’s index over shares of requests'),
+    figure('Limit changes', summary.limitChanges.toLocaleString('en'), 'while a car was there'),
+    figure('Locks throttled', duration(summary.lockedThrottledS), 'as a last resort'),
+    figure('Violations', summary.violations.toLocaleString('en'), 'at this location'),
+  ];
+}
+
+function figure(name: string, value: string, note: string): HTMLElement {
+  return element(
+    'div',
+    {},
+    element('dt', {}, name),
+    element('dd', {}, value),
+    element('dd', { class: 'note' }, note),
+  );
+}

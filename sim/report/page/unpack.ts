@@ -1,0 +1,126 @@
+// Turns the report's columns of differences back into values that can be searched and drawn.
+import type { ConnectorSummary } from '../connector-account.js';
+import type { ConnectorMode, Mark, ProfileBar, ReportData } from '../report-data.js';
+import type { LocationSummary } from '../summary.js';
+
+export interface ConnectorHistory {
+  readonly name: string;
+  readonly controllerUuid: string;
+  readonly connectorId: string;
+  /** Ascending; the other columns have a value for each. */
+  readonly atMs: Float64Array;
+  readonly powerW: Float64Array;
+  readonly limitTenthsA: Float64Array;
+  readonly modes: readonly ConnectorMode[];
+  /** Never 0, so that it can be divided by. */
+  readonly peakW: number;
+  readonly summary: ConnectorSummary | undefined;
+}
+
+export interface History {
+  readonly atMs: Float64Array;
+  readonly values: Float64Array;
+}
+
+export interface Site {
+  readonly locationId: string;
+  readonly powerW: History;
+  readonly limitW: History;
+  readonly connectors: readonly ConnectorHistory[];
+  /** Those of the location, of its chargers and connectors, and those of more than one location. */
+  readonly profiles: readonly ProfileBar[];
+  readonly marks: readonly Mark[];
+  readonly summary: LocationSummary | undefined;
+}
+
+/** Everything of the location at `place` in the report, undefined where there is none. */
+export function siteAt(data: ReportData, place: number): Site | undefined {
+  const track = data.locations[place];
+  if (track === undefined) return undefined;
+  const summary = data.summary.locations.find(({ locationId }) => locationId === track.locationId);
+  const connectors = track.connectors.map((connector): ConnectorHistory => {
+    const { controllerUuid, connectorId } = connector;
+    const powerW = summed(connector.powerW);
+    return {
+      ...{ controllerUuid, connectorId, name: `${controllerUuid}/${connectorId}`, powerW },
+      atMs: summed(connector.atMs),
+      limitTenthsA: summed(connector.limitTenthsA),
+      modes: modesOf(connector.modes, data.modes),
+      peakW: powerW.reduce((peak, value) => Math.max(peak, value), 1),
+      summary: summary?.connectors.find(
+        (held) => held.controllerUuid === controllerUuid && held.connectorId === connectorId,
+      ),
+    };
+  });
+  const concerns = concernOf(data, track.locationId);
+  return {
+    ...{ locationId: track.locationId, connectors, summary },
+    powerW: { atMs: summed(track.powerW.atMs), values: summed(track.powerW.values) },
+    limitW: { atMs: summed(track.limitW.atMs), values: summed(track.limitW.values) },
+    profiles: data.profiles.filter(({ target }) => concerns(target)),
+    marks: data.marks.filter(({ target }) => concerns(target)),
+  };
+}
+
+/** The place of the last instant at or before `instant`, -1 where there is none. */
+export function placeAt(atMs: Float64Array, instant: number): number {
+  let low = 0;
+  let high = atMs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((atMs[middle] ?? 0) <= instant) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** What held at `instant`, undefined before the first value. */
+export function valueAt({ atMs, values }: History, instant: number): number | undefined {
+  return values[placeAt(atMs, instant)];
+}
+
+export interface ConnectorMoment {
+  readonly powerW: number;
+  readonly limitTenthsA: number;
+  readonly mode: ConnectorMode;
+}
+
+export function momentAt(connector: ConnectorHistory, instant: number): ConnectorMoment | undefined {
+  const place = placeAt(connector.atMs, instant);
+  const mode = connector.modes[place];
+  if (mode === undefined) return undefined;
+  return { powerW: connector.powerW[place] ?? 0, limitTenthsA: connector.limitTenthsA[place] ?? 0, mode };
+}
+
+function summed(differences: readonly number[]): Float64Array {
+  const values = new Float64Array(differences.length);
+  let value = 0;
+  for (const [i, difference] of differences.entries()) {
+    value += difference;
+    values[i] = value;
+  }
+  return values;
+}
+
+function modesOf(differences: readonly number[], all: readonly ConnectorMode[]): ConnectorMode[] {
+  const modes: ConnectorMode[] = [];
+  for (const place of summed(differences)) {
+    const mode = all[place];
+    if (mode === undefined) throw new RangeError(`The report has no mode ${place}`);
+    modes.push(mode);
+  }
+  return modes;
+}
+
+/** A target that is of no single location, such as a cluster or the service, concerns each. */
+function concernOf(data: ReportData, locationId: string): (target: string) => boolean {
+  const elsewhere = new Set<string>();
+  for (const track of data.locations) {
+    if (track.locationId === locationId) continue;
+    elsewhere.add(track.locationId);
+    for (const { controllerUuid, connectorId } of track.connectors) {
+      elsewhere.add(controllerUuid).add(`${controllerUuid}/${connectorId}`);
+    }
+  }
+  return (target) => !elsewhere.has(target);
+}

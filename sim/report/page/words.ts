@@ -1,0 +1,88 @@
+// How the page says numbers, instants and reasons, and in which colour.
+import type { LimitReason } from '../../../machines/grant.js';
+
+/** Reasons that a reader sees as one, each with its colour's name in the style sheet. */
+export const REASON_GROUPS = {
+  free: 'takes all it wants',
+  shared: 'shares the limit',
+  waiting: 'waits for others to follow',
+  paused: 'paused, waits its turn',
+  lock: 'priority lock',
+  lastResort: 'lock lowered, last resort',
+  failsafe: 'fail-safe by itself',
+  unruly: 'follows no limit',
+  idle: 'no car',
+} as const;
+export type ReasonGroup = keyof typeof REASON_GROUPS;
+
+export const GROUP_OF_REASON: Readonly<Record<LimitReason, ReasonGroup>> = {
+  maximum: 'free',
+  demand: 'free',
+  fairShare: 'shared',
+  clusterShare: 'shared',
+  waiting: 'waiting',
+  paused: 'paused',
+  lock: 'lock',
+  lastResort: 'lastResort',
+  idle: 'idle',
+  failsafe: 'failsafe',
+  nonCompliant: 'unruly',
+  readOnly: 'unruly',
+};
+
+export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
+  maximum: 'maximum',
+  demand: 'all it takes',
+  fairShare: 'fair share',
+  clusterShare: 'cluster share',
+  waiting: 'waiting',
+  paused: 'paused',
+  lock: 'lock',
+  lastResort: 'last resort',
+  idle: 'idle',
+  failsafe: 'fail-safe',
+  nonCompliant: 'disobeys',
+  readOnly: 'read-only',
+};
+
+export function kw(watts: number, digits = 1): string {
+  return watts >= Number.MAX_SAFE_INTEGER ? 'no limit' : `${grouped(watts / 1000, digits)} kW`;
+}
+
+export function kwh(wattHours: number): string {
+  const digits = wattHours < 100_000 ? 1 : 0;
+  return `${grouped(wattHours / 1000, digits)} kWh`;
+}
+
+export function amperes(tenthsA: number): string {
+  return `${(tenthsA / 10).toFixed(1)} A`;
+}
+
+export function percent(share: number | undefined): string {
+  return share === undefined ? '–' : `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
+}
+
+export function decimal(value: number | undefined, digits = 2): string {
+  return value === undefined ? '–' : grouped(value, digits);
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')}`;
+}
+
+/** `2026-06-01T17:00:03Z`, with milliseconds only where there are any. */
+export function iso(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z');
+}
+
+/** `17:00:03` in UTC. */
+export function timeOfDay(instant: number): string {
+  return iso(instant).slice(11, 19);
+}
+
+function grouped(value: number, digits: number): string {
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}

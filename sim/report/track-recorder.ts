@@ -1,0 +1,139 @@
+// Takes values as they change and keeps as many as a page can show, so that a report's size does not follow the run's.
+import type { EpochMs } from '../../machines/time.js';
+import type { EventOf } from '../trace/trace-state.js';
+import type { ConnectorTrack, Track } from './report-data.js';
+
+/** A column of whole numbers, kept as differences. */
+export interface Column {
+  add(value: number): void;
+  readonly differences: readonly number[];
+}
+
+export function createColumn(): Column {
+  const differences: number[] = [];
+  let last = 0;
+  return {
+    add(value) {
+      differences.push(value - last);
+      last = value;
+    },
+    differences,
+  };
+}
+
+export interface PowerRecorder {
+  add(atMs: EpochMs, value: number): void;
+  /** What came before `atMs` is kept apart from what comes after. */
+  cut(): void;
+  finish(): Track;
+}
+
+interface Point {
+  readonly atMs: EpochMs;
+  readonly value: number;
+}
+
+/**
+ * Keeps the first, lowest, highest and last value of every step at their own instants: drawn, that cannot be told from
+ * all of them, and no peak is lost.
+ */
+export function createPowerRecorder(stepMs: number): PowerRecorder {
+  const atMs = createColumn();
+  const values = createColumn();
+  let step = -1;
+  let kept: { first: Point; lowest: Point; highest: Point; last: Point } | undefined;
+
+  function cut(): void {
+    if (kept === undefined) return;
+    const points = [...new Set([kept.first, kept.lowest, kept.highest, kept.last])];
+    points.sort((a, b) => a.atMs - b.atMs);
+    for (const point of points) {
+      atMs.add(point.atMs);
+      values.add(point.value);
+    }
+    kept = undefined;
+  }
+
+  return {
+    add(instant, value) {
+      const point = { atMs: instant, value };
+      const stepNow = Math.floor(instant / stepMs);
+      if (stepNow !== step) cut();
+      step = stepNow;
+      if (kept === undefined) {
+        kept = { first: point, lowest: point, highest: point, last: point };
+        return;
+      }
+      if (value < kept.lowest.value) kept.lowest = point;
+      if (value > kept.highest.value) kept.highest = point;
+      kept.last = point;
+    },
+    cut,
+    finish() {
+      cut();
+      return { atMs: atMs.differences, values: values.differences };
+    },
+  };
+}
+
+export interface ConnectorRecorder {
+  /** @param mode the place of the event's mode in the report's list. */
+  add(event: EventOf<'connector'>, mode: number): void;
+  finish(): ConnectorTrack;
+}
+
+interface Change {
+  readonly atMs: EpochMs;
+  readonly powerW: number;
+  readonly limitTenthsA: number;
+  readonly mode: number;
+}
+
+/** Keeps every change of mode, and of changes of power and limit alone the last of every step. */
+export function createConnectorRecorder(
+  name: { readonly controllerUuid: string; readonly connectorId: string },
+  stepMs: number,
+): ConnectorRecorder {
+  const [atMs, powerW, limitTenthsA, modes] = [
+    createColumn(),
+    createColumn(),
+    createColumn(),
+    createColumn(),
+  ];
+  let pending: Change | undefined;
+  let keptMode: number | undefined;
+
+  function keepPending(): void {
+    if (pending === undefined) return;
+    atMs.add(pending.atMs);
+    powerW.add(pending.powerW);
+    limitTenthsA.add(pending.limitTenthsA);
+    modes.add(pending.mode);
+    keptMode = pending.mode;
+    pending = undefined;
+  }
+
+  /** Whether nothing but power and limit changed since what is kept, within the same step. */
+  function isReplaced(change: Change, mode: number, instant: EpochMs): boolean {
+    const isOneMode = change.mode === keptMode && change.mode === mode;
+    return isOneMode && Math.floor(change.atMs / stepMs) === Math.floor(instant / stepMs);
+  }
+
+  return {
+    add(event, mode) {
+      if (pending !== undefined && !isReplaced(pending, mode, event.atMs)) keepPending();
+      pending = { atMs: event.atMs, powerW: event.powerW, limitTenthsA: event.limitTenthsA, mode };
+    },
+    finish() {
+      keepPending();
+      return {
+        controllerUuid: name.controllerUuid,
+        connectorId: name.connectorId,
+        atMs: atMs.differences,
+        powerW: powerW.differences,
+        limitTenthsA: limitTenthsA.differences,
+        modes: modes.differences,
+      };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// Makes report.html: one file that opens from disk, with its page, its data and nothing from anywhere else.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { TraceReader } from '../trace/trace-reader.js';
+import { collectReport } from './collect-report.js';
+import { DATA_ELEMENT_ID, type ReportData } from './report-data.js';
+import type { Summary } from './summary.js';
+
+const gzipped = promisify(gzip);
+
+/** Writes the report of `trace` to `path`. @param summary of the same trace. */
+export async function writeReport(path: string, trace: TraceReader, summary: Summary): Promise<void> {
+  await writeFile(path, await reportHtml(await collectReport(trace, summary)));
+}
+
+export async function reportHtml(data: ReportData): Promise<string> {
+  const script = readPage('page.js');
+  const style = readPage('page.css');
+  const packed = (await gzipped(JSON.stringify(data))).toString('base64');
+  const policy = [
+    "default-src 'none'",
+    `script-src '${digestOf(script)}'`,
+    `style-src '${digestOf(style)}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(data.title)} · Headroom</title>
+<style>${style}</style>
+</head>
+<body>
+<noscript>This report draws itself with JavaScript, which is off.</noscript>
+<script type="text/plain" id="${DATA_ELEMENT_ID}">${packed}</script>
+<script type="module">${script}</script>
+</body>
+</html>
+`;
+}
+
+/** What `npm run build` made of page/: beside this file in dist/, and there when this runs from source. */
+function readPage(name: string): string {
+  const places = [`./page/${name}`, `../../dist/sim/report/page/${name}`];
+  const url = places.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(place));
+  if (url === undefined) throw new Error(`The page of reports is not built: ${name} is missing`);
+  return readFileSync(url, 'utf8');
+}
+
+function digestOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,208 @@
+// What a report holds of a trace: less than all of it, and never anything else than what happened.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collectReport } from '../../../sim/report/collect-report.js';
+import { createMarkRecorder } from '../../../sim/report/mark-recorder.js';
+import { momentAt, placeAt, type Site, siteAt, valueAt } from '../../../sim/report/page/unpack.js';
+import type { ReportData } from '../../../sim/report/report-data.js';
+import { createConnectorRecorder, createPowerRecorder } from '../../../sim/report/track-recorder.js';
+import type { TraceEvent } from '../../../sim/trace/trace-event.js';
+import { openTraceReader, type TraceReader } from '../../../sim/trace/trace-reader.js';
+import type { EventOf } from '../../../sim/trace/trace-state.js';
+import { DAY_MS, HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
+import { madeUpReport } from './made-up-report.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'headroom-report-'));
+let trace: TraceReader;
+let data: ReportData;
+
+beforeAll(async () => {
+  const world = { seed: 8, locations: 2, connectorsPerLocation: 9, isBroken: true, isNoisy: true };
+  const summary = await madeUpReport(dir, world);
+  trace = await openTraceReader(`${dir}/trace.sqlite`);
+  data = await collectReport(trace, summary);
+});
+
+afterAll(async () => {
+  await trace.close();
+  rmSync(dir, { recursive: true });
+});
+
+function site(place: number): Site {
+  const found = siteAt(data, place);
+  if (found === undefined) throw new Error(`The report has no location ${place}`);
+  return found;
+}
+
+function summed(differences: readonly number[]): number[] {
+  let sum = 0;
+  return differences.map((difference) => (sum += difference));
+}
+
+describe('A report', () => {
+  it('names what it is of', () => {
+    expect(data).toMatchObject({ title: 'A made-up day', seed: 8, startsAtMs: T, endsAtMs: T + DAY_MS });
+    expect(data.hash).toBe(trace.hash);
+    expect(data.locations.map(({ locationId }) => locationId)).toEqual(['depot-01', 'depot-02']);
+  });
+
+  it.each([2, 6.5, 11.99, 12, 17, 17.001, 20.5, 23.9])(
+    'shows at hour %d every connector, limit and power as the trace has them',
+    async (hour) => {
+      const instant = T + Math.round(hour * HOUR_MS);
+      const state = await trace.at(instant);
+      for (const [place, location] of state.locations.entries()) {
+        const { connectors, limitW, powerW } = site(place);
+        expect(valueAt(limitW, instant)).toBe(location.limitW);
+        expect(valueAt(powerW, instant)).toBe(location.powerW);
+        expect(connectors).toHaveLength(location.connectors.length);
+        for (const connector of location.connectors) {
+          const { controllerUuid, connectorId, status, reason, isLeased, isOnline } = connector;
+          const history = connectors.find(({ name }) => name === `${controllerUuid}/${connectorId}`);
+          expect(history && momentAt(history, instant)).toEqual({
+            ...{ powerW: connector.powerW, limitTenthsA: connector.limitTenthsA },
+            mode: { status, reason, isLeased, isOnline },
+          });
+        }
+      }
+    },
+  );
+
+  it('knows nothing of a time before the first event', () => {
+    const [connector] = site(0).connectors;
+    expect(connector && momentAt(connector, T - 1)).toBeUndefined();
+    expect(valueAt(site(0).powerW, T - 1)).toBeUndefined();
+    expect(placeAt(new Float64Array(), T)).toBe(-1);
+  });
+
+  it('keeps to each location its own marks and profiles, and to all what concerns more than one', () => {
+    const [first, second] = [site(0), site(1)];
+    expect(first.marks.filter(({ kind }) => kind === 'violation').map(({ target }) => target)).toEqual([
+      'depot-01',
+    ]);
+    for (const { locationId, marks, profiles } of [first, second]) {
+      expect(marks.map(({ what }) => what)).toContain('serviceCrash');
+      const targets = new Set(profiles.map(({ target }) => target));
+      expect(targets).toEqual(new Set([locationId, 'harbour-cluster', `${locationId}-charger-001/1`]));
+      const others = marks.filter(
+        ({ target }) => target.startsWith('depot') && !target.startsWith(locationId),
+      );
+      expect(others).toEqual([]);
+    }
+  });
+
+  it('has a location’s figures at hand', () => {
+    expect(site(1).summary?.locationId).toBe('depot-02');
+    expect(site(1).connectors.every(({ summary }) => summary !== undefined)).toBe(true);
+    expect(siteAt(data, 2)).toBeUndefined();
+  });
+});
+
+describe('Power in steps', () => {
+  it('keeps first, lowest, highest and last of a step at their own instants', () => {
+    const recorder = createPowerRecorder(1_000);
+    for (const [i, value] of [5, 6, 2, 7, 9, 8, 4, 5].entries()) recorder.add(T + i * 100, value);
+    recorder.add(T + 1_000, 1);
+    const { atMs, values } = recorder.finish();
+    expect(summed(atMs).map((at) => at - T)).toEqual([0, 200, 400, 700, 1_000]);
+    expect(summed(values)).toEqual([5, 2, 9, 5, 1]);
+  });
+
+  it('keeps what flowed before a limit fell from being drawn under it', () => {
+    const recorder = createPowerRecorder(1_000);
+    recorder.add(T, 50);
+    recorder.add(T + 100, 60);
+    recorder.add(T + 150, 55);
+    recorder.cut();
+    recorder.add(T + 200, 20);
+    recorder.add(T + 300, 30);
+    recorder.add(T + 400, 25);
+    const { atMs, values } = recorder.finish();
+    expect(summed(atMs).map((at) => at - T)).toEqual([0, 100, 150, 200, 300, 400]);
+    expect(summed(values)).toEqual([50, 60, 55, 20, 30, 25]);
+  });
+});
+
+describe('A connector in steps', () => {
+  const event = (ms: number, powerW: number): EventOf<'connector'> => ({
+    ...{ atMs: T + ms, kind: 'connector', locationId: 'l', controllerUuid: 'c', connectorId: '1' },
+    ...{ status: 'Charging', powerW, limitTenthsA: powerW, reason: 'demand', isLeased: true, isOnline: true },
+  });
+
+  it('keeps every change of mode to the millisecond, and of power alone the last of a step', () => {
+    const recorder = createConnectorRecorder({ controllerUuid: 'c', connectorId: '1' }, 1_000);
+    const told = [
+      [0, 1, 0],
+      [100, 2, 0],
+      [200, 3, 0],
+      [300, 4, 1],
+      [301, 5, 1],
+      [302, 6, 1],
+      [400, 7, 0],
+      [1_100, 8, 0],
+      [1_200, 9, 0],
+    ] as const;
+    for (const [ms, powerW, mode] of told) recorder.add(event(ms, powerW), mode);
+    const track = recorder.finish();
+    expect(summed(track.atMs).map((at) => at - T)).toEqual([0, 200, 300, 302, 400, 1_200]);
+    expect(summed(track.powerW)).toEqual([1, 3, 4, 6, 7, 9]);
+    expect(summed(track.limitTenthsA)).toEqual([1, 3, 4, 6, 7, 9]);
+    expect(summed(track.modes)).toEqual([0, 0, 1, 1, 0, 0]);
+  });
+});
+
+describe('Marks', () => {
+  function marksOf(...events: readonly TraceEvent[]) {
+    const recorder = createMarkRecorder();
+    for (const event of events) recorder.add(event);
+    return recorder.finish(T + HOUR_MS);
+  }
+  const fault = (ms: number, target: string, isOn: boolean): TraceEvent => ({
+    ...{ atMs: T + ms, kind: 'fault', fault: 'partition', target, isOn },
+  });
+  const profile = (ms: number, limitW: number, startsMs: number, endsMs: number): TraceEvent => ({
+    ...{ atMs: T + ms, kind: 'profile', target: 'depot', priority: 3, limitW },
+    ...{ startsAtMs: T + startsMs, endsAtMs: T + endsMs },
+  });
+
+  it('last from on to off, or to the end of the run, each target for itself', () => {
+    const { marks } = marksOf(
+      fault(1, 'a', true),
+      fault(2, 'b', true),
+      fault(3, 'a', true),
+      fault(4, 'a', false),
+      fault(5, 'c', false),
+    );
+    expect(marks.map((mark) => [mark.target, mark.startsAtMs - T, mark.endsAtMs - T])).toEqual([
+      ['a', 1, 4],
+      ['b', 2, HOUR_MS],
+    ]);
+  });
+
+  it('show a profile from its submission at the earliest to its replacement at the latest', () => {
+    const { profiles } = marksOf(
+      profile(10, 1, 0, 500),
+      profile(100, 2, 200, 300),
+      profile(250, 3, 400, 600),
+      profile(350, 4, 0, 300),
+      profile(360, 5, 700, 800),
+    );
+    expect(profiles.map((bar) => [bar.limitW, bar.startsAtMs - T, bar.endsAtMs - T])).toEqual([
+      [1, 10, 100],
+      [2, 200, 250],
+      [5, 700, 800],
+    ]);
+  });
+
+  it('are left out beyond some thousand of a kind, and counted', () => {
+    const action = (ms: number): TraceEvent => ({ atMs: T + ms, kind: 'action', name: 'a', status: 200 });
+    const { marks, marksLeftOut } = marksOf(
+      ...Array.from({ length: 5_010 }, (_, i) => action(i)),
+      fault(9_000, 'a', true),
+    );
+    expect(marks).toHaveLength(5_001);
+    expect(marksLeftOut).toBe(10);
+  });
+});

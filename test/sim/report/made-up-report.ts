@@ -1,0 +1,32 @@
+// Reports of made-up days, as files, and the summary they came with.
+
+import { createSummary, type Summary } from '../../../sim/report/summary.js';
+import { writeReport } from '../../../sim/report/write-report.js';
+import { openTraceReader } from '../../../sim/trace/trace-reader.js';
+import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
+import { DAY_MS, DAY_START_MS, type MadeUpWorld, madeUpWorld } from '../trace/made-up-world.js';
+
+/** Writes `trace.sqlite` and `report.html` of such a world into `dir`. */
+export async function madeUpReport(
+  dir: string,
+  world: MadeUpWorld,
+  name = 'A made-up day',
+): Promise<Summary> {
+  const tracePath = `${dir}/trace.sqlite`;
+  const writer = await openTraceWriter(tracePath, {
+    scenario: `name: ${JSON.stringify(name)}\nseed: ${world.seed}\n`,
+    ...{ seed: world.seed, commit: '0123456789abcdef', startsAtMs: DAY_START_MS },
+  });
+  const sums = createSummary(DAY_START_MS);
+  for (const event of madeUpWorld(world)) {
+    writer.add(event);
+    sums.add(event);
+  }
+  const endsAtMs = DAY_START_MS + (world.durationMs ?? DAY_MS);
+  await writer.finish(endsAtMs);
+  const summary = sums.finish(endsAtMs);
+  const trace = await openTraceReader(tracePath);
+  await writeReport(`${dir}/report.html`, trace, summary);
+  await trace.close();
+  return summary;
+}

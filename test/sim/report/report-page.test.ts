@@ -1,0 +1,208 @@
+// report.html in a real browser: it opens from disk, asks nobody for anything, and shows any instant that is chosen.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { REASON_WORDS } from '../../../sim/report/page/words.js';
+import { openTraceReader } from '../../../sim/trace/trace-reader.js';
+import { HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
+import { madeUpReport } from './made-up-report.js';
+
+const CHROMIUM = '/usr/bin/chromium';
+const hasChromium = existsSync(CHROMIUM);
+if (!hasChromium) process.stderr.write(`NOT TESTED: reports in a browser, because ${CHROMIUM} is missing\n`);
+
+const HOSTILE = '</script><img src=x onerror="document.title=1"><script>document.title=1</script>';
+const THREE = { seed: 4, locations: 2, connectorsPerLocation: 3, isBroken: true };
+const MANY = { seed: 5, locations: 1, connectorsPerLocation: 300, durationMs: 2 * HOUR_MS, isNoisy: true };
+
+/** The first opaque colour on the first strip; text, because the tests know nothing of a browser's types. */
+const FIRST_INK = `(() => {
+  const canvas = document.querySelector('.connector canvas');
+  const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  const opaque = pixels.findIndex((value, i) => i % 4 === 3 && value === 255);
+  return [...pixels.slice(opaque - 3, opaque)].join();
+})()`;
+
+describe.skipIf(!hasChromium)('A report in a browser', () => {
+  const small = mkdtempSync(join(tmpdir(), 'headroom-report-3-'));
+  const large = mkdtempSync(join(tmpdir(), 'headroom-report-300-'));
+  let browser: Browser;
+  let page: Page;
+  let complaints: string[];
+
+  beforeAll(async () => {
+    await madeUpReport(small, THREE, HOSTILE);
+    await madeUpReport(large, MANY);
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  });
+
+  afterAll(async () => {
+    await browser.close();
+    for (const dir of [small, large]) rmSync(dir, { recursive: true });
+  });
+
+  beforeEach(async () => {
+    complaints = [];
+    page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith('file:')) complaints.push(request.url());
+    });
+  });
+
+  afterEach(async () => {
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
+  async function open(dir: string): Promise<void> {
+    await page.goto(`file://${dir}/report.html`);
+    await page.getByRole('table').getByRole('row').nth(1).waitFor();
+  }
+
+  async function choose(instant: string): Promise<void> {
+    const text = page.getByRole('textbox', { name: 'Instant' });
+    await text.fill(instant);
+    await text.press('Enter');
+    await text.blur();
+    await page
+      .getByRole('slider', { name: 'Instant' })
+      .and(page.locator(`[aria-valuetext="${instant}"]`))
+      .waitFor();
+  }
+
+  const chosen = () => page.getByRole('slider', { name: 'Instant' }).getAttribute('aria-valuetext');
+
+  it('shows power, limit, reason, link and figures of a chosen instant', async () => {
+    await open(small);
+    await choose('2026-06-01T12:00:00Z');
+    await expect
+      .poll(() => page.getByLabel('Power', { exact: true }).innerText())
+      .toContain('14.5 kW of 12.0 kW');
+    expect(await page.getByRole('status').innerText()).toContain('violation P1 depot-01 14500 W drawn');
+    const trace = await openTraceReader(`${small}/trace.sqlite`);
+    const [depot] = (await trace.at(T + 12 * HOUR_MS)).locations;
+    await trace.close();
+    expect(depot?.connectors).toHaveLength(3);
+    for (const connector of depot?.connectors ?? []) {
+      const name = `${connector.controllerUuid.slice(-3)}/${connector.connectorId}`;
+      const cells = await page.getByRole('row', { name }).getByRole('cell').allInnerTexts();
+      expect(cells.slice(0, 5)).toEqual([
+        connector.status,
+        `${(connector.powerW / 1000).toFixed(1)} kW`,
+        `${(connector.limitTenthsA / 10).toFixed(1)} A`,
+        connector.isOnline ? 'lease' : 'offline',
+        REASON_WORDS[connector.reason],
+      ]);
+    }
+    await choose('2026-06-01T05:00:00Z');
+    await expect
+      .poll(() => page.getByLabel('Power', { exact: true }).innerText())
+      .toContain('0.0 kW of 24.0 kW');
+    expect(await page.getByRole('status').innerText()).toBe('');
+    expect(await page.locator('dl').innerText()).toContain('Overshoot');
+  });
+
+  it('tells at its head that an invariant was broken, where and when first', async () => {
+    await open(small);
+    const verdict = page.locator('.verdict');
+    expect(await verdict.innerText()).toBe(
+      '2 violations. The first: P1 depot-01, 2026-06-01T12:00:00Z: 14500 W drawn, 12000 W allowed.',
+    );
+  });
+
+  it('takes a name with markup in it for text', async () => {
+    await open(small);
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(HOSTILE);
+    expect(await page.title()).toBe(`${HOSTILE} · Headroom`);
+    expect(await page.locator('img').count()).toBe(0);
+  });
+
+  it('is scrubbed, zoomed and led from mark to mark by keys alone', async () => {
+    await open(small);
+    await choose('2026-06-01T09:00:00Z');
+    await page.keyboard.press(']');
+    await expect.poll(chosen).toBe('2026-06-01T09:02:00Z');
+    expect(await page.getByRole('status').innerText()).toBe('fault serviceCrash over');
+    await page.keyboard.press('[');
+    await expect.poll(chosen).toBe('2026-06-01T09:00:00Z');
+    const slider = page.getByRole('slider', { name: 'Instant' });
+    const span = async () =>
+      Number(await slider.getAttribute('max')) - Number(await slider.getAttribute('min'));
+    await page.keyboard.press('+');
+    await expect.poll(span).toBe(12 * HOUR_MS);
+    await slider.focus();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(chosen).toBe('2026-06-01T09:00:43.200Z');
+    await page.keyboard.press('End');
+    await page.keyboard.press('0');
+    await expect.poll(span).toBe(24 * HOUR_MS);
+  });
+
+  it('is led by a click to an instant, and by a drag to a stretch of time', async () => {
+    await open(small);
+    const time = page.locator('.lane .time').first();
+    const box = await time.boundingBox();
+    if (box === null) throw new Error('The lane has no place on the page');
+    await page.mouse.click(box.x + box.width / 2, box.y + 5);
+    await expect
+      .poll(async () => Math.abs(Date.parse((await chosen()) ?? '') - (T + 12 * HOUR_MS)))
+      .toBeLessThan(HOUR_MS / 10);
+    await page.mouse.move(box.x + box.width / 4, box.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2, box.y + 5);
+    await page.mouse.up();
+    const slider = page.getByRole('slider', { name: 'Instant' });
+    await expect
+      .poll(async () => Math.abs(Number(await slider.getAttribute('min')) - (T + 6 * HOUR_MS)))
+      .toBeLessThan(HOUR_MS / 10);
+  });
+
+  it('shows another location where one is chosen', async () => {
+    await open(small);
+    await page.getByRole('combobox', { name: 'Location' }).selectOption('depot-02');
+    await expect.poll(() => page.getByLabel('Profiles').innerText()).toContain('depot-02 · priority 5');
+    expect(await page.getByLabel('Profiles').innerText()).not.toContain('depot-01');
+  });
+
+  it('draws every connector’s strip in colours of the light or dark scheme', async () => {
+    const inks = new Set<string>();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await open(small);
+      await page.locator('.connector canvas[width]').first().waitFor();
+      const ink = await page.evaluate(FIRST_INK);
+      expect(ink).toMatch(/^(?!0,0,0)\d+,\d+,\d+$/);
+      inks.add(String(ink));
+    }
+    expect(inks.size).toBe(2);
+  });
+
+  it('lists 300 connectors, filters them by name and sorts them by power', async () => {
+    await open(large);
+    expect(await page.locator('.connector').count()).toBe(300);
+    await page.getByRole('slider', { name: 'Instant' }).focus();
+    await page.keyboard.press('End');
+    await page.getByRole('combobox', { name: 'Sort' }).selectOption('power');
+    const powers = async () => (await page.locator('.connector').first().innerText()).includes('22.');
+    await expect.poll(powers).toBe(true);
+    await page.getByRole('searchbox').fill('charger-007');
+    await expect.poll(() => page.locator('.connector').count()).toBe(2);
+  });
+
+  it('fits a phone without a sideways scroll', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    await open(small);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  });
+
+  it('carries all it needs: no address of any other place, and a policy that forbids to ask one', () => {
+    const html = readFileSync(`${small}/report.html`, 'utf8');
+    expect(html).toContain("default-src 'none'");
+    expect(html).not.toMatch(/(src|href)="?https?:/);
+    expect(html.split('</script>')).toHaveLength(3);
+  });
+});
