@@ -119,9 +119,9 @@ export class LocationSupervisor {
    * force still, and its charger takes nothing that is numbered lower than what it took before.
    */
   replace(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
-    const { entitledTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
+    const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
     this.ledger.remove(gone.holding);
-    this.restore(control, entitledTenthsA, failsafeTenthsA, nowMs);
+    this.restore(control, boundTenthsA, failsafeTenthsA, nowMs);
     this.ledger.continueAfter(control.holding, lastSeq);
     control.storedLimitTenthsA = gone.storedLimitTenthsA;
     control.storedThenTenthsA = gone.storedThenTenthsA;

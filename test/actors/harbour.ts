@@ -12,6 +12,7 @@ import { createRecovery } from '../../src/actors/recovery.js';
 import { createScheduler } from '../../src/actors/scheduler.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
+import type { Change } from '../../src/ports/store.js';
 
 export const START_MS = Date.parse('2026-06-01T12:00:00Z');
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
@@ -90,7 +91,12 @@ export function createHarbour(rows: TenantState = ROWS) {
     onPlan: (location) => enforcement.decideSoon(location),
   });
   const grants: Grant[] = [];
-  const store = { append: async () => {} };
+  const written: Change[] = [];
+  const store = {
+    async append(_: TenantUuid, changes: readonly Change[]): Promise<void> {
+      written.push(...changes);
+    },
+  };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const enforcement = createEnforcement({
     ...{ clock, log, timing: TIMING, missedAfterMs: 30_000, metrics: createMetrics() },
@@ -109,7 +115,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   scheduler.start();
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
   return {
-    ...{ clock, directory, recovery, enforcement, defects, effects, grants },
+    ...{ clock, directory, recovery, enforcement, defects, effects, grants, written },
     quay(): LocationEntity {
       const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
       if (found === undefined) throw new Error('there is no quay');

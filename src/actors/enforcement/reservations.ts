@@ -16,9 +16,10 @@ export interface Reservations {
     whenDone: (isStored: boolean) => void,
   ): void;
   /**
-   * Writes what is promised less than the disk says, where that is too much for the budget, and leases that count
-   * otherwise than it says: a start could otherwise let nobody go on as before, or reserve for ever what somebody has who
-   * does not come back. Nothing while a write of the location is under way.
+   * Writes what is promised less than the disk says, where that is too much for the budget, leases that count otherwise
+   * than it says, and the maximum of whoever can take it without being told: a start could otherwise let nobody go on as
+   * before, or reserve too much for ever, or too little, for somebody who does not come back. Nothing while a write of the
+   * location is under way.
    */
   tidy(location: LocationEntity): void;
 }
@@ -108,7 +109,7 @@ export function createReservations(options: {
         .catch((error: unknown) => log.error({ err: error }, 'limits that were written could not be sent'));
     },
     tidy(location) {
-      if (busy.has(location) || !(isTooMuchOnDisk(location) || isLeaseOtherOnDisk(location))) return;
+      if (busy.has(location) || !(isTooMuchOnDisk(location) || isOtherOnDisk(location))) return;
       write(location).catch((error: unknown) =>
         log.error({ err: error }, 'reservations could not be written'),
       );
@@ -122,16 +123,17 @@ function writesOf({ connectors }: LocationEntity): readonly Write[] {
   for (const connector of connectors.values()) {
     const { holding, storedLimitTenthsA, storedThenTenthsA, storedLease } = connector.control;
     const { lease } = holding;
-    const stored = { limitTenthsA: holding.entitledTenthsA, thenTenthsA: holding.failsafeTenthsA };
+    const stored = { limitTenthsA: holding.boundTenthsA, thenTenthsA: holding.failsafeTenthsA };
     const isSame = stored.limitTenthsA === storedLimitTenthsA && stored.thenTenthsA === storedThenTenthsA;
     if (!isSame || lease !== storedLease) writes.push({ connector, stored, lease });
   }
   return writes;
 }
 
-function isLeaseOtherOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
+function isOtherOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
   for (const { holding, storedLimitTenthsA, storedLease } of supervisor.controls.values()) {
     if (storedLimitTenthsA > 0 && storedLease !== holding.lease) return true;
+    if (holding.isWorstCase && storedLimitTenthsA < holding.boundTenthsA) return true;
   }
   return false;
 }
@@ -141,7 +143,7 @@ function isTooMuchOnDisk({ enforcement: { supervisor } }: LocationEntity): boole
   let isAnyLower = false;
   for (const { holding, storedLimitTenthsA } of supervisor.controls.values()) {
     storedW += wattsOfTenths(storedLimitTenthsA, holding.milliwattsPerTenth);
-    isAnyLower ||= storedLimitTenthsA > holding.entitledTenthsA;
+    isAnyLower ||= storedLimitTenthsA > holding.boundTenthsA;
   }
   return isAnyLower && storedW > supervisor.budgetW;
 }

@@ -1,0 +1,61 @@
+// What a start finds on disk of those whose charger may draw its maximum without being told.
+import { describe, expect, it } from 'vitest';
+import type { MeterReading } from '../../../machines/meter-ledger.js';
+import type { ReservationRecord } from '../../../src/ports/records.js';
+import { CRANE, createHarbour, type Harbour, location, QUAY, ROWS } from '../harbour.js';
+
+const MAXIMUM_W = 24_288;
+
+/** The quay alone, with what was written before. */
+function start(reservations: readonly ReservationRecord[] = []): Harbour {
+  const harbour = createHarbour({
+    ...ROWS,
+    ...{ locations: [location(QUAY, [CRANE])], clusters: [], profiles: [], reservations },
+  });
+  harbour.enforcement.start();
+  return harbour;
+}
+
+async function hear(harbour: Harbour, reading: MeterReading): Promise<void> {
+  const { meter } = harbour.quay().connectors.get('crane/1') ?? {};
+  meter?.record(reading, harbour.clock.monotonicMs());
+  harbour.clock.advance(5_000);
+  await new Promise(setImmediate);
+  harbour.clock.advance(5_000);
+}
+
+function reservationsOf({ written }: Harbour): ReservationRecord[] {
+  return written.flatMap((change) => (change.kind === 'reservation.put' ? change.reservation : [])).slice(-1);
+}
+
+describe('A connector that reports power and takes no limits (rule 7)', () => {
+  it('has its maximum reserved from a start on, before it is heard again, however long that takes', async () => {
+    const harbour = start();
+    await hear(harbour, { powerW: 9_000 });
+    expect(harbour.quay().enforcement.supervisor.reservedW).toBe(MAXIMUM_W);
+    const restarted = start(reservationsOf(harbour));
+    restarted.clock.advance(3_600_000);
+    expect(restarted.quay().enforcement.supervisor.reservedW).toBe(MAXIMUM_W);
+  });
+
+  it('is written once', async () => {
+    const harbour = start();
+    for (let i = 0; i < 5; i++) await hear(harbour, { powerW: 9_000 + i });
+    expect(harbour.written).toHaveLength(1);
+  });
+
+  it('has only its limit reserved once it took one after all', async () => {
+    const harbour = start();
+    await hear(harbour, { powerW: 9_000 });
+    const restarted = start(reservationsOf(harbour));
+    let hb = 0;
+    const beat = (more: Partial<MeterReading>) =>
+      hear(restarted, { powerW: 0, boot: 'b', hb: ++hb, status: 'Available', ...more });
+    await beat({});
+    const { epoch, seq, limitTenthsA } = restarted.grants.at(-1) ?? {};
+    await beat({ epoch, seq, limitA: (limitTenthsA ?? 0) / 10 });
+    await beat({});
+    await beat({});
+    expect(restarted.quay().enforcement.supervisor.reservedW).toBeLessThan(MAXIMUM_W / 4);
+  });
+});
