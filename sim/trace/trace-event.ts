@@ -17,7 +17,11 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** One event. Instants in epoch ms, powers in whole W, currents in tenths of A per phase; no floats anywhere. */
+/**
+ * One event. Instants in epoch ms, powers in whole W, currents in tenths of A per phase; no floats anywhere. Instants never
+ * go back. A `target` is a location's id, a charger's, `controllerUuid/connectorId`, or anything else (a cluster, nothing at
+ * all), which then concerns every location.
+ */
 export type TraceEvent = { readonly atMs: EpochMs } & (
   | {
       /** The limit the location is held to, by an oracle of its own. */
