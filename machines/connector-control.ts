@@ -21,7 +21,7 @@ export interface ConnectorSpec extends ConnectorRating {
   readonly failsafeA: number;
 }
 
-/** A measured voltage outside this share of the nominal one is not believed. */
+/** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
 const LEAST_VOLTAGE = 0.9;
 const MOST_VOLTAGE = 1.15;
 /** A voltage counts as lower only when it is by this much, so that it does not move limits with every reading. */
@@ -248,8 +248,10 @@ function followVoltage(
   voltageV: readonly number[] | undefined,
 ): boolean {
   if (voltageV === undefined) return false;
-  let highestV = spec.voltageV * LEAST_VOLTAGE;
+  let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
+  // A meter that is broken or lies must not make room for more current.
+  if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
   const wantedV = Math.ceil(Math.min(highestV, spec.voltageV * MOST_VOLTAGE));
   const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, spec.phases);
   if (wantedV === heldV || (wantedV < heldV && wantedV + VOLTAGE_STEP_V > heldV)) return false;

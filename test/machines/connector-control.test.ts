@@ -1,0 +1,34 @@
+// What a connector's reported voltage does to the power that is reserved for its current.
+import { expect, it } from 'vitest';
+import { createControl, hearReading } from '../../machines/connector-control.js';
+import { createGrantLedger } from '../../machines/grant-ledger.js';
+import { createMeterLedger } from '../../machines/meter-ledger.js';
+
+const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
+
+/** W that are reserved for the 6 A of a connector that falls back to them, after each of the readings. */
+function reservedW(...readings: readonly (readonly number[] | undefined)[]): readonly number[] {
+  const ledger = createGrantLedger(TIMING);
+  const slot = createMeterLedger(30_000).addConnector('crane/1', SPEC.maxCurrentA);
+  const control = createControl(ledger, 'crane/1', slot, SPEC, 'heartbeat', 0);
+  return readings.map((voltageV, i) => {
+    hearReading(ledger, control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * 10_000);
+    return control.holding.boundW;
+  });
+}
+
+it('counts the highest measured phase, up at once and down by a clear step (rule 11)', () => {
+  expect(
+    reservedW(undefined, [229.2, 230, 228], [231.4, 240, 229], [238, 238, 238], [231, 231, 231]),
+  ).toEqual([253, 230, 240, 240, 231].map((voltageV) => voltageV * 18));
+});
+
+it('takes a voltage that cannot be one for no measurement: it makes no room for more current', () => {
+  expect(reservedW([0, 0, 0], [-230, 0, 12], [], [206.9, 0, 0])).toEqual([4554, 4554, 4554, 4554]);
+  expect(reservedW([230, 230, 230], [0, 0, 0])).toEqual([4140, 4140]);
+});
+
+it('believes no more than 15 % above the nominal voltage', () => {
+  expect(reservedW([400, 400, 400])).toEqual([265 * 18]);
+});
