@@ -9,8 +9,8 @@ const DAY_S = 86_400;
 export const ROWS_AT_MOST = 1_000;
 
 const limitParameter = z.coerce
-  .number('must be an integer')
-  .int()
+  .number(`must be an integer from 1 to ${ROWS_AT_MOST}`)
+  .int({ abort: true })
   .min(1)
   .max(ROWS_AT_MOST)
   .default(ROWS_AT_MOST)
@@ -50,11 +50,11 @@ export type SpanPageQuery = z.output<typeof spanPageQuerySchema>;
 export const powerQuerySchema = z.object({
   ...spanParameters,
   step: z.coerce
-    .number('must be an integer')
-    .int()
+    .number(`must be a multiple of 60 from 60 to ${DAY_S}`)
+    .int({ abort: true })
     .min(60)
     .max(DAY_S)
-    .multipleOf(60, 'must be a multiple of 60 s')
+    .multipleOf(60)
     .default(60)
     .meta({ description: 'Seconds that one point covers: whole minutes.' }),
 });

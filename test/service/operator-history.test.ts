@@ -132,10 +132,11 @@ describe('GET /locations/{locationId}/history', () => {
   });
 
   it.each([
-    ['limit=0', /^limit: /],
-    ['limit=1001', /^limit: /],
-    ['limit=x', /^limit: must be an integer/],
-    ['limit=1.5', /^limit: /],
+    ['limit=0', /^limit: must be an integer from 1 to 1000$/],
+    ['limit=1001', /^limit: must be an integer from 1 to 1000$/],
+    ['limit=x', /^limit: must be an integer from 1 to 1000$/],
+    ['limit=1.5', /^limit: must be an integer from 1 to 1000$/],
+    ['limit=1e99', /^limit: must be an integer from 1 to 1000$/],
     ['cursor=-1', /^cursor: /],
     ['cursor=nowhere', /^cursor: /],
   ])('refuses %s', async (query, message) => {
