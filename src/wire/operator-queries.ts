@@ -52,7 +52,7 @@ export const powerQuerySchema = z.object({
   step: z.coerce
     .number(`must be a multiple of 60 from 60 to ${DAY_S}`)
     .int({ abort: true })
-    .min(60)
+    .min(60, { abort: true })
     .max(DAY_S)
     .multipleOf(60)
     .default(60)
