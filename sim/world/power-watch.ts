@@ -21,24 +21,26 @@ const TOLERANCE_W = 1;
 export class PowerWatch {
   readonly #oracle: LimitOracle;
   readonly #onViolation: (violation: Violation) => void;
+  readonly #refresh: (locationId: string) => void;
   readonly #powerW = new Map<string, number>();
   readonly #grace = new Map<string, Grace>();
   readonly #over = new Set<string>();
-  /** Above the limit, graces apart: power times time, per location. */
-  readonly overshootWms = new Map<string, number>();
   readonly peakW = new Map<string, number>();
 
-  constructor(oracle: LimitOracle, onViolation: (violation: Violation) => void) {
-    this.#oracle = oracle;
-    this.#onViolation = onViolation;
+  /** @param options.refresh brings up to the present what the location's chargers draw, by `change`. */
+  constructor(options: {
+    readonly oracle: LimitOracle;
+    readonly refresh: (locationId: string) => void;
+    readonly onViolation: (violation: Violation) => void;
+  }) {
+    this.#oracle = options.oracle;
+    this.#refresh = options.refresh;
+    this.#onViolation = options.onViolation;
   }
 
   /** The chargers of the location draw `changeW` more. */
-  change(locationId: string, changeW: number, atMs: EpochMs): void {
-    const powerW = (this.#powerW.get(locationId) ?? 0) + changeW;
-    this.#powerW.set(locationId, powerW);
-    if (powerW > (this.peakW.get(locationId) ?? 0)) this.peakW.set(locationId, powerW);
-    this.check(locationId, atMs);
+  change(locationId: string, changeW: number): void {
+    this.#powerW.set(locationId, this.powerW(locationId) + changeW);
   }
 
   powerW(locationId: string): number {
@@ -52,17 +54,25 @@ export class PowerWatch {
     this.#grace.set(locationId, { limitW, untilMs: Math.max(untilMs, held?.untilMs ?? 0) });
   }
 
+  /** Holds what is drawn against what is allowed; only a charger that is up to date can break a limit. */
   check(locationId: string, atMs: EpochMs): void {
-    const powerW = this.powerW(locationId);
     const limitW = this.#allowedW(locationId, atMs);
-    const isOver = powerW > limitW + TOLERANCE_W;
-    if (isOver && !this.#over.has(locationId)) {
-      const detail = `${powerW.toFixed(1)} W drawn, ${limitW} W allowed`;
-      this.#onViolation({ atMs, invariant: 'P1', target: locationId, detail });
-    }
-    if (isOver) this.#over.add(locationId);
-    else this.#over.delete(locationId);
+    if (this.powerW(locationId) > limitW + TOLERANCE_W) this.#refresh(locationId);
+    const powerW = this.powerW(locationId);
+    if (powerW > (this.peakW.get(locationId) ?? 0)) this.peakW.set(locationId, powerW);
+    this.#judge(locationId, powerW, limitW, atMs);
     this.#checkClusters(locationId, atMs);
+  }
+
+  /** Tells once of each time that a limit is broken. */
+  #judge(target: string, powerW: number, limitW: number, atMs: EpochMs): void {
+    const isOver = powerW > limitW + TOLERANCE_W;
+    if (isOver && !this.#over.has(target)) {
+      const detail = `${powerW.toFixed(1)} W drawn, ${limitW} W allowed`;
+      this.#onViolation({ atMs, invariant: 'P1', target, detail });
+    }
+    if (isOver) this.#over.add(target);
+    else this.#over.delete(target);
   }
 
   #allowedW(locationId: string, atMs: EpochMs): number {
@@ -75,16 +85,11 @@ export class PowerWatch {
   #checkClusters(locationId: string, atMs: EpochMs): void {
     for (const [clusterId, { limitKw, isActive, locationIds }] of this.#oracle.clusters) {
       if (limitKw === null || !isActive || !locationIds.includes(locationId)) continue;
-      const powerW = locationIds.reduce((sum, member) => sum + this.powerW(member), 0);
+      const drawnW = () => locationIds.reduce((sum, member) => sum + this.powerW(member), 0);
       const grace = this.#grace.get(clusterId);
       const limitW = grace !== undefined && atMs < grace.untilMs ? grace.limitW : limitKw * 1000;
-      const isOver = powerW > limitW + TOLERANCE_W;
-      if (isOver && !this.#over.has(clusterId)) {
-        const detail = `${powerW.toFixed(1)} W drawn, ${limitW} W allowed`;
-        this.#onViolation({ atMs, invariant: 'P1', target: `cluster ${clusterId}`, detail });
-      }
-      if (isOver) this.#over.add(clusterId);
-      else this.#over.delete(clusterId);
+      if (drawnW() > limitW + TOLERANCE_W) locationIds.forEach(this.#refresh);
+      this.#judge(`cluster ${clusterId}`, drawnW(), limitW, atMs);
     }
   }
 }

@@ -77,6 +77,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const network = createNetwork({ agenda, random: mersenne(seed + 1), monotonicMs });
   const outstanding: Outstanding = { count: 0 };
   const violations: Violation[] = [];
+  const runs: ChargerRun[] = [];
   const work: (() => Promise<void>)[] = [];
   const counts = { fromChargers: 0, toChargers: 0 };
   const dataDir = mkdtempSync(join(fastestDirectory(), 'headroom-world-'));
@@ -95,7 +96,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const oracle = new LimitOracle();
   const violate = (violation: Violation) => void (violations.length < 1_000 && violations.push(violation));
   const report: World['report'] = (violation) => violate({ atMs: clock.nowMs(), ...violation });
-  const watch = new PowerWatch(oracle, violate);
+  const watch = new PowerWatch({ oracle, refresh, onViolation: violate });
   const messages = createMessageWatch(report);
   const log: Log = {
     debug() {},
@@ -146,12 +147,25 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   }
 
   const drawn = new Map<ChargerRun, number>();
-  function noteChange(run: ChargerRun): void {
+  function measure(run: ChargerRun): boolean {
     const powerW = run.charger.physicalPowerW();
     const changeW = powerW - (drawn.get(run) ?? 0);
-    if (changeW === 0) return;
     drawn.set(run, powerW);
-    watch.change(run.charger.address.locationId, changeW, clock.nowMs());
+    if (changeW !== 0) watch.change(run.charger.address.locationId, changeW);
+    return changeW !== 0;
+  }
+
+  function noteChange(run: ChargerRun): void {
+    if (measure(run)) watch.check(run.charger.address.locationId, clock.nowMs());
+  }
+
+  /** A charger without a connection is looked after now and then only; its cars may have done something since. */
+  function refresh(locationId: string): void {
+    for (const run of runs) {
+      if (run.charger.address.locationId !== locationId) continue;
+      run.charger.advance(clock.monotonicMs());
+      measure(run);
+    }
   }
 
   await provision(config, tenants, keys);
@@ -160,7 +174,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
     }
   }
-  const runs: ChargerRun[] = [];
   for (const { tenantUuid, locations } of tenants) {
     for (const { locationId, chargers } of locations) {
       for (const { controllerUuid, connectors } of chargers) {
