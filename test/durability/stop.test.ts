@@ -11,7 +11,10 @@ it('SIGTERM under load ends with 0, and loses nothing acknowledged', async () =>
   let service = await serve(trial.dataDir);
   for (let stops = 1; stops <= STOPS; stops++) {
     // A stop that takes longer than it may is cut short by the process itself, and ends with 1.
-    expect(await trial.endUnderLoad(service, 'SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+    const { code, stderr } = await trial.endUnderLoad(service, 'SIGTERM');
+    expect(code).toBe(0);
+    // Chargers that never come need more than the tiny limits that are written, of which the service warns.
+    expect(stderr.split('\n').filter((line) => !line.startsWith('{"level":"warn"'))).toEqual(['']);
     service = await serve(trial.dataDir);
     await trial.check(service);
   }
