@@ -14,7 +14,7 @@ import { createBookkeeping } from './enforcement/bookkeeping.js';
 import { createEnforcement } from './enforcement/enforcement.js';
 import { createPowerHistory } from './enforcement/power-history.js';
 import { createReservations } from './enforcement/reservations.js';
-import type { LocationEntity, TimedEntity } from './entities.js';
+import type { ConnectorEntity, LocationEntity, TimedEntity } from './entities.js';
 import { createEntityQueue } from './entity-queue.js';
 import { createEventStream } from './event-stream.js';
 import { createFollower } from './follower.js';
@@ -28,7 +28,7 @@ export interface ActorSystem {
   readonly meterSink: MeterSink;
   /** Milliseconds by which the oldest waiting boundary is overdue. */
   overdueMs(): number;
-  /** Asks every charger to report at once: those that stayed connected to an external broker need not be waited for. */
+  /** Once chargers can be reached, asks all to report: those that stayed at an external broker need not be waited for. */
   syncChargers(): void;
   /** Builds every actor from rows; resolves when all of them are right. */
   start(): Promise<void>;
@@ -113,11 +113,22 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     clock,
     store,
     log,
-    onTakenOver: options.onTakenOver,
+    onTakenOver() {
+      // At once, whatever else takes its time to stop: chargers belong to the other one.
+      enforcement.stop();
+      options.onTakenOver();
+    },
     onCredentials: options.onCredentials,
-    onTenant: (tenantUuid, state) => recovery.reconcile(tenantUuid, state, clock.nowMs()),
+    onTenant(tenantUuid, state) {
+      recovery.reconcile(tenantUuid, state, clock.nowMs());
+      if (!areChargersReached) return;
+      // What the charger of a connector that is new said of itself came before anybody knew the connector.
+      for (const location of directory.tenant(tenantUuid)?.locations.values() ?? [])
+        requestSync(location, ({ control }) => !control.holding.isDescribed);
+    },
   });
   let cancelHousekeeping: Cancel | undefined;
+  let areChargersReached = false;
 
   const powerHistory = createPowerHistory({
     ...{ clock, log, directory, bookkeeping, store },
@@ -127,6 +138,15 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   function forEachLocation(tell: (location: LocationEntity) => void): void {
     for (const tenant of directory.tenants.values())
       for (const location of tenant.locations.values()) tell(location);
+  }
+
+  /** Asks the chargers of these connectors to report. */
+  function requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
+    const { tenantUuid } = location.tenant;
+    const { locationId } = location.record;
+    const asked = [...location.connectors.values()].filter(isAsked);
+    for (const controllerUuid of new Set(asked.map(({ record }) => record.controllerUuid)))
+      publisher.requestSync({ tenantUuid, locationId, controllerUuid }, epoch);
   }
 
   function keepHouse(): void {
@@ -153,17 +173,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     meterSink: createMeterSink(directory, enforcement, clock),
     overdueMs: () => scheduler.overdueMs(),
     syncChargers() {
-      forEachLocation(({ tenant, record, connectors }) => {
-        const controllers = new Set(
-          [...connectors.values()].map((connector) => connector.record.controllerUuid),
-        );
-        for (const controllerUuid of controllers) {
-          publisher.requestSync(
-            { tenantUuid: tenant.tenantUuid, locationId: record.locationId, controllerUuid },
-            epoch,
-          );
-        }
-      });
+      areChargersReached = true;
+      forEachLocation((location) => requestSync(location, () => true));
     },
     async start() {
       await follower.start();

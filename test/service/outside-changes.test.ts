@@ -1,6 +1,6 @@
 // What the command line changes beside a running service is seen by it within 2 s, without a restart.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { ConnectorId, TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
@@ -137,6 +137,24 @@ describe('a location', () => {
     await eventually(async () => expect((await live()).actualTotalKw).toBe(5.6));
     clock.advance(60_000);
     expect(await limitsOf('quay-1')).toMatchObject({ effectiveLimitKw: 7, profiles: [{ status: 'ACTIVE' }] });
+    await charger.stop();
+  });
+});
+
+describe('a connector', () => {
+  it('that is provisioned at a charger that is connected makes it tell of itself again', async () => {
+    const charger = await connectCharger(service.mqttUrl, 'quay-1');
+    await charger.client.subscribeAsync(charger.topic('sync'), { qos: 1 });
+    const asked: string[] = [];
+    charger.client.on('message', (topic) => asked.push(topic));
+    const quay = site('quay-1');
+    const [first] = quay.chargers;
+    const [connector] = first?.connectors ?? [];
+    if (first === undefined || connector === undefined) throw new Error('a site has a charger');
+    const third = { ...connector, connectorId: '3' as ConnectorId };
+    const chargers = [{ ...first, connectors: [...first.connectors, third] }];
+    await provision(tenantWith(HARBOUR, [{ ...quay, chargers }, site('quay-2'), site('quay-3')]));
+    await seen(async () => expect(asked).toEqual([charger.topic('sync')]));
     await charger.stop();
   });
 });

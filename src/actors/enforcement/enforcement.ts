@@ -35,6 +35,7 @@ export interface Enforcement {
   /** The location decides anew, shortly. */
   decideSoon(location: LocationEntity): void;
   start(): void;
+  /** From here on nothing leaves. */
   stop(): void;
 }
 
@@ -59,6 +60,7 @@ export function createEnforcement(options: {
   const { clock, log, metrics, timing, missedAfterMs, publisher, reservations, alarms, onGrant } = options;
   const horizonMs = horizonMsOf(timing);
   const rareLog = createRareLog(clock);
+  let isStopped = false;
   const byEnforcement = new WeakMap<object, LocationEntity>();
   const wakeups = createWakeups<LocationEntity['enforcement']>({
     clock,
@@ -137,6 +139,7 @@ export function createEnforcement(options: {
   }
 
   function publish(location: LocationEntity, decided: DecidedGrant): void {
+    if (isStopped) return;
     const connector = location.connectors.get(decided.control.key);
     if (connector === undefined) return;
     const { controllerUuid, connectorId } = connector.record;
@@ -235,6 +238,9 @@ export function createEnforcement(options: {
     },
     decideSoon,
     start: () => wakeups.start(),
-    stop: () => wakeups.stop(),
+    stop() {
+      isStopped = true;
+      wakeups.stop();
+    },
   };
 }

@@ -40,3 +40,16 @@ describe('a location whose decisions fail', () => {
     expect(grants.length).toBeGreaterThan(before);
   });
 });
+
+describe('enforcement that was stopped', () => {
+  it('answers no heartbeat any more: the chargers belong to whoever took over', async () => {
+    const { grants, enforcement } = harbour;
+    enforcement.start();
+    for (let i = 0; i < 2; i++) await beat();
+    const before = grants.length;
+    expect(before).toBeGreaterThanOrEqual(2);
+    enforcement.stop();
+    for (let i = 0; i < 2; i++) await beat();
+    expect(grants).toHaveLength(before);
+  });
+});
