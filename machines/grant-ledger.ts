@@ -119,6 +119,8 @@ export interface NewGrant {
 export interface GrantLedger {
   /** Sum of all bounds, W. */
   readonly totalW: number;
+  /** What of it remains when all that is on its way out has ended, and what was on disk at the start, W. */
+  lastingW(): number;
   add(key: string, spec: HoldingSpec): Holding;
   remove(holding: Holding): void;
   /** Another voltage, lease, maximum or fail-safe of its own. */
@@ -184,6 +186,14 @@ class Ledger implements GrantLedger {
     this.#entries.add(entry);
     this.#rebound(entry);
     return entry;
+  }
+
+  lastingW(): number {
+    let sumW = 0;
+    for (const entry of this.#entries) {
+      sumW += wattsOfTenths(this.#lastingTenthsA(entry), entry.milliwattsPerTenth);
+    }
+    return sumW;
   }
 
   remove(holding: Holding): void {

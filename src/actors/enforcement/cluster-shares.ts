@@ -25,9 +25,12 @@ export function takeShares(
   return [...touched];
 }
 
-/** It begins with what its chargers may be entitled to anyway, and rises from there like any other. */
+/**
+ * It begins with what its chargers go on being entitled to anyway, and rises from there like any other. What was on disk
+ * at a start does not count: it may be more than they hold, and renewing it could be more than the others leave.
+ */
 function newShare({ enforcement }: LocationEntity, targetW: number): ClusterShareHeld {
-  return { targetW, shareW: Math.min(targetW, enforcement.supervisor.reservedW) };
+  return { targetW, shareW: Math.min(targetW, enforcement.supervisor.ledger.lastingW()) };
 }
 
 /**
