@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
     `A profile locks it, but under the ${limitText(gridLimit)} every other connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafeA }) =>
-    `It holds no limit from here: it keeps to its fail-safe of ${failsafeA} A by itself until it answers.`,
+    `It is told no limit: once the last it took has ended, it keeps to its fail-safe of ${failsafeA} A by itself until it answers.`,
   nonCompliant: ({ maxCurrentA }) =>
     `It drew more than it was allowed: its maximum of ${maxCurrentA} A is reserved for it until it keeps to its limit.`,
   readOnly: ({ maxCurrentA }) =>

@@ -147,7 +147,7 @@ describe('GET /locations/{locationId}/live', () => {
       lastHeardSecondsAgo: null,
       reason: 'failsafe',
       explanation:
-        'It holds no limit from here: it keeps to its fail-safe of 6 A by itself until it answers.',
+        'It is told no limit: once the last it took has ended, it keeps to its fail-safe of 6 A by itself until it answers.',
     });
     // What it falls back to is kept free for it all the same.
     expect(reservedKw).toBeGreaterThan(0);
