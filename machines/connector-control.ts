@@ -2,7 +2,8 @@
 import { type Compliance, createCompliance, foldCompliance } from './compliance.js';
 import { createDemand, type Demand, foldDemand } from './connector-demand.js';
 import type { LeaseKind, LimitReason } from './grant.js';
-import type { GrantLedger, Holding } from './grant-ledger.js';
+import type { GrantLedger } from './grant-ledger.js';
+import type { Holding } from './holding.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 import {
   type ConnectorRating,

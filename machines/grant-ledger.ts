@@ -1,5 +1,7 @@
 // What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
 import type { LeaseKind } from './grant.js';
+import type { Holding, HoldingSpec } from './holding.js';
+import { Fallbacks, Promises } from './promises.js';
 import { wattsOfTenths } from './units.js';
 
 /** Clocks of chargers may run this much slow (rule: drift 2 %). */
@@ -19,59 +21,6 @@ export function horizonMsOf({ ttlMs, settleMs }: GrantTiming): number {
   return Math.ceil(ttlMs * DRIFT) + settleMs;
 }
 
-/** What a connector is and falls back to. Currents in tenths of an ampere per phase. */
-export interface HoldingSpec {
-  readonly maxTenthsA: number;
-  /** What the charger does by itself, as far as is known. */
-  readonly failsafeTenthsA: number;
-  readonly milliwattsPerTenth: number;
-  readonly lease: LeaseKind;
-  /** It falls back to what the newest grant it took says, over a restart too; otherwise to `failsafeTenthsA` as well. */
-  readonly keepsThen: boolean;
-}
-
-/** One connector's place in a ledger: read it, but only the ledger writes it. Currents in tenths of A, powers in W. */
-export interface Holding {
-  readonly key: string;
-  readonly maxTenthsA: number;
-  readonly milliwattsPerTenth: number;
-  readonly lease: LeaseKind;
-  readonly keepsThen: boolean;
-  /** Its maximum is reserved, whatever it was granted: it did not comply, or keeps to no lease. */
-  readonly isWorstCase: boolean;
-  /** The most it may be entitled to. */
-  readonly boundTenthsA: number;
-  /** The most that what it was granted entitles it to, worst case left aside: what it must not exceed. */
-  readonly entitledTenthsA: number;
-  readonly boundW: number;
-  /** The largest of what it may fall back to. */
-  readonly failsafeTenthsA: number;
-  /** Its charger said how it falls back. */
-  readonly isDescribed: boolean;
-  /** What is reserved because it falls back to that by itself: it keeps nothing over a restart. */
-  readonly ownFailsafeTenthsA: number;
-  /** Of the newest grant; 0 before the first. */
-  readonly lastSeq: number;
-  readonly ackedSeq: number;
-}
-
-/** A grant as the ledger keeps it. `endsAtMs` is when its lease has surely ended, settle left aside. */
-interface Promised {
-  readonly seq: number;
-  readonly limitTenthsA: number;
-  endsAtMs: number;
-  /** The same for a charger that counts from its heartbeats. */
-  readonly anchoredEndsAtMs: number;
-  /** Settled after a newer one was acknowledged. */
-  releasedAtMs: number;
-}
-
-/** What it falls back to since the grant `fromSeq`. */
-interface Fallback {
-  readonly fromSeq: number;
-  readonly tenthsA: number;
-}
-
 interface Entry extends Holding {
   maxTenthsA: number;
   milliwattsPerTenth: number;
@@ -88,19 +37,13 @@ interface Entry extends Holding {
   ownFailsafeTenthsA: number;
   /** What it says it does by itself. */
   saidFailsafeTenthsA: number;
-  /** Those that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
-  promises: Promised[];
+  readonly promises: Promises;
   /** Of the newest grant. What its charger says of itself may be older. */
   toldThenTenthsA: number;
   /** Its charger said how it falls back. */
   isDescribed: boolean;
-  /** What the newest acknowledged grant says, then what unacknowledged newer ones say; never empty. */
-  fallbacks: Fallback[];
+  fallbacks: Fallbacks;
 }
-
-// Limits that fall again and again within a horizon would otherwise pile up; the oldest two are merged to their worst.
-const PROMISES_KEPT = 16;
-const FALLBACKS_KEPT = 4;
 
 /** A grant that must not leave: a defect of whoever decided it, never a charger's fault. */
 export class LedgerError extends Error {}
@@ -178,10 +121,10 @@ class Ledger implements GrantLedger {
       ackedSeq: 0,
       ownFailsafeTenthsA: 0,
       saidFailsafeTenthsA: spec.failsafeTenthsA,
-      promises: [],
+      promises: new Promises(this.#timing.settleMs),
       toldThenTenthsA: 0,
       isDescribed: false,
-      fallbacks: [{ fromSeq: 0, tenthsA: spec.failsafeTenthsA }],
+      fallbacks: new Fallbacks(spec.failsafeTenthsA),
     };
     this.#entries.add(entry);
     this.#rebound(entry);
@@ -208,7 +151,11 @@ class Ledger implements GrantLedger {
     if (spec.lease !== undefined) this.#countBy(entry, spec.lease, isFirstWord);
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     entry.isDescribed ||= spec.keepsThen !== undefined;
-    if (spec.failsafeTenthsA !== undefined) this.#believeFailsafe(entry, spec.failsafeTenthsA);
+    if (spec.failsafeTenthsA !== undefined) {
+      entry.saidFailsafeTenthsA = spec.failsafeTenthsA;
+      // A charger that keeps what grants say may still have kept more than is known here.
+      if (entry.keepsThen) entry.fallbacks.raise(spec.failsafeTenthsA);
+    }
     this.#rebound(entry);
   }
 
@@ -226,9 +173,8 @@ class Ledger implements GrantLedger {
 
   restarted(holding: Holding): void {
     const entry = holding as Entry;
-    const [settled] = entry.fallbacks;
-    if (entry.keepsThen || settled === undefined || settled.tenthsA >= entry.saidFailsafeTenthsA) return;
-    entry.fallbacks[0] = { ...settled, tenthsA: entry.saidFailsafeTenthsA };
+    if (entry.keepsThen) return;
+    entry.fallbacks.raise(entry.saidFailsafeTenthsA);
     this.#rebound(entry);
   }
 
@@ -240,15 +186,8 @@ class Ledger implements GrantLedger {
 
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
     const entry = holding as Entry;
-    const endsAtMs = nowMs + Math.ceil(this.#timing.ttlMs * DRIFT);
-    entry.promises.push({
-      seq: 0,
-      limitTenthsA,
-      endsAtMs: entry.lease === 'heartbeat' ? endsAtMs : Number.POSITIVE_INFINITY,
-      anchoredEndsAtMs: endsAtMs,
-      releasedAtMs: Number.POSITIVE_INFINITY,
-    });
-    entry.fallbacks = [{ fromSeq: 0, tenthsA: thenTenthsA }];
+    this.#promise(entry, 0, limitTenthsA, nowMs);
+    entry.fallbacks = new Fallbacks(thenTenthsA);
     this.#rebound(entry);
   }
 
@@ -272,11 +211,8 @@ class Ledger implements GrantLedger {
     }
     const seq = ++entry.lastSeq;
     entry.toldThenTenthsA = thenTenthsA;
-    const anchoredEndsAtMs = heardAtMs + Math.ceil(this.#timing.ttlMs * DRIFT);
-    const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
-    const releasedAtMs = Number.POSITIVE_INFINITY;
-    this.#promise(entry, { seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs });
-    this.#fallBackTo(entry, { fromSeq: seq, tenthsA: thenTenthsA });
+    this.#promise(entry, seq, limitTenthsA, heardAtMs);
+    entry.fallbacks.add(seq, thenTenthsA);
     this.#rebound(entry);
     return seq;
   }
@@ -285,21 +221,21 @@ class Ledger implements GrantLedger {
     const entry = holding as Entry;
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
-    const isReleased = this.#settle(entry, seq, nowMs);
-    const isLeft = this.#settleFallback(entry, seq, nowMs);
+    const isReleased = entry.promises.settle(seq, nowMs);
+    // Without an anchor the lease began at the latest when its acknowledgement came.
+    if (entry.lease === 'receipt') entry.promises.endBy(seq, nowMs + this.#leaseMs);
+    // What it was at until now takes settle to leave.
+    const leftTenthsA = entry.fallbacks.settle(seq);
+    if (leftTenthsA > 0) entry.promises.leave(leftTenthsA, nowMs);
     const beforeW = entry.boundW;
     this.#rebound(entry);
-    return isReleased || isLeft || entry.boundW < beforeW;
+    return isReleased || leftTenthsA > 0 || entry.boundW < beforeW;
   }
 
   release(nowMs: number): boolean {
     let fell = false;
     for (const entry of this.#entries) {
-      const { promises } = entry;
-      let ended = 0;
-      for (const promise of promises) if (this.#endOf(promise) <= nowMs) ended++;
-      if (ended === 0) continue;
-      entry.promises = promises.filter((promise) => this.#endOf(promise) > nowMs);
+      if (!entry.promises.release(nowMs)) continue;
       const beforeW = entry.boundW;
       this.#rebound(entry);
       fell ||= entry.boundW < beforeW;
@@ -308,91 +244,31 @@ class Ledger implements GrantLedger {
   }
 
   nextReleaseAtMs(holding: Holding): number | undefined {
-    let next = Number.POSITIVE_INFINITY;
-    for (const promise of (holding as Entry).promises) next = Math.min(next, this.#endOf(promise));
-    return next === Number.POSITIVE_INFINITY ? undefined : next;
+    const { nextEndMs } = (holding as Entry).promises;
+    return nextEndMs === Number.POSITIVE_INFINITY ? undefined : nextEndMs;
   }
 
-  #endOf({ endsAtMs, releasedAtMs }: Promised): number {
-    return Math.min(endsAtMs + this.#timing.settleMs, releasedAtMs);
+  /** How long a lease lasts by the slowest clock. */
+  get #leaseMs(): number {
+    return Math.ceil(this.#timing.ttlMs * DRIFT);
   }
 
-  /** Dates the end of what came before `seq`; true where there was something. */
-  #settle(entry: Entry, seq: number, nowMs: number): boolean {
-    let isReleased = false;
-    for (const promise of entry.promises) {
-      if (promise.seq < seq) {
-        promise.releasedAtMs = Math.min(promise.releasedAtMs, nowMs + this.#timing.settleMs);
-        isReleased = true;
-      } else if (
-        promise.seq === seq &&
-        entry.lease === 'receipt' &&
-        promise.endsAtMs === Number.POSITIVE_INFINITY
-      ) {
-        // Without an anchor the lease began at the latest when its acknowledgement came.
-        promise.endsAtMs = nowMs + Math.ceil(this.#timing.ttlMs * DRIFT);
-      }
-    }
-    return isReleased;
-  }
-
-  /** The fallback of the acknowledged grant is what it keeps from here on; one it was at until now takes settle to leave. */
-  #settleFallback(entry: Entry, seq: number, nowMs: number): boolean {
-    const { fallbacks } = entry;
-    let leftTenthsA = 0;
-    while (fallbacks.length > 1 && (fallbacks[1]?.fromSeq ?? 0) <= seq) {
-      leftTenthsA = Math.max(leftTenthsA, fallbacks.shift()?.tenthsA ?? 0);
-    }
-    if (leftTenthsA <= (fallbacks[0]?.tenthsA ?? 0)) return false;
-    const releasedAtMs = nowMs + this.#timing.settleMs;
-    const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs };
-    entry.promises.unshift({ seq: 0, limitTenthsA: leftTenthsA, ...ends });
-    forgetOldest(entry.promises);
-    return true;
-  }
-
-  /** Adds the newest; those it outbids and outlasts tell nothing more. */
-  #promise(entry: Entry, promise: Promised): void {
-    const kept = entry.promises;
-    let last = kept.at(-1);
-    while (
-      last !== undefined &&
-      last.limitTenthsA <= promise.limitTenthsA &&
-      last.endsAtMs <= promise.endsAtMs
-    ) {
-      kept.pop();
-      last = kept.at(-1);
-    }
-    kept.push(promise);
-    forgetOldest(kept);
+  /** @param fromMs from when a charger that counts from its heartbeats counts at the latest */
+  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number): void {
+    const anchoredEndsAtMs = fromMs + this.#leaseMs;
+    const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
+    entry.promises.add({
+      ...{ seq, limitTenthsA, endsAtMs, anchoredEndsAtMs },
+      releasedAtMs: Number.POSITIVE_INFINITY,
+    });
   }
 
   /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
   #countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
-    for (const promise of entry.promises) {
-      if (entry.lease === 'heartbeat' && lease !== 'heartbeat') promise.endsAtMs = Number.POSITIVE_INFINITY;
-      // Until its charger spoke it was only taken to count otherwise.
-      if (isFirstWord && lease === 'heartbeat') promise.endsAtMs = promise.anchoredEndsAtMs;
-    }
+    if (entry.lease === 'heartbeat' && lease !== 'heartbeat') entry.promises.unanchor();
+    // Until its charger spoke it was only taken to count otherwise.
+    if (isFirstWord && lease === 'heartbeat') entry.promises.anchor();
     entry.lease = lease;
-  }
-
-  /** A charger that keeps what grants say may still have kept more than is known here. */
-  #believeFailsafe(entry: Entry, tenthsA: number): void {
-    entry.saidFailsafeTenthsA = tenthsA;
-    const [settled] = entry.fallbacks;
-    if (entry.keepsThen && settled !== undefined && tenthsA > settled.tenthsA) {
-      entry.fallbacks[0] = { ...settled, tenthsA };
-    }
-  }
-
-  #fallBackTo(entry: Entry, fallback: Fallback): void {
-    const { fallbacks } = entry;
-    if (fallbacks.at(-1)?.tenthsA === fallback.tenthsA) return;
-    fallbacks.push(fallback);
-    const [settled, next] = fallbacks;
-    if (fallbacks.length <= FALLBACKS_KEPT || settled === undefined || next === undefined) return;
-    fallbacks.splice(0, 2, { fromSeq: settled.fromSeq, tenthsA: Math.max(settled.tenthsA, next.tenthsA) });
   }
 
   /**
@@ -405,38 +281,20 @@ class Ledger implements GrantLedger {
     const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
     // Before the first grant only what was on disk is known, and that may have ended long ago.
     if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
-    const promise = entry.promises.at(-1);
-    const limitTenthsA = promise?.seq === entry.lastSeq ? promise.limitTenthsA : 0;
-    return Math.max(ownTenthsA, limitTenthsA, entry.toldThenTenthsA);
+    return Math.max(ownTenthsA, entry.promises.newestTenthsA(entry.lastSeq), entry.toldThenTenthsA);
   }
 
   #rebound(entry: Entry): void {
     // What a charger says of itself is never held against a grant that may have told it otherwise since.
     entry.ownFailsafeTenthsA = entry.keepsThen || !this.#reservesOwn ? 0 : entry.saidFailsafeTenthsA;
-    let fallback = entry.ownFailsafeTenthsA;
-    for (const { tenthsA } of entry.fallbacks) fallback = Math.max(fallback, tenthsA);
-    let entitled = fallback;
-    for (const { limitTenthsA } of entry.promises) entitled = Math.max(entitled, limitTenthsA);
-    entry.failsafeTenthsA = fallback;
-    entry.entitledTenthsA = Math.min(entitled, entry.maxTenthsA);
+    entry.failsafeTenthsA = Math.max(entry.ownFailsafeTenthsA, entry.fallbacks.mostTenthsA);
+    const entitledTenthsA = Math.max(entry.failsafeTenthsA, entry.promises.mostTenthsA);
+    entry.entitledTenthsA = Math.min(entitledTenthsA, entry.maxTenthsA);
     entry.boundTenthsA = entry.isWorstCase ? entry.maxTenthsA : entry.entitledTenthsA;
     const beforeW = entry.boundW;
     entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
     this.totalW += entry.boundW - beforeW;
   }
-}
-
-/** Merges the oldest two into the worst of both where too many are kept. */
-function forgetOldest(kept: Promised[]): void {
-  const [oldest, next] = kept;
-  if (kept.length <= PROMISES_KEPT || oldest === undefined || next === undefined) return;
-  kept.splice(0, 2, {
-    seq: next.seq,
-    limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
-    endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
-    anchoredEndsAtMs: Math.max(oldest.anchoredEndsAtMs, next.anchoredEndsAtMs),
-    releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
-  });
 }
 
 /** The ledger of one location's connectors. */

@@ -4,11 +4,10 @@ import {
   createGrantLedger,
   type GrantLedger,
   type GrantTiming,
-  type Holding,
-  type HoldingSpec,
   horizonMsOf,
   LedgerError,
 } from '../../machines/grant-ledger.js';
+import type { Holding, HoldingSpec } from '../../machines/holding.js';
 import { wattsOfTenths } from '../../machines/units.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

@@ -2,13 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LeaseKind } from '../../machines/grant.js';
-import {
-  createGrantLedger,
-  type GrantTiming,
-  type Holding,
-  type HoldingSpec,
-  LedgerError,
-} from '../../machines/grant-ledger.js';
+import { createGrantLedger, type GrantTiming, LedgerError } from '../../machines/grant-ledger.js';
+import type { Holding, HoldingSpec } from '../../machines/holding.js';
 import { wattsOfTenths } from '../../machines/units.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
 

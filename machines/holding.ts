@@ -1,0 +1,38 @@
+// What a ledger of grants knows of one connector, as others may read it.
+import type { LeaseKind } from './grant.js';
+
+/** What a connector is and falls back to. Currents in tenths of an ampere per phase. */
+export interface HoldingSpec {
+  readonly maxTenthsA: number;
+  /** What the charger does by itself, as far as is known. */
+  readonly failsafeTenthsA: number;
+  readonly milliwattsPerTenth: number;
+  readonly lease: LeaseKind;
+  /** It falls back to what the newest grant it took says, over a restart too; otherwise to `failsafeTenthsA` as well. */
+  readonly keepsThen: boolean;
+}
+
+/** One connector's place in a ledger: read it, but only the ledger writes it. Currents in tenths of A, powers in W. */
+export interface Holding {
+  readonly key: string;
+  readonly maxTenthsA: number;
+  readonly milliwattsPerTenth: number;
+  readonly lease: LeaseKind;
+  readonly keepsThen: boolean;
+  /** Its maximum is reserved, whatever it was granted: it did not comply, or keeps to no lease. */
+  readonly isWorstCase: boolean;
+  /** The most it may be entitled to. */
+  readonly boundTenthsA: number;
+  /** The most that what it was granted entitles it to, worst case left aside: what it must not exceed. */
+  readonly entitledTenthsA: number;
+  readonly boundW: number;
+  /** The largest of what it may fall back to. */
+  readonly failsafeTenthsA: number;
+  /** Its charger said how it falls back. */
+  readonly isDescribed: boolean;
+  /** What is reserved because it falls back to that by itself: it keeps nothing over a restart. */
+  readonly ownFailsafeTenthsA: number;
+  /** Of the newest grant; 0 before the first. */
+  readonly lastSeq: number;
+  readonly ackedSeq: number;
+}

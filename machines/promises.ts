@@ -1,0 +1,162 @@
+// What one charger was promised and may keep to still, and what it may fall back to (power safety, rules 1 and 4).
+
+/** A grant as it is kept. `endsAtMs` is when its lease has surely ended, settle left aside. */
+export interface Promised {
+  readonly seq: number;
+  readonly limitTenthsA: number;
+  endsAtMs: number;
+  /** The same for a charger that counts from its heartbeats. */
+  readonly anchoredEndsAtMs: number;
+  /** Settled after a newer one was acknowledged. */
+  releasedAtMs: number;
+}
+
+/** What it falls back to since the grant `fromSeq`. */
+interface Fallback {
+  readonly fromSeq: number;
+  readonly tenthsA: number;
+}
+
+// Limits that fall again and again within a horizon would otherwise pile up; the oldest two are merged to their worst.
+const PROMISES_KEPT = 16;
+const FALLBACKS_KEPT = 3;
+
+/** Those promises that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
+export class Promises {
+  readonly #settleMs: number;
+  #kept: Promised[] = [];
+
+  constructor(settleMs: number) {
+    this.#settleMs = settleMs;
+  }
+
+  get mostTenthsA(): number {
+    let mostTenthsA = 0;
+    for (const { limitTenthsA } of this.#kept) mostTenthsA = Math.max(mostTenthsA, limitTenthsA);
+    return mostTenthsA;
+  }
+
+  /** When the next of them ends; infinite where none does by itself. */
+  get nextEndMs(): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const promise of this.#kept) nextMs = Math.min(nextMs, this.#endOf(promise));
+    return nextMs;
+  }
+
+  /** What grant `seq` promised, where it is the newest; 0 otherwise. */
+  newestTenthsA(seq: number): number {
+    const newest = this.#kept.at(-1);
+    return newest?.seq === seq ? newest.limitTenthsA : 0;
+  }
+
+  /** Adds the newest; those it outbids and outlasts tell nothing more. */
+  add(promise: Promised): void {
+    let last = this.#kept.at(-1);
+    while (
+      last !== undefined &&
+      last.limitTenthsA <= promise.limitTenthsA &&
+      last.endsAtMs <= promise.endsAtMs
+    ) {
+      this.#kept.pop();
+      last = this.#kept.at(-1);
+    }
+    this.#kept.push(promise);
+    this.#forgetOldest();
+  }
+
+  /** It was at `tenthsA` until `nowMs`, and takes settle to leave it. */
+  leave(tenthsA: number, nowMs: number): void {
+    const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs: nowMs + this.#settleMs };
+    this.#kept.unshift({ seq: 0, limitTenthsA: tenthsA, ...ends });
+    this.#forgetOldest();
+  }
+
+  /** Dates the end of what came before `seq`, which was acknowledged; true where there was something. */
+  settle(seq: number, nowMs: number): boolean {
+    let isReleased = false;
+    for (const promise of this.#kept) {
+      if (promise.seq >= seq) continue;
+      promise.releasedAtMs = Math.min(promise.releasedAtMs, nowMs + this.#settleMs);
+      isReleased = true;
+    }
+    return isReleased;
+  }
+
+  /** The lease of `seq` began at no known time, and ends at the latest at `endsAtMs`. */
+  endBy(seq: number, endsAtMs: number): void {
+    for (const promise of this.#kept)
+      if (promise.seq === seq) promise.endsAtMs = Math.min(promise.endsAtMs, endsAtMs);
+  }
+
+  /** Its charger counts from its heartbeats, and has all along. */
+  anchor(): void {
+    for (const promise of this.#kept) promise.endsAtMs = promise.anchoredEndsAtMs;
+  }
+
+  /** Its charger does not count from its heartbeats: they end at no known time. */
+  unanchor(): void {
+    for (const promise of this.#kept) promise.endsAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Lets go of what has ended; true where there was something. */
+  release(nowMs: number): boolean {
+    if (this.nextEndMs > nowMs) return false;
+    this.#kept = this.#kept.filter((promise) => this.#endOf(promise) > nowMs);
+    return true;
+  }
+
+  #endOf({ endsAtMs, releasedAtMs }: Promised): number {
+    return Math.min(endsAtMs + this.#settleMs, releasedAtMs);
+  }
+
+  #forgetOldest(): void {
+    const [oldest, next] = this.#kept;
+    if (this.#kept.length <= PROMISES_KEPT || oldest === undefined || next === undefined) return;
+    this.#kept.splice(0, 2, {
+      seq: next.seq,
+      limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
+      endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
+      anchoredEndsAtMs: Math.max(oldest.anchoredEndsAtMs, next.anchoredEndsAtMs),
+      releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
+    });
+  }
+}
+
+/** What the newest acknowledged grant lets it fall back to, then what unacknowledged newer ones do. */
+export class Fallbacks {
+  #settledTenthsA: number;
+  readonly #unsettled: Fallback[] = [];
+
+  constructor(tenthsA: number) {
+    this.#settledTenthsA = tenthsA;
+  }
+
+  get mostTenthsA(): number {
+    let mostTenthsA = this.#settledTenthsA;
+    for (const { tenthsA } of this.#unsettled) mostTenthsA = Math.max(mostTenthsA, tenthsA);
+    return mostTenthsA;
+  }
+
+  /** Grant `seq` says so, which is newer than any before. */
+  add(seq: number, tenthsA: number): void {
+    if ((this.#unsettled.at(-1)?.tenthsA ?? this.#settledTenthsA) === tenthsA) return;
+    this.#unsettled.push({ fromSeq: seq, tenthsA });
+    if (this.#unsettled.length > FALLBACKS_KEPT) this.raise(this.#unsettled.shift()?.tenthsA ?? 0);
+  }
+
+  /** Grant `seq` was acknowledged. Gives the largest it leaves by that; 0 where it leaves nothing larger than it has now. */
+  settle(seq: number): number {
+    let leftTenthsA = 0;
+    for (let [next] = this.#unsettled; next !== undefined && next.fromSeq <= seq; [next] = this.#unsettled) {
+      leftTenthsA = Math.max(leftTenthsA, this.#settledTenthsA);
+      this.#settledTenthsA = next.tenthsA;
+      this.#unsettled.shift();
+    }
+    return leftTenthsA > this.#settledTenthsA ? leftTenthsA : 0;
+  }
+
+  /** It may be at `tenthsA`, whatever was acknowledged. */
+  raise(tenthsA: number): void {
+    this.#settledTenthsA = Math.max(this.#settledTenthsA, tenthsA);
+  }
+}
