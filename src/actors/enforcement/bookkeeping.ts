@@ -14,8 +14,10 @@ export interface Bookkeeping {
 
 const RETRY_AFTER_MS = 1_000;
 const BATCH = 1_000;
-// Minutes of power are given up first when the database is away for long; alarms are few.
-const KEPT = 100_000;
+// When the database is away for long, minutes of power are given up first; alarms are few, unless a charger comes and goes
+// without end.
+const POWER_KEPT = 100_000;
+const ALARMS_KEPT = 120_000;
 
 export function createBookkeeping(options: {
   readonly clock: Clock;
@@ -66,7 +68,7 @@ export function createBookkeeping(options: {
 
   return {
     write(tenantUuid, change) {
-      if (kept >= KEPT && change.kind === 'power.put') return;
+      if (kept >= (change.kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
       const queue = queues.get(tenantUuid) ?? [];
       queues.set(tenantUuid, queue);
       queue.push(change);

@@ -188,7 +188,7 @@ export function createEnforcement(options: {
       // Whoever just came has had no time to report yet.
       const isAwaited = link === 'stale' && before === 'offline';
       if (isAwaited) connector.control.awaitedSinceMs = clock.monotonicMs();
-      const isMissed = connector.record.status === 'ACTIVE';
+      const isMissed = connector.control.spec.isActive;
       alarms.set(
         location,
         'STALE',
@@ -228,12 +228,13 @@ export function createEnforcement(options: {
     missSilent(location, nowMs) {
       for (const connector of location.connectors.values()) {
         const { slot, record, control } = connector;
-        const isAwaited = slot.link !== 'online' && record.status === 'ACTIVE';
-        if (!isAwaited || nowMs - control.awaitedSinceMs < missedAfterMs) continue;
+        // Nobody waits for one that is set INACTIVE, or whose location is.
+        const isAwaited = slot.link !== 'online' && control.spec.isActive;
+        if (control.spec.isActive && (!isAwaited || nowMs - control.awaitedSinceMs < missedAfterMs)) continue;
         // One that is open since before a restart may be of the other kind.
         const isOffline = slot.link === 'offline';
-        alarms.set(location, 'STALE', record, isOffline ? undefined : SILENT);
-        alarms.set(location, 'OFFLINE', record, isOffline ? NOT_CONNECTED : undefined);
+        alarms.set(location, 'STALE', record, isAwaited && !isOffline ? SILENT : undefined);
+        alarms.set(location, 'OFFLINE', record, isAwaited && isOffline ? NOT_CONNECTED : undefined);
       }
     },
     decideSoon,

@@ -1,6 +1,6 @@
 // What a location does with a heartbeat when something of ours is broken.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHarbour, type Harbour } from '../harbour.js';
+import { createHarbour, HARBOUR, type Harbour, ROWS } from '../harbour.js';
 
 let harbour: Harbour;
 let hb: number;
@@ -51,5 +51,38 @@ describe('enforcement that was stopped', () => {
     enforcement.stop();
     for (let i = 0; i < 2; i++) await beat();
     expect(grants).toHaveLength(before);
+  });
+});
+
+describe('the alarm of a charger that is not there', () => {
+  const kinds = () => [...harbour.quay().enforcement.alarms.values()].map(({ kind }) => kind);
+
+  function look(): void {
+    harbour.clock.advance(30_000);
+    harbour.enforcement.missSilent(harbour.quay(), harbour.clock.monotonicMs());
+  }
+
+  it('ends where its connector, or its location, is set INACTIVE, and begins again where it is ACTIVE', () => {
+    const become = (changed: (typeof ROWS.locations)[number]) =>
+      harbour.recovery.reconcile(
+        HARBOUR,
+        { ...ROWS, locations: [changed, ...ROWS.locations.slice(0, 1)] },
+        harbour.clock.nowMs(),
+      );
+    const { record } = harbour.quay();
+    look();
+    expect(kinds()).toEqual(['OFFLINE']);
+    become({ ...record, status: 'INACTIVE' });
+    look();
+    expect(kinds()).toEqual([]);
+    become(record);
+    look();
+    expect(kinds()).toEqual(['OFFLINE']);
+    become({
+      ...record,
+      connectors: record.connectors.map((each) => ({ ...each, status: 'INACTIVE' as const })),
+    });
+    look();
+    expect(kinds()).toEqual([]);
   });
 });
