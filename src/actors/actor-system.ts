@@ -86,7 +86,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   const enforcement = createEnforcement({
     ...{ clock, log, metrics, timing, publisher, alarms },
     missedAfterMs: staleAfterMs,
-    reservations: createReservations({ store, log }),
+    reservations: createReservations({ store, log, clock }),
     onGrant: (location, { control, grant }) => events.takeGrant(location, control.key, grant),
   });
   const directory = createDirectory({

@@ -159,9 +159,10 @@ export function createDirectory({ clock, scheduler, onEffect, onPlan }: Director
     },
     dropCluster(cluster) {
       const { clusterId } = cluster.record;
-      for (const { actor, enforcement } of cluster.members) {
-        enforcement.shares.delete(clusterId);
-        actor.send({ type: 'clusterShare.set', clusterId, shareKw: undefined });
+      for (const location of cluster.members) {
+        location.enforcement.shares.delete(clusterId);
+        location.actor.send({ type: 'clusterShare.set', clusterId, shareKw: undefined });
+        onPlan(location);
       }
       setMembers(cluster, []);
       unsettled.delete(cluster);

@@ -101,7 +101,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   const enforcement = createEnforcement({
     ...{ clock, log, timing: TIMING, missedAfterMs: 30_000, metrics: createMetrics() },
     publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
-    reservations: createReservations({ store, log }),
+    reservations: createReservations({ store, log, clock }),
     alarms: createAlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
   });

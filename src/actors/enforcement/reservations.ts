@@ -3,9 +3,11 @@ import type { ConnectorControl } from '../../../machines/connector-control.js';
 import type { LeaseKind } from '../../../machines/grant.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
 import { wattsOfTenths } from '../../../machines/units.js';
+import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ReservationRecord } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
+import { createRareLog } from '../../rare-log.js';
 import type { ConnectorEntity, LocationEntity } from '../entities.js';
 
 export interface Reservations {
@@ -38,8 +40,10 @@ const NOTHING: Stored = { limitTenthsA: 0, thenTenthsA: 0 };
 export function createReservations(options: {
   readonly store: Pick<Store, 'append'>;
   readonly log: Log;
+  readonly clock: Clock;
 }): Reservations {
   const { store, log } = options;
+  const rareLog = createRareLog(options.clock);
   /** What is surely on disk, and what is on its way there, the oldest first. */
   const onDisk = new WeakMap<ConnectorControl, Stored>();
   const underWay = new WeakMap<ConnectorControl, Stored[]>();
@@ -91,7 +95,9 @@ export function createReservations(options: {
     } catch (error) {
       isStored = false;
       const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
-      log[level]({ err: error }, 'limits were not raised: what they promise could not be written');
+      rareLog('reservations', () =>
+        log[level]({ err: error }, 'limits were not raised: what they promise could not be written'),
+      );
     }
     for (const each of writes) end(each, isStored);
     busy.delete(location);
