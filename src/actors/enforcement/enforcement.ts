@@ -216,7 +216,8 @@ export function createEnforcement(options: {
       } else if (effect.type === 'gridLimit.changed') {
         noteLimit(entity.enforcement.power, effect.gridLimitKw * 1000);
         // A heartbeat that comes first is answered under the new limit too.
-        entity.enforcement.supervisor.validUntilMs = Number.NEGATIVE_INFINITY;
+        const { supervisor } = entity.enforcement;
+        supervisor.validUntilMs = Math.min(supervisor.validUntilMs, clock.monotonicMs());
       }
       decideSoon(entity);
     },
