@@ -37,6 +37,7 @@ function siteOf(connectors: number): Site {
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
     const spec = { ...rating, isActive: true, failsafeA: 6 };
     const control = supervisor.add(key, meters.addConnector(key, 32), spec, 'heartbeat', 0);
+    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
     if (i % 20 === 0) control.lockLimitKw = 11;
     return control;
   });

@@ -47,7 +47,7 @@ function passes(ms: number): Promise<void> {
   return new Promise((resolve) => systemClock.after(ms, resolve));
 }
 
-/** Each location's limit falls for half of every two minutes, at instants of its own. */
+/** Each location's limit falls for half of every cycle, at instants of its own. */
 async function writeWindows(site: Site): Promise<void> {
   const cycleMs = (minutes * 60_000) / WINDOWS + 20_000;
   const firstMs = systemClock.nowMs() + 30_000;
