@@ -1,0 +1,111 @@
+// The lines of the location's chart: what was in force as it was known then, what was measured, and one axis for all.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/profile-stack.js';
+import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
+import { columnsOf, continued, kwAt, since, until } from '../../web/location/step-line.js';
+import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';
+import { limitKw, profileWithin } from '../machines/arbitraries.js';
+
+const ERA = Date.UTC(2026, 5, 1);
+const iso = (ms: number) => new Date(ERA + ms).toISOString();
+const SPAN_MS = 40;
+
+describe('the effective limit of the past', () => {
+  it('is at every instant what the submissions known then gave, replaced ones included', () => {
+    const submitted = fc.array(fc.tuple(profileWithin(SPAN_MS), fc.integer({ min: -5, max: SPAN_MS })), {
+      maxLength: 12,
+    });
+    const permanent = fc.array(fc.tuple(limitKw, fc.integer({ min: 0, max: SPAN_MS })), { maxLength: 3 });
+    fc.assert(
+      fc.property(submitted, permanent, (unordered, laterLimits) => {
+        const submissions = unordered.toSorted((a, b) => a[1] - b[1]);
+        const limits = [[50, -10] as const, ...laterLimits.toSorted((a, b) => a[1] - b[1])];
+        const line = effectiveHistory(
+          {
+            ...{ locationId: 'quay-1', from: iso(0), to: iso(SPAN_MS), nextCursor: null },
+            submissions: submissions.map(([profile, atMs], i) => {
+              const next = submissions.slice(i + 1).find(([later]) => later.priority === profile.priority);
+              return {
+                ...{ priority: profile.priority, limitKw: profile.limitKw, submittedAt: iso(atMs) },
+                ...{ startTime: iso(profile.startsAtMs), endTime: iso(profile.endsAtMs) },
+                supersededAt: next === undefined ? null : iso(next[1]),
+              };
+            }),
+            permanentLimits: limits.map(([limit, atMs]) => ({ limitKw: limit, setAt: iso(atMs) })),
+          },
+          { startsAtMs: ERA, endsAtMs: ERA + SPAN_MS },
+        );
+        for (let atMs = 0; atMs < SPAN_MS; atMs++) {
+          const known = submissions
+            .filter(([, submittedMs]) => submittedMs <= atMs)
+            .map(([profile]) => profile);
+          const fallbackKw = limits.findLast(([, setMs]) => setMs <= atMs)?.[0] ?? 0;
+          const wanted = effectiveLimitKwAt(known.reduce(putProfile, EMPTY_STACK), fallbackKw, atMs);
+          expect(kwAt(line, ERA + atMs)).toBe(wanted);
+        }
+      }),
+    );
+  });
+});
+
+describe('what was measured', () => {
+  it('is drawn for the minutes that have a roll-up, and for no others', () => {
+    const point = (minute: number, meanKw: number) => ({
+      at: iso(minute * 60_000),
+      meanKw,
+      maxKw: 9,
+      limitKw: 20,
+    });
+    const { powerKw, gridKw } = pastLines({
+      ...{ locationId: 'quay-1', from: iso(0), to: iso(600_000), stepSeconds: 60 },
+      points: [point(0, 1), point(1, 2), point(5, 3)],
+    });
+    const minutes = [0, 1, 2, 4, 5].map((minute) => kwAt(powerKw, ERA + minute * 60_000));
+    expect(minutes).toEqual([1, 2, null, null, 3]);
+    expect(kwAt(gridKw, ERA + 90_000)).toBe(20);
+    expect(kwAt(gridKw, ERA + 150_000)).toBe(null);
+  });
+});
+
+describe('lines on one axis', () => {
+  const power = [
+    { atMs: 0, kw: 1 },
+    { atMs: 10, kw: 2 },
+  ];
+  const limit = [{ atMs: 4, kw: 9 }];
+
+  it('have a value at every instant at which any of them steps, and at both ends', () => {
+    expect(columnsOf([power, limit], 2, 20)).toEqual([
+      [2, 4, 10, 20],
+      [1, 1, 2, 2],
+      [null, 9, 9, 9],
+    ]);
+  });
+
+  it('go on with newer values where those begin', () => {
+    expect(continued(power, limit)).toEqual([power[0], limit[0]]);
+    expect(continued(power, [])).toEqual(power);
+    expect(until(since(power, 5), 12)).toEqual([
+      { atMs: 5, kw: 1 },
+      { atMs: 10, kw: 2 },
+      { atMs: 12, kw: null },
+    ]);
+  });
+});
+
+describe('the stretch of time that is shown', () => {
+  const hour = { fromMs: 0, toMs: 3_600_000 };
+
+  it('follows now, two thirds past and one third to come, until it is moved', () => {
+    expect(spanOf({ lengthMs: 3_600_000, startsAtMs: undefined }, 2_400_000)).toEqual(hour);
+    expect(spanOf(moved(hour, 0.5), 99)).toEqual({ fromMs: 1_800_000, toMs: 5_400_000 });
+    expect(spanOf(zoomed(hour, 0.5), 99)).toEqual({ fromMs: 900_000, toMs: 2_700_000 });
+  });
+
+  it('is never shorter than two minutes, and asks for roll-ups that are few enough to draw', () => {
+    expect(showing({ fromMs: 0, toMs: 10 }).lengthMs).toBe(120_000);
+    expect(stepSecondsOf(hour)).toBe(60);
+    expect(stepSecondsOf({ fromMs: 0, toMs: 604_800_000 })).toBe(840);
+  });
+});

@@ -1,0 +1,73 @@
+// Lines of the chart from what the service answers: the past from roll-ups and submissions, the future from the timeline.
+import { compositeTimeline, EMPTY_STACK, putProfile } from '../../machines/profile-stack.js';
+import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
+import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
+import type { Step, StepLine } from './step-line.js';
+
+/** What was drawn on average, and the lowest limit of each roll-up; nothing where no roll-up is. */
+export function pastLines(power: LocationPower): { readonly powerKw: StepLine; readonly gridKw: StepLine } {
+  const stepMs = power.stepSeconds * 1000;
+  const powerKw: Step[] = [];
+  const gridKw: Step[] = [];
+  let endMs: EpochMs | undefined;
+  for (const { at, meanKw, limitKw } of power.points) {
+    const atMs = Date.parse(at);
+    if (endMs !== undefined && atMs > endMs) {
+      powerKw.push({ atMs: endMs, kw: null });
+      gridKw.push({ atMs: endMs, kw: null });
+    }
+    powerKw.push({ atMs, kw: meanKw });
+    gridKw.push({ atMs, kw: limitKw });
+    endMs = atMs + stepMs;
+  }
+  return { powerKw, gridKw };
+}
+
+/** What the location's own profiles and its permanent limit gave at each instant, as they were known then. */
+export function effectiveHistory(history: LocationHistory, window: TimeWindow): StepLine {
+  const submissions = history.submissions.map(
+    ({ submittedAt, supersededAt, startTime, endTime, ...held }) => ({
+      profile: { ...held, startsAtMs: Date.parse(startTime), endsAtMs: Date.parse(endTime) },
+      fromMs: Date.parse(submittedAt),
+      toMs: supersededAt === null ? Number.POSITIVE_INFINITY : Date.parse(supersededAt),
+    }),
+  );
+  const permanent = history.permanentLimits.map(({ limitKw, setAt }) => ({
+    limitKw,
+    atMs: Date.parse(setAt),
+  }));
+  const changes = [
+    ...submissions.flatMap(({ fromMs, toMs }) => [fromMs, toMs]),
+    ...permanent.map(({ atMs }) => atMs),
+  ];
+  const instants = [...new Set([window.startsAtMs, ...changes])]
+    .filter((atMs) => atMs >= window.startsAtMs && atMs < window.endsAtMs)
+    .sort((a, b) => a - b);
+  return instants.flatMap((startsAtMs, i) => {
+    const stack = submissions
+      .filter(({ fromMs, toMs }) => fromMs <= startsAtMs && startsAtMs < toMs)
+      .reduce((held, { profile }) => putProfile(held, profile), EMPTY_STACK);
+    const fallbackKw = permanent.findLast(({ atMs }) => atMs <= startsAtMs)?.limitKw;
+    const endsAtMs = instants[i + 1] ?? window.endsAtMs;
+    return compositeTimeline(stack, fallbackKw, { startsAtMs, endsAtMs }).map((segment) => ({
+      atMs: segment.startsAtMs,
+      kw: segment.limitKw ?? null,
+    }));
+  });
+}
+
+/** What will apply by all that is known: the location's own limit, and the one it is held to. */
+export function futureLines({ segments }: Pick<LocationTimeline, 'segments'>): {
+  readonly effectiveKw: StepLine;
+  readonly gridKw: StepLine;
+} {
+  const instants = segments.map(({ startTime }) => Date.parse(startTime));
+  return {
+    effectiveKw: segments.map(({ effectiveLimitKw }, i) => ({
+      atMs: instants[i] ?? 0,
+      kw: effectiveLimitKw,
+    })),
+    gridKw: segments.map(({ limitKw }, i) => ({ atMs: instants[i] ?? 0, kw: limitKw })),
+  };
+}

@@ -1,0 +1,95 @@
+// What a change would do, before it is sent: the timeline of a stack without and with it, by the service's own rules.
+import {
+  compositeTimeline,
+  EMPTY_STACK,
+  type LimitProfile,
+  type ProfileStack,
+  putProfile,
+  type TimelineSegment,
+} from '../../machines/profile-stack.js';
+import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import type { ProfileView } from '../../src/wire/rest.js';
+
+const DAY_MS = 86_400_000;
+
+/** A target's profiles, and the limit where none is active: undefined for a connector, which is then not locked. */
+export interface LimitState {
+  readonly stack: ProfileStack;
+  readonly fallbackKw: number | undefined;
+}
+
+export type LimitChange =
+  | { readonly kind: 'profile'; readonly profile: LimitProfile }
+  | { readonly kind: 'permanentLimit'; readonly limitKw: number };
+
+/** A stretch of time in which another limit would apply; undefined where none does. */
+export interface ChangedSpan extends TimeWindow {
+  readonly beforeKw: number | undefined;
+  readonly afterKw: number | undefined;
+}
+
+export interface Preview {
+  readonly window: TimeWindow;
+  readonly before: readonly TimelineSegment[];
+  readonly after: readonly TimelineSegment[];
+  /** Ends at the end of the window mean: from then on. */
+  readonly changed: readonly ChangedSpan[];
+}
+
+export function stackOf(profiles: readonly ProfileView[]): ProfileStack {
+  return profiles.reduce((stack, profile) => putProfile(stack, profileOf(profile)), EMPTY_STACK);
+}
+
+export function profileOf({
+  priority,
+  limitKw,
+  startTime,
+  endTime,
+}: Omit<ProfileView, 'status'>): LimitProfile {
+  return { priority, limitKw, startsAtMs: Date.parse(startTime), endsAtMs: Date.parse(endTime) };
+}
+
+/** From `nowMs` until a day after the last window ends. */
+export function previewOf(state: LimitState, change: LimitChange, nowMs: EpochMs): Preview {
+  const changedState = applied(state, change);
+  const ends = [...state.stack, ...changedState.stack].map(({ endsAtMs }) => endsAtMs);
+  const window = { startsAtMs: nowMs, endsAtMs: Math.max(nowMs, ...ends) + DAY_MS };
+  const before = compositeTimeline(state.stack, state.fallbackKw, window);
+  const after = compositeTimeline(changedState.stack, changedState.fallbackKw, window);
+  return { window, before, after, changed: changedSpans(before, after) };
+}
+
+function applied(state: LimitState, change: LimitChange): LimitState {
+  if (change.kind === 'permanentLimit') return { ...state, fallbackKw: change.limitKw };
+  return { ...state, stack: putProfile(state.stack, change.profile) };
+}
+
+/** Both cover the same window without gaps. */
+function changedSpans(
+  before: readonly TimelineSegment[],
+  after: readonly TimelineSegment[],
+): readonly ChangedSpan[] {
+  const spans: ChangedSpan[] = [];
+  let i = 0;
+  let j = 0;
+  for (let old = before[i], renewed = after[j]; old !== undefined && renewed !== undefined; ) {
+    const startsAtMs = Math.max(old.startsAtMs, renewed.startsAtMs);
+    const endsAtMs = Math.min(old.endsAtMs, renewed.endsAtMs);
+    if (old.limitKw !== renewed.limitKw) {
+      extend(spans, { startsAtMs, endsAtMs, beforeKw: old.limitKw, afterKw: renewed.limitKw });
+    }
+    if (old.endsAtMs === endsAtMs) i++;
+    if (renewed.endsAtMs === endsAtMs) j++;
+    old = before[i];
+    renewed = after[j];
+  }
+  return spans;
+}
+
+function extend(spans: ChangedSpan[], span: ChangedSpan): void {
+  const last = spans.at(-1);
+  const joins =
+    last?.endsAtMs === span.startsAtMs && last.beforeKw === span.beforeKw && last.afterKw === span.afterKw;
+  if (last !== undefined && joins) spans[spans.length - 1] = { ...last, endsAtMs: span.endsAtMs };
+  else spans.push(span);
+}

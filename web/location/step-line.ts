@@ -1,0 +1,62 @@
+// A quantity over time as steps: each value holds until the next one. Charts and the page's sentences read from it.
+import type { EpochMs } from '../../machines/time.js';
+
+export interface Step {
+  readonly atMs: EpochMs;
+  /** null where nothing is known. */
+  readonly kw: number | null;
+}
+
+/** In ascending order of time. */
+export type StepLine = readonly Step[];
+
+/** What holds at `atMs`; null before the first step. */
+export function kwAt(line: StepLine, atMs: EpochMs): number | null {
+  let low = 0;
+  let high = line.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((line[middle]?.atMs ?? 0) <= atMs) low = middle + 1;
+    else high = middle;
+  }
+  return line[low - 1]?.kw ?? null;
+}
+
+/** `earlier` until the first step of `later`, `later` from there on. */
+export function continued(earlier: StepLine, later: StepLine): StepLine {
+  const [first] = later;
+  if (first === undefined) return earlier;
+  return [...earlier.filter(({ atMs }) => atMs < first.atMs), ...later];
+}
+
+/** The line from `fromMs` on, beginning with what holds there. */
+export function since(line: StepLine, fromMs: EpochMs): StepLine {
+  return [{ atMs: fromMs, kw: kwAt(line, fromMs) }, ...line.filter(({ atMs }) => atMs > fromMs)];
+}
+
+/** The line until `toMs`, nothing from there on. */
+export function until(line: StepLine, toMs: EpochMs): StepLine {
+  return [...line.filter(({ atMs }) => atMs < toMs), { atMs: toMs, kw: null }];
+}
+
+/** Instants at which any line steps inside the span, its ends included, with each line's value there: a row an instant. */
+export function columnsOf(
+  lines: readonly StepLine[],
+  fromMs: EpochMs,
+  toMs: EpochMs,
+): readonly [number[], ...(number | null)[][]] {
+  const inside = lines.flatMap((line) =>
+    line.map(({ atMs }) => atMs).filter((atMs) => atMs > fromMs && atMs < toMs),
+  );
+  const instants = [...new Set([fromMs, ...inside, toMs])].sort((a, b) => a - b);
+  return [instants, ...lines.map((line) => valuesAt(line, instants))];
+}
+
+/** One pass: both are in order. */
+function valuesAt(line: StepLine, instants: readonly EpochMs[]): (number | null)[] {
+  let next = 0;
+  return instants.map((instant) => {
+    for (let step = line[next]; step !== undefined && step.atMs <= instant; step = line[next]) next++;
+    return line[next - 1]?.kw ?? null;
+  });
+}
