@@ -1,4 +1,5 @@
-// What chargers say, as JSON: every field bounded, unknown fields ignored, so that a broken one costs its message only.
+// What chargers say and hear, as JSON: every field bounded, unknown fields ignored, so that a broken one costs its
+// message only. The descriptions are for charger makers: the AsyncAPI document carries them.
 import { z } from 'zod';
 import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/grant.js';
 import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
@@ -10,7 +11,7 @@ const MAX_VOLTAGE_V = 10_000;
 const MAX_LEASE_S = 1_000_000;
 const MAX_CONNECTORS = 100;
 
-const versionSchema = z.literal(1).optional();
+const versionSchema = z.literal(1).optional().describe('Version of the message format.');
 const bootSchema = z.string().min(1).max(64);
 const counterSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const currentASchema = z.number().min(0).max(MAX_CURRENT_A);
@@ -18,78 +19,114 @@ const currentASchema = z.number().min(0).max(MAX_CURRENT_A);
 const phaseCurrentASchema = z.number().min(-MAX_CURRENT_A).max(MAX_CURRENT_A);
 const phaseVoltageVSchema = z.number().min(0).max(MAX_VOLTAGE_V);
 
+const ownBootSchema = bootSchema.optional().describe('New at every start of the charger, such as a UUID.');
+
 /** `…/c/{k}/meter`: a heartbeat with the numbers of one connector. A simple charger sends `powerW` alone. */
 export const meterSchema = z.object({
   v: versionSchema,
-  boot: bootSchema.optional(),
-  hb: counterSchema.optional(),
+  boot: ownBootSchema,
+  hb: counterSchema
+    .optional()
+    .describe('Rises by one per heartbeat of the connector and starts again with each boot.'),
   // Told apart by `boot` and `hb`, never by the charger's clock: kept as text.
-  at: z.string().max(64).optional(),
-  status: z.enum(CHARGING_STATUSES).optional(),
+  at: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("Instant by the charger's clock, RFC 3339 in UTC. Not interpreted."),
+  status: z.enum(CHARGING_STATUSES).optional().describe('Status of the connector, in the words of OCPP 1.6.'),
   // Never below 0: one faulty charger would hide what the others draw.
-  powerW: z.number().int().min(0).max(MAX_POWER_W),
-  currentA: z.tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema]).optional(),
-  voltageV: z.tuple([phaseVoltageVSchema, phaseVoltageVSchema, phaseVoltageVSchema]).optional(),
-  energyWh: counterSchema.optional(),
-  epoch: counterSchema.optional(),
-  seq: counterSchema.optional(),
-  limitA: currentASchema.optional(),
-  leaseLeftS: z.number().min(0).max(MAX_LEASE_S).optional(),
+  powerW: z.number().int().min(0).max(MAX_POWER_W).describe('Power drawn now, W.'),
+  currentA: z
+    .tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema])
+    .optional()
+    .describe('Current of each phase, A; 0 for a phase that is not connected.'),
+  voltageV: z
+    .tuple([phaseVoltageVSchema, phaseVoltageVSchema, phaseVoltageVSchema])
+    .optional()
+    .describe('Voltage of each phase, V; 0 for a phase that is not connected.'),
+  energyWh: counterSchema.optional().describe('Energy register of the connector, Wh.'),
+  epoch: counterSchema.optional().describe('Of the limit it keeps to; 0 without a lease.'),
+  seq: counterSchema.optional().describe('Of the limit it keeps to; 0 without a lease.'),
+  limitA: currentASchema.optional().describe('What it is held to now, A per phase.'),
+  leaseLeftS: z
+    .number()
+    .min(0)
+    .max(MAX_LEASE_S)
+    .optional()
+    .describe('How long that lease still lasts, s; left out without a lease.'),
 });
 export type MeterMessage = z.output<typeof meterSchema>;
 
 /** `…/state`: a charger came or, in its last will, was lost; then `online: false` alone is enough. */
 export const stateSchema = z.object({
   v: versionSchema,
-  online: z.boolean(),
-  boot: bootSchema.optional(),
-  firmware: z.string().max(128).optional(),
+  online: z.boolean().describe('False in the goodbye and in the last will.'),
+  boot: ownBootSchema,
+  firmware: z.string().max(128).optional().describe('Name and version of the firmware.'),
   connectors: z
     .array(
       z.object({
-        id: z.string().min(1).max(128),
-        phases: z.literal([1, 3]),
-        minA: currentASchema,
-        maxA: currentASchema,
-        failsafeA: currentASchema,
-        lease: z.enum(LEASE_KINDS),
+        id: z.string().min(1).max(128).describe('connectorId, as provisioned.'),
+        phases: z.literal([1, 3]).describe('Phases that are connected.'),
+        minA: currentASchema.describe('Lowest current it can offer a car, A per phase.'),
+        maxA: currentASchema.describe('Highest current of the hardware, A per phase.'),
+        failsafeA: currentASchema.describe(
+          'What it falls back to after a restart, A per phase: as configured or, with keepsThen, the newest thenA.',
+        ),
+        lease: z
+          .enum(LEASE_KINDS)
+          .describe(
+            'From when a lease counts: heartbeat (sending of the heartbeat ref), receipt (of the limit), or none.',
+          ),
         // It keeps the newest `thenA` over a restart, and tells it as `failsafeA`: nothing else need be reserved for it.
-        keepsThen: z.boolean().optional(),
+        keepsThen: z.boolean().optional().describe('It keeps the newest thenA over a restart.'),
       }),
     )
     .max(MAX_CONNECTORS)
-    .optional(),
+    .optional()
+    .describe('Every connector of the charger.'),
 });
 export type StateMessage = z.output<typeof stateSchema>;
 
 /** `…/c/{k}/ack`: the hardware took a limit, or why it did not. */
 export const ackSchema = z.object({
   v: versionSchema,
-  boot: bootSchema.optional(),
-  epoch: counterSchema,
-  seq: counterSchema,
-  result: z.enum(ACK_RESULTS),
-  appliedA: currentASchema.optional(),
+  boot: ownBootSchema,
+  epoch: counterSchema.describe('Of the limit it answers.'),
+  seq: counterSchema.describe('Of the limit it answers.'),
+  result: z
+    .enum(ACK_RESULTS)
+    .describe(
+      'APPLIED once the hardware took it; STALE: of another boot, or not newer; EXPIRED: its lease was over; REJECTED: cannot be taken.',
+    ),
+  appliedA: currentASchema.optional().describe('What the connector is held to now, A per phase.'),
 });
 export type AckMessage = z.output<typeof ackSchema>;
 
 /** `…/c/{k}/limit`: a leased grant. `limitA` per phase, 0 pauses; `thenA` applies when the lease ends. */
 export const limitSchema = z.object({
   v: versionSchema,
-  epoch: counterSchema,
-  seq: counterSchema,
+  epoch: counterSchema.describe('Rises with every start of the service.'),
+  seq: counterSchema.describe('Rises with every limit of a connector inside an epoch.'),
   // Empty for a charger that never named one.
-  boot: z.string().max(64),
+  boot: z
+    .string()
+    .max(64)
+    .describe('The start of the charger it is for; empty where the charger names none.'),
   // `hb` of the heartbeat from whose sending the charger counts `ttlS`; 0 for a charger that counts from receipt.
-  ref: counterSchema,
-  ttlS: z.number().min(0).max(MAX_LEASE_S),
-  limitA: currentASchema,
-  limitW: z.number().int().min(0).max(MAX_POWER_W),
-  thenA: currentASchema,
-  reason: z.enum(LIMIT_REASONS),
+  ref: counterSchema.describe('hb of the heartbeat it answers; 0 where the charger sends none.'),
+  ttlS: z.number().min(0).max(MAX_LEASE_S).describe('How long the lease lasts, s.'),
+  limitA: currentASchema.describe('Limit, A per phase, whole tenths: 0 (pause) or at least 6.'),
+  limitW: z.number().int().min(0).max(MAX_POWER_W).describe('Power at that current, W; for display.'),
+  thenA: currentASchema.describe('What applies when the lease ends, A per phase: 0 or at least 6.'),
+  reason: z.enum(LIMIT_REASONS).describe('Why it is this much.'),
 });
 export type LimitMessage = z.output<typeof limitSchema>;
 
 /** `…/sync`: send state and meter now. */
-export const syncSchema = z.object({ v: versionSchema, epoch: counterSchema });
+export const syncSchema = z.object({
+  v: versionSchema,
+  epoch: counterSchema.describe('The start of the service that asks.'),
+});
 export type SyncMessage = z.output<typeof syncSchema>;

@@ -5,6 +5,7 @@ import type { Application } from '../../actors/application.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
+import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
 import { createAuthentication } from './authenticate.js';
@@ -20,9 +21,10 @@ import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
 import {
+  ASYNCAPI_PATH,
+  createDescriptionHandler,
   createDocsHandlers,
   createMetricsHandler,
-  createOpenApiHandler,
   DOCS_PATH,
   METRICS_PATH,
   OPENAPI_PATH,
@@ -135,7 +137,8 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', '/health', health],
     [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
-    ['get', OPENAPI_PATH, createOpenApiHandler(document)],
+    ['get', OPENAPI_PATH, createDescriptionHandler(document)],
+    ['get', ASYNCAPI_PATH, createDescriptionHandler(createAsyncApiDocument(parts.version))],
     ['get', METRICS_PATH, createMetricsHandler(metrics)],
   ] as const) {
     routes.set(path, (routes.get(path) ?? new Map()).set(method.toUpperCase(), handler));

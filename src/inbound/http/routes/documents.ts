@@ -1,17 +1,19 @@
-// What describes the service to people and tools: OpenAPI, its page, and the figures for Prometheus.
+// What describes the service to people and tools: OpenAPI and its page, AsyncAPI, and the figures for Prometheus.
 import type { RequestHandler } from 'express';
 import { serveFiles, setup } from 'swagger-ui-express';
 import type { Metrics } from '../../../metrics.js';
+import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
 import type { OpenApiDocument } from '../../../wire/openapi.js';
 import { sendJson } from '../exchange.js';
 import { DOCS_SECURITY_HEADERS } from '../security-headers.js';
 import type { Handler } from './endpoint.js';
 
 export const OPENAPI_PATH = '/v1/openapi.json';
+export const ASYNCAPI_PATH = '/v1/asyncapi.json';
 export const DOCS_PATH = '/docs';
 export const METRICS_PATH = '/metrics';
 
-export function createOpenApiHandler(document: OpenApiDocument): Handler {
+export function createDescriptionHandler(document: OpenApiDocument | AsyncApiDocument): Handler {
   const text = JSON.stringify(document);
   return (_request, response) => sendJson(response, 200, text);
 }

@@ -1,0 +1,145 @@
+// The five messages between chargers and the service, as charger makers see them: how each travels, and an example or two.
+import type { z } from 'zod';
+import {
+  type AckMessage,
+  ackSchema,
+  type LimitMessage,
+  limitSchema,
+  type MeterMessage,
+  meterSchema,
+  type StateMessage,
+  type SyncMessage,
+  stateSchema,
+  syncSchema,
+} from './mqtt.js';
+import type { TopicKind } from './topics.js';
+
+/** One kind of message. */
+export interface ChargerTraffic<Message = unknown> {
+  readonly kind: TopicKind;
+  readonly title: string;
+  readonly summary: string;
+  readonly schema: z.ZodType<Message>;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+  readonly examples: readonly {
+    readonly name: string;
+    readonly summary: string;
+    readonly payload: Message;
+  }[];
+}
+
+const BOOT = '8f4f3c1e-5a0d-4f0b-9a54-0b8f0f7c2a11';
+
+const state: ChargerTraffic<StateMessage> = {
+  kind: 'state',
+  title: 'The charger is there, or is lost',
+  summary: 'Sent after connecting and after sync. The last will on the same topic says online: false.',
+  schema: stateSchema,
+  qos: 1,
+  retain: true,
+  examples: [
+    {
+      name: 'there',
+      summary: 'A charger with one connector that keeps the newest thenA over a restart.',
+      payload: {
+        ...{ v: 1, online: true, boot: BOOT, firmware: 'Acme 2.4' },
+        connectors: [
+          { id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'heartbeat', keepsThen: true },
+        ],
+      },
+    },
+    { name: 'lost', summary: 'The last will.', payload: { v: 1, online: false, boot: BOOT } },
+  ],
+};
+
+const meter: ChargerTraffic<MeterMessage> = {
+  kind: 'meter',
+  title: 'Heartbeat with meter values',
+  summary:
+    'Sent every 10 s and on change, for each connector. It asks for a lease and repeats the newest ack.',
+  schema: meterSchema,
+  qos: 0,
+  retain: false,
+  examples: [
+    {
+      name: 'charging',
+      summary: 'A car draws 10.8 A on three phases under a lease.',
+      payload: {
+        ...{ v: 1, boot: BOOT, hb: 17, at: '2026-06-01T12:00:10.000Z', status: 'Charging' },
+        ...{ powerW: 7452, currentA: [10.8, 10.8, 10.8], voltageV: [230, 230, 230], energyWh: 12_440 },
+        ...{ epoch: 4, seq: 9, limitA: 10.9, leaseLeftS: 52.4 },
+      },
+    },
+    {
+      name: 'fallenBack',
+      summary: 'Its lease has ended: it keeps to what the last limit named for that.',
+      payload: {
+        ...{ v: 1, boot: BOOT, hb: 24, status: 'Charging', powerW: 4140 },
+        ...{ epoch: 0, seq: 0, limitA: 6 },
+      },
+    },
+    { name: 'simple', summary: 'All that a simple charger sends.', payload: { powerW: 7400 } },
+  ],
+};
+
+const limit: ChargerTraffic<LimitMessage> = {
+  kind: 'limit',
+  title: 'Limit with a lease',
+  summary: 'Sent in answer to heartbeats, and at once when the limit falls. Answered with ack.',
+  schema: limitSchema,
+  qos: 1,
+  retain: false,
+  examples: [
+    {
+      name: 'fairShare',
+      summary: '10.9 A for 60 s from when heartbeat 17 was sent, then 6 A.',
+      payload: {
+        ...{ v: 1, epoch: 4, seq: 9, boot: BOOT, ref: 17, ttlS: 60 },
+        ...{ limitA: 10.9, limitW: 7521, thenA: 6, reason: 'fairShare' },
+      },
+    },
+    {
+      name: 'pause',
+      summary: 'No power now; the connector waits its turn.',
+      payload: {
+        ...{ v: 1, epoch: 4, seq: 10, boot: BOOT, ref: 18, ttlS: 60 },
+        ...{ limitA: 0, limitW: 0, thenA: 0, reason: 'paused' },
+      },
+    },
+  ],
+};
+
+const ack: ChargerTraffic<AckMessage> = {
+  kind: 'ack',
+  title: 'What became of a limit',
+  summary: 'Sent once the hardware took a limit, or at once where it is not taken.',
+  schema: ackSchema,
+  qos: 1,
+  retain: false,
+  examples: [
+    {
+      name: 'applied',
+      summary: 'The car has been told 10.9 A.',
+      payload: { v: 1, boot: BOOT, epoch: 4, seq: 9, result: 'APPLIED', appliedA: 10.9 },
+    },
+    {
+      name: 'expired',
+      summary: 'It came after its lease was over; nothing changed.',
+      payload: { v: 1, boot: BOOT, epoch: 4, seq: 8, result: 'EXPIRED', appliedA: 6 },
+    },
+  ],
+};
+
+const sync: ChargerTraffic<SyncMessage> = {
+  kind: 'sync',
+  title: 'Say everything now',
+  summary: 'Sent when the service has started. Answered with state and a meter value of each connector.',
+  schema: syncSchema,
+  qos: 1,
+  retain: false,
+  examples: [{ name: 'started', summary: 'The service has started.', payload: { v: 1, epoch: 5 } }],
+};
+
+/** All of them, in the order in which a charger meets them. */
+export const CHARGER_TRAFFIC: readonly ChargerTraffic[] = [state, meter, limit, ack, sync];

@@ -1,0 +1,128 @@
+// The AsyncAPI document: valid by its own parser, true to the schemas and topics, and served as OpenAPI is.
+import { Parser } from '@asyncapi/parser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConnectorId } from '../../machines/ids.js';
+import { createAsyncApiDocument } from '../../src/wire/asyncapi.js';
+import { CHARGER_TRAFFIC } from '../../src/wire/charger-traffic.js';
+import { buildTopic, directionOf } from '../../src/wire/topics.js';
+import { createRig, type Rig } from '../inbound/http/http-rig.js';
+import { ADDRESS } from '../sim/charger-rig.js';
+import { asyncApiSchema, channelAt, unnamedFields, validatorsOf } from './asyncapi-document.js';
+
+const text = JSON.stringify(createAsyncApiDocument('1.2.3'));
+const document = asyncApiSchema.parse(JSON.parse(text));
+const validators = validatorsOf(document);
+
+describe('the AsyncAPI document', () => {
+  it('is AsyncAPI 3 by its own parser, without an error or a warning', async () => {
+    const { document: parsed, diagnostics } = await new Parser().parse(text);
+    const faults = diagnostics.map(({ code, message, path }) => [code, message, path.join('.')]);
+    // More tools read 3.0.0 than 3.1.0, which adds nothing that is needed here.
+    expect(faults.filter(([code]) => code !== 'asyncapi-latest-version')).toEqual([]);
+    expect(parsed?.version()).toBe('3.0.0');
+  });
+
+  it('would not be found valid were it something else', async () => {
+    const broken = { ...JSON.parse(text), channels: { state: { address: 5 } } };
+    const { diagnostics } = await new Parser().parse(JSON.stringify(broken));
+    expect(diagnostics.some(({ severity }) => severity === 0)).toBe(true);
+  });
+
+  it('has a channel for every topic, with the parameters it is made of', () => {
+    const connectorId = '1' as ConnectorId;
+    for (const { kind } of CHARGER_TRAFFIC) {
+      const topic =
+        kind === 'state' || kind === 'sync'
+          ? buildTopic({ ...ADDRESS, kind })
+          : buildTopic({ ...ADDRESS, kind, connectorId });
+      expect(channelAt(document, topic)).toBe(kind);
+    }
+    expect(channelAt(document, 'ems/v1/t/l/c/other')).toBeUndefined();
+    expect(Object.keys(document.channels)).toEqual(['state', 'meter', 'limit', 'ack', 'sync']);
+  });
+
+  it('names every operation from the point of view of the charger', () => {
+    const actions = Object.entries(document.operations).map(([name, { action, channel }]) => {
+      expect(name.toLowerCase()).toBe(`${action}${channel.$ref.replace('#/channels/', '')}`);
+      return [channel.$ref, action];
+    });
+    const expected = CHARGER_TRAFFIC.map(({ kind }) => [
+      `#/channels/${kind}`,
+      directionOf(kind) === 'fromCharger' ? 'send' : 'receive',
+    ]);
+    expect(actions).toEqual(expected);
+    expect(document.operations.receiveLimit?.reply?.channel.$ref).toBe('#/channels/ack');
+  });
+
+  it('gives examples that its own schemas and those of the service accept, and that leave no field out', () => {
+    for (const { kind, schema, examples } of CHARGER_TRAFFIC) {
+      expect(document.components.messages[kind]?.examples).toEqual(examples);
+      expect(examples.length).toBeGreaterThan(0);
+      const shown = new Set<string>();
+      for (const { payload } of examples) {
+        expect(schema.safeParse(payload).error?.issues ?? []).toEqual([]);
+        expect(validators[kind]?.safeParse(payload).error?.issues ?? []).toEqual([]);
+        expect(unnamedFields(document, kind, payload)).toEqual([]);
+        for (const field of Object.keys(payload as object)) shown.add(field);
+      }
+      expect([...shown].sort()).toEqual(
+        Object.keys(document.components.schemas[kind]?.properties ?? {}).sort(),
+      );
+    }
+  });
+
+  it('says of every field what it is, and forbids none that it does not name', () => {
+    for (const [name, { properties, additionalProperties }] of Object.entries(document.components.schemas)) {
+      expect([name, additionalProperties]).toEqual([name, undefined]);
+      for (const [field, { description }] of Object.entries(properties)) {
+        expect([name, field, typeof description]).toEqual([name, field, 'string']);
+      }
+    }
+  });
+});
+
+describe('/v1/asyncapi.json', () => {
+  let rig: Rig;
+
+  beforeAll(async () => {
+    rig = await createRig();
+  });
+  afterAll(() => rig.stop());
+
+  it('is served without a credential, with the headers of the OpenAPI document', async () => {
+    const answer = await rig.call('GET', '/v1/asyncapi.json');
+    const openapi = await rig.call('GET', '/v1/openapi.json');
+    expect(answer.status).toBe(200);
+    const served = await answer.text();
+    expect(served).toBe(JSON.stringify(createAsyncApiDocument(JSON.parse(served).info.version)));
+    const headersOf = ({ headers }: Response) =>
+      [...headers].filter(([name]) => !['content-length', 'date', 'x-request-id'].includes(name));
+    expect(headersOf(answer)).toEqual(headersOf(openapi));
+    expect(answer.headers.get('x-request-id')).not.toBeNull();
+  });
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'refuses %s with what is possible',
+    async (method) => {
+      const answer = await rig.call(method, '/v1/asyncapi.json');
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    },
+  );
+
+  it.each([
+    '/v1/asyncapi.json/',
+    '/v1/AsyncAPI.json',
+    '/v1/asyncapi',
+    '/v1/asyncapi.json/..%2f..%2fetc',
+    '/asyncapi.json',
+  ])('has nothing at %s', async (path) => {
+    const answer = await rig.call('GET', path);
+    expect([answer.status, await answer.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
+  });
+
+  it('answers HEAD with the same length and no body', async () => {
+    const length = (await rig.call('GET', '/v1/asyncapi.json')).headers.get('content-length');
+    const head = await rig.call('HEAD', '/v1/asyncapi.json');
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, length, '']);
+  });
+});
