@@ -1,0 +1,82 @@
+// Everything the documents tell people to type is typed here, top to bottom, and does what the page says.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Block, type Document, ROOT, readDocuments } from './document.js';
+import { parseMark } from './mark.js';
+import { openPage, type Page } from './page.js';
+
+const SETUP_TIMEOUT_MS = 60_000;
+
+/** Programs that are no part of Node; a machine without one leaves out the pages that use it. */
+const PROGRAMS = ['curl', 'mosquitto_pub', 'mosquitto_sub'];
+
+function missingFor(document: Document): readonly string[] {
+  const commands = document.blocks.filter(({ info }) => /^(run|start)/.test(info)).map(({ text }) => text);
+  return PROGRAMS.filter(
+    (program) => commands.join('').includes(program) && spawnSync(program, ['--help']).error !== undefined,
+  );
+}
+
+function titleOf({ language, info, line, text }: Block): string {
+  const first = text.split('\n').find((candidate) => /^[^#\s]/.test(candidate)) ?? '';
+  return `line ${line}, ${language} ${info}: ${first}`;
+}
+
+const documents = readDocuments().filter(({ blocks }) => blocks.length > 0);
+
+for (const document of documents) {
+  const missing = missingFor(document);
+  const name = missing.length > 0 ? `${document.path} (skipped: needs ${missing.join(', ')})` : document.path;
+  describe.skipIf(missing.length > 0)(name, () => {
+    let page: Page;
+
+    beforeAll(async () => {
+      page = await openPage(document);
+    }, SETUP_TIMEOUT_MS);
+    afterAll(() => page.close(), SETUP_TIMEOUT_MS);
+
+    it('says of every block what it is', () => {
+      const unsaid = document.blocks.flatMap(({ info, line }) => {
+        try {
+          parseMark(info);
+          return [];
+        } catch (error) {
+          return [`line ${line}: ${error}`];
+        }
+      });
+      expect(unsaid).toEqual([]);
+    });
+
+    if (document.blocks.some(({ language }) => language === 'ts')) {
+      it('has TypeScript without errors', { timeout: SETUP_TIMEOUT_MS }, () => page.compile());
+    }
+
+    for (const block of document.blocks) {
+      const mark = tryMark(block);
+      if (mark === undefined || mark.kind === 'shown') continue;
+      const timeout = 'timeoutSeconds' in mark ? 1000 * mark.timeoutSeconds + 20_000 : SETUP_TIMEOUT_MS;
+      it(titleOf(block), { timeout }, async () => {
+        if (mark.kind === 'excerpt') {
+          expect(squeezed(readFileSync(join(ROOT, mark.path), 'utf8'))).toContain(squeezed(block.text));
+        } else {
+          expect(await page.differences(block, mark)).toEqual([]);
+        }
+      });
+    }
+  });
+}
+
+/** Indentation and line breaks may differ: an excerpt stands at the left margin. */
+function squeezed(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+function tryMark({ info }: Block) {
+  try {
+    return parseMark(info);
+  } catch {
+    return undefined;
+  }
+}

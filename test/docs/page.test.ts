@@ -1,0 +1,72 @@
+// A document made for this test goes through the rig: one terminal, files, a real service, and lies that are found.
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { blocksOf } from './document.js';
+import { parseMark } from './mark.js';
+import { openPage } from './page.js';
+
+async function goThrough(...lines: readonly string[]) {
+  const text = lines.join('\n');
+  const blocks = blocksOf(text);
+  const page = await openPage({ path: 'made-up.md', text, blocks });
+  onTestFinished(() => page.close());
+  page.compile();
+  const found: string[] = [];
+  for (const block of blocks) {
+    const outcome = page.differences(block, parseMark(block.info));
+    found.push(...(await outcome.catch((error: Error) => [error.message])));
+  }
+  return found;
+}
+
+describe('A page', () => {
+  it('keeps variables, functions and files from one block to the next', async () => {
+    expect(
+      await goThrough(
+        ...['```sh run', 'export A=1; f() { echo "[$A]"; }', '```', '```json file=b.json', '[1]', '```'],
+        ...['```sh run', 'f; cat b.json', '```', '```text response', '[1]', '[1]', '```'],
+        ...['```ts file=c.ts', 'export const c: number = 2;', '```'],
+        ...['```ts run', "import { c } from './c.js';", 'console.log(c, process.env.A);', '```'],
+        ...['```text response', '2 1', '```'],
+      ),
+    ).toEqual([]);
+  });
+
+  it('begins anew where another session is named', async () => {
+    const [failure] = await goThrough('```sh run', 'A=1', '```', '```sh run=other', 'test "$A" = 1', '```');
+    expect(failure).toContain('it failed');
+  });
+
+  it('fails where a command does, with what it said', async () => {
+    const [failure] = await goThrough('```sh run', 'echo first; ls /no-such-thing; echo second', '```');
+    expect(failure).toContain('/no-such-thing');
+    expect(failure).not.toContain('second');
+  });
+
+  it('fails where a command takes too long', async () => {
+    const [failure] = await goThrough('```sh run timeout=1', 'tail -f /dev/null', '```');
+    expect(failure).toContain('it took more than 1000 ms');
+  });
+
+  it('stops what runs until it has said something, and fails where it does not say it', async () => {
+    const endless = 'echo begun; tail -f /dev/null';
+    expect(await goThrough('```sh run until=begun', endless, '```')).toEqual([]);
+    const [failure] = await goThrough('```sh run until=over timeout=1', endless, '```');
+    expect(failure).toContain('did not say "over"');
+  });
+
+  it('refuses TypeScript with errors', async () => {
+    await expect(goThrough('```ts run', "const a: number = 'one';", '```')).rejects.toThrow('line-1.ts');
+  });
+
+  it('talks to a service on ports of its own, and finds an error that is not shown', async () => {
+    const start = ['```sh start', 'npm start', '```'];
+    const fetching = ['```ts run', "const { status } = await fetch('http://127.0.0.1:8080/health');"];
+    const ask = ['```ts run', "const answer = await fetch('http://127.0.0.1:8080/v1/clusters');"];
+    expect(
+      await goThrough(
+        ...[...start, ...fetching, 'console.log(status);', '```', '```text response', '200', '```'],
+        ...[...ask, 'console.log(await answer.text());', '```'],
+      ),
+    ).toEqual([expect.stringContaining('an error that the page does not show')]);
+  });
+});

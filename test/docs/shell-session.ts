@@ -1,0 +1,139 @@
+// One bash, as the person at the terminal has it: variables, functions and the directory stay from block to block.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { vi } from 'vitest';
+
+export interface Output {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ShellSession {
+  /** Runs `script` to its end. @throws Error with its output where a command of it fails. */
+  run(script: string, timeoutMs: number): Promise<Output>;
+  /**
+   * Runs `script` beside what follows; resolves once it has printed `until`.
+   * @throws Error with its output where it ends before that.
+   */
+  start(script: string, until: string, timeoutMs: number): Promise<Started>;
+  /** Ends all that was started, and the shell. */
+  end(): Promise<void>;
+}
+
+export interface Started {
+  readonly output: Output;
+  /** As Ctrl-C does. Resolves when it is gone. */
+  interrupt(): Promise<void>;
+}
+
+const ENDS_WITHIN = { timeout: 15_000, interval: 20 };
+
+/** `scriptDir` takes the scripts and their output; commands begin in `directory`. */
+export function openShell(options: {
+  readonly directory: string;
+  readonly scriptDir: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}): ShellSession {
+  const { directory, scriptDir, environment } = options;
+  mkdirSync(scriptDir, { recursive: true });
+  const bash = spawn('bash', ['--noprofile', '--norc'], {
+    ...{ cwd: directory, env: environment, stdio: ['pipe', 'pipe', 'pipe'] },
+    // A process group of its own, so that what it runs can be ended with it.
+    detached: true,
+  });
+  // A shell that ended takes no more input; what it ended by is told where it is waited for.
+  bash.stdin.on('error', () => undefined);
+  bash.stderr.resume();
+  const closed = once(bash, 'close');
+  const waiting = new Map<string, (value: string) => void>();
+  createInterface({ input: bash.stdout }).on('line', (line) => {
+    const [file = '', value = ''] = line.split(' ');
+    waiting.get(file)?.(value);
+  });
+  bash.stdin.write('set -eo pipefail\n');
+  const shellGroup = bash.pid ?? Number.NaN;
+  const groups: number[] = [];
+  let scripts = 0;
+
+  function write(script: string) {
+    scripts += 1;
+    const file = join(scriptDir, `${scripts}.sh`);
+    for (const [ending, text] of Object.entries({ '': script, '.out': '', '.err': '' })) {
+      writeFileSync(`${file}${ending}`, text);
+    }
+    return { file, redirected: `source ${file} >${file}.out 2>${file}.err </dev/null` };
+  }
+
+  function outputOf(file: string): Output {
+    return { stdout: readFileSync(`${file}.out`, 'utf8'), stderr: readFileSync(`${file}.err`, 'utf8') };
+  }
+
+  /** What the shell says of `file`: its echo, or nothing where the shell ended. */
+  function echoOf(file: string, line: string): Promise<string | undefined> {
+    const echoed = new Promise<string>((resolve) => waiting.set(file, resolve));
+    bash.stdin.write(`${line}\n`);
+    return Promise.race([echoed, closed.then(() => undefined)]);
+  }
+
+  async function stopGroup(group: number, signal: NodeJS.Signals): Promise<void> {
+    kill(group, signal);
+    await vi.waitFor(() => {
+      if (kill(group, 0)) throw new Error(`process group ${group} does not end`);
+    }, ENDS_WITHIN);
+  }
+
+  return {
+    async run(script, timeoutMs) {
+      const { file, redirected } = write(script);
+      const ended = echoOf(file, `${redirected}; echo ${file} done`);
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const late = once(timeout, 'abort').then(() => 'late');
+      const outcome = await Promise.race([ended, late]);
+      if (outcome === 'done') return outputOf(file);
+      kill(shellGroup, 'SIGKILL');
+      throw failure(outcome === 'late' ? `it took more than ${timeoutMs} ms` : 'it failed', outputOf(file));
+    },
+    async start(script, until, timeoutMs) {
+      const { file, redirected } = write(script);
+      // `set -m` gives it a process group too.
+      const group = Number(await echoOf(file, `set -m; ( ${redirected} ) & echo ${file} $!; set +m`));
+      if (Number.isNaN(group)) throw new Error('the shell has ended');
+      groups.push(group);
+      const deadline = AbortSignal.timeout(timeoutMs);
+      const output = await vi.waitUntil(
+        () => {
+          const alive = kill(group, 0);
+          const { stdout, stderr } = outputOf(file);
+          if (`${stdout}${stderr}`.includes(until)) return { stdout, stderr };
+          if (!alive) throw failure(`it ended before it said "${until}"`, { stdout, stderr });
+          if (deadline.aborted) throw failure(`it did not say "${until}"`, { stdout, stderr });
+          return false;
+        },
+        { timeout: timeoutMs + 1000, interval: 50 },
+      );
+      return { output, interrupt: () => stopGroup(group, 'SIGINT') };
+    },
+    async end() {
+      for (const group of groups.reverse()) await stopGroup(group, 'SIGTERM');
+      kill(shellGroup, 'SIGKILL');
+      await closed;
+    },
+  };
+}
+
+/** Whether there was anybody to signal. */
+function kill(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function failure(what: string, { stdout, stderr }: Output): Error {
+  return new Error(`${what}\n${stderr}\n${stdout}`.trimEnd());
+}
