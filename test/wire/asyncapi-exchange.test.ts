@@ -1,0 +1,146 @@
+// Virtual chargers and the service on the embedded broker: everything they say to each other is as the document says.
+import { connectAsync } from 'mqtt';
+import { expect, it, onTestFinished } from 'vitest';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import { connectCharger } from '../../sim/charger/charger-link.js';
+import { HUNGRY } from '../../sim/charger/traffic.js';
+import type { ChargerTraits } from '../../sim/charger/traits.js';
+import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { systemClock } from '../../src/clock.js';
+import { hashSecret } from '../../src/secrets.js';
+import { eventually } from '../service/eventually.js';
+import {
+  CHARGER_PASSWORD,
+  HARBOUR,
+  provision,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from '../service/running-service.js';
+import { asyncApiSchema, channelAt, deliveryOf, unnamedFields, validatorsOf } from './asyncapi-document.js';
+
+const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '2' };
+const GATEWAY_PASSWORD = 'a gateway knows this';
+const LOCATION = 'quay.1' as LocationId;
+
+const TRAITS: Readonly<Record<string, Partial<ChargerTraits>>> = {
+  'q:1': {},
+  'q:2': { lease: 'receipt' },
+  'q:3': { misbehaviours: ['power-only'] },
+};
+const CONTROLLERS = Object.keys(TRAITS) as ControllerUuid[];
+
+interface Said {
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: number;
+  readonly retain: boolean;
+}
+
+function tenant(maxCurrentA: number) {
+  const chargers = CONTROLLERS.map((controllerUuid) => ({
+    controllerUuid,
+    mqttSecretHash: hashSecret(CHARGER_PASSWORD),
+    connectors: [
+      {
+        ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA, failsafeA: 6 },
+        ...({ phases: 3, status: 'ACTIVE' } as const),
+      },
+    ],
+  }));
+  const gateway = {
+    gatewayId: 'ear',
+    mqttSecretHash: hashSecret(GATEWAY_PASSWORD),
+    controllers: CONTROLLERS,
+  };
+  const { gateways: _none, ...rest } = tenantWith(HARBOUR, [{ ...site(LOCATION), chargers }]);
+  return { ...rest, gateways: [gateway] };
+}
+
+/** A gateway may hear what is sent to its chargers: raw bytes, QoS and retain as the broker delivers them. */
+async function listenDownward({ mqttUrl }: RunningService, said: Said[]): Promise<void> {
+  const client = await connectAsync(mqttUrl, {
+    ...{ clientId: 'ear', username: `${HARBOUR}/ear`, password: GATEWAY_PASSWORD, keepalive: 30 },
+    ...{ protocolVersion: 4, reconnectPeriod: 0 },
+  });
+  onTestFinished(() => client.endAsync(true));
+  client.on('message', (topic, payload, { qos, retain }) =>
+    said.push({ topic, payload: payload.toString(), qos, retain }),
+  );
+  for (const controller of CONTROLLERS) {
+    const prefix = `ems/v1/${HARBOUR}/quay%2E1/${controller.replace(':', '%3A')}`;
+    await client.subscribeAsync([`${prefix}/sync`, `${prefix}/c/1/limit`], { qos: 1 });
+  }
+}
+
+function startCharger({ mqttUrl }: RunningService, controllerUuid: ControllerUuid, said: Said[]) {
+  const connectorId = '1' as ConnectorId;
+  const charger = createVirtualCharger({
+    address: { tenantUuid: HARBOUR, locationId: LOCATION, controllerUuid },
+    connectors: [{ connectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
+    ...{ boot: `boot of ${controllerUuid}`, seed: 1, traffic: HUNGRY },
+    startsAtMs: systemClock.monotonicMs(),
+    traits: { meterPeriodMs: 1000, pilotDelayMs: 100, ...TRAITS[controllerUuid] },
+  });
+  const overheard = {
+    ...charger,
+    lastWill() {
+      const will = charger.lastWill();
+      if (will !== undefined) said.push(will);
+      return will;
+    },
+    takeMessages(nowMs: number, wallMs: number) {
+      const messages = charger.takeMessages(nowMs, wallMs);
+      said.push(...messages);
+      return messages;
+    },
+  };
+  const login = { username: `${HARBOUR}/${controllerUuid}`, password: CHARGER_PASSWORD };
+  const link = connectCharger({ url: mqttUrl, ...login, charger: overheard, clock: systemClock });
+  onTestFinished(() => link.stop());
+  return { charger, link };
+}
+
+it('is true of every message that virtual chargers and the service exchange', {
+  timeout: 60_000,
+}, async () => {
+  const running = await runService([tenant(32)], {}, TIMING);
+  onTestFinished(() => running.stop());
+  const document = asyncApiSchema.parse((await running.send('GET', '/asyncapi.json')).body);
+  const upward: Said[] = [];
+  const downward: Said[] = [];
+  await listenDownward(running, downward);
+  const [honest] = CONTROLLERS.map((controller) => startCharger(running, controller, upward));
+  const heardOf = (channel: string, text: string) =>
+    [...upward, ...downward].filter(
+      ({ topic, payload }) => channelAt(document, topic) === channel && payload.includes(text),
+    );
+
+  await eventually(() => expect(heardOf('ack', '"APPLIED"').length).toBeGreaterThan(4));
+  await running.call('PUT', `/locations/${LOCATION}/limit`, { limitKw: 30 });
+  await eventually(() => expect(heardOf('limit', '"fairShare"').length).toBeGreaterThan(2));
+  honest?.link.reboot('another boot');
+  await eventually(() => expect(heardOf('limit', '"boot":"another boot"').length).toBeGreaterThan(2));
+  // A connector with another rating is asked for its state again.
+  await provision(running.config, tenant(30));
+  await eventually(() => expect(heardOf('sync', '').length).toBeGreaterThan(0));
+
+  const seen = new Set<string>();
+  const validators = validatorsOf(document);
+  for (const { topic, payload, qos, retain } of [...upward, ...downward]) {
+    const channel = channelAt(document, topic) ?? '';
+    seen.add(channel);
+    expect([topic, validators[channel]?.safeParse(JSON.parse(payload)).error?.issues]).toEqual([
+      topic,
+      undefined,
+    ]);
+    expect([payload, unnamedFields(document, channel, JSON.parse(payload))]).toEqual([payload, []]);
+    expect([channel, { qos, retain }]).toEqual([channel, deliveryOf(document, channel)]);
+  }
+  expect([...seen].sort()).toEqual(['ack', 'limit', 'meter', 'state', 'sync']);
+  const { metrics } = running;
+  const counted = await metrics.mqttMessages.get();
+  const refused = counted.values.filter(({ labels }) => labels.result === 'malformed');
+  expect(refused).toEqual([]);
+});
