@@ -22,7 +22,7 @@ import type { Cancel, Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
 import type { Store } from './ports/store.js';
-import type { MessageBus } from './ports/telemetry.js';
+import type { ChargerGateway, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { createRareLog } from './rare-log.js';
 import { VERSION } from './version.js';
 
@@ -43,8 +43,10 @@ export interface Seams {
   readonly onTakenOver?: () => void;
   /** How many callers may share a commit, and how many may wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
-  /** Carries messages in the place of a broker. */
-  readonly bus?: MessageBus;
+  /** Reaches the chargers in the place of MQTT. */
+  readonly gateway?: ChargerGateway;
+  /** Stands between the service and its broker. */
+  readonly wrapBus?: (bus: MessageBus) => MessageBus;
   /** Stands between the service and the store that was opened. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -109,23 +111,33 @@ export function createService(config: Config, seams: Seams = {}): Service {
     undo.push(async () => cancel());
   }
 
+  function createMqttGateway(logins: MqttLogins): ChargerGateway {
+    const broker =
+      config.mqttUrl === undefined
+        ? createEmbeddedBroker({ config, ...common, logins })
+        : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common });
+    const bus = seams.wrapBus?.(broker) ?? broker;
+    return {
+      ...createLimitPublisher(bus),
+      start: (sink) => bus.start(createTelemetry({ sink, ...common })),
+      isHealthy: () => bus.isHealthy(),
+      stop: () => bus.stop(),
+    };
+  }
+
   async function startAll() {
     const { store, epoch } = await openStore();
     const credentials = createCredentialDirectory(NO_CREDENTIALS);
     const logins = createMqttLogins(NO_CREDENTIALS);
     const tokenKeys = createTokenKeys(config);
-    const broker =
-      seams.bus ??
-      (config.mqttUrl === undefined
-        ? createEmbeddedBroker({ config, ...common, logins })
-        : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common }));
+    const gateway = seams.gateway ?? createMqttGateway(logins);
     const timing = timingOf(config);
     const actors: ActorSystem = createActorSystem({
       ...common,
       store,
       newId: seams.newId ?? randomUUID,
       staleAfterMs: STALE_AFTER_HEARTBEATS * timing.heartbeatMs,
-      ...{ timing, epoch, publisher: createLimitPublisher(broker) },
+      ...{ timing, epoch, publisher: gateway },
       powerRetentionDays: config.powerRetentionDays,
       onTakenOver() {
         log?.error({}, 'another service has taken over this database; this one stops');
@@ -136,7 +148,13 @@ export function createService(config: Config, seams: Seams = {}): Service {
         logins.replace(set);
       },
     });
-    const health = createHealth({ clock, store, broker, overdueMs: actors.overdueMs, version: VERSION });
+    const health = createHealth({
+      clock,
+      store,
+      broker: gateway,
+      overdueMs: actors.overdueMs,
+      version: VERSION,
+    });
     const http = createHttpServer({
       config,
       ...common,
@@ -148,8 +166,8 @@ export function createService(config: Config, seams: Seams = {}): Service {
     });
     await actors.start();
     undo.push(() => actors.stop());
-    const { url: mqttUrl } = await broker.start(createTelemetry({ sink: actors.meterSink, ...common }));
-    undo.push(() => broker.stop());
+    const { url: mqttUrl } = await gateway.start(actors.meterSink);
+    undo.push(() => gateway.stop());
     actors.syncChargers();
     followTokenKeys(tokenKeys);
     const { url: httpUrl } = await http.start();

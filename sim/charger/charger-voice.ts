@@ -6,7 +6,7 @@ import { createTokenBucket } from '../../src/token-bucket.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { toInstant } from '../../src/wire/rest.js';
 import { buildTopic } from '../../src/wire/topics.js';
-import type { ChargerMessage } from './charger-message.js';
+import { acknowledgement, type ChargerMessage, chargerState, meterValue } from './charger-message.js';
 import { createLies } from './lies.js';
 import type { ChargerTraits } from './traits.js';
 import type { Reading, VirtualConnector } from './virtual-connector.js';
@@ -115,7 +115,7 @@ class Voice implements ChargerVoice {
     const { limitA } = holder.applied;
     const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, appliedA: limitA };
     const topic = this.#ackTopics.get(spec.connectorId) ?? '';
-    this.#acks.push({ kind: 'ack', topic, payload: JSON.stringify(message), qos: 1, retain: false });
+    this.#acks.push(acknowledgement(topic, spec.connectorId, message));
     if (this.#acks.length > ACKS_KEPT) this.#acks.shift();
   }
 
@@ -150,7 +150,7 @@ class Voice implements ChargerVoice {
   goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     const values = this.#lines.map((line) => {
       const reading = line.connector.reading();
-      const idle = { ...reading, status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] } as const;
+      const idle: Reading = { ...reading, status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] };
       return this.#meter(line, idle, nowMs, wallMs);
     });
     return [...values, this.#state(false)].flatMap((message) => this.#lies.messages(message));
@@ -180,12 +180,24 @@ class Voice implements ChargerVoice {
     line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector) };
     const leaseLeftS = holder.leaseLeftS(nowMs);
     const message: MeterMessage = {
-      ...{ v: 1, boot: this.#boot, hb, at: toInstant(wallMs), status, powerW, energyWh },
-      ...{ currentA: [...currentA], voltageV: [...voltageV], epoch, seq, limitA },
-      ...(leaseLeftS === undefined ? {} : { leaseLeftS }),
+      v: 1,
+      boot: this.#boot,
+      hb,
+      status,
+      powerW,
+      energyWh,
+      currentA,
+      voltageV,
+      epoch,
+      seq,
+      limitA,
+      leaseLeftS,
     };
-    const payload = JSON.stringify(this.#lies.meter(message));
-    return { kind: 'meter', topic: line.topic, payload, qos: 0, retain: false };
+    const { connectorId } = line.connector.spec;
+    // The instant is for people who read along: the service goes by `boot` and `hb`.
+    return meterValue(line.topic, connectorId, this.#lies.meter(message), (body) =>
+      JSON.stringify(this.#lies.tellsTime ? { ...body, at: toInstant(wallMs) } : body),
+    );
   }
 
   #state(online: boolean): ChargerMessage {
@@ -204,7 +216,7 @@ class Voice implements ChargerVoice {
 
   #stateMessage(message: StateMessage): ChargerMessage {
     const topic = buildTopic({ ...this.#address, kind: 'state' });
-    return { kind: 'state', topic, payload: JSON.stringify(message), qos: 1, retain: true };
+    return chargerState(topic, message);
   }
 }
 

@@ -2,12 +2,14 @@
 import type { ChargerAddress, ControllerUuid } from '../../machines/ids.js';
 import type { MeterMessage } from '../../src/wire/mqtt.js';
 import { topicPrefixOf } from '../../src/wire/topics.js';
-import type { ChargerMessage } from './charger-message.js';
+import { type ChargerMessage, onTopic, withPayload } from './charger-message.js';
 import type { Misbehaviour } from './traits.js';
 
 export interface Lies {
   /** The meter value as it is told. */
   meter(message: MeterMessage): MeterMessage;
+  /** False where it says `powerW` and nothing else. */
+  readonly tellsTime: boolean;
   /** The message, none, or more than it. */
   messages(message: ChargerMessage): readonly ChargerMessage[];
 }
@@ -48,20 +50,21 @@ export function createLies(address: ChargerAddress, misbehaviours: readonly Misb
 
   function* besides(message: ChargerMessage): Generator<ChargerMessage> {
     const { kind, topic, payload } = message;
-    if (kinds.has('garbage')) yield { ...message, payload: GARBAGE[said % GARBAGE.length] ?? '' };
+    if (kinds.has('garbage')) yield withPayload(message, GARBAGE[said % GARBAGE.length] ?? '');
     if (kind !== 'meter') return;
     if (kinds.has('flood')) for (let i = 0; i < FLOOD; i++) yield message;
     if (said % 2 === 0) return;
     if (kinds.has('old-boot')) {
-      yield { ...message, payload: JSON.stringify({ ...JSON.parse(payload), boot: 'a boot that is over' }) };
+      yield withPayload(message, JSON.stringify({ ...JSON.parse(payload), boot: 'a boot that is over' }));
     }
     if (kinds.has('others-ids')) {
-      yield { ...message, topic: topic.replace(topicPrefixOf(address), topicPrefixOf(other)) };
+      yield onTopic(message, topic.replace(topicPrefixOf(address), topicPrefixOf(other)));
     }
   }
 
   return {
     meter,
+    tellsTime: !kinds.has('power-only'),
     messages(message) {
       if (kinds.size === 0) return [message];
       if (isMute(message)) return [];

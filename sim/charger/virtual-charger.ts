@@ -14,6 +14,11 @@ import {
   type Visitors,
 } from './virtual-connector.js';
 
+/** A connector beyond what its meter says. */
+export type OutletState = Pick<VirtualConnector, 'spec' | 'status' | 'physicalPowerW'> & {
+  readonly holder: { readonly applied: HeldLimit };
+};
+
 /**
  * Whatever carries its messages drives it: `advance` and `takeMessages` at `nextDueMs` and after everything it was
  * told. Times are instants of one monotonic clock in ms; the charger's own clock may run otherwise.
@@ -42,6 +47,8 @@ export interface VirtualCharger {
   /** It starts again in no time: grants and heartbeat numbers are gone, cars stay and fail-safes apply. */
   reboot(boot: string, nowMs: number): void;
   readings(): readonly Reading[];
+  /** The connectors as they truly are, in the order of `connectors`; they stay the same objects. */
+  readonly outlets: readonly OutletState[];
   /** What each connector is held to, in the order of `connectors`. */
   limits(): readonly HeldLimit[];
   /** What truly flows at the connector, or at all of them, in W. Readings may lie, this does not. */
@@ -120,6 +127,7 @@ export function createVirtualCharger(options: {
       voice.restart(boot);
     },
     readings: () => parts.map((part) => part.reading()),
+    outlets: parts,
     limits: () => parts.map(({ holder }) => holder.applied),
     physicalPowerW: (connectorId) =>
       parts

@@ -20,8 +20,8 @@ export interface Reading {
   readonly connectorId: ConnectorId;
   readonly status: ChargingStatus;
   readonly powerW: number;
-  readonly currentA: readonly [number, number, number];
-  readonly voltageV: readonly [number, number, number];
+  readonly currentA: [number, number, number];
+  readonly voltageV: [number, number, number];
   readonly energyWh: number;
 }
 
@@ -35,6 +35,7 @@ export interface VirtualConnector {
   /** When its limit, mode or draw changes next. */
   nextDueMs(): number;
   reading(): Reading;
+  readonly status: ChargingStatus;
   /** What truly flows, W, whatever the reading says. */
   physicalPowerW(): number;
 }
@@ -130,6 +131,9 @@ export function createVirtualConnector(
       outlet.offer(offerOf(holder.applied.limitA), nowMs);
     },
     nextDueMs: () => Math.min(holder.nextDueMs, outlet.nextDueMs),
+    get status() {
+      return outlet.status;
+    },
     reading() {
       const drawnA = Math.round(outlet.drawnA * 10) / 10;
       const { phases } = outlet;

@@ -12,7 +12,8 @@ export interface Agenda {
 // Doubles hold 2^53: a world may run for days of ms with a million things at one of them.
 const TIES = 2 ** 20;
 
-export function createAgenda(clock: Clock): Agenda {
+/** @param mustWait whether the world has to settle before the next thing happens, at the same instant too. */
+export function createAgenda(clock: Clock, mustWait: () => boolean = () => false): Agenda {
   const heap = new FlatQueue<() => void>();
   let made = 0;
   let timerAtMs = Number.POSITIVE_INFINITY;
@@ -23,7 +24,7 @@ export function createAgenda(clock: Clock): Agenda {
     const nowMs = clock.monotonicMs();
     for (
       let rank = heap.peekValue();
-      rank !== undefined && Math.floor(rank / TIES) <= nowMs;
+      rank !== undefined && Math.floor(rank / TIES) <= nowMs && !mustWait();
       rank = heap.peekValue()
     ) {
       heap.pop()?.();

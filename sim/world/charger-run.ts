@@ -1,9 +1,8 @@
-// Keeps one virtual charger going in a world: wakes it when it has something to do, and carries what it says.
-import { topicPrefixOf } from '../../src/wire/topics.js';
-import { deliver } from '../charger/charger-inbox.js';
+// Keeps one virtual charger going in a world: wakes it when it has something to do, and puts what it says on its wire.
+import type { ChargerMessage } from '../charger/charger-message.js';
 import type { VirtualCharger } from '../charger/virtual-charger.js';
 import type { Agenda } from './agenda.js';
-import { CALM, type Network, type Wire } from './network.js';
+import { Wire } from './wire.js';
 
 export interface ChargerRun {
   readonly charger: VirtualCharger;
@@ -11,7 +10,7 @@ export interface ChargerRun {
   readonly isConnected: boolean;
   /** The link comes up, by itself or again: the charger says that it is there. */
   connect(): void;
-  /** The link is gone, as long as nobody connects it; the broker may speak the last will. */
+  /** The link is gone, as long as nobody connects it. */
   disconnect(): void;
   reboot(boot: string): void;
   /** What it has to say is due now, whatever it planned. */
@@ -21,20 +20,21 @@ export interface ChargerRun {
 export function runCharger(options: {
   readonly charger: VirtualCharger;
   readonly agenda: Agenda;
-  readonly network: Network;
+  readonly seed: number;
   readonly monotonicMs: () => number;
   readonly wallMs: () => number;
+  /** It says this now. */
+  readonly say: (run: ChargerRun, message: ChargerMessage) => void;
   /** Its draw, limit or status may be another. */
   readonly onChange: (run: ChargerRun) => void;
 }): ChargerRun {
-  const { charger, agenda, network, monotonicMs, wallMs, onChange } = options;
-  let isConnected = false;
+  const { charger, agenda, seed, monotonicMs, wallMs, say, onChange } = options;
   let plannedMs = Number.POSITIVE_INFINITY;
 
   function wake(): void {
     const nowMs = monotonicMs();
-    charger.advance(nowMs);
-    if (isConnected) for (const message of charger.takeMessages(nowMs, wallMs())) network.send(wire, message);
+    if (wire.isUp) for (const message of charger.takeMessages(nowMs, wallMs())) say(run, message);
+    else charger.advance(nowMs);
     onChange(run);
     plan(nowMs);
   }
@@ -42,7 +42,7 @@ export function runCharger(options: {
   function plan(nowMs: number): void {
     let dueMs = Math.ceil(charger.nextDueMs(nowMs));
     // Unconnected, what it would say waits; what its cars do does not.
-    if (dueMs <= nowMs) dueMs = nowMs + (isConnected ? 1 : 1_000);
+    if (dueMs <= nowMs) dueMs = nowMs + (wire.isUp ? 1 : 1_000);
     if (dueMs >= plannedMs && plannedMs > nowMs) return;
     plannedMs = dueMs;
     agenda.at(dueMs, () => {
@@ -52,27 +52,32 @@ export function runCharger(options: {
     });
   }
 
-  const wire: Wire = {
-    weather: CALM,
-    isCutUp: false,
-    isCutDown: false,
-    receive(topic, payload) {
-      if (isConnected && deliver(charger, topic, payload, monotonicMs())) wake();
+  const wire = new Wire({
+    ...{ address: charger.address, agenda, monotonicMs, seed },
+    receiver: {
+      limit(connectorId, limit) {
+        charger.receiveLimit(connectorId, limit, monotonicMs());
+        wake();
+      },
+      sync() {
+        charger.receiveSync(monotonicMs());
+        wake();
+      },
     },
-  };
+  });
   const run: ChargerRun = {
     charger,
     wire,
     get isConnected() {
-      return isConnected;
+      return wire.isUp;
     },
     connect() {
-      isConnected = true;
+      wire.isUp = true;
       charger.connected(monotonicMs());
       wake();
     },
     disconnect() {
-      isConnected = false;
+      wire.isUp = false;
     },
     reboot(boot) {
       charger.reboot(boot, monotonicMs());
@@ -80,6 +85,5 @@ export function runCharger(options: {
     },
     wake,
   };
-  network.connect(topicPrefixOf(charger.address), wire);
   return run;
 }

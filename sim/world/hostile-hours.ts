@@ -8,7 +8,6 @@ import { toInstant } from '../../src/wire/rest.js';
 import { EVERYDAY, HUNGRY, type Traffic } from '../charger/traffic.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { HEAVY, type Misfortune, strikeWorld } from './misfortune.js';
-import { createOperator, type Operator } from './operator.js';
 import type { Violation } from './power-watch.js';
 import { createWorld, type World } from './world.js';
 
@@ -23,7 +22,6 @@ export interface HostileHours {
 }
 
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
-const HORIZON_MS = 71_200;
 const ACT_EVERY_MS = 120_000;
 /** Once faults have stopped, every charger holds a lease within this (P12). */
 const HEALED_MS = 101_000;
@@ -43,18 +41,18 @@ export async function runHostileHours(options: {
     tenants: tenantsOf(options.chargers, failsafeA),
     seed,
     startMs: START_MS,
-    traffic: seed % 3 === 0 ? BUSY_STREET : HUNGRY,
+    visitorsOf: () => (seed % 3 === 0 ? BUSY_STREET : HUNGRY),
     traitsOf: (_, drawn) => hostileTraits(drawn),
   });
   try {
-    const operator = createOperator(world, HORIZON_MS);
-    if (seed % 2 === 1) await operator.createCluster(LOCATIONS, 60);
+    if (seed % 2 === 1)
+      await world.call('POST', '/clusters', { name: 'cluster', locationIds: LOCATIONS, limitKw: 60 });
     const misfortune = strikeWorld(world, seed, HEAVY);
     // Where fail-safes are to be reserved, the lowest limit leaves room for them.
     const leastKw = failsafeA === 0 ? 5 : Math.ceil((options.chargers * 6 * 253 * 3) / 1000);
     for (let passedMs = 0; passedMs < durationMs; passedMs += ACT_EVERY_MS) {
       await world.advance(ACT_EVERY_MS);
-      await act(world, operator, random, leastKw);
+      await act(world, random, leastKw);
     }
     misfortune.end();
     await world.advance(HEALED_MS);
@@ -75,12 +73,7 @@ function hostileTraits(random: RandomGenerator): Partial<ChargerTraits> {
   };
 }
 
-async function act(
-  world: World,
-  operator: Operator,
-  random: RandomGenerator,
-  leastKw: number,
-): Promise<void> {
+async function act(world: World, random: RandomGenerator, leastKw: number): Promise<void> {
   const now = world.nowMs();
   const locationId = LOCATIONS[uniformInt(random, 0, 1)] ?? LOCATIONS[0];
   const limitKw = uniformInt(random, leastKw, 70);
@@ -89,12 +82,13 @@ async function act(
   const window = { startTime: toInstant(startsAtMs), endTime: toInstant(endsAtMs) };
   const choice = uniformInt(random, 0, 9);
   if (choice < 6) {
-    await operator.scheduleLocation(locationId, { ...window, limitKw, priority: uniformInt(random, 0, 10) });
+    const profile = { ...window, limitKw, priority: uniformInt(random, 0, 10) };
+    await world.call('POST', `/locations/${locationId}/schedules`, profile);
   } else if (choice < 8) {
-    await operator.setPermanentLimit(locationId, limitKw);
+    await world.call('PUT', `/locations/${locationId}/limit`, { limitKw });
   } else {
     const lock = { ...window, limitKw: uniformInt(random, 1, 22), priority: 1 };
-    await operator.scheduleConnector(`${locationId}-0`, '1', lock);
+    await world.call('POST', `/chargers/${locationId}-0/connectors/1/schedules`, lock);
   }
 }
 

@@ -77,7 +77,7 @@ export class LimitOracle {
 
   /** The physical connection alone; Infinity where none is known. */
   connectionW(locationId: string): number {
-    return (this.#known(locationId).gridLimitKw ?? Number.POSITIVE_INFINITY) * 1000;
+    return Math.floor((this.#known(locationId).gridLimitKw ?? Number.POSITIVE_INFINITY) * 1000 + 1e-6);
   }
 
   /** The lock's limit; undefined where the connector is not locked. */

@@ -4,7 +4,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
-import { CALM, type Weather } from './network.js';
+import { CALM, type Weather } from './wire.js';
 import type { World } from './world.js';
 
 /** How often each happens, in ms between two of its kind, per charger or for the service. */

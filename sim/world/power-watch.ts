@@ -22,7 +22,7 @@ export class PowerWatch {
   readonly #oracle: LimitOracle;
   readonly #onViolation: (violation: Violation) => void;
   readonly #refresh: (locationId: string) => void;
-  readonly #powerW = new Map<string, number>();
+  readonly #powerMw = new Map<string, number>();
   readonly #grace = new Map<string, Grace>();
   readonly #over = new Set<string>();
   readonly peakW = new Map<string, number>();
@@ -38,13 +38,13 @@ export class PowerWatch {
     this.#onViolation = options.onViolation;
   }
 
-  /** The chargers of the location draw `changeW` more. */
-  change(locationId: string, changeW: number): void {
-    this.#powerW.set(locationId, this.powerW(locationId) + changeW);
+  /** The chargers of the location draw `changeMw` more: whole mW, so that a day of changes adds up to what flows. */
+  change(locationId: string, changeMw: number): void {
+    this.#powerMw.set(locationId, (this.#powerMw.get(locationId) ?? 0) + changeMw);
   }
 
   powerW(locationId: string): number {
-    return this.#powerW.get(locationId) ?? 0;
+    return (this.#powerMw.get(locationId) ?? 0) / 1000;
   }
 
   /** The limit may have fallen at `atMs` from `fromW`: who draws that much may go on until `untilMs`. */
@@ -56,7 +56,7 @@ export class PowerWatch {
 
   /** Holds what is drawn against what is allowed; only a charger that is up to date can break a limit. */
   check(locationId: string, atMs: EpochMs): void {
-    const limitW = this.#allowedW(locationId, atMs);
+    const limitW = this.allowedW(locationId, atMs);
     if (this.powerW(locationId) > limitW + TOLERANCE_W) this.#refresh(locationId);
     const powerW = this.powerW(locationId);
     if (powerW > (this.peakW.get(locationId) ?? 0)) this.peakW.set(locationId, powerW);
@@ -75,7 +75,8 @@ export class PowerWatch {
     else this.#over.delete(target);
   }
 
-  #allowedW(locationId: string, atMs: EpochMs): number {
+  /** What the location may draw, W: its limit, or what rule 10 leaves it for a while; clusters left aside. */
+  allowedW(locationId: string, atMs: EpochMs): number {
     const limitW = this.#oracle.limitW(locationId, atMs);
     const grace = this.#grace.get(locationId);
     const isGraced = grace !== undefined && atMs < grace.untilMs;

@@ -1,14 +1,16 @@
 // One life of the production service in a world: it starts on what is stored, and may be killed at any instant.
+
 import type { Config } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
-import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
-import type { MessageBus } from '../../src/ports/telemetry.js';
+import { type Change, type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { createService } from '../../src/service.js';
+import type { CarrierLife } from './carrier.js';
 
 export interface ServiceLife {
   readonly httpUrl: string;
+  readonly mqttUrl: string;
   readonly metrics: Metrics;
   /** Everything of it ends at once: no timer fires, nothing is written, nothing is sent. */
   kill(): Promise<void>;
@@ -25,13 +27,16 @@ export async function startService(options: {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
-  readonly bus: MessageBus & { end(): void };
+  /** How it reaches the chargers. */
+  readonly carrier: CarrierLife;
   readonly newId: () => string;
   readonly outstanding: Outstanding;
   /** While true, nothing can be written. */
   readonly isDatabaseBusy: () => boolean;
+  /** Told of everything that was written. */
+  readonly onWritten: (changes: readonly Change[]) => void;
 }): Promise<ServiceLife> {
-  const { config, clock, log, bus, newId, outstanding, isDatabaseBusy } = options;
+  const { config, clock, log, carrier, newId, outstanding, isDatabaseBusy, onWritten } = options;
   const metrics = createMetrics();
   const life = { isLiving: true };
   const mortalClock: Clock = {
@@ -43,16 +48,17 @@ export async function startService(options: {
       }),
   };
   const service = createService(config, {
-    ...{ clock: mortalClock, log, metrics, newId, bus },
-    wrapStore: (store) => mortalStore(store, life, outstanding, isDatabaseBusy),
+    ...{ clock: mortalClock, log, metrics, newId },
+    ...carrier.seams,
+    wrapStore: (store) => mortalStore(store, life, outstanding, { isDatabaseBusy, onWritten }),
   });
-  const { httpUrl } = await service.start();
+  const urls = await service.start();
   return {
-    httpUrl,
+    ...urls,
     metrics,
     async kill() {
       life.isLiving = false;
-      bus.end();
+      carrier.end();
       // What remains is to close sockets and files, as the host does for a process that is gone.
       await service.stop();
     },
@@ -68,7 +74,10 @@ function mortalStore(
   store: Store,
   life: { readonly isLiving: boolean },
   outstanding: Outstanding,
-  isDatabaseBusy: () => boolean,
+  {
+    isDatabaseBusy,
+    onWritten,
+  }: { readonly isDatabaseBusy: () => boolean; readonly onWritten: (changes: readonly Change[]) => void },
 ): Store {
   async function counted<T>(work: () => Promise<T>): Promise<T> {
     outstanding.count++;
@@ -84,7 +93,10 @@ function mortalStore(
     append(tenantUuid, changes) {
       if (!life.isLiving || isDatabaseBusy())
         return Promise.reject(new StoreUnavailableError('the database is busy'));
-      return counted(() => store.append(tenantUuid, changes));
+      return counted(async () => {
+        await store.append(tenantUuid, changes);
+        onWritten(changes);
+      });
     },
     isOwner: () => Promise.resolve(true),
     revisionSince(since) {

@@ -6,35 +6,44 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import { horizonMsOf } from '../../machines/grant-ledger.js';
+import type { ChargerAddress } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
-import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
-import { createAdministration } from '../../src/outbound/knex/administration.js';
+import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
-import { provisionFile } from '../../src/provisioning/provision-file.js';
+import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
-import { formatApiKey } from '../../src/secrets.js';
-import type { Traffic } from '../charger/traffic.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { createVirtualCharger } from '../charger/virtual-charger.js';
+import type { Visitors } from '../charger/virtual-connector.js';
+import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock } from '../virtual-clock.js';
 import { type Agenda, createAgenda } from './agenda.js';
+import { createAlarmNotes } from './alarm-notes.js';
+import { createCallBook } from './call-book.js';
+import type { Carrier } from './carrier.js';
 import { type ChargerRun, runCharger } from './charger-run.js';
-import { LimitOracle } from './limit-oracle.js';
+import { createHandOver } from './hand-over.js';
+import { LimitOracle, type NewProfile } from './limit-oracle.js';
 import { createMessageWatch } from './message-watch.js';
-import { createNetwork } from './network.js';
 import { PowerWatch, type Violation } from './power-watch.js';
 import { callService, type RestAnswer } from './rest-client.js';
 import { type Outstanding, type ServiceLife, startService } from './service-life.js';
+import { createTracer } from './tracer.js';
+import { configOf, keysOf, provisionWorld } from './world-provision.js';
 
 export interface WorldOptions {
   readonly tenants: readonly TenantEntry[];
   readonly seed: number;
   readonly startMs: EpochMs;
-  readonly traffic: Traffic;
+  /** Who comes to the charger's connectors; times of cars are ms since the start of the world. */
+  readonly visitorsOf: (charger: ChargerAddress) => Visitors;
   /** Of each charger, drawn or given; what is not given is honest. */
-  readonly traitsOf?: (controllerUuid: string, random: RandomGenerator) => Partial<ChargerTraits>;
+  readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
   /** Settings of the service as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Told of everything that happens, in order. */
+  readonly onEvent?: (event: TraceEvent) => void;
 }
 
 export interface World {
@@ -54,11 +63,16 @@ export interface World {
   call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
   /** The service is killed, and starts again `downMs` later. */
   crash(downMs: number): void;
+  /** The broker is gone for `downMs`, and with it every session. */
+  restartBroker(downMs: number): void;
   setDatabaseBusy(isBusy: boolean): void;
   /** The charger starts again at once. */
   reboot(run: ChargerRun): void;
   /** Its connection breaks and is made again `downMs` later. */
   disconnect(run: ChargerRun, downMs: number): void;
+  /** Something of the kind begins or ends to befall `target`; '' for the service. */
+  noteFault(fault: FaultKind, target: string, isOn: boolean): void;
+  noteAction(name: string, status: number): void;
   report(violation: Omit<Violation, 'atMs'>): void;
   close(): Promise<void>;
 }
@@ -66,38 +80,50 @@ export interface World {
 /** A charger tries to connect again this long after it lost its connection, and up to as much later. */
 const RECONNECT_MS = 2_000;
 const CONNECT_SPREAD_MS = 5_000;
-const MEMORY = '/dev/shm';
+/** A broker notices a broken connection at once, or when nothing came for one and a half keepalives. */
+const NOTICED_WITHIN_MS = 45_000;
+const KEPT_VIOLATIONS = 1_000;
 
 export async function createWorld(options: WorldOptions): Promise<World> {
   const { tenants, seed, startMs } = options;
   const clock = createVirtualClock(startMs);
-  const agenda = createAgenda(clock);
   const monotonicMs = () => clock.monotonicMs();
+  const nowMs = () => clock.nowMs();
+  const work: (() => Promise<void>)[] = [];
+  const agenda = createAgenda(clock, () => work.length > 0);
   const random = mersenne(seed);
-  const network = createNetwork({ agenda, random: mersenne(seed + 1), monotonicMs });
   const outstanding: Outstanding = { count: 0 };
   const violations: Violation[] = [];
   const runs: ChargerRun[] = [];
-  const work: (() => Promise<void>)[] = [];
+  const runOf = new Map<string, ChargerRun>();
+  const noticing = new Map<ChargerRun, number>();
   const counts = { fromChargers: 0, toChargers: 0 };
   const dataDir = mkdtempSync(join(fastestDirectory(), 'headroom-world-'));
   const config = configOf(dataDir, options.environment);
-  const keys = new Map(
-    tenants.map(({ tenantUuid }, i) => [
-      tenantUuid as string,
-      formatApiKey(`world${i}`.padEnd(8, '0'), `secret${i}`.padEnd(43, '0')),
-    ]),
-  );
+  const horizonMs = horizonMsOf({
+    heartbeatMs: config.heartbeatS * 1000,
+    ttlMs: config.leaseTtlS * 1000,
+    settleMs: config.settleS * 1000,
+  });
+  const keys = keysOf(tenants);
+  const metrics = createMetrics();
   let life: ServiceLife | undefined;
   let isBusy = false;
   let ids = 0;
   let boots = 0;
+  let disconnections = 0;
 
+  const tracer = createTracer(options.onEvent ?? (() => {}), nowMs);
+  const isTraced = options.onEvent !== undefined;
   const oracle = new LimitOracle();
-  const violate = (violation: Violation) => void (violations.length < 1_000 && violations.push(violation));
-  const report: World['report'] = (violation) => violate({ atMs: clock.nowMs(), ...violation });
+  const violate = (violation: Violation) => {
+    tracer.add({ kind: 'violation', ...violation });
+    if (violations.length < KEPT_VIOLATIONS) violations.push(violation);
+  };
+  const report: World['report'] = (violation) => violate({ atMs: nowMs(), ...violation });
   const watch = new PowerWatch({ oracle, refresh, onViolation: violate });
   const messages = createMessageWatch(report);
+  const alarms = createAlarmNotes(tracer);
   const log: Log = {
     debug() {},
     info() {},
@@ -105,18 +131,56 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     error: (fields, message) =>
       report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
   };
+  const carrier: Carrier = createHandOver({
+    wireOf: ({ controllerUuid }) => runOf.get(controllerUuid)?.wire,
+    ...{ clock, log, metrics },
+    events: {
+      limitLeft(connector, limit) {
+        counts.toChargers++;
+        messages.limitLeft(connector, limit);
+        if (isTraced) tracer.granted(connector, limit);
+      },
+    },
+  });
+  const book = createCallBook({
+    ...{ oracle, watch, horizonMs, nowMs },
+    events: {
+      profile(target, { startTime, endTime, limitKw, priority = 0 }: NewProfile) {
+        const startsAtMs = Date.parse(startTime);
+        const endsAtMs = Date.parse(endTime);
+        const limitW = Math.floor(limitKw * 1000);
+        tracer.add({ kind: 'profile', target, priority, limitW, startsAtMs, endsAtMs });
+        for (const atMs of [startsAtMs, endsAtMs]) lookAgainAt(target, atMs);
+      },
+      changed(locationIds) {
+        for (const locationId of locationIds) {
+          look(locationId);
+          lookAgainAt(locationId, nowMs() + horizonMs);
+        }
+      },
+    },
+  });
+
+  /** Limits change when time passes, too: nobody's draw has to change for one to be broken. */
+  function look(locationId: string): void {
+    tracer.limit(locationId, watch.allowedW(locationId, nowMs()));
+    watch.check(locationId, nowMs());
+  }
+
+  function lookAgainAt(locationId: string, atMs: EpochMs): void {
+    if (!oracle.locationIds.includes(locationId) || atMs <= nowMs()) return;
+    agenda.at(atMs - startMs, () => look(locationId));
+  }
 
   async function live(): Promise<void> {
-    const bus = network.createBus((topic, payload) => {
-      counts.toChargers++;
-      messages.limitLeft(topic, payload);
-    });
+    const opened = carrier.open();
     life = await startService({
-      ...{ config, clock, log, outstanding },
-      bus,
+      ...{ config, clock, log, outstanding, carrier: opened },
       newId: () => `id-${++ids}`,
       isDatabaseBusy: () => isBusy,
+      onWritten: (changes: readonly Change[]) => alarms.written(changes),
     });
+    carrier.started?.(life.mqttUrl);
   }
 
   /** Waits for what the service does outside the thread, which takes no virtual time. */
@@ -139,24 +203,62 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     while (!isThere && clock.step()) await settle();
   }
 
+  function connect(run: ChargerRun): void {
+    // Who comes back before anybody noticed that it was gone takes its old session's place, whose last will is spoken first.
+    if (noticing.delete(run)) carrier.lose(run.wire, run.charger.lastWill());
+    carrier.connect(run.wire, run.charger.lastWill());
+    run.connect();
+  }
+
   function reconnect(run: ChargerRun, afterMs: number): void {
     agenda.at(clock.monotonicMs() + afterMs, () => {
-      if (life === undefined) reconnect(run, RECONNECT_MS);
-      else if (!run.isConnected) run.connect();
+      if (run.isConnected) return;
+      if (life === undefined || isBrokerDown) reconnect(run, RECONNECT_MS);
+      else connect(run);
     });
   }
 
-  const drawn = new Map<ChargerRun, number>();
+  let isBrokerDown = false;
+
+  function breakConnection(run: ChargerRun): void {
+    if (!run.isConnected) return;
+    run.disconnect();
+    noteChange(run);
+    const number = ++disconnections;
+    noticing.set(run, number);
+    agenda.at(clock.monotonicMs() + uniformInt(random, 0, NOTICED_WITHIN_MS), () => {
+      if (noticing.get(run) !== number) return;
+      noticing.delete(run);
+      carrier.lose(run.wire, run.charger.lastWill());
+    });
+  }
+
+  /** Nobody is left who could speak a last will. */
+  function loseAllSessions(): void {
+    noticing.clear();
+    carrier.loseAll();
+    for (const run of runs) {
+      run.disconnect();
+      noteChange(run);
+    }
+  }
+
+  const drawnMw = new Map<ChargerRun, number>();
   function measure(run: ChargerRun): boolean {
-    const powerW = run.charger.physicalPowerW();
-    const changeW = powerW - (drawn.get(run) ?? 0);
-    drawn.set(run, powerW);
-    if (changeW !== 0) watch.change(run.charger.address.locationId, changeW);
-    return changeW !== 0;
+    const powerMw = Math.round(1000 * run.charger.physicalPowerW());
+    const changeMw = powerMw - (drawnMw.get(run) ?? 0);
+    if (changeMw === 0) return false;
+    drawnMw.set(run, powerMw);
+    watch.change(run.charger.address.locationId, changeMw);
+    return true;
   }
 
   function noteChange(run: ChargerRun): void {
-    if (measure(run)) watch.check(run.charger.address.locationId, clock.nowMs());
+    if (isTraced) tracer.charger(run);
+    const { locationId } = run.charger.address;
+    if (!measure(run)) return;
+    watch.check(locationId, nowMs());
+    if (isTraced) tracer.power(locationId, watch.powerW(locationId));
   }
 
   /** A charger without a connection is looked after now and then only; its cars may have done something since. */
@@ -168,59 +270,56 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     }
   }
 
-  await provision(config, tenants, keys);
-  for (const { locations } of tenants) {
-    for (const { locationId, permanentLimitKw, gridLimitKw } of locations) {
-      oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
-    }
+  function addCharger(
+    address: ChargerAddress,
+    connectors: TenantEntry['locations'][number]['chargers'][number]['connectors'],
+  ): void {
+    const charger = createVirtualCharger({
+      ...{ address, connectors, boot: `boot-${++boots}`, seed: seed + runs.length, startsAtMs: 0 },
+      traffic: options.visitorsOf(address),
+      traits: options.traitsOf?.(address, random) ?? {},
+      onCar(connectorId, { what, car, deliveredWh }) {
+        const { locationId, controllerUuid } = address;
+        const about = { locationId, controllerUuid, connectorId, what, sessionId: car.sessionId ?? '' };
+        const requestedWh = Math.round(car.batteryWh - car.storedWh);
+        tracer.add({ kind: 'session', ...about, requestedWh, deliveredWh: Math.round(deliveredWh) });
+      },
+    });
+    const run = runCharger({
+      ...{ charger, agenda, monotonicMs, wallMs: nowMs, onChange: noteChange },
+      seed: 2 * (seed * 1_000_003 + runs.length),
+      say({ wire }, message) {
+        counts.fromChargers++;
+        messages.saidByCharger(message);
+        wire.travelUp(() => carrier.arriveUp(wire, message));
+      },
+    });
+    runs.push(run);
+    runOf.set(address.controllerUuid, run);
   }
+
+  await provisionWorld(config, tenants, keys);
   for (const { tenantUuid, locations } of tenants) {
-    for (const { locationId, chargers } of locations) {
-      for (const { controllerUuid, connectors } of chargers) {
-        const charger = createVirtualCharger({
-          address: { tenantUuid, locationId, controllerUuid },
-          ...{
-            connectors,
-            boot: `boot-${++boots}`,
-            seed: seed + runs.length,
-            traffic: options.traffic,
-            startsAtMs: 0,
-          },
-          traits: options.traitsOf?.(controllerUuid, random) ?? {},
-        });
-        const sending = {
-          ...network,
-          send(wire: Parameters<typeof network.send>[0], message: Parameters<typeof network.send>[1]) {
-            counts.fromChargers++;
-            messages.saidByCharger(message);
-            network.send(wire, message);
-          },
-        };
-        runs.push(
-          runCharger({
-            charger,
-            agenda,
-            network: sending,
-            monotonicMs,
-            wallMs: () => clock.nowMs(),
-            onChange: noteChange,
-          }),
-        );
-      }
+    for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
+      oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
+      tracer.limit(locationId, watch.allowedW(locationId, startMs));
+      for (const { controllerUuid, connectors } of chargers)
+        addCharger({ tenantUuid, locationId, controllerUuid }, connectors);
     }
   }
   await live();
   for (const run of runs) reconnect(run, uniformInt(random, 0, CONNECT_SPREAD_MS));
 
   return {
-    ...{ agenda, oracle, watch, runs, violations, counts, report, advance },
-    nowMs: () => clock.nowMs(),
-    monotonicMs,
-    travelTo: (instant) => advance(instant - clock.nowMs()),
+    ...{ agenda, oracle, watch, runs, violations, counts, report, advance, nowMs, monotonicMs },
+    travelTo: (instant) => advance(instant - nowMs()),
     async call(method, path, body, tenantUuid = tenants[0]?.tenantUuid ?? '') {
       if (life === undefined) return { status: 0, body: undefined };
-      const answer = await callService(life.httpUrl, keys.get(tenantUuid) ?? '', { method, path, body });
+      const call = { method, path, body };
+      book.before(call);
+      const answer = await callService(life.httpUrl, keys.get(tenantUuid) ?? '', call);
       await settle();
+      book.after(call, answer);
       return answer;
     },
     crash(downMs) {
@@ -228,57 +327,46 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       if (dying === undefined) return;
       life = undefined;
       work.push(() => dying.kill());
-      for (const run of runs) {
-        run.disconnect();
-        reconnect(run, downMs + RECONNECT_MS + uniformInt(random, 0, RECONNECT_MS));
-      }
+      loseAllSessions();
+      for (const run of runs) reconnect(run, downMs + RECONNECT_MS + uniformInt(random, 0, RECONNECT_MS));
       agenda.at(clock.monotonicMs() + downMs, () => void work.push(live));
+    },
+    restartBroker(downMs) {
+      isBrokerDown = true;
+      loseAllSessions();
+      agenda.at(clock.monotonicMs() + downMs, () => {
+        isBrokerDown = false;
+      });
+      for (const run of runs) reconnect(run, downMs + uniformInt(random, 1, RECONNECT_MS));
     },
     setDatabaseBusy(busy) {
       isBusy = busy;
     },
     reboot(run) {
-      run.disconnect();
+      breakConnection(run);
       run.reboot(`boot-${++boots}`);
       reconnect(run, uniformInt(random, 0, RECONNECT_MS));
     },
     disconnect(run, downMs) {
-      run.disconnect();
+      breakConnection(run);
       reconnect(run, downMs + uniformInt(random, 0, RECONNECT_MS));
     },
+    noteFault: (fault, target, isOn) => tracer.add({ kind: 'fault', fault, target, isOn }),
+    noteAction: (name, status) => tracer.add({ kind: 'action', name, status }),
     async close() {
       await settle();
       await life?.stop();
+      await carrier.close();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }
 
+const MEMORY = '/dev/shm';
+
 /** In memory where the host offers that: a world's commits need not outlast the host. */
 function fastestDirectory(): string {
   return existsSync(MEMORY) ? MEMORY : tmpdir();
-}
-
-function configOf(dataDir: string, environment: Readonly<Record<string, string>> = {}): Config {
-  return loadConfig(
-    {},
-    { HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0', HEADROOM_DATA_DIR: dataDir, ...environment },
-  );
-}
-
-async function provision(
-  config: Config,
-  tenants: readonly TenantEntry[],
-  keys: ReadonlyMap<string, string>,
-): Promise<void> {
-  const administration = await createAdministration({ databaseUrl: databaseUrlOf(config) });
-  const entries = tenants.map((tenant) => {
-    const key = keys.get(tenant.tenantUuid);
-    const own = tenant.apiKeys[0];
-    return own === undefined || key === undefined ? tenant : { ...tenant, apiKeys: [{ ...own, key }] };
-  });
-  for await (const _ of provisionFile(administration, { tenants: entries }, { dryRun: false, atMs: 0 }));
-  await administration.close();
 }
 
 function describe(fields: object): string {

@@ -96,3 +96,11 @@ export interface LimitPublisher {
   /** Asks a charger to send its state and meter values now. */
   requestSync(charger: ChargerAddress, epoch: number): void;
 }
+
+/** The way to the chargers and back, whatever carries it. */
+export interface ChargerGateway extends LimitPublisher {
+  /** Begins to hand `sink` what chargers report. Resolves to the address they connect to. */
+  start(sink: MeterSink): Promise<{ readonly url: string }>;
+  isHealthy(): boolean;
+  stop(): Promise<void>;
+}

@@ -1,23 +1,33 @@
 // Limits on their way to chargers: a grant as the contract's message, on the connector's own topic.
+import type { Grant } from '../../../machines/grant.js';
 import type { LimitPublisher, MessageBus } from '../../ports/telemetry.js';
 import type { LimitMessage, SyncMessage } from '../../wire/mqtt.js';
 import { buildTopic } from '../../wire/topics.js';
 
 const OPTIONS = { qos: 1, retain: false } as const;
 
+/** `grant` as a charger is told it. */
+export function limitMessageOf(grant: Grant): LimitMessage {
+  const { epoch, seq, boot, ref, ttlMs, limitTenthsA, limitW, thenTenthsA, reason } = grant;
+  return {
+    v: 1,
+    epoch,
+    seq,
+    boot,
+    ref,
+    ttlS: ttlMs / 1000,
+    limitA: limitTenthsA / 10,
+    limitW,
+    thenA: thenTenthsA / 10,
+    reason,
+  };
+}
+
 export function createLimitPublisher(bus: Pick<MessageBus, 'publish'>): LimitPublisher {
   return {
     publishLimit(connector, grant) {
-      const { epoch, seq, boot, ref, ttlMs, limitTenthsA, limitW, thenTenthsA, reason } = grant;
-      const message: LimitMessage = {
-        ...{ v: 1, epoch, seq, boot, ref },
-        ttlS: ttlMs / 1000,
-        limitA: limitTenthsA / 10,
-        limitW,
-        thenA: thenTenthsA / 10,
-        reason,
-      };
-      bus.publish(buildTopic({ ...connector, kind: 'limit' }), JSON.stringify(message), OPTIONS);
+      const payload = JSON.stringify(limitMessageOf(grant));
+      bus.publish(buildTopic({ ...connector, kind: 'limit' }), payload, OPTIONS);
     },
     requestSync(charger, epoch) {
       const message: SyncMessage = { v: 1, epoch };

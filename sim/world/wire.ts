@@ -1,0 +1,97 @@
+// The wire between one charger and the service: slow, and on request lossy, doubling, holding back, cut in either direction.
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { mersenne } from 'pure-rand/generator/mersenne';
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { Agenda } from './agenda.js';
+
+/** How badly a charger's wire behaves. Shares from 0 to 1, times in ms. */
+export interface Weather {
+  readonly lossShare: number;
+  readonly duplicateShare: number;
+  /** Added to a message's way, up to this much. */
+  readonly delayMs: number;
+  /** Messages that are held back and released late, up to `holdMs`. */
+  readonly holdShare: number;
+  readonly holdMs: number;
+}
+
+export const CALM: Weather = { lossShare: 0, duplicateShare: 0, delayMs: 0, holdShare: 0, holdMs: 0 };
+
+/** What the charger does with messages from above. */
+export interface Receiver {
+  limit(connectorId: ConnectorId, limit: LimitMessage): void;
+  sync(): void;
+}
+
+/** A message takes from the first to the sum of both, ms. */
+export const WAY_MS = 10;
+const WAY_VARIES_MS = 40;
+
+/**
+ * Each wire and direction has its own luck, so that what one charger says changes nothing for another, and whatever carries
+ * the bytes, they arrive at the same instants.
+ */
+export class Wire {
+  readonly address: ChargerAddress;
+  readonly receiver: Receiver;
+  readonly #agenda: Agenda;
+  readonly #monotonicMs: () => number;
+  readonly #upLuck: RandomGenerator;
+  readonly #downLuck: RandomGenerator;
+  weather: Weather = CALM;
+  /** A cut way carries nothing, and what was under way is lost. */
+  isCutUp = false;
+  isCutDown = false;
+  /** The charger has a session with the broker. */
+  isUp = false;
+
+  constructor(options: {
+    readonly address: ChargerAddress;
+    readonly receiver: Receiver;
+    readonly agenda: Agenda;
+    readonly monotonicMs: () => number;
+    readonly seed: number;
+  }) {
+    this.address = options.address;
+    this.receiver = options.receiver;
+    this.#agenda = options.agenda;
+    this.#monotonicMs = options.monotonicMs;
+    this.#upLuck = mersenne(options.seed);
+    this.#downLuck = mersenne(options.seed + 1);
+  }
+
+  /** Calls `arrive` whenever what the charger says now reaches the service: never, once or twice. */
+  travelUp(arrive: () => void): void {
+    if (this.isCutUp || !this.isUp) return;
+    const land = () => {
+      if (this.isUp && !this.isCutUp) arrive();
+    };
+    this.#travel(this.#upLuck, land);
+  }
+
+  /** Calls `arrive` whenever what is said to the charger now reaches it. */
+  travelDown(arrive: () => void): void {
+    if (this.isCutDown || !this.isUp) return;
+    const land = () => {
+      if (this.isUp && !this.isCutDown) arrive();
+    };
+    this.#travel(this.#downLuck, land);
+  }
+
+  #travel(luck: RandomGenerator, land: () => void): void {
+    const nowMs = this.#monotonicMs();
+    const { weather } = this;
+    const wayMs = () => WAY_MS + Math.floor((WAY_VARIES_MS + weather.delayMs) * uniformFloat64(luck));
+    if (weather === CALM) {
+      this.#agenda.at(nowMs + wayMs(), land);
+      return;
+    }
+    if (uniformFloat64(luck) < weather.lossShare) return;
+    const isHeld = uniformFloat64(luck) < weather.holdShare;
+    const heldMs = () => Math.floor(weather.holdMs * uniformFloat64(luck));
+    this.#agenda.at(nowMs + (isHeld ? heldMs() : wayMs()), land);
+    if (uniformFloat64(luck) < weather.duplicateShare) this.#agenda.at(nowMs + wayMs(), land);
+  }
+}

@@ -1,0 +1,40 @@
+// What a world's service finds when it starts for the first time: its settings, tenants and keys.
+import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
+import { createAdministration } from '../../src/outbound/knex/administration.js';
+import { SCOPES } from '../../src/ports/records.js';
+import { provisionFile } from '../../src/provisioning/provision-file.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { formatApiKey } from '../../src/secrets.js';
+
+/** An API key for each tenant, always the same. */
+export function keysOf(tenants: readonly TenantEntry[]): ReadonlyMap<string, string> {
+  return new Map(
+    tenants.map(({ tenantUuid }, i) => [
+      tenantUuid as string,
+      formatApiKey(`world${i}`.padEnd(8, '0'), `secret${i}`.padEnd(43, '0')),
+    ]),
+  );
+}
+
+export function configOf(dataDir: string, environment: Readonly<Record<string, string>> = {}): Config {
+  return loadConfig(
+    {},
+    { HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0', HEADROOM_DATA_DIR: dataDir, ...environment },
+  );
+}
+
+export async function provisionWorld(
+  config: Config,
+  tenants: readonly TenantEntry[],
+  keys: ReadonlyMap<string, string>,
+): Promise<void> {
+  const administration = await createAdministration({ databaseUrl: databaseUrlOf(config) });
+  const entries = tenants.map((tenant) => {
+    const key = keys.get(tenant.tenantUuid);
+    return key === undefined
+      ? tenant
+      : { ...tenant, apiKeys: [{ key, scopes: [...SCOPES] }, ...tenant.apiKeys] };
+  });
+  for await (const _ of provisionFile(administration, { tenants: entries }, { dryRun: false, atMs: 0 }));
+  await administration.close();
+}
