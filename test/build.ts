@@ -7,6 +7,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const BUILDS = [
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   ['node_modules/vite/bin/vite.js', 'build', '-c', 'vite.report.config.ts'],
+  ['node_modules/vite/bin/vite.js', 'build', '-c', 'vite.web.config.ts'],
 ];
 
 /** Type errors are the business of `npm run check`: the compiler writes its output all the same. */

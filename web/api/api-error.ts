@@ -1,0 +1,51 @@
+// A request that did not succeed, in the words of the error envelope.
+import type { ErrorCode } from '../../machines/errors.js';
+
+/** `UNREACHABLE` where no answer came at all, `UNREADABLE` where the answer is none of this service's. */
+export type ApiErrorCode = ErrorCode | 'UNREACHABLE' | 'UNREADABLE';
+
+export class ApiError extends Error {
+  /** 0 where no answer came. */
+  readonly status: number;
+  readonly code: ApiErrorCode;
+  readonly requestId: string | undefined;
+  /** The field of the request body that is wrong, such as `limitKw`. */
+  readonly field: string | undefined;
+
+  constructor(status: number, code: ApiErrorCode, message: string, requestId?: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.field = code === 'INVALID_REQUEST_BODY' ? /^([\w.[\]]+): /.exec(message)?.[1] : undefined;
+  }
+}
+
+/** The error of an answer that is not 2xx. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  const envelope: unknown = await response.json().catch(() => undefined);
+  const error = isEnvelope(envelope) ? envelope.error : undefined;
+  if (error !== undefined) return new ApiError(response.status, error.code, error.message, error.requestId);
+  return new ApiError(
+    response.status,
+    'UNREADABLE',
+    `Something between here and the service answered ${response.status}.`,
+  );
+}
+
+/** Whatever was thrown, as an `ApiError`. */
+export function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  return new ApiError(0, 'UNREACHABLE', 'The service does not answer.');
+}
+
+interface Envelope {
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly requestId: string };
+}
+
+function isEnvelope(value: unknown): value is Envelope {
+  if (typeof value !== 'object' || value === null || !('error' in value)) return false;
+  const { error } = value;
+  return typeof error === 'object' && error !== null && 'code' in error && 'message' in error;
+}

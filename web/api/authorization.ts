@@ -1,0 +1,77 @@
+// The headers that say who asks: the API key, or a token that is renewed before it expires.
+import type { TokenResponse } from '../../src/wire/oauth.js';
+import type { Credential } from '../session/credential.js';
+import { errorOf } from './api-error.js';
+
+export interface Authorization {
+  /** @throws ApiError where no token is given. */
+  headers(): Promise<Readonly<Record<string, string>>>;
+  /** Forgets the token. False where there is none to forget: the credential itself was refused. */
+  renew(): boolean;
+}
+
+/** A token is not used in the last tenth of its life. */
+const USED_SHARE = 0.9;
+
+export function createAuthorization(credential: Credential): Authorization {
+  if (credential.kind === 'apiKey') {
+    const headers = Promise.resolve({ 'x-api-key': credential.apiKey });
+    return { headers: () => headers, renew: () => false };
+  }
+  const client = credential;
+  let token: Promise<Token> | undefined;
+
+  async function current(): Promise<Token> {
+    const asked = token ?? ask();
+    const held = await asked;
+    if (performance.now() < held.usedUntilMs) return held;
+    // Of several requests that find the token old, one asks for the next.
+    if (token === asked) token = undefined;
+    return token ?? ask();
+  }
+
+  function ask(): Promise<Token> {
+    const asked = requestToken(client.clientId, client.clientSecret);
+    token = asked;
+    asked.catch(() => {
+      if (token === asked) token = undefined;
+    });
+    return asked;
+  }
+
+  return {
+    async headers() {
+      return { authorization: `Bearer ${(await current()).text}` };
+    },
+    renew() {
+      const isHeld = token !== undefined;
+      token = undefined;
+      return isHeld;
+    },
+  };
+}
+
+interface Token {
+  readonly text: string;
+  /** On the monotonic clock of the page. */
+  readonly usedUntilMs: number;
+}
+
+async function requestToken(clientId: string, clientSecret: string): Promise<Token> {
+  const askedAtMs = performance.now();
+  const response = await fetch('/v1/oauth/token', {
+    method: 'POST',
+    // Without this a browser would answer a refusal with a password box of its own.
+    credentials: 'omit',
+    headers: { authorization: `Basic ${btoa(`${encoded(clientId)}:${encoded(clientSecret)}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  if (!response.ok) throw await errorOf(response);
+  const answer: TokenResponse = await response.json();
+  return {
+    text: answer.access_token,
+    usedUntilMs: askedAtMs + answer.expires_in * 1000 * USED_SHARE,
+  };
+}
+
+const encoded = encodeURIComponent;

@@ -1,0 +1,91 @@
+// Requests to the service: the credential as a header, refusals as `ApiError`, warnings beside what was written.
+import type { Credential } from '../session/credential.js';
+import { ApiError, asApiError, errorOf } from './api-error.js';
+import { createAuthorization } from './authorization.js';
+
+/** What a write answered. */
+export interface Written<T> {
+  readonly body: T;
+  /** What was written will not fit, in sentences for people. */
+  readonly warnings: readonly string[];
+}
+
+/** Paths are below `/v1`, made with `path`. Every method throws `ApiError` and nothing else, but for an abort. */
+export interface ApiClient {
+  get<T>(path: string, signal?: AbortSignal): Promise<T>;
+  post<T>(path: string, body: object): Promise<Written<T>>;
+  put<T>(path: string, body: object): Promise<Written<T>>;
+  patch<T>(path: string, body: object): Promise<Written<T>>;
+  delete<T>(path: string): Promise<Written<T>>;
+  /** The answer itself, for streams. */
+  open(path: string, signal: AbortSignal): Promise<Response>;
+}
+
+/** `path\`/locations/${id}/live\``: whatever an id contains, it stays one part of the address. */
+export function path(texts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  return texts
+    .map((text, i) => text + (i < values.length ? encodeURIComponent(values[i] ?? '') : ''))
+    .join('');
+}
+
+export function createApiClient(options: {
+  readonly credential: Credential;
+  /** The credential does not hold (any more). */
+  readonly onUnauthorized?: (why: string) => void;
+}): ApiClient {
+  const { credential, onUnauthorized = () => {} } = options;
+  const authorization = createAuthorization(credential);
+
+  async function attempt(method: string, below: string, init: RequestInit): Promise<Response> {
+    const headers = { ...(await authorization.headers()), 'content-type': 'application/json' };
+    return fetch(`/v1${below}`, { ...init, method, headers, credentials: 'omit', cache: 'no-store' });
+  }
+
+  async function send(method: string, below: string, init: RequestInit): Promise<Response> {
+    try {
+      let response = await attempt(method, below, init);
+      // A token may have been taken back before its time: the next one decides.
+      if (response.status === 401 && authorization.renew()) response = await attempt(method, below, init);
+      if (!response.ok) throw await errorOf(response);
+      return response;
+    } catch (thrown) {
+      if (init.signal?.aborted) throw thrown;
+      const error = asApiError(thrown);
+      if (error.status === 401) onUnauthorized(error.message);
+      throw error;
+    }
+  }
+
+  async function write<T>(method: string, below: string, body?: object): Promise<Written<T>> {
+    const response = await send(method, below, body === undefined ? {} : { body: JSON.stringify(body) });
+    return { body: await bodyOf<T>(response), warnings: warningsOf(response.headers.get('warning')) };
+  }
+
+  return {
+    async get<T>(below: string, signal?: AbortSignal) {
+      const response = await send('GET', below, signal === undefined ? {} : { signal });
+      return bodyOf<T>(response, signal);
+    },
+    post: (below, body) => write('POST', below, body),
+    put: (below, body) => write('PUT', below, body),
+    patch: (below, body) => write('PATCH', below, body),
+    delete: (below) => write('DELETE', below),
+    open: (below, signal) => send('GET', below, { signal }),
+  };
+}
+
+async function bodyOf<T>(response: Response, signal?: AbortSignal): Promise<T> {
+  try {
+    return await response.json();
+  } catch (thrown) {
+    if (signal?.aborted) throw thrown;
+    throw new ApiError(0, 'UNREACHABLE', 'The connection was lost in the middle of an answer.');
+  }
+}
+
+/** The texts of a `Warning` header: `199 headroom "text"`, with `\"` for a quote. */
+function warningsOf(header: string | null): readonly string[] {
+  return [...(header ?? '').matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) =>
+    text.replace(/\\(.)/g, '$1'),
+  );
+}

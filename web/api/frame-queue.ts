@@ -1,0 +1,72 @@
+// Events wait here for the next frame, so that a thousand a second cost as many renderings as the screen can show.
+import type { StreamEventBody, StreamEventName } from '../../src/wire/operator-stream.js';
+
+/** What an event of that name says. */
+export type EventData<Name extends StreamEventName> = Extract<StreamEventBody, { name: Name }>['data'];
+
+type Handler = (events: readonly unknown[]) => void;
+
+export interface FrameQueue {
+  take(name: string, data: string): void;
+  subscribe<Name extends StreamEventName>(
+    name: Name,
+    handler: (events: readonly EventData<Name>[]) => void,
+  ): () => void;
+  /** Drops what waits. */
+  clear(): void;
+}
+
+/** A hidden tab has no frames: then once in this time. */
+const LATEST_AFTER_MS = 1_000;
+
+export function createFrameQueue(): FrameQueue {
+  const handlers = new Map<string, Set<Handler>>();
+  const waiting = new Map<string, unknown[]>();
+  let frame = 0;
+  let timer = 0;
+
+  function schedule(): void {
+    frame = requestAnimationFrame(flush);
+    timer = window.setTimeout(flush, LATEST_AFTER_MS);
+  }
+
+  function unschedule(): void {
+    cancelAnimationFrame(frame);
+    window.clearTimeout(timer);
+  }
+
+  function flush(): void {
+    unschedule();
+    const told = [...waiting];
+    waiting.clear();
+    for (const [name, events] of told) {
+      for (const handler of handlers.get(name) ?? []) handler(events);
+    }
+  }
+
+  return {
+    take(name, data) {
+      // What nobody listens to need not be read.
+      if (!handlers.has(name)) return;
+      if (waiting.size === 0) schedule();
+      const event: unknown = JSON.parse(data);
+      const held = waiting.get(name);
+      if (held === undefined) waiting.set(name, [event]);
+      else held.push(event);
+    },
+    subscribe(name, handler) {
+      const held = handlers.get(name) ?? new Set();
+      // The name decides the shape of the event, and the service sends no other.
+      const kept = handler as Handler;
+      handlers.set(name, held.add(kept));
+      return () => {
+        held.delete(kept);
+        if (held.size === 0) handlers.delete(name);
+      };
+    },
+    clear() {
+      unschedule();
+      waiting.clear();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+// What a page reads from the service: read once the stream is open, and again after each reconnect.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useFeedState, useSession } from '../session/session.js';
+import { type ApiError, asApiError } from './api-error.js';
+import type { ApiClient } from './client.js';
+
+export interface Resource<T> {
+  /** The newest that was read; stays while it is read again or that fails. */
+  readonly value: T | undefined;
+  /** Why the newest reading failed; undefined after one that succeeded. */
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+  /** Reads again, `withinMs` from now at the latest; several such wishes are one. */
+  reread(withinMs?: number): void;
+  /**
+   * Changes the value by what an event said. What comes while a reading is under way is applied to what it brings,
+   * too, so `change` sets values and does not count.
+   */
+  update(change: (value: T) => T): void;
+}
+
+/** Reads with `load` whenever one of `inputs` is another. */
+export function useResource<T>(
+  load: (client: ApiClient, signal: AbortSignal) => Promise<T>,
+  inputs: readonly (string | number | undefined)[],
+): Resource<T> {
+  const { client } = useSession();
+  const { epoch } = useFeedState();
+  const [held, setHeld] = useState<{ value?: T; error?: ApiError; isLoading: boolean }>({ isLoading: true });
+  const [turn, setTurn] = useState(0);
+  const changesMeanwhile = useRef<((value: T) => T)[] | undefined>(undefined);
+  const timer = useRef<number | undefined>(undefined);
+
+  useEffect(() => {
+    if (epoch === 0) return;
+    const abort = new AbortController();
+    const changes: ((value: T) => T)[] = [];
+    changesMeanwhile.current = changes;
+    setHeld((before) => ({ ...before, isLoading: true }));
+    load(client, abort.signal).then(
+      (read) => {
+        if (abort.signal.aborted) return;
+        changesMeanwhile.current = undefined;
+        setHeld({ value: changes.reduce((value, change) => change(value), read), isLoading: false });
+      },
+      (thrown) => {
+        if (abort.signal.aborted) return;
+        changesMeanwhile.current = undefined;
+        const error = asApiError(thrown);
+        setHeld(({ value }) => ({ ...(value === undefined ? {} : { value }), error, isLoading: false }));
+      },
+    );
+    return () => abort.abort();
+  }, [client, epoch, turn, ...inputs]);
+
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  const reread = useCallback((withinMs = 0) => {
+    if (withinMs === 0) {
+      setTurn((before) => before + 1);
+      return;
+    }
+    timer.current ??= window.setTimeout(() => {
+      timer.current = undefined;
+      setTurn((before) => before + 1);
+    }, withinMs);
+  }, []);
+
+  const update = useCallback((change: (value: T) => T) => {
+    changesMeanwhile.current?.push(change);
+    setHeld((before) => (before.value === undefined ? before : { ...before, value: change(before.value) }));
+  }, []);
+
+  return { value: held.value, error: held.error, isLoading: held.isLoading, reread, update };
+}

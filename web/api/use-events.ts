@@ -1,0 +1,16 @@
+// Listening to the stream for as long as a part of the page is shown.
+import { useEffect, useRef } from 'preact/hooks';
+import type { StreamEventName } from '../../src/wire/operator-stream.js';
+import { useSession } from '../session/session.js';
+import type { EventData } from './frame-queue.js';
+
+/** Calls `handler`, the newest given, at most once a frame with the events of that name since the last call. */
+export function useEvents<Name extends StreamEventName>(
+  name: Name,
+  handler: (events: readonly EventData<Name>[]) => void,
+): void {
+  const { feed } = useSession();
+  const newest = useRef(handler);
+  newest.current = handler;
+  useEffect(() => feed.subscribe(name, (events) => newest.current(events)), [feed, name]);
+}

@@ -1,0 +1,70 @@
+// The columns of the table of locations.
+import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import { hrefOf } from '../route.js';
+import { Badge } from '../ui/badge.js';
+import { kw } from '../ui/figures.js';
+import { MeterBar, shareOf } from '../ui/meter-bar.js';
+import type { Column } from '../ui/table.js';
+
+export const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
+  {
+    key: 'name',
+    header: 'Location',
+    isRowHeader: true,
+    class: 'name',
+    cell: ({ locationId, name, status }) => (
+      <>
+        <a href={hrefOf('locations', locationId)}>{name}</a>
+        {status === 'INACTIVE' && <Badge>Inactive</Badge>}
+      </>
+    ),
+    sortValue: ({ name }) => name,
+  },
+  {
+    key: 'actualKw',
+    header: 'Draw kW',
+    align: 'end',
+    class: 'figure',
+    cell: ({ actualKw }) => kw(actualKw),
+    sortValue: ({ actualKw }) => actualKw,
+  },
+  {
+    key: 'use',
+    header: 'Use',
+    class: 'bar',
+    cell: ({ actualKw, gridLimitKw }) => <MeterBar value={actualKw} limit={gridLimitKw} />,
+    sortValue: ({ actualKw, gridLimitKw }) => shareOf(actualKw, gridLimitKw),
+  },
+  {
+    key: 'gridLimitKw',
+    header: 'Grid limit kW',
+    align: 'end',
+    class: 'figure',
+    cell: ({ gridLimitKw }) => kw(gridLimitKw),
+    sortValue: ({ gridLimitKw }) => gridLimitKw,
+  },
+  count('connectors', 'Connectors', 'neutral', true),
+  count('lockedConnectors', 'Locked', 'lock', true),
+  count('silentConnectors', 'Silent', 'warning', true),
+  count('openAlarms', 'Alarms', 'bad', false),
+];
+
+type Count = 'connectors' | 'lockedConnectors' | 'silentConnectors' | 'openAlarms';
+
+function count(
+  key: Count,
+  header: string,
+  tone: 'neutral' | 'lock' | 'warning' | 'bad',
+  isWideOnly: boolean,
+): Column<LocationSummary> {
+  return {
+    key,
+    header,
+    align: 'end',
+    class: 'count',
+    isWideOnly,
+    cell: ({ [key]: value }) =>
+      tone === 'neutral' || value === 0 ? value : <Badge tone={tone}>{value}</Badge>,
+    sortValue: ({ [key]: value }) => value,
+  };
+}

@@ -1,0 +1,49 @@
+// The locations of the tenant, kept up to date by the stream.
+import type { LocationList, LocationSummary } from '../../src/wire/operator-locations.js';
+import { type ApiClient, path } from '../api/client.js';
+import { type Resource, useResource } from '../api/resource.js';
+import { useEvents } from '../api/use-events.js';
+
+/** What an event says of a location, by its id. */
+type Patch = Partial<Pick<LocationSummary, 'actualKw' | 'gridLimitKw' | 'effectiveLimitKw'>>;
+
+/** Counts come with no event of their own: they are read again soon after what can have changed them. */
+const COUNTS_WITHIN_MS = 1_500;
+
+export function useLocations(): Resource<readonly LocationSummary[]> {
+  const resource = useResource(readLocations, []);
+  const { update, reread } = resource;
+  const patch = (patches: ReadonlyMap<string, Patch>) => update((locations) => patched(locations, patches));
+  useEvents('power', (events) =>
+    patch(new Map(events.map(({ locationId, actualKw }) => [locationId, { actualKw }]))),
+  );
+  useEvents('gridLimit', (events) =>
+    patch(new Map(events.map(({ locationId, gridLimitKw }) => [locationId, { gridLimitKw }]))),
+  );
+  useEvents('effectiveLimit', (events) =>
+    patch(new Map(events.map(({ locationId, effectiveLimitKw }) => [locationId, { effectiveLimitKw }]))),
+  );
+  useEvents('lock', () => reread(COUNTS_WITHIN_MS));
+  useEvents('alarm', () => reread(COUNTS_WITHIN_MS));
+  return resource;
+}
+
+async function readLocations(client: ApiClient, signal: AbortSignal): Promise<readonly LocationSummary[]> {
+  const locations: LocationSummary[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: LocationList = await client.get(path`/locations?cursor=${cursor}`, signal);
+    locations.push(...page.locations);
+    cursor = page.nextCursor;
+  }
+  return locations;
+}
+
+function patched(
+  locations: readonly LocationSummary[],
+  patches: ReadonlyMap<string, Patch>,
+): readonly LocationSummary[] {
+  return locations.map((location) => {
+    const patch = patches.get(location.locationId);
+    return patch === undefined ? location : { ...location, ...patch };
+  });
+}

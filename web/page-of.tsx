@@ -1,0 +1,55 @@
+// The page of a route, fetched when it is first needed.
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { LocationsPage } from './locations/locations-page.js';
+import type { Route } from './route.js';
+import { Notice } from './ui/notice.js';
+
+const LocationPage = fetched(() => import('./location/location-page.js').then((m) => m.LocationPage));
+const ClustersPage = fetched(() => import('./clusters/clusters-page.js').then((m) => m.ClustersPage));
+const ClusterPage = fetched(() => import('./clusters/cluster-page.js').then((m) => m.ClusterPage));
+const OrganizationPage = fetched(() =>
+  import('./organization/organization-page.js').then((m) => m.OrganizationPage),
+);
+const AlarmsPage = fetched(() => import('./alarms/alarms-page.js').then((m) => m.AlarmsPage));
+
+export function PageOf({ route }: { readonly route: Route }) {
+  switch (route.page) {
+    case 'locations':
+      return <LocationsPage />;
+    case 'location':
+      // A page of its own for each: nothing of one location is carried over to the next.
+      return <LocationPage key={route.locationId} locationId={route.locationId} />;
+    case 'clusters':
+      return <ClustersPage />;
+    case 'cluster':
+      return <ClusterPage key={route.clusterId} clusterId={route.clusterId} />;
+    case 'organization':
+      return <OrganizationPage />;
+    case 'alarms':
+      return <AlarmsPage />;
+    case 'unknown':
+      return <Notice kind="error">There is no such page.</Notice>;
+  }
+}
+
+function fetched<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  let held: ComponentType<Props> | undefined;
+  return function Fetched(props: Props) {
+    const [Page, setPage] = useState<ComponentType<Props> | undefined>(() => held);
+    const [hasFailed, setFailed] = useState(false);
+    useEffect(() => {
+      if (Page !== undefined) return;
+      load().then(
+        (page) => {
+          held = page;
+          setPage(() => page);
+        },
+        () => setFailed(true),
+      );
+    }, []);
+    if (Page !== undefined) return <Page {...props} />;
+    if (!hasFailed) return <p class="quiet">Loading…</p>;
+    return <Notice kind="error">This page could not be loaded. Reload to try again.</Notice>;
+  };
+}

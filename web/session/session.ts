@@ -1,0 +1,31 @@
+// What every part of the signed-in page shares: the client, the stream, and the way out.
+import { createContext } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import type { ApiClient } from '../api/client.js';
+import type { EventFeed, FeedState } from '../api/stream.js';
+
+export interface Session {
+  readonly client: ApiClient;
+  readonly feed: EventFeed;
+  readonly signOut: () => void;
+}
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === undefined) throw new Error('Nobody is signed in.');
+  return session;
+}
+
+/** The state of the stream, kept up to date. */
+export function useFeedState(): FeedState {
+  const { feed } = useSession();
+  const [state, setState] = useState(feed.state);
+  useEffect(() => {
+    const update = () => setState(feed.state);
+    update();
+    return feed.onState(update);
+  }, [feed]);
+  return state;
+}

@@ -1,0 +1,97 @@
+// The sign-in: an API key, or a client's id and secret, tried once before the page opens.
+import { useRef, useState } from 'preact/hooks';
+import { asApiError } from '../api/api-error.js';
+import { createApiClient } from '../api/client.js';
+import { Button } from '../ui/button.js';
+import { Field } from '../ui/field.js';
+import { Notice } from '../ui/notice.js';
+import type { Credential } from './credential.js';
+
+type Kind = Credential['kind'];
+
+export function SignIn({
+  reason,
+  onSignIn,
+}: {
+  /** Why the session before ended. */
+  readonly reason: string | undefined;
+  readonly onSignIn: (credential: Credential) => void;
+}) {
+  const [kind, setKind] = useState<Kind>('apiKey');
+  const [refusal, setRefusal] = useState(reason);
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    if (form.current === null || isBusy) return;
+    const credential = credentialOf(kind, new FormData(form.current));
+    setBusy(true);
+    setRefusal(undefined);
+    try {
+      await createApiClient({ credential }).get('/locations?limit=1');
+      onSignIn(credential);
+    } catch (thrown) {
+      setBusy(false);
+      setRefusal(refusalText(kind, thrown));
+    }
+  }
+
+  return (
+    <main class="sign-in">
+      <h1>Headroom</h1>
+      <p class="quiet">Energy management for charging sites</p>
+      <form ref={form} onSubmit={submit} class="panel stack">
+        <fieldset class="choice">
+          <legend>Sign in with</legend>
+          <KindChoice kind="apiKey" label="API key" chosen={kind} onChoose={setKind} />
+          <KindChoice kind="client" label="Client credentials" chosen={kind} onChoose={setKind} />
+        </fieldset>
+        {kind === 'apiKey' ? (
+          <Field key="apiKey" label="API key" name="apiKey" type="password" autocomplete="off" required />
+        ) : (
+          <>
+            <Field key="clientId" label="Client id" name="clientId" autocomplete="off" required />
+            <Field label="Client secret" name="clientSecret" type="password" autocomplete="off" required />
+          </>
+        )}
+        {refusal !== undefined && <Notice kind="error">{refusal}</Notice>}
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          Sign in
+        </Button>
+        <p class="quiet small">
+          Kept for this tab only, and sent to this service alone. The API is described at{' '}
+          <a href="/docs/">/docs</a>.
+        </p>
+      </form>
+    </main>
+  );
+}
+
+function KindChoice(props: {
+  readonly kind: Kind;
+  readonly label: string;
+  readonly chosen: Kind;
+  readonly onChoose: (kind: Kind) => void;
+}) {
+  const { kind, label, chosen, onChoose } = props;
+  return (
+    <label>
+      <input type="radio" name="kind" checked={chosen === kind} onChange={() => onChoose(kind)} /> {label}
+    </label>
+  );
+}
+
+function credentialOf(kind: Kind, form: FormData): Credential {
+  const text = (name: string) => String(form.get(name) ?? '').trim();
+  if (kind === 'apiKey') return { kind, apiKey: text('apiKey') };
+  return { kind, clientId: text('clientId'), clientSecret: text('clientSecret') };
+}
+
+function refusalText(kind: Kind, thrown: unknown): string {
+  const { status, message } = asApiError(thrown);
+  if (status !== 401) return message;
+  return kind === 'apiKey'
+    ? 'The service does not accept this API key: it is unknown, expired or revoked.'
+    : 'The service does not accept this client: it is unknown, disabled, or its secret is wrong.';
+}

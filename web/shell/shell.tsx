@@ -1,0 +1,90 @@
+// What surrounds every page: the way to the others, the state of the connection, and the way out.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { hrefOf, type Route } from '../route.js';
+import { useFeedState, useSession } from '../session/session.js';
+import { Button } from '../ui/button.js';
+import { ConnectionBanner } from './connection-banner.js';
+import { applyTheme, chosenTheme, type Theme } from './theme.js';
+
+const PAGES = [
+  ['locations', 'Locations'],
+  ['clusters', 'Clusters'],
+  ['organization', 'Organization'],
+  ['alarms', 'Alarms'],
+] as const;
+
+/** The list a page belongs to. */
+const LIST_OF: Readonly<Record<Route['page'], string>> = {
+  locations: 'locations',
+  location: 'locations',
+  clusters: 'clusters',
+  cluster: 'clusters',
+  organization: 'organization',
+  alarms: 'alarms',
+  unknown: '',
+};
+
+export function Shell({ route, children }: { readonly route: Route; readonly children: ComponentChildren }) {
+  const { signOut } = useSession();
+  const { connection } = useFeedState();
+  const main = useRef<HTMLElement>(null);
+  const address = JSON.stringify(route);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // As after a link to another document: what is read next is the new page, from its beginning.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+    window.scrollTo(0, 0);
+  }, [address]);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header class="bar">
+        <a class="brand" href={hrefOf('locations')}>
+          Headroom
+        </a>
+        <nav aria-label="Pages">
+          {PAGES.map(([page, name]) => (
+            <a
+              key={page}
+              href={hrefOf(page)}
+              aria-current={LIST_OF[route.page] === page ? 'page' : undefined}
+            >
+              {name}
+            </a>
+          ))}
+        </nav>
+        <span class={`link-state ${connection}`}>{CONNECTION_WORDS[connection]}</span>
+        <ThemeChoice />
+        <Button kind="plain" onClick={signOut}>
+          Sign out
+        </Button>
+      </header>
+      <ConnectionBanner />
+      <main ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting', lost: 'Not live' } as const;
+
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(chosenTheme);
+  const choose = () => {
+    const next = NEXT_THEME[theme];
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <Button kind="plain" onClick={choose} label={`Colours: ${theme}. Change`}>
+      {{ system: 'Auto', light: 'Light', dark: 'Dark' }[theme]}
+    </Button>
+  );
+}

@@ -1,0 +1,43 @@
+// A dialog that the browser itself makes modal: focus, Escape and the backdrop are its business.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button } from './button.js';
+
+/** Shown for as long as it is rendered. `onClose` is asked for by Escape and by the button; it should stop rendering it. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header>
+        <h2 id={id}>{title}</h2>
+        <Button kind="plain" label="Close the dialog" onClick={onClose}>
+          Close
+        </Button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,55 @@
+// Which rows of a long table are in view: the document holds those and some around them.
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** Shorter tables are in the document whole. */
+const WHOLE_AT_MOST = 80;
+const ROWS_AROUND = 15;
+/** Until a row was measured, px. */
+const GUESSED_HEIGHT = 44;
+
+interface Window {
+  readonly body: RefObject<HTMLTableSectionElement>;
+  /** Rows from `first` until before `end`. */
+  readonly first: number;
+  readonly end: number;
+  /** Height of what is left out, px. */
+  readonly above: number;
+  readonly below: number;
+}
+
+/** The rows in view of a table of `count` rows; their height is that of the first shown. */
+export function useWindow(count: number): Window {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [view, setView] = useState({ first: 0, end: WHOLE_AT_MOST, height: GUESSED_HEIGHT });
+  const isLong = count > WHOLE_AT_MOST;
+
+  useLayoutEffect(() => {
+    if (!isLong) return;
+    const look = () => {
+      const table = body.current;
+      if (table === null) return;
+      const height = table.querySelector('tr:not(.gap)')?.getBoundingClientRect().height || GUESSED_HEIGHT;
+      const top = -table.getBoundingClientRect().top;
+      const first = Math.max(0, Math.min(count - 1, Math.floor(top / height)) - ROWS_AROUND);
+      const end = Math.min(count, Math.ceil((top + window.innerHeight) / height) + ROWS_AROUND);
+      setView((before) =>
+        before.first === first && before.end === end && before.height === height
+          ? before
+          : { first, end: Math.max(end, first + 1), height },
+      );
+    };
+    look();
+    window.addEventListener('scroll', look, { passive: true });
+    window.addEventListener('resize', look);
+    return () => {
+      window.removeEventListener('scroll', look);
+      window.removeEventListener('resize', look);
+    };
+  }, [count, isLong]);
+
+  if (!isLong) return { body, first: 0, end: count, above: 0, below: 0 };
+  const first = Math.min(view.first, count - 1);
+  const end = Math.min(view.end, count);
+  return { body, first, end, above: first * view.height, below: (count - end) * view.height };
+}

@@ -1,0 +1,129 @@
+// A table whose headers sort it; of many rows, only those in view and near it are in the document.
+import type { ComponentChildren } from 'preact';
+import { memo } from './memo.js';
+import { type Order, useOrder } from './table-order.js';
+import { useWindow } from './table-window.js';
+
+export interface Column<Row> {
+  readonly key: string;
+  readonly header: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** What it is sorted by; a column without it cannot be sorted. Numbers come largest first, text from A. */
+  readonly sortValue?: (row: Row) => number | string;
+  readonly align?: 'end';
+  /** The cell that names the row. */
+  readonly isRowHeader?: boolean;
+  /** Left out where the screen is narrow. */
+  readonly isWideOnly?: boolean;
+  /** A class for the column's cells, for its width. */
+  readonly class?: string;
+}
+
+/**
+ * Rows are compared by identity: give a row that changed as a new object, and one that did not as the same. All rows
+ * have one height. `columns` should be the same array from one rendering to the next.
+ */
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  firstOrder,
+  empty = 'Nothing to show.',
+}: {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  readonly firstOrder?: Order;
+  readonly empty?: string;
+}) {
+  const { order, sortBy, sorted, hold, release } = useOrder(columns, rows, rowKey, firstOrder);
+  const { body, first, end, above, below } = useWindow(sorted.length);
+  return (
+    <div class="table-frame">
+      <table aria-label={label} aria-rowcount={sorted.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map((column) => (
+              <Header key={column.key} column={column} order={order} onSort={sortBy} />
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body} onPointerEnter={hold} onPointerLeave={release}>
+          <Gap height={above} />
+          {sorted.slice(first, end).map((row, i) => (
+            <TableRow key={rowKey(row)} row={row} columns={columns} index={first + i + 2} />
+          ))}
+          <Gap height={below} />
+        </tbody>
+      </table>
+      {rows.length === 0 && <p class="quiet empty">{empty}</p>}
+    </div>
+  );
+}
+
+function classOf({ align, isWideOnly, class: own }: Column<never>): string {
+  return [align === 'end' ? 'end' : '', isWideOnly ? 'wide-only' : '', own ?? ''].filter(Boolean).join(' ');
+}
+
+function Header<Row>({
+  column,
+  order,
+  onSort,
+}: {
+  readonly column: Column<Row>;
+  readonly order: Order | undefined;
+  readonly onSort: (key: string) => void;
+}) {
+  const { key, header, sortValue } = column;
+  if (sortValue === undefined) {
+    return (
+      <th scope="col" class={classOf(column)}>
+        {header}
+      </th>
+    );
+  }
+  const direction = order?.key === key ? order.direction : undefined;
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={direction}>
+      <button type="button" class="sort" onClick={() => onSort(key)}>
+        {header}
+        <span aria-hidden="true">
+          {direction === undefined ? '' : direction === 'ascending' ? ' ▲' : ' ▼'}
+        </span>
+      </button>
+    </th>
+  );
+}
+
+interface RowProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+  readonly index: number;
+}
+
+function PlainRow<Row>({ row, columns, index }: RowProps<Row>) {
+  return (
+    <tr aria-rowindex={index}>
+      {columns.map((column) =>
+        column.isRowHeader ? (
+          <th key={column.key} scope="row" class={classOf(column)}>
+            {column.cell(row)}
+          </th>
+        ) : (
+          <td key={column.key} class={classOf(column)}>
+            {column.cell(row)}
+          </td>
+        ),
+      )}
+    </tr>
+  );
+}
+
+const TableRow = memo(PlainRow);
+
+/** The room of the rows that are not in the document. */
+function Gap({ height }: { readonly height: number }) {
+  return height > 0 ? <tr class="gap" style={{ height: `${height}px` }} /> : null;
+}
