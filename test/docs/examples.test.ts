@@ -10,7 +10,7 @@ import { openPage, type Page } from './page.js';
 const SETUP_TIMEOUT_MS = 60_000;
 
 /** Programs that are no part of Node; a machine without one leaves out the pages that use it. */
-const PROGRAMS = ['curl', 'mosquitto_pub', 'mosquitto_sub'];
+const PROGRAMS = ['curl', 'mosquitto_pub', 'mosquitto_sub', 'mosquitto_rr'];
 
 function missingFor(document: Document): readonly string[] {
   const commands = document.blocks.filter(({ info }) => /^(run|start)/.test(info)).map(({ text }) => text);
