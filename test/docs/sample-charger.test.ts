@@ -1,62 +1,25 @@
 // The sample charger of the documentation, run as it stands: on a whole service, and against limits that nobody should take.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
-import type { AckResult } from '../../machines/grant.js';
-import type { LocationId } from '../../machines/ids.js';
-import {
-  type AckMessage,
-  ackSchema,
-  type LimitMessage,
-  meterSchema,
-  stateSchema,
-} from '../../src/wire/mqtt.js';
+import type { ConnectorId, ControllerUuid } from '../../machines/ids.js';
+import { hashSecret } from '../../src/secrets.js';
+import { ackSchema, type LimitMessage, meterSchema, stateSchema } from '../../src/wire/mqtt.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { freePort } from '../enforcement/free-port.js';
-import { type BrokerRig, HARBOUR, startBroker, topicOf } from '../outbound/mqtt/broker-rig.js';
+import { type BrokerRig, startBroker, topicOf } from '../outbound/mqtt/broker-rig.js';
 import { bodyOf } from '../service/answers.js';
 import { eventually } from '../service/eventually.js';
-import {
-  CHARGER_PASSWORD,
-  type RunningService,
-  runService,
-  site,
-  tenantWith,
-} from '../service/running-service.js';
+import { CHARGER_PASSWORD, HARBOUR, runService, site, tenantWith } from '../service/running-service.js';
 
 const SAMPLE = fileURLToPath(new URL('../../docs/sample-charger.js', import.meta.url));
-const TIMING = { HEARTBEAT_S: '1', LEASE_TTL_S: '3', SETTLE_S: '1' };
-
-interface Sample {
-  /** Everything it printed. */
-  readonly lines: string[];
-  readonly directory: string;
-  /** As when its power fails. */
-  kill(): Promise<void>;
-}
-
-function startSample(environment: Readonly<Record<string, string>>, directory = newDirectory()): Sample {
-  const child: ChildProcess = spawn(process.execPath, [SAMPLE], {
-    cwd: directory,
-    env: { TENANT: HARBOUR, HEARTBEAT_S: '1', CAR_A: '32', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines: string[] = [];
-  if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  const exited = once(child, 'exit');
-  async function kill(): Promise<void> {
-    child.kill('SIGKILL');
-    await exited;
-  }
-  onTestFinished(kill);
-  return { lines, directory, kill };
-}
+const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '3', HEADROOM_SETTLE_S: '1' };
 
 function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-sample-'));
@@ -64,36 +27,174 @@ function newDirectory(): string {
   return directory;
 }
 
-describe('the sample charger on a whole service', () => {
-  const quay = site('quay' as LocationId, { permanentLimitKw: 15 });
+/** `lines` is everything it printed; `kill` is as when its power fails. */
+function startSample(directory: string, environment: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [SAMPLE], {
+    cwd: directory,
+    env: { TENANT: HARBOUR, HEARTBEAT_S: '1', CAR_A: '32', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  const exited = once(child, 'exit');
+  async function kill(): Promise<void> {
+    child.kill('SIGKILL');
+    await exited;
+  }
+  onTestFinished(kill);
+  return { lines, kill, isRunning: () => child.exitCode === null };
+}
 
-  async function start(): Promise<{ running: () => RunningService; restart: () => Promise<void> }> {
-    let running = await runService(
-      [tenantWith(HARBOUR as never, [{ ...quay, chargers: quay.chargers }])],
-      {},
-      {
-        HEADROOM_MQTT_PORT: String(await freePort()),
-        ...Object.fromEntries(Object.entries(TIMING).map(([name, value]) => [`HEADROOM_${name}`, value])),
-      },
-    );
-    onTestFinished(() => running.stop());
-    return {
-      running: () => running,
-      restart: async () => {
-        running = await running.restart();
-      },
-    };
+it('is held by the service, falls back when the broker is gone, and is held again when it is back', {
+  timeout: 60_000,
+}, async () => {
+  const controllerUuid = 'q.1' as ControllerUuid;
+  const connectors = [
+    {
+      ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA: 32, failsafeA: 6 },
+      ...({ phases: 3, status: 'ACTIVE' } as const),
+    },
+  ];
+  const charger = { controllerUuid, mqttSecretHash: hashSecret(CHARGER_PASSWORD), connectors };
+  const quay = { ...site('quay', { permanentLimitKw: 15 }), chargers: [charger] };
+  const environment = { ...TIMING, HEADROOM_MQTT_PORT: String(await freePort()) };
+  let running = await runService([tenantWith(HARBOUR, [quay])], {}, environment);
+  onTestFinished(() => running.stop());
+  const liveKw = async () =>
+    bodyOf(await running.call('GET', '/locations/quay/live'), locationLiveSchema).actualKw;
+
+  const { lines } = startSample(newDirectory(), {
+    ...{ MQTT_URL: running.mqttUrl, LOCATION: 'quay', CHARGER: controllerUuid, PASSWORD: CHARGER_PASSWORD },
+  });
+  // 15 kW over three phases of 230 V and 10 %.
+  await eventually(() => expect(lines.at(-1)).toMatch(/^held to 19\.7 A: /));
+  await eventually(async () => expect(await liveKw()).toBe(13.593));
+  await running.call('PUT', '/locations/quay/limit', { limitKw: 10 });
+  await eventually(() => expect(lines.at(-1)).toMatch(/^held to 13\.1 A: /));
+  await eventually(async () => expect(await liveKw()).toBe(9.039));
+
+  await running.service.stop();
+  await eventually(() => expect(lines).toContain('held to 6 A: the lease is over'));
+  running = await running.restart();
+  await eventually(() => expect(lines.at(-1)).toMatch(/^held to 13\.1 A: /));
+  await eventually(async () => expect(await liveKw()).toBe(9.039));
+});
+
+const PATTERN = { state: stateSchema, meter: meterSchema, ack: ackSchema };
+
+/** The sample as `q1-a` on a broker of its own, where the test says what the service would. */
+async function onBroker() {
+  const rig: BrokerRig = await startBroker();
+  onTestFinished(() => rig.stop());
+  const directory = newDirectory();
+  const environment = {
+    ...{ MQTT_URL: rig.url, LOCATION: 'quay-1', CHARGER: 'q1-a', PASSWORD: 'password of q1-a' },
+  };
+  let sample = startSample(directory, environment);
+  let seq = 0;
+
+  /** All messages of a kind so far, oldest first. */
+  function said<K extends keyof typeof PATTERN>(kind: K): z.output<(typeof PATTERN)[K]>[] {
+    const schema: z.ZodType = PATTERN[kind];
+    const topic = topicOf(kind === 'state' ? 'state' : `c/1/${kind}`);
+    return rig.received
+      .filter((message) => message.topic === topic)
+      .map(({ text }) => schema.parse(JSON.parse(text)) as z.output<(typeof PATTERN)[K]>);
   }
 
-  it('draws what its limit allows, falls back when the broker is gone, and comes back', {
-    timeout: 60_000,
-  }, async () => {
-    const { running } = await start();
-    const live = async () => bodyOf(await running().call('GET', '/locations/quay/live'), locationLiveSchema);
-    const { lines } = startSample({
-      ...{ MQTT_URL: running().mqttUrl, LOCATION: 'quay', CHARGER: 'quay-a', PASSWORD: CHARGER_PASSWORD },
-    });
-    await eventually(() => expect(lines).toEqual(['later']));
-    await live();
+  return {
+    ...{ rig, directory, said },
+    lines: () => sample.lines,
+    isRunning: () => sample.isRunning(),
+    /** What it said last once its state and a heartbeat of the same boot came. */
+    async present() {
+      await eventually(() => {
+        expect(said('state').at(-1)?.online).toBe(true);
+        expect(said('meter').at(-1)?.boot).toBe(said('state').at(-1)?.boot);
+      });
+      return { boot: said('state').at(-1)?.boot ?? '', hb: said('meter').at(-1)?.hb ?? 0 };
+    },
+    /** Sends a limit that answers the newest heartbeat, and gives the ack. */
+    async limit(fields: Partial<LimitMessage>) {
+      const before = said('ack').length;
+      const { boot, hb: ref = 0 } = said('meter').at(-1) ?? {};
+      const limit = { v: 1, epoch: 4, seq: ++seq, boot, ref, ttlS: 60, limitA: 10, limitW: 6900, thenA: 6 };
+      const text = JSON.stringify({ ...limit, reason: 'fairShare', ...fields });
+      rig.bus.publish(topicOf('c/1/limit'), text, { qos: 1, retain: false });
+      await eventually(() => expect(said('ack').length).toBe(before + 1));
+      return said('ack').at(-1);
+    },
+    publish: (rest: string, text: string) => rig.bus.publish(topicOf(rest), text, { qos: 1, retain: false }),
+    async restart() {
+      await sample.kill();
+      await eventually(() => expect(said('state').at(-1)?.online).toBe(false));
+      sample = startSample(directory, environment);
+    },
+  };
+}
+
+it('takes a limit, keeps its thenA on disk first, and says so in its next heartbeat', async () => {
+  const { present, limit, said, rig, directory } = await onBroker();
+  const { boot } = await present();
+  expect(await limit({ seq: 9, limitA: 10.9, thenA: 0 })).toEqual({
+    ...{ v: 1, boot, epoch: 4, seq: 9, result: 'APPLIED', appliedA: 10.9 },
   });
+  expect(readFileSync(join(directory, 'q1-a.then'), 'utf8')).toBe('0');
+  expect(said('state').map(({ connectors }) => connectors?.[0]?.failsafeA)).toEqual([6, 0]);
+  const kinds = rig.received.map(({ topic }) => topic.split('/').at(-1));
+  expect(kinds.lastIndexOf('state')).toBeLessThan(kinds.indexOf('ack'));
+  await eventually(() =>
+    expect(said('meter').at(-1)).toMatchObject({ epoch: 4, seq: 9, limitA: 10.9, powerW: 7521 }),
+  );
+});
+
+it('answers STALE, EXPIRED and REJECTED, and is held as before', async () => {
+  const { present, limit, said, publish, lines, isRunning } = await onBroker();
+  const { boot } = await present();
+  expect(await limit({ seq: 9, limitA: 12 })).toMatchObject({ result: 'APPLIED', appliedA: 12 });
+  for (const [fields, result] of [
+    [{ seq: 9 }, 'STALE'],
+    [{ seq: 8 }, 'STALE'],
+    [{ epoch: 3, seq: 50 }, 'STALE'],
+    [{ seq: 50, boot: 'another' }, 'STALE'],
+    [{ seq: 50, limitA: 3 }, 'REJECTED'],
+    [{ seq: 50, thenA: 5.9 }, 'REJECTED'],
+    [{ seq: 50, limitA: -6 }, 'REJECTED'],
+    [{ seq: 50, ref: 10_000 }, 'REJECTED'],
+    [{ seq: 50, ttlS: 0 }, 'EXPIRED'],
+    [{ seq: 50, ref: 0 }, 'EXPIRED'],
+  ] as const) {
+    expect([fields, await limit(fields)]).toMatchObject([fields, { boot, result, appliedA: 12 }]);
+  }
+  // Counted from when the heartbeat was sent: a second before the next regular one.
+  const ref = (said('meter').at(-1)?.hb ?? 0) + 1;
+  await eventually(() => expect(said('meter').at(-1)?.hb).toBeGreaterThan(ref));
+  expect(await limit({ seq: 50, ref, ttlS: 0.9 })).toMatchObject({ result: 'EXPIRED' });
+  for (const text of ['no JSON', 'null']) publish('c/1/limit', text);
+  await eventually(() => expect(lines().filter((line) => line.startsWith('not under'))).toHaveLength(2));
+  // What was refused has not moved the fence.
+  expect(await limit({ seq: 10, limitA: 14 })).toMatchObject({ result: 'APPLIED', appliedA: 14 });
+  expect(isRunning()).toBe(true);
+});
+
+it('falls back by itself when its lease is over, and keeps that over a restart', async () => {
+  const { present, limit, said, restart } = await onBroker();
+  const { boot } = await present();
+  await limit({ limitA: 16, thenA: 0, ttlS: 1.5 });
+  await eventually(() =>
+    expect(said('meter').at(-1)).toMatchObject({ epoch: 0, seq: 0, limitA: 0, status: 'SuspendedEVSE' }),
+  );
+  await restart();
+  const after = await present();
+  expect(after.boot).not.toBe(boot);
+  expect(said('state').at(-1)?.connectors?.[0]).toMatchObject({ failsafeA: 0, keepsThen: true });
+  expect(said('meter').at(-1)).toMatchObject({ limitA: 0, powerW: 0 });
+});
+
+it('says state and meter values when it is asked to', async () => {
+  const { present, said, publish } = await onBroker();
+  await present();
+  const before = said('state').length;
+  publish('sync', '{"v":1,"epoch":5}');
+  await eventually(() => expect(said('state').length).toBe(before + 1));
 });
