@@ -7,11 +7,12 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts && npm rebuild sqlite3
-COPY tsconfig.json tsconfig.build.json knexfile.ts vite.report.config.ts ./
+COPY tsconfig.json tsconfig.build.json knexfile.ts vite.report.config.ts vite.web.config.ts ./
 COPY machines machines
 COPY src src
 COPY sim sim
 COPY bench bench
+COPY web web
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:20-slim

@@ -28,8 +28,9 @@ export function demoGuide(options: {
   return `
 ${bold('Headroom is running')}, with ${sizes}. Ctrl-C stops everything.
 
+  Dashboard  ${httpUrl}/
+  API key    ${apiKey}   (signs in there)
   API docs   ${httpUrl}/docs
-  API key    ${apiKey}
   Chargers   ${mqttUrl}
 
 ${bold(`Limit ${locationId} to 22 kW`)} from ${clock(startTime)} to ${clock(endTime)} UTC:

@@ -20,6 +20,7 @@ import type { OpenStreams } from './open-streams.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
+import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
 import {
   ASYNCAPI_PATH,
   createDescriptionHandler,
@@ -53,6 +54,8 @@ export interface HttpParts {
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
   readonly version: string;
+  /** Of the built dashboard, with a slash at its end; where the build puts it if left out. */
+  readonly pageDirectory?: string;
 }
 
 /** What the app shares with the server that runs it. */
@@ -123,6 +126,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     readBody: createBodyReader({ limitBytes, form: true }),
     authenticateClient: createAuthenticateClient({ credentials, failedAttempts }),
   });
+  const dashboard = createDashboardHandlers(parts.pageDirectory);
   const stream = createStreamHandler({ ...parts, ...endpointParts, authentication });
   const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS];
   const document = createOpenApiDocument(
@@ -140,6 +144,8 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     ['get', OPENAPI_PATH, createDescriptionHandler(document)],
     ['get', ASYNCAPI_PATH, createDescriptionHandler(createAsyncApiDocument(parts.version))],
     ['get', METRICS_PATH, createMetricsHandler(metrics)],
+    ['get', DASHBOARD_PATH, dashboard.page],
+    ['get', ASSET_PATH, dashboard.asset],
   ] as const) {
     routes.set(path, (routes.get(path) ?? new Map()).set(method.toUpperCase(), handler));
   }

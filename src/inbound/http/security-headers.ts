@@ -47,3 +47,17 @@ export const DOCS_SECURITY_HEADERS = securityHeaders({
     },
   },
 });
+
+/** For the dashboard: everything from here, nothing inline, and no form that a browser would send by itself. */
+export const DASHBOARD_SECURITY_HEADERS = securityHeaders({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      objectSrc: ["'none'"],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+});

@@ -84,6 +84,7 @@ export interface RigOptions {
   readonly health?: () => Health;
   /** Keys of an earlier rig, to play a restart. */
   readonly dataDir?: string;
+  readonly pageDirectory?: string;
 }
 
 export type Rig = Awaited<ReturnType<typeof createRig>>;
@@ -116,6 +117,7 @@ export async function createRig(options: RigOptions = {}) {
     tokens,
     health: options.health ?? (() => WELL),
     version: '0.1.0',
+    ...(options.pageDirectory !== undefined && { pageDirectory: options.pageDirectory }),
   });
   const { url } = await server.start();
 

@@ -233,7 +233,9 @@ describe('a path (decisions on HTTP)', () => {
   });
 
   it.each([
-    '/',
+    '/index.html',
+    '/assets',
+    '/assets/../index.html',
     '/v1',
     '/v2/clusters',
     '/v1/cluster',

@@ -1,0 +1,76 @@
+// The dashboard as the build left it: its page always asked for anew, its assets, named by their content, kept for good.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Request } from 'express';
+import { DomainError } from '../../../../machines/errors.js';
+import type { Answer } from '../exchange.js';
+import { DASHBOARD_SECURITY_HEADERS } from '../security-headers.js';
+import type { Handler } from './endpoint.js';
+
+export const DASHBOARD_PATH = '/';
+export const ASSET_PATH = '/assets/{asset}';
+
+/** The encodings the build made of each asset, best first, and the end of their names. */
+const SUFFIX_OF = { br: '.br', gzip: '.gz', identity: '' } as const;
+type Encoding = keyof typeof SUFFIX_OF;
+
+const ABSENT =
+  'The dashboard was not built: run "npm run build" and start the service again. The API is described at /docs/.\n';
+
+/** Where the build puts the page, seen from the sources and from what is compiled of them. */
+function builtPage(): string | undefined {
+  return ['../../../../dist/web/', '../../../../web/']
+    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+    .find((place) => existsSync(`${place}assets`) && existsSync(`${place}index.html`));
+}
+
+/** Handlers for the page and for its assets; `directory` ends with a slash. All files are read at the first request. */
+export function createDashboardHandlers(directory = builtPage()): {
+  readonly page: Handler;
+  readonly asset: Handler;
+} {
+  let held: ReadonlyMap<string, Buffer> | undefined;
+  // A build that replaces its files while the service runs cannot mix two versions of the page.
+  const files = () => {
+    held ??= directory === undefined || !existsSync(directory) ? new Map() : readFiles(directory);
+    return held;
+  };
+  return {
+    page(_request, response) {
+      const page = files().get('index.html');
+      response.set({ ...headersOf(response), 'cache-control': 'no-cache' });
+      if (page === undefined) response.status(503).type('text/plain').send(ABSENT);
+      else response.type('html').send(page);
+    },
+    asset(request, response) {
+      const name = `assets/${String(request.params.asset)}`;
+      const encoding = encodingFor(request);
+      const body = files().get(name + SUFFIX_OF[encoding]) ?? files().get(name);
+      if (body === undefined) {
+        throw new DomainError('NOT_FOUND', 'There is no such part of the page: load the page again.');
+      }
+      const isEncoded = encoding !== 'identity' && body !== files().get(name);
+      response.set({
+        ...headersOf(response),
+        'cache-control': 'public, max-age=31536000, immutable',
+        vary: 'accept-encoding',
+        ...(isEncoded && { 'content-encoding': encoding }),
+      });
+      response.type(name.slice(name.lastIndexOf('.'))).send(body);
+    },
+  };
+}
+
+function headersOf(response: Answer): Record<string, string> {
+  return { ...DASHBOARD_SECURITY_HEADERS, 'x-request-id': response.locals.requestId };
+}
+
+function encodingFor(request: Request): Encoding {
+  const accepted = request.acceptsEncodings(Object.keys(SUFFIX_OF));
+  return accepted === 'br' || accepted === 'gzip' ? accepted : 'identity';
+}
+
+function readFiles(directory: string): ReadonlyMap<string, Buffer> {
+  const names = ['index.html', ...readdirSync(`${directory}assets`).map((name) => `assets/${name}`)];
+  return new Map(names.map((name) => [name, readFileSync(directory + name)]));
+}
