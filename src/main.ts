@@ -11,6 +11,7 @@ import { explain } from './cli/operator-error.js';
 import { printNote } from './cli/print.js';
 import { provisionCommand } from './cli/provision.js';
 import { serveCommand } from './cli/serve.js';
+import { simCommand } from './cli/sim.js';
 import { tenantCommand } from './cli/tenant.js';
 import { tokenKeyCommand } from './cli/token-key.js';
 import { VERSION } from './version.js';
@@ -29,6 +30,7 @@ for (const command of [
   clientCommand(),
   tokenKeyCommand(),
   chargerCommand(),
+  simCommand(),
   migrateCommand(),
   backupCommand(),
 ]) {

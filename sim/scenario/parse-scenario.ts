@@ -5,7 +5,8 @@ import { SECRET_FIELDS } from '../../src/provisioning/parse-provisioning.js';
 import { parseYaml } from '../../src/provisioning/parse-yaml.js';
 import { type ActionEntry, bodyAt, OPERATIONS } from './action-schema.js';
 import { type ExpectationEntry, measuresOf } from './expectation-schema.js';
-import type { FaultEntry } from './fault-schema.js';
+import type { FaultLevel } from './fault-levels.js';
+import { type FaultEntry, faultsSchema } from './fault-schema.js';
 import { fillSecrets } from './fill-secrets.js';
 import { DAY_MS, type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
 import {
@@ -30,6 +31,7 @@ export interface ScenarioOverrides {
   /** What the file plans for later than this is left out. */
   readonly durationMs?: number;
   readonly transport?: Transport;
+  readonly faults?: FaultLevel;
 }
 
 const ORDINARY_CAR: VehicleEntry = { name: 'car', share: 1, maxKw: 11, phases: 3, ideal: false };
@@ -146,7 +148,12 @@ function scenarioOf(
   file: ScenarioFile,
   path: string,
   placeOf: (field: FieldPath) => string,
-  { seed = file.seed, durationMs = file.duration, transport = file.transport }: ScenarioOverrides,
+  {
+    seed = file.seed,
+    durationMs = file.duration,
+    transport = file.transport,
+    faults: level,
+  }: ScenarioOverrides,
 ): Scenario {
   const span = spanOf(file, durationMs);
   const provision = fillSecrets(
@@ -163,7 +170,7 @@ function scenarioOf(
       .flatMap((entry, i) => actionOf(entry, `${placeOf(['actions', i])} actions[${i}]`, plan, span))
       .filter(({ atMs }) => atMs <= span.endsAtMs)
       .sort((a, b) => a.atMs - b.atMs),
-    faults: file.faults
+    faults: (level === undefined ? file.faults : faultsSchema.parse(level))
       .map((entry) => faultOf(entry, plan, span))
       .map((fault) => ({ ...fault, untilMs: Math.min(fault.untilMs, span.endsAtMs) }))
       .filter(({ fromMs, untilMs }) => fromMs < untilMs),

@@ -50,6 +50,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'config',
       'metrics',
       'secrets',
+      'version',
     ],
     'token-bucket',
     PACKAGES,

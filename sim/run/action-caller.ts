@@ -1,0 +1,59 @@
+// Makes the REST calls of a scenario, each with what earlier answers gave, and tells which were answered otherwise.
+
+import { parseKept } from '../scenario/action-schema.js';
+import type { Action } from '../scenario/scenario.js';
+import type { World } from '../world/world.js';
+import type { Failure } from './expectation-judge.js';
+
+export interface ActionCaller {
+  make(action: Action): Promise<void>;
+  /** Calls that were not answered as the scenario says. */
+  readonly failures: readonly Failure[];
+}
+
+const API_ROOT = '/v1';
+
+export function createActionCaller(world: World): ActionCaller {
+  const kept = new Map<string, unknown>();
+  const failures: Failure[] = [];
+
+  /** What `$name.field` stands for, or `value` itself. */
+  function filledIn(value: string): string {
+    const reference = parseKept(value);
+    if (reference === undefined) return value;
+    const answer = kept.get(reference.name);
+    const field: unknown =
+      typeof answer === 'object' && answer !== null ? Reflect.get(answer, reference.field) : '';
+    return String(field);
+  }
+
+  function pathOf({ path, params, query }: Action): string {
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(filledIn(params[name] ?? '')),
+    );
+    const search = new URLSearchParams(query).toString();
+    const below = filled.startsWith(API_ROOT) ? filled.slice(API_ROOT.length) : filled;
+    return search === '' ? below : `${below}?${search}`;
+  }
+
+  return {
+    failures,
+    async make(action) {
+      const { method, operationId, body, tenantUuid, status, keepAs, where, atMs } = action;
+      const answer = await world.call(method, pathOf(action), body, tenantUuid);
+      world.noteAction(operationId, answer.status);
+      if (keepAs !== undefined) kept.set(keepAs, answer.body);
+      if (answer.status === status) return;
+      const said =
+        answer.status === 0 ? 'nothing: the service was down' : `${answer.status} ${errorOf(answer.body)}`;
+      failures.push({ where, atMs, message: `${operationId} was answered ${said}, expected ${status}` });
+    },
+  };
+}
+
+function errorOf(body: unknown): string {
+  const error: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
+  const message: unknown =
+    typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : undefined;
+  return message === undefined ? '' : `(${String(message)})`;
+}

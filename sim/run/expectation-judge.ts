@@ -1,0 +1,257 @@
+// Holds a run against what its scenario expects: at instants, at every instant of a span, and of the whole run.
+
+import type { EpochMs } from '../../machines/time.js';
+import { toInstant } from '../../src/wire/rest.js';
+import type { LocationSummary, Summary } from '../report/summary.js';
+import type { Bounds, Expectation } from '../scenario/scenario.js';
+import type { TraceEvent } from '../trace/trace-event.js';
+import type { EventOf } from '../trace/trace-state.js';
+
+/** An expectation that was not met, the first time it was not. */
+export interface Failure {
+  /** Where it stands in the scenario's file. */
+  readonly where: string;
+  /** Absent where it is about the whole run. */
+  readonly atMs?: EpochMs;
+  readonly message: string;
+}
+
+/** What the service says of a location now; undefined while it cannot be asked. */
+export type LimitsOf = (
+  locationId: string,
+) => Promise<{ readonly effectiveLimitKw: number; readonly gridLimitKw: number } | undefined>;
+
+export interface ExpectationJudge {
+  /** Takes what happens, in order. */
+  add(event: TraceEvent): void;
+  /** Everything up to `atMs` has happened. */
+  settle(atMs: EpochMs): void;
+  /** When the service is to be asked for limits. */
+  readonly questions: readonly EpochMs[];
+  /** Asks it what is expected of limits now. */
+  ask(atMs: EpochMs, limitsOf: LimitsOf): Promise<void>;
+  finish(summary: Summary): readonly Failure[];
+}
+
+type Asked = Expectation & {
+  readonly measure: 'effectiveLimitKw' | 'gridLimitKw';
+  readonly bounds: Bounds;
+};
+
+/** Over a span the service is asked this often, and wherever a window begins or ends. */
+const ASK_EVERY_MS = 60_000;
+const RUN_MEASURES: ReadonlySet<string> = new Set<LocationMeasure | 'violations'>([
+  ...(['energyShare', 'energyKwh', 'overshootKws', 'startsPerSession', 'lockedThrottledS'] as const),
+  'violations',
+]);
+type LocationMeasure = 'energyShare' | 'energyKwh' | 'overshootKws' | 'startsPerSession' | 'lockedThrottledS';
+
+export function createExpectationJudge(
+  expectations: readonly Expectation[],
+  boundaries: readonly EpochMs[],
+): ExpectationJudge {
+  const failures = new Map<Expectation, Failure>();
+  const powerW = new Map<string, number>();
+  const connectors = new Map<string, EventOf<'connector'>>();
+  const alarms = new Map<string, Set<string>>();
+  const asked = expectations.filter(isAsked);
+  // What the world tells by itself; an expectation leaves once it failed or its span is over.
+  let told = expectations.filter((each) => !isAsked(each) && !RUN_MEASURES.has(each.measure));
+  let pendingAtMs: EpochMs | undefined;
+
+  function fail(expectation: Expectation, message: string, atMs?: EpochMs): void {
+    if (failures.has(expectation)) return;
+    const { where } = expectation;
+    failures.set(expectation, { where, message, ...(atMs === undefined ? {} : { atMs }) });
+  }
+
+  function totalKw(): number {
+    let totalW = 0;
+    for (const each of powerW.values()) totalW += each;
+    return totalW / 1000;
+  }
+
+  function problemOf(expectation: Expectation): string | undefined {
+    const { locationId, connectorKey } = expectation;
+    const connector = connectors.get(connectorKey ?? '');
+    if (expectation.measure === 'reason') {
+      const reason = connector?.reason ?? 'none';
+      return expectation.reasons.some((each) => each === reason)
+        ? undefined
+        : `${connectorKey} had the reason ${reason}, expected ${expectation.reasons.join(' or ')}`;
+    }
+    if (expectation.measure === 'alarm') {
+      const target = connectorKey ?? locationId ?? '';
+      const open = expectation.alarms.filter((alarm) => alarms.get(target)?.has(alarm));
+      if (open.length > 0 === expectation.isOpen) return undefined;
+      return expectation.isOpen
+        ? `${target} had none of the alarms ${expectation.alarms.join(', ')}`
+        : `${target} had the alarm ${open.join(', ')}`;
+    }
+    const { bounds, measure } = expectation;
+    if (measure === 'limitA') {
+      return outside(`${connectorKey} was held to`, (connector?.limitTenthsA ?? 0) / 10, 'A', bounds);
+    }
+    if (connectorKey !== undefined) {
+      return outside(`${connectorKey} drew`, (connector?.powerW ?? 0) / 1000, 'kW', bounds);
+    }
+    const drawnKw = locationId === undefined ? totalKw() : (powerW.get(locationId) ?? 0) / 1000;
+    return outside(`${locationId ?? 'all locations'} drew`, drawnKw, 'kW', bounds);
+  }
+
+  /** The state that lasts from `fromMs` on, until the next event at `untilMs`. */
+  function judge(fromMs: EpochMs, untilMs: EpochMs): void {
+    const isOver = (expectation: Expectation) => expectation.untilMs < fromMs || failures.has(expectation);
+    if (told.some(isOver)) told = told.filter((each) => !isOver(each));
+    for (const expectation of told) {
+      if (expectation.fromMs >= untilMs) continue;
+      const problem = problemOf(expectation);
+      if (problem !== undefined) fail(expectation, problem, Math.max(fromMs, expectation.fromMs));
+    }
+  }
+
+  function note(event: TraceEvent): void {
+    if (event.kind === 'power') powerW.set(event.locationId, event.powerW);
+    else if (event.kind === 'connector')
+      connectors.set(`${event.controllerUuid}/${event.connectorId}`, event);
+    else if (event.kind === 'alarm') noteAlarm(event);
+  }
+
+  /** An alarm of a connector is one of its location, too. */
+  function noteAlarm({ target, alarm, isOn }: EventOf<'alarm'>): void {
+    const locationId = connectors.get(target)?.locationId;
+    const place = (key: string, word: string) => {
+      const open = alarms.get(key) ?? new Set();
+      alarms.set(key, open);
+      if (isOn) open.add(word);
+      else open.delete(word);
+    };
+    place(target, alarm);
+    if (locationId === undefined) return;
+    place(`${locationId} ${alarm}`, target);
+    const open = alarms.get(locationId) ?? new Set();
+    alarms.set(locationId, open);
+    if ((alarms.get(`${locationId} ${alarm}`)?.size ?? 0) > 0) open.add(alarm);
+    else open.delete(alarm);
+  }
+
+  function settle(atMs: EpochMs): void {
+    if (pendingAtMs !== undefined && atMs > pendingAtMs) judge(pendingAtMs, atMs);
+    pendingAtMs = atMs;
+  }
+
+  return {
+    add(event) {
+      // What changes several times at one instant counts as it is in the end.
+      if (event.kind === 'power' || event.kind === 'connector' || event.kind === 'alarm') {
+        if (event.atMs !== pendingAtMs) settle(event.atMs);
+        note(event);
+      }
+    },
+    settle,
+    questions: questionsOf(asked, boundaries),
+    async ask(atMs, limitsOf) {
+      for (const expectation of asked) {
+        const { fromMs, untilMs, locationId = '', measure, bounds } = expectation;
+        if (atMs < fromMs || atMs > untilMs || failures.has(expectation)) continue;
+        const limits = await limitsOf(locationId);
+        // Over a span a service that is down is asked again; at an instant there is no again.
+        if (limits === undefined && fromMs !== untilMs) continue;
+        if (limits === undefined) fail(expectation, `the service could not be asked for ${measure}`, atMs);
+        else {
+          const problem = outside(`${locationId} had ${measure}`, limits[measure], 'kW', bounds);
+          if (problem !== undefined) fail(expectation, problem, atMs);
+        }
+      }
+    },
+    finish(summary) {
+      settle(summary.endsAtMs + 1);
+      for (const expectation of expectations) {
+        if (!RUN_MEASURES.has(expectation.measure)) continue;
+        const problem = runProblemOf(expectation, summary);
+        if (problem !== undefined) fail(expectation, problem);
+      }
+      return expectations.flatMap((expectation) => failures.get(expectation) ?? []);
+    },
+  };
+}
+
+function isAsked(expectation: Expectation): expectation is Asked {
+  return expectation.measure === 'effectiveLimitKw' || expectation.measure === 'gridLimitKw';
+}
+
+function questionsOf(asked: readonly Asked[], boundaries: readonly EpochMs[]): readonly EpochMs[] {
+  const instants = new Set<EpochMs>();
+  for (const { fromMs, untilMs } of asked) {
+    for (let atMs = fromMs; atMs <= untilMs; atMs += ASK_EVERY_MS) instants.add(atMs);
+    instants.add(untilMs);
+    for (const atMs of boundaries) if (fromMs <= atMs && atMs <= untilMs) instants.add(atMs);
+  }
+  return [...instants].sort((a, b) => a - b);
+}
+
+/** Floats that come out of sums may miss by less than anybody would name. */
+const TOLERANCE = 1e-9;
+
+function outside(what: string, value: number, unit: string, bounds: Bounds): string | undefined {
+  const { atLeast, atMost } = bounds;
+  if (value >= atLeast - TOLERANCE && value <= atMost + TOLERANCE) return undefined;
+  const wanted =
+    atLeast === atMost ? `${atLeast}` : value < atLeast ? `at least ${atLeast}` : `at most ${atMost}`;
+  return `${what} ${Number(value.toFixed(3))} ${unit}, expected ${wanted}`.replace(/ +/g, ' ');
+}
+
+function runProblemOf(expectation: Expectation, summary: Summary): string | undefined {
+  if (!('bounds' in expectation)) return undefined;
+  const { measure, bounds, locationId, connectorKey } = expectation;
+  if (measure === 'violations') return outside('the run had', summary.violations, 'violations', bounds);
+  const subject = connectorKey ?? locationId ?? 'the run';
+  const value = totalOf(measure as LocationMeasure, summary, locationId, connectorKey);
+  if (value === undefined) return `no car came to ${subject}, so that there is no ${measure}`;
+  return outside(`${subject} had ${measure}`, value, '', bounds);
+}
+
+type Account = Pick<LocationSummary, 'sessions' | 'requestedWh' | 'deliveredWh' | 'lockedThrottledS'> & {
+  readonly starts: number;
+  readonly overshootKws: number;
+};
+
+function totalOf(
+  measure: LocationMeasure,
+  { locations }: Summary,
+  locationId: string | undefined,
+  connectorKey: string | undefined,
+): number | undefined {
+  const meant = locations.filter((each) => locationId === undefined || each.locationId === locationId);
+  const accounts: readonly Account[] =
+    connectorKey === undefined
+      ? meant.map((each) => ({
+          ...each,
+          starts: each.connectors.reduce((sum, { starts }) => sum + starts, 0),
+        }))
+      : meant
+          .flatMap(({ connectors }) => connectors)
+          .filter(({ controllerUuid, connectorId }) => `${controllerUuid}/${connectorId}` === connectorKey)
+          .map((each) => ({ ...each, overshootKws: 0 }));
+  const sum = (of: (account: Account) => number) => accounts.reduce((total, each) => total + of(each), 0);
+  const perSession = (total: number) => (sum(({ sessions }) => sessions) === 0 ? undefined : total);
+  switch (measure) {
+    case 'energyShare': {
+      const requestedWh = sum((each) => each.requestedWh);
+      return requestedWh === 0 ? undefined : sum((each) => each.deliveredWh) / requestedWh;
+    }
+    case 'energyKwh':
+      return sum((each) => each.deliveredWh) / 1000;
+    case 'overshootKws':
+      return sum((each) => each.overshootKws);
+    case 'startsPerSession':
+      return perSession(sum(({ starts }) => starts) / sum(({ sessions }) => sessions));
+    case 'lockedThrottledS':
+      return sum((each) => each.lockedThrottledS);
+  }
+}
+
+/** A failure in a line, for people. */
+export function formatFailure({ where, atMs, message }: Failure): string {
+  return `${where}: ${message}${atMs === undefined ? '' : ` at ${toInstant(atMs)}`}`;
+}

@@ -1,0 +1,206 @@
+// Runs one scenario from its first instant to its last, and tells what came of it.
+import { mkdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectorKey } from '../../machines/ids.js';
+import type { EpochMs } from '../../machines/time.js';
+import { createSummary, type Summary } from '../report/summary.js';
+import { writeReport } from '../report/write-report.js';
+import { faultPlanOf } from '../scenario/fault-plan.js';
+import type { Action, Scenario } from '../scenario/scenario.js';
+import { createArrivals } from '../sessions/arrivals.js';
+import { sessionsOf } from '../sessions/sessions-of.js';
+import type { TraceEvent } from '../trace/trace-event.js';
+import { createTraceHash } from '../trace/trace-hash.js';
+import { openTraceReader } from '../trace/trace-reader.js';
+import { openTraceWriter, type TraceWriter } from '../trace/trace-writer.js';
+import type { Violation } from '../world/power-watch.js';
+import { createWorld, type World } from '../world/world.js';
+import { createActionCaller } from './action-caller.js';
+import { commitName } from './commit-name.js';
+import { createExpectationJudge, type Failure, type LimitsOf } from './expectation-judge.js';
+import { playFaults } from './fault-player.js';
+
+export interface RunProgress {
+  /** Of the scenario's duration. */
+  readonly simulatedMs: number;
+  readonly violations: number;
+}
+
+export interface RunResult {
+  readonly scenario: Scenario;
+  readonly summary: Summary;
+  readonly violations: readonly Violation[];
+  readonly failures: readonly Failure[];
+  /** SHA-256 of everything that happened. */
+  readonly hash: string;
+  readonly counts: World['counts'];
+}
+
+export const REPORT_FILE = 'report.html';
+export const TRACE_FILE = 'trace.sqlite';
+export const SUMMARY_FILE = 'summary.json';
+
+/** So often a run tells how far it is, and lets its trace be written. */
+const PROGRESS_EVERY_MS = 60_000;
+/** A lease outlasts this many heartbeats where they are slower than usual. */
+const HEARTBEATS_PER_LEASE = 6;
+const USUAL_HEARTBEAT_MS = 10_000;
+
+/**
+ * @param options.outDir where report.html, trace.sqlite and summary.json go; without it nothing is written.
+ * @throws UnusableFileError where its sessions come from a file that cannot be used.
+ */
+export async function runScenario(
+  scenario: Scenario,
+  options: { readonly outDir?: string; readonly onProgress?: (progress: RunProgress) => void } = {},
+): Promise<RunResult> {
+  const { outDir, onProgress = () => {} } = options;
+  const { startsAtMs, endsAtMs } = scenario;
+  const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
+  const hash = createTraceHash();
+  const summary = createSummary(startsAtMs);
+  const judge = createExpectationJudge(scenario.expectations, boundariesOf(scenario));
+  const world = await createScenarioWorld(scenario, (event) => {
+    summary.add(event);
+    judge.add(event);
+    if (writer === undefined) hash.add(event);
+    else writer.add(event);
+  });
+  try {
+    playFaults(world, faultPlanOf(scenario, scenario.seed), startsAtMs);
+    const caller = createActionCaller(world);
+    const limitsOf = createLimitsOf(world, scenario);
+    for (const stop of stopsOf(scenario, judge.questions)) {
+      await world.travelTo(stop.atMs);
+      for (const action of stop.actions) await caller.make(action);
+      if (stop.isQuestion) await judge.ask(stop.atMs, limitsOf);
+      judge.settle(stop.atMs);
+      await writer?.drained();
+      onProgress({ simulatedMs: stop.atMs - startsAtMs, violations: world.violations.length });
+    }
+    const done = summary.finish(endsAtMs);
+    const failures = [...caller.failures, ...judge.finish(done)];
+    const digest = (await writer?.finish(endsAtMs)) ?? hash.digest();
+    const { violations, counts } = world;
+    const result = { scenario, summary: done, violations, failures, hash: digest, counts };
+    if (outDir !== undefined) await writeResult(outDir, result);
+    return result;
+  } finally {
+    await world.close();
+  }
+}
+
+function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promise<TraceWriter> {
+  mkdirSync(outDir, { recursive: true });
+  return openTraceWriter(join(outDir, TRACE_FILE), {
+    scenario: name,
+    seed,
+    startsAtMs,
+    commit: commitName(),
+  });
+}
+
+export function createScenarioWorld(
+  scenario: Scenario,
+  onEvent: (event: TraceEvent) => void,
+): Promise<World> {
+  const { provision, seed, startsAtMs, meterPeriodMs } = scenario;
+  const arrivals = createArrivals(sessionsOf(scenario, seed), startsAtMs);
+  const drift = new Map(
+    faultPlanOf(scenario, seed)
+      .filter(({ kind }) => kind === 'clockDrift')
+      .map(({ charger, share }) => [charger?.controllerUuid, share]),
+  );
+  return createWorld({
+    ...{ tenants: provision.tenants, seed, startMs: startsAtMs, onEvent },
+    visitorsOf:
+      ({ controllerUuid }) =>
+      (connectorId) =>
+        arrivals(connectorKey({ controllerUuid, connectorId })),
+    traitsOf: ({ controllerUuid }) => ({ driftShare: drift.get(controllerUuid) ?? 0, meterPeriodMs }),
+    environment: timingOf(meterPeriodMs),
+  });
+}
+
+/** The service expects heartbeats as often as chargers send them. */
+function timingOf(meterPeriodMs: number): Readonly<Record<string, string>> {
+  if (meterPeriodMs <= USUAL_HEARTBEAT_MS) return {};
+  return {
+    HEADROOM_HEARTBEAT_S: String(meterPeriodMs / 1000),
+    HEADROOM_LEASE_TTL_S: String((HEARTBEATS_PER_LEASE * meterPeriodMs) / 1000),
+  };
+}
+
+interface Stop {
+  readonly atMs: EpochMs;
+  readonly actions: readonly Action[];
+  readonly isQuestion: boolean;
+}
+
+/** Where time stands still for a moment: for a call, for a question, and so that somebody hears of it. */
+function stopsOf(
+  { startsAtMs, endsAtMs, actions }: Scenario,
+  questions: readonly EpochMs[],
+): readonly Stop[] {
+  const instants = new Set<EpochMs>([...actions.map(({ atMs }) => atMs), ...questions, endsAtMs]);
+  for (let atMs = startsAtMs; atMs < endsAtMs; atMs += PROGRESS_EVERY_MS) instants.add(atMs);
+  const asked = new Set(questions);
+  return [...instants]
+    .filter((atMs) => atMs <= endsAtMs)
+    .sort((a, b) => a - b)
+    .map((atMs) => ({
+      atMs,
+      actions: actions.filter((action) => action.atMs === atMs),
+      isQuestion: asked.has(atMs),
+    }));
+}
+
+/** Instants at which windows of the scenario's calls begin and end. */
+function boundariesOf({ actions }: Scenario): readonly EpochMs[] {
+  return actions.flatMap(({ body }) => {
+    if (typeof body !== 'object' || body === null) return [];
+    return ['startTime', 'endTime'].flatMap((field) => {
+      const value: unknown = Reflect.get(body, field);
+      const atMs = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+      return Number.isNaN(atMs) ? [] : [atMs];
+    });
+  });
+}
+
+function createLimitsOf(world: World, { provision }: Scenario): LimitsOf {
+  const tenantOf = new Map(
+    provision.tenants.flatMap(({ tenantUuid, locations }) =>
+      locations.map(({ locationId }) => [locationId as string, tenantUuid as string]),
+    ),
+  );
+  return async (locationId) => {
+    const answer = await world.call(
+      'GET',
+      `/locations/${locationId}/live`,
+      undefined,
+      tenantOf.get(locationId),
+    );
+    const { body } = answer;
+    if (answer.status !== 200 || typeof body !== 'object' || body === null) return undefined;
+    return {
+      effectiveLimitKw: Number(Reflect.get(body, 'effectiveLimitKw')),
+      gridLimitKw: Number(Reflect.get(body, 'gridLimitKw')),
+    };
+  };
+}
+
+async function writeResult(outDir: string, result: RunResult): Promise<void> {
+  const { scenario, summary, violations, failures, hash, counts } = result;
+  const { name, path, seed, transport } = scenario;
+  const about = { scenario: name, path, seed, transport, hash, counts, failures };
+  // The count of all is the summary's; those kept are told one by one.
+  const told = { ...about, ...summary, violationsKept: violations };
+  await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
+  const trace = await openTraceReader(join(outDir, TRACE_FILE));
+  try {
+    await writeReport(join(outDir, REPORT_FILE), trace, summary);
+  } finally {
+    await trace.close();
+  }
+}

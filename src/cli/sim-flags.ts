@@ -1,0 +1,87 @@
+// What the simulator's commands are told: numbers that are checked, and scenario files that are read.
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError, Option } from 'commander';
+import type { FaultLevel } from '../../sim/scenario/fault-levels.js';
+import { parseScenario, type ScenarioOverrides } from '../../sim/scenario/parse-scenario.js';
+import type { Scenario, Transport } from '../../sim/scenario/scenario.js';
+import { LARGEST_SEED } from '../../sim/scenario/scenario-schema.js';
+
+const DAY_MS = 86_400_000;
+const TRANSPORTS: readonly Transport[] = ['inProcess', 'mqtt'];
+
+export interface ScenarioFlags {
+  readonly seed?: number;
+  readonly days?: number;
+  readonly transport?: Transport;
+  readonly faults?: FaultLevel;
+}
+
+export function wholeNumber(least: number, most: number) {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+function days(text: string): number {
+  const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0 && value <= 366) return value;
+  throw new InvalidArgumentError('It must be a number of days above 0, at most 366, such as 1 or 0.5.');
+}
+
+export function seedOption(): Option {
+  return new Option(
+    '--seed <n>',
+    "in the place of the scenario's; the same seed gives the same run",
+  ).argParser(wholeNumber(0, LARGEST_SEED));
+}
+
+export function daysOption(): Option {
+  return new Option(
+    '--days <d>',
+    "in the place of the scenario's duration; later calls are left out",
+  ).argParser(days);
+}
+
+export function transportOption(): Option {
+  return new Option(
+    '--transport <kind>',
+    'inProcess is fast; mqtt sends every message through the real broker',
+  ).choices(TRANSPORTS);
+}
+
+/** @throws UnusableFileError with every problem of the file. */
+export function readScenario(path: string, flags: ScenarioFlags): Scenario {
+  return parseScenario(readFileSync(path, 'utf8'), path, overridesOf(flags));
+}
+
+export function overridesOf({
+  seed,
+  days: simulatedDays,
+  transport,
+  faults,
+}: ScenarioFlags): ScenarioOverrides {
+  return {
+    ...(seed === undefined ? {} : { seed }),
+    ...(simulatedDays === undefined ? {} : { durationMs: Math.round(simulatedDays * DAY_MS) }),
+    ...(transport === undefined ? {} : { transport }),
+    ...(faults === undefined ? {} : { faults }),
+  };
+}
+
+/** The command line that runs `scenario` again, the same way. */
+export function reproductionOf(
+  scenario: Scenario,
+  flags: Pick<ScenarioFlags, 'days'>,
+  outDir?: string,
+): string {
+  const { path, seed, transport } = scenario;
+  const file = /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return [
+    `headroom sim run ${file} --seed ${seed}`,
+    ...(flags.days === undefined ? [] : [`--days ${flags.days}`]),
+    ...(transport === 'mqtt' ? ['--transport mqtt'] : []),
+    ...(outDir === undefined ? [] : [`--out ${outDir}`]),
+  ].join(' ');
+}

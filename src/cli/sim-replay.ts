@@ -1,0 +1,121 @@
+// `headroom sim replay`: the whole state of a recorded run at one instant, and the reason of every limit.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import type { EpochMs } from '../../machines/time.js';
+import { TRACE_FILE } from '../../sim/run/run-scenario.js';
+import { parseInstant } from '../../sim/scenario/moment.js';
+import { openTraceReader, type TraceReader } from '../../sim/trace/trace-reader.js';
+import type { ConnectorAt, ConnectorName, TraceState } from '../../sim/trace/trace-state.js';
+import { toInstant } from '../wire/rest.js';
+import { OperatorError } from './operator-error.js';
+import { printJson, printLine, printTable } from './print.js';
+
+interface ReplayFlags {
+  readonly at?: EpochMs;
+  readonly connector?: ConnectorName;
+  readonly json?: true;
+}
+
+function instant(text: string): EpochMs {
+  const parsed = parseInstant(text);
+  if (parsed !== undefined) return parsed.atMs;
+  throw new InvalidArgumentError('It must be an instant such as 2026-06-01T17:00:03Z.');
+}
+
+function connectorName(text: string): ConnectorName {
+  const end = text.lastIndexOf('/');
+  if (end > 0 && end < text.length - 1)
+    return { controllerUuid: text.slice(0, end), connectorId: text.slice(end + 1) };
+  throw new InvalidArgumentError('It must be a connector such as q1-a/1: its charger and its number.');
+}
+
+/** A trace, or the folder that a run wrote one to. */
+function fileOf(path: string): string {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isFolder ? join(path, TRACE_FILE) : path;
+}
+
+function kw(watts: number | undefined): string {
+  return watts === undefined ? '-' : (watts / 1000).toFixed(2);
+}
+
+function rowOf({ controllerUuid, connectorId, ...connector }: ConnectorAt): readonly string[] {
+  const { status, powerW, limitTenthsA, reason, isLeased, isOnline, grant, session } = connector;
+  const told =
+    grant === undefined ? '-' : `${grant.limitTenthsA / 10} A (${grant.reason}, ${grant.epoch}/${grant.seq})`;
+  return [
+    `${controllerUuid}/${connectorId}`,
+    status,
+    kw(powerW),
+    `${limitTenthsA / 10} A`,
+    reason,
+    isLeased ? 'yes' : 'no',
+    isOnline ? 'yes' : 'no',
+    told,
+    session?.sessionId ?? '-',
+  ];
+}
+
+const HEAD = ['connector', 'state', 'kW', 'limit', 'reason', 'lease', 'online', 'last told', 'session'];
+
+function printState(state: TraceState): void {
+  printLine(toInstant(state.atMs));
+  for (const { locationId, limitW, powerW, connectors } of state.locations) {
+    printLine(`\n${locationId}: ${kw(powerW)} of ${kw(limitW)} kW`);
+    printTable(HEAD, connectors.map(rowOf));
+  }
+  for (const { target, priority, limitW, startsAtMs, endsAtMs } of state.profiles) {
+    const is = startsAtMs <= state.atMs ? 'active' : 'to come';
+    printLine(
+      `profile ${target}, priority ${priority}: ${kw(limitW)} kW from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)} (${is})`,
+    );
+  }
+  for (const { fault, target } of state.faults) printLine(`fault ${fault} ${target}`.trimEnd());
+  for (const { alarm, target } of state.alarms) printLine(`alarm ${alarm} ${target}`);
+  const { lastViolation } = state;
+  if (lastViolation !== undefined)
+    printLine(
+      `last violation: ${lastViolation.invariant} at ${toInstant(lastViolation.atMs)}, ${lastViolation.target}: ${lastViolation.detail}`,
+    );
+}
+
+async function show(trace: TraceReader, { at, connector, json }: ReplayFlags): Promise<void> {
+  const { subject, endsAtMs } = trace;
+  const { startsAtMs } = subject;
+  const atMs = at ?? endsAtMs;
+  if (atMs < startsAtMs || atMs > endsAtMs) {
+    throw new OperatorError(
+      `--at lies outside the run, which goes from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}`,
+    );
+  }
+  const state = await trace.at(atMs, connector);
+  if (connector !== undefined && state.locations.length === 0) {
+    throw new OperatorError(
+      `the run has no connector ${connector.controllerUuid}/${connector.connectorId}; replay without --connector lists all`,
+    );
+  }
+  if (json) printJson({ ...subject, ...state });
+  else printState(state);
+}
+
+async function replay(path: string, flags: ReplayFlags): Promise<void> {
+  const trace = await openTraceReader(fileOf(path)).catch((error: Error) => {
+    throw new OperatorError(error.message);
+  });
+  try {
+    await show(trace, flags);
+  } finally {
+    await trace.close();
+  }
+}
+
+export function replayCommand(): Command {
+  return new Command('replay')
+    .description('the state of a run at an instant, and the reason of every limit')
+    .argument('<trace>', 'trace.sqlite, or the folder a run wrote it to')
+    .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
+    .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
+    .option('--json', 'print the state as JSON for scripts')
+    .action(replay);
+}

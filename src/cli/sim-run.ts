@@ -1,0 +1,143 @@
+// `headroom sim run`: one scenario from beginning to end, with what came of it as a table and, on request, as files.
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import { formatFailure } from '../../sim/run/expectation-judge.js';
+import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../../sim/run/run-scenario.js';
+import type { Scenario } from '../../sim/scenario/scenario.js';
+import { systemClock } from '../clock.js';
+import { toInstant } from '../wire/rest.js';
+import { printJson, printLine, printNote, printTable } from './print.js';
+import {
+  daysOption,
+  readScenario,
+  reproductionOf,
+  type ScenarioFlags,
+  seedOption,
+  transportOption,
+} from './sim-flags.js';
+
+interface RunFlags extends ScenarioFlags {
+  readonly out?: string;
+  readonly json?: true;
+}
+
+const SHOWN_FAILURES = 10;
+const HEAD = [
+  ...['location', 'peak kW', 'limit kW', 'delivered', 'of kWh', 'utilised', 'limit changes'],
+  ...['starts/session', 'locked and throttled', 'violations'],
+];
+
+/** Where somebody watches, a bar with simulated time, speed and violations; elsewhere nothing. */
+function createBar({ startsAtMs, endsAtMs }: Scenario) {
+  const bar = new SingleBar({
+    format: '{bar} {percentage} %  {instant}  {speed} × real time  {violations} violations',
+    hideCursor: true,
+    clearOnComplete: true,
+    stream: process.stderr,
+  });
+  const beganAtMs = systemClock.monotonicMs();
+  const told = ({ simulatedMs, violations }: RunProgress) => ({
+    violations,
+    instant: `${toInstant(startsAtMs + simulatedMs).slice(0, 16)}Z`,
+    speed: Math.round(simulatedMs / Math.max(1, systemClock.monotonicMs() - beganAtMs)),
+  });
+  bar.start(endsAtMs - startsAtMs, 0, told({ simulatedMs: 0, violations: 0 }));
+  return {
+    update: (progress: RunProgress) => bar.update(progress.simulatedMs, told(progress)),
+    stop: () => bar.stop(),
+  };
+}
+
+function kw(watts: number | undefined): string {
+  return watts === undefined ? '-' : (watts / 1000).toFixed(1);
+}
+
+function percent(share: number | undefined): string {
+  return share === undefined ? '-' : `${(100 * share).toFixed(1)} %`;
+}
+
+function printLocations({ summary }: RunResult): void {
+  printTable(
+    HEAD,
+    summary.locations.map((location) => [
+      location.locationId,
+      kw(location.peakW),
+      kw(location.limitAtPeakW),
+      percent(location.requestedWh === 0 ? undefined : location.deliveredWh / location.requestedWh),
+      (location.requestedWh / 1000).toFixed(1),
+      percent(location.utilisation),
+      location.limitChanges,
+      location.startsPerSession?.toFixed(2) ?? '-',
+      `${Math.round(location.lockedThrottledS)} s`,
+      location.violations,
+    ]),
+  );
+}
+
+function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): void {
+  const { scenario, summary, failures, violations, hash, counts } = result;
+  const simulatedMs = scenario.endsAtMs - scenario.startsAtMs;
+  printLocations(result);
+  const hours = (simulatedMs / 3_600_000).toFixed(1);
+  const speed = Math.round(simulatedMs / Math.max(1, elapsedMs));
+  const messages = counts.fromChargers + counts.toChargers;
+  printLine(
+    `\n${scenario.name}, seed ${scenario.seed}: ${hours} h in ${(elapsedMs / 1000).toFixed(1)} s (${speed} × real time), ${messages} messages, ${summary.violations} violations`,
+  );
+  printLine(`trace ${hash}`);
+  if (flags.out !== undefined) printLine(`report ${flags.out}/${REPORT_FILE}`);
+  for (const failure of failures.slice(0, SHOWN_FAILURES))
+    printNote(`not as expected: ${formatFailure(failure)}`);
+  if (failures.length > SHOWN_FAILURES) printNote(`and ${failures.length - SHOWN_FAILURES} more`);
+  const [first] = violations;
+  if (first !== undefined)
+    printNote(
+      `first violation: ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`,
+    );
+  if (!isGood(result)) printNote(`again: ${reproductionOf(scenario, flags, flags.out)}`);
+}
+
+function isGood({ failures, summary }: RunResult): boolean {
+  return failures.length === 0 && summary.violations === 0;
+}
+
+async function run(path: string, flags: RunFlags): Promise<void> {
+  const scenario = readScenario(path, flags);
+  const bar = process.stderr.isTTY && !flags.json ? createBar(scenario) : undefined;
+  const beganAtMs = systemClock.monotonicMs();
+  const result = await runScenario(scenario, {
+    ...(flags.out === undefined ? {} : { outDir: flags.out }),
+    ...(bar === undefined ? {} : { onProgress: bar.update }),
+  }).finally(() => bar?.stop());
+  const elapsedMs = systemClock.monotonicMs() - beganAtMs;
+  if (flags.json) {
+    const { failures, violations, hash, counts, summary } = result;
+    const again = reproductionOf(scenario, flags, flags.out);
+    printJson({
+      scenario: scenario.name,
+      seed: scenario.seed,
+      hash,
+      elapsedMs,
+      counts,
+      failures,
+      again,
+      violations,
+      summary,
+    });
+  } else {
+    printOutcome(result, flags, elapsedMs);
+  }
+  if (!isGood(result)) process.exitCode = 1;
+}
+
+export function runCommand(): Command {
+  return new Command('run')
+    .description('run a scenario; exit 1 where an invariant or an expectation fails')
+    .argument('<scenario.yaml>', 'see scenarios/ for ten of them')
+    .addOption(seedOption())
+    .addOption(daysOption())
+    .addOption(transportOption())
+    .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
+    .option('--json', 'print the result as JSON for scripts')
+    .action(run);
+}

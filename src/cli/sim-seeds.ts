@@ -1,0 +1,98 @@
+// `headroom sim seeds`: one scenario with many seeds, to find the one in which something breaks.
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { SingleBar } from 'cli-progress';
+import { Command, Option } from 'commander';
+import { runSeeds, type SeedOutcome } from '../../sim/run/seed-pool.js';
+import { FAULT_LEVELS, type FaultLevel } from '../../sim/scenario/fault-levels.js';
+import { LARGEST_SEED } from '../../sim/scenario/scenario-schema.js';
+import { systemClock } from '../clock.js';
+import { printJson, printLine, printNote } from './print.js';
+import {
+  daysOption,
+  overridesOf,
+  readScenario,
+  type ScenarioFlags,
+  transportOption,
+  wholeNumber,
+} from './sim-flags.js';
+
+interface SeedsFlags extends ScenarioFlags {
+  readonly count: number;
+  readonly from: number;
+  readonly faults?: FaultLevel;
+  readonly jobs: number;
+  readonly json?: true;
+}
+
+const DEFAULT_SCENARIO = fileURLToPath(
+  new URL('../../../scenarios/everything-at-once.yaml', import.meta.url),
+);
+const SHOWN = 10;
+
+function againOf(path: string, { days, transport, faults }: SeedsFlags, seed: number): string {
+  return [
+    `headroom sim seeds ${path} --from ${seed} --count 1`,
+    ...(faults === undefined ? [] : [`--faults ${faults}`]),
+    ...(days === undefined ? [] : [`--days ${days}`]),
+    ...(transport === undefined ? [] : [`--transport ${transport}`]),
+  ].join(' ');
+}
+
+async function runAll(path: string, flags: SeedsFlags): Promise<void> {
+  // What is wrong with the file is told once, before anything runs.
+  readScenario(path, flags);
+  const seeds = Array.from({ length: flags.count }, (_, i) => flags.from + i);
+  const bar = process.stderr.isTTY && !flags.json ? createBar() : undefined;
+  bar?.start(seeds.length, 0, { bad: 0 });
+  const beganAtMs = systemClock.monotonicMs();
+  const outcomes: SeedOutcome[] = [];
+  await runSeeds({
+    ...{ path, seeds, jobs: flags.jobs },
+    overrides: overridesOf(flags),
+    onOutcome(outcome) {
+      outcomes.push(outcome);
+      bar?.update(outcomes.length, { bad: outcomes.filter(isBad).length });
+    },
+  });
+  bar?.stop();
+  const elapsedMs = systemClock.monotonicMs() - beganAtMs;
+  const bad = outcomes.filter(isBad).sort((a, b) => a.seed - b.seed);
+  if (flags.json) printJson({ seeds: outcomes.length, bad, elapsedMs });
+  else {
+    const simulatedH = outcomes.reduce((sum, { simulatedMs }) => sum + simulatedMs, 0) / 3_600_000;
+    printLine(
+      `${outcomes.length} seeds, ${simulatedH.toFixed(0)} h simulated in ${(elapsedMs / 1000).toFixed(1)} s: ${bad.length} with violations or unmet expectations`,
+    );
+    for (const { seed, first } of bad.slice(0, SHOWN)) {
+      printNote(`seed ${seed}: ${first}`);
+      printNote(`  again: ${againOf(path, flags, seed)}`);
+    }
+  }
+  if (bad.length > 0) process.exitCode = 1;
+}
+
+function isBad({ first }: SeedOutcome): boolean {
+  return first !== undefined;
+}
+
+function createBar(): SingleBar {
+  const format = '{bar} {value} of {total} seeds  {bad} bad';
+  return new SingleBar({ format, hideCursor: true, clearOnComplete: true, stream: process.stderr });
+}
+
+export function seedsCommand(): Command {
+  return new Command('seeds')
+    .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
+    .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml', DEFAULT_SCENARIO)
+    .option('--count <n>', 'how many', wholeNumber(1, 1_000_000), 200)
+    .option('--from <n>', 'the first seed', wholeNumber(0, LARGEST_SEED), 1)
+    .addOption(
+      new Option('--faults <level>', "in the place of the scenario's").choices(Object.keys(FAULT_LEVELS)),
+    )
+    .addOption(daysOption())
+    .addOption(transportOption())
+    .option('--jobs <n>', 'how many at once', wholeNumber(1, 64), availableParallelism())
+    .option('--json', 'print the outcome as JSON for scripts')
+    .action(runAll);
+}
