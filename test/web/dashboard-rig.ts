@@ -1,0 +1,169 @@
+// The dashboard as people have it: a running service, virtual chargers that hunger, and pages in a real browser.
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { TenantUuid } from '../../machines/ids.js';
+import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/fleet.js';
+import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
+import { systemClock } from '../../src/clock.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import {
+  apiKeyOf,
+  CHARGER_PASSWORD,
+  HARBOUR,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from '../service/running-service.js';
+
+const CHROMIUM = '/usr/bin/chromium';
+const BUILT = 'dist/web/index.html';
+
+/** What the tests of the dashboard need and this machine lacks. */
+const missing = [CHROMIUM, BUILT].filter((path) => !existsSync(path));
+if (missing.length > 0) {
+  process.stderr.write(
+    `NOT TESTED: the dashboard in a browser, because ${missing.join(' and ')} is missing\n`,
+  );
+}
+
+/** For `describe.skipIf(!canOpenPages)`. */
+export const canOpenPages = missing.length === 0;
+
+const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '2' };
+const TRAITS = { meterPeriodMs: 1_000, pilotDelayMs: 200, settleMs: 2_000 };
+
+export interface RigOptions {
+  /** `quay-1` (50 kW) and `quay-2` (20 kW) of HARBOUR where left out: two connectors of 22 kW each. */
+  readonly tenants?: readonly ProvisionedTenant[];
+  /** What cars come: such that want all they can get, at once, where left out; `none` starts no chargers. */
+  readonly traffic?: Traffic | 'none';
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface PageOptions extends BrowserContextOptions {
+  /** What follows the `#`: `/locations` where left out. */
+  readonly hash?: string;
+  /** Whose API key is signed in; `nobody` shows the sign-in. HARBOUR where left out. */
+  readonly as?: TenantUuid | 'nobody';
+  /** Complaints of the browser that the test brings about itself. */
+  readonly expected?: RegExp;
+}
+
+export interface DashboardRig {
+  readonly httpUrl: string;
+  /** The service that runs now; it is another after `startAgain`. */
+  readonly service: RunningService;
+  readonly fleet: Fleet | undefined;
+  /** A page in a context of its own, with nothing kept from another. Console errors and breaches of the policy are noted. */
+  open(options?: PageOptions): Promise<Page>;
+  /** Closes all pages, and fails where one of them complained of what its test did not expect. */
+  closePages(): Promise<void>;
+  /** Stops the service as if its machine had gone; the data stays. */
+  cut(): Promise<void>;
+  /** Starts the service again, at the same addresses. */
+  startAgain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function createDashboardRig(options: RigOptions = {}): Promise<DashboardRig> {
+  const tenants = options.tenants ?? [
+    tenantWith(HARBOUR, [site('quay-1'), site('quay-2', { permanentLimitKw: 20 })]),
+  ];
+  const { traffic = HUNGRY } = options;
+  const [httpPort, mqttPort] = [await freePort(), await freePort()];
+  let service = await runService(
+    tenants,
+    {},
+    {
+      ...{ HEADROOM_HTTP_PORT: String(httpPort), HEADROOM_MQTT_PORT: String(mqttPort) },
+      ...TIMING,
+      ...options.environment,
+    },
+  );
+  const members = tenants.flatMap(membersOf);
+  const fleet =
+    traffic === 'none'
+      ? undefined
+      : startFleet({ url: service.mqttUrl, members, seed: 1, traffic, clock: systemClock, traits: TRAITS });
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const { httpUrl } = service;
+  const complaints: string[] = [];
+
+  return {
+    httpUrl,
+    get service() {
+      return service;
+    },
+    fleet,
+    open: (pageOptions = {}) => openPage(browser, httpUrl, complaints, pageOptions),
+    async closePages() {
+      await Promise.all(browser.contexts().map((context) => context.close()));
+      expect(complaints.splice(0)).toEqual([]);
+    },
+    cut: () => service.service.stop(),
+    async startAgain() {
+      service = await service.restart();
+    },
+    async stop() {
+      await browser.close();
+      await fleet?.stop();
+      await service.stop();
+    },
+  };
+}
+
+async function openPage(
+  browser: Browser,
+  httpUrl: string,
+  complaints: string[],
+  { hash = '/locations', as = HARBOUR, expected, ...contextOptions }: PageOptions,
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions });
+  if (as !== 'nobody') {
+    const credential = JSON.stringify({ kind: 'apiKey', apiKey: apiKeyOf(as) });
+    await context.addInitScript(`sessionStorage['headroom.credential'] ??= ${JSON.stringify(credential)}`);
+  }
+  const page = await context.newPage();
+  const note = (text: string) => {
+    if (expected?.test(text) !== true) complaints.push(text);
+  };
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') note(message.text());
+  });
+  page.on('pageerror', (error) => note(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(httpUrl)) note(`asked elsewhere: ${request.url()}`);
+  });
+  await page.goto(`${httpUrl}/#${hash}`);
+  return page;
+}
+
+/** How far the page can be scrolled sideways, px: nothing should be cut off at its right edge. */
+export async function sidewaysScroll(page: Page): Promise<number> {
+  const root = 'document.documentElement';
+  return Number(await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`));
+}
+
+function membersOf({ tenantUuid, locations }: ProvisionedTenant): readonly FleetMember[] {
+  return locations.flatMap(({ locationId, chargers }) =>
+    chargers.map(({ controllerUuid, connectors }) => ({
+      address: { tenantUuid, locationId, controllerUuid },
+      username: `${tenantUuid}/${controllerUuid}`,
+      password: CHARGER_PASSWORD,
+      connectors,
+    })),
+  );
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,84 @@
+// Signing in to the dashboard: with either kind of credential, kept for the tab alone, and out again.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeyOf, HARBOUR } from '../service/running-service.js';
+import { expectAccessible } from './accessibility.js';
+import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+
+const REFUSED = /status of 401/;
+
+describe.skipIf(!canOpenPages)('The sign-in', () => {
+  let rig: DashboardRig;
+
+  beforeAll(async () => {
+    rig = await createDashboardRig({ traffic: 'none' });
+  });
+  afterEach(() => rig.closePages());
+  afterAll(() => rig.stop());
+
+  it('takes an API key, and sends it in a header only', async () => {
+    const page = await rig.open({ as: 'nobody' });
+    const urls: string[] = [];
+    page.on('request', (request) => urls.push(request.url()));
+    await page.getByLabel('API key', { exact: true }).and(page.getByRole('textbox')).fill(apiKeyOf(HARBOUR));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Locations' }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(urls.length).toBeGreaterThan(2);
+    expect(urls.filter((url) => url.includes('hr_'))).toEqual([]);
+    expect(page.url()).not.toContain('hr_');
+  });
+
+  it('takes a client id and secret, and works with a token', async () => {
+    const page = await rig.open({ as: 'nobody' });
+    await page.getByLabel('Client credentials').check();
+    await page.getByLabel('Client id').fill(`client-${HARBOUR.slice(0, 8)}`);
+    await page.getByLabel('Client secret').fill('client secret');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+  });
+
+  it('says that a key is wrong, and lets another be tried', async () => {
+    const page = await rig.open({ as: 'nobody', expected: REFUSED });
+    const key = page.locator('input[name=apiKey]');
+    await key.fill('hr_nobody00_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('does not accept this API key').waitFor();
+    await key.fill(apiKeyOf(HARBOUR));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+  });
+
+  it('says that a secret is wrong, without a password box of the browser', async () => {
+    const page = await rig.open({ as: 'nobody', expected: REFUSED });
+    await page.getByLabel('Client credentials').check();
+    await page.getByLabel('Client id').fill('nobody');
+    await page.getByLabel('Client secret').fill('ünknown: secret');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('its secret is wrong').waitFor();
+  });
+
+  it('lasts over a reload, in this tab alone, until signing out', async () => {
+    const page = await rig.open({ as: 'nobody' });
+    await page.locator('input[name=apiKey]').fill(apiKeyOf(HARBOUR));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+    const otherTab = await page.context().newPage();
+    await otherTab.goto(rig.httpUrl);
+    await otherTab.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+
+  it('can be used without seeing it, in light and dark, and on a phone', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await rig.open({ as: 'nobody', colorScheme, viewport: { width: 375, height: 700 } });
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await expectAccessible(page);
+      expect(await sidewaysScroll(page)).toBe(0);
+    }
+  });
+});
