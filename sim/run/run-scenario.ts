@@ -7,7 +7,7 @@ import type { EpochMs } from '../../machines/time.js';
 import { createSummary, type Summary } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
-import type { Action, Scenario } from '../scenario/scenario.js';
+import type { Scenario } from '../scenario/scenario.js';
 import { createArrivals } from '../sessions/arrivals.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
 import type { TraceEvent } from '../trace/trace-event.js';
@@ -20,6 +20,7 @@ import { createActionCaller } from './action-caller.js';
 import { commitName } from './commit-name.js';
 import { createExpectationJudge, type Failure, type LimitsOf } from './expectation-judge.js';
 import { playFaults } from './fault-player.js';
+import { createStops } from './stops.js';
 
 export interface RunProgress {
   /** Of the scenario's duration. */
@@ -41,8 +42,8 @@ export const REPORT_FILE = 'report.html';
 export const TRACE_FILE = 'trace.sqlite';
 export const SUMMARY_FILE = 'summary.json';
 
-/** So often a run tells how far it is, and lets its trace be written. */
-const PROGRESS_EVERY_MS = 60_000;
+/** An operator's back end asks a service that is down again after this. */
+const CALL_AGAIN_MS = 5_000;
 /** A lease outlasts this many heartbeats where they are slower than usual. */
 const HEARTBEATS_PER_LEASE = 6;
 const USUAL_HEARTBEAT_MS = 10_000;
@@ -71,13 +72,16 @@ export async function runScenario(
     playFaults(world, faultPlanOf(scenario, scenario.seed), startsAtMs);
     const caller = createActionCaller(world);
     const limitsOf = createLimitsOf(world, scenario);
-    for (const stop of stopsOf(scenario, judge.questions)) {
-      await world.travelTo(stop.atMs);
-      for (const action of stop.actions) await caller.make(action);
-      if (stop.isQuestion) await judge.ask(stop.atMs, limitsOf);
-      judge.settle(stop.atMs);
+    const stops = createStops(scenario, judge.questions);
+    for (let stop = stops.next(); stop !== undefined; stop = stops.next()) {
+      const { atMs, actions, isQuestion } = stop;
+      await world.travelTo(atMs);
+      for (const action of actions)
+        if (!(await caller.make(action))) stops.repeat(action, atMs + CALL_AGAIN_MS);
+      if (isQuestion) await judge.ask(atMs, limitsOf);
+      judge.settle(atMs);
       await writer?.drained();
-      onProgress({ simulatedMs: stop.atMs - startsAtMs, violations: world.violations.length });
+      onProgress({ simulatedMs: atMs - startsAtMs, violations: world.violations.length });
     }
     const done = summary.finish(endsAtMs);
     const failures = [...caller.failures, ...judge.finish(done)];
@@ -130,30 +134,6 @@ function timingOf(meterPeriodMs: number): Readonly<Record<string, string>> {
     HEADROOM_HEARTBEAT_S: String(meterPeriodMs / 1000),
     HEADROOM_LEASE_TTL_S: String((HEARTBEATS_PER_LEASE * meterPeriodMs) / 1000),
   };
-}
-
-interface Stop {
-  readonly atMs: EpochMs;
-  readonly actions: readonly Action[];
-  readonly isQuestion: boolean;
-}
-
-/** Where time stands still for a moment: for a call, for a question, and so that somebody hears of it. */
-function stopsOf(
-  { startsAtMs, endsAtMs, actions }: Scenario,
-  questions: readonly EpochMs[],
-): readonly Stop[] {
-  const instants = new Set<EpochMs>([...actions.map(({ atMs }) => atMs), ...questions, endsAtMs]);
-  for (let atMs = startsAtMs; atMs < endsAtMs; atMs += PROGRESS_EVERY_MS) instants.add(atMs);
-  const asked = new Set(questions);
-  return [...instants]
-    .filter((atMs) => atMs <= endsAtMs)
-    .sort((a, b) => a - b)
-    .map((atMs) => ({
-      atMs,
-      actions: actions.filter((action) => action.atMs === atMs),
-      isQuestion: asked.has(atMs),
-    }));
 }
 
 /** Instants at which windows of the scenario's calls begin and end. */

@@ -28,15 +28,23 @@ import { type SitePlan, sitePlanOf } from './site-plan.js';
 /** What a command line may say instead of the file. */
 export interface ScenarioOverrides {
   readonly seed?: number;
-  /** What the file plans for later than this is left out. */
+  /** What the file plans for later than this is left out, and what it expects in total of the whole run. */
   readonly durationMs?: number;
   readonly transport?: Transport;
+  /** Totals are not expected then either. */
   readonly faults?: FaultLevel;
 }
 
 const ORDINARY_CAR: VehicleEntry = { name: 'car', share: 1, maxKw: 11, phases: 3, ideal: false };
 const ORDINARY = { taper: 0.8, reaction: [500, 2000], stubborn: 0 } as const;
 const WH_PER_KWH = 1000;
+/** What depends on how long a run lasts and what befalls it; that no limit is broken does not. */
+const TOTALS: ReadonlySet<Expectation['measure']> = new Set([
+  'energyShare',
+  'energyKwh',
+  'startsPerSession',
+  'lockedThrottledS',
+]);
 
 function vehicleOf({ name, share, maxKw, phases, ideal, ...habits }: VehicleEntry): VehicleClass {
   const { taper = ORDINARY.taper, reaction = ORDINARY.reaction, stubborn = ORDINARY.stubborn } = habits;
@@ -161,6 +169,9 @@ function scenarioOf(
   );
   const plan = sitePlanOf(provision);
   const isInTime = ({ untilMs }: { readonly untilMs: number }) => untilMs <= span.endsAtMs;
+  // Totals are expected of the whole run, under the faults of the file.
+  const isWhole = level === undefined && durationMs >= file.duration;
+  const isMeant = ({ measure }: Expectation) => isWhole || !TOTALS.has(measure);
   return {
     ...{ name: file.name, path, seed, ...span, meterPeriodMs: file.meterPeriod, transport, provision },
     connectors: [...plan.connectors.values()],
@@ -176,7 +187,7 @@ function scenarioOf(
       .filter(({ fromMs, untilMs }) => fromMs < untilMs),
     expectations: file.expect
       .flatMap((entry, i) => expectationsOf(entry, `${placeOf(['expect', i])} expect[${i}]`, span))
-      .filter(isInTime),
+      .filter((expectation) => isInTime(expectation) && isMeant(expectation)),
   };
 }
 
