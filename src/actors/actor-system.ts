@@ -1,4 +1,5 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
+import { ALARM_KINDS } from '../../machines/grant.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
 import type { Metrics } from '../metrics.js';
 import type { Cancel, Clock } from '../ports/clock.js';
@@ -71,6 +72,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       forEachLocation((location) => enforcement.decideSoon(location));
     },
   });
+  // A counter that first appears as 1 has not risen, as Prometheus sees it: the first alarm would be missed.
+  for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
   const events = createEventStream(clock);
   const bookkeeping = createBookkeeping({ clock, store, log });
   const alarms = createAlarmBook({
