@@ -21,6 +21,10 @@ export function pastLines(power: LocationPower): { readonly powerKw: StepLine; r
     gridKw.push({ atMs, kw: limitKw });
     endMs = atMs + stepMs;
   }
+  if (endMs !== undefined) {
+    powerKw.push({ atMs: endMs, kw: null });
+    gridKw.push({ atMs: endMs, kw: null });
+  }
   return { powerKw, gridKw };
 }
 

@@ -1,4 +1,71 @@
-// The page of Location.
+// The page of one location: live, over time, connector by connector, and as it was at any past instant.
+import './location.css';
+import { useState } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import { hrefOf } from '../route.js';
+import { Badge } from '../ui/badge.js';
+import { ErrorNotice } from '../ui/notice.js';
+import { AsOfBar, PastHead, usePastState } from './as-of.js';
+import { ConnectorList } from './connector-list.js';
+import { LimitsSection } from './limits-section.js';
+import { LiveHead } from './live-head.js';
+import { useEverySecond, useServerClock } from './server-clock.js';
+import { following, RANGES, spanOf, type TimeView } from './time-view.js';
+import { useChartLines, usePast, useTimeline } from './use-chart-lines.js';
+import { useLiveLines } from './use-live-lines.js';
+import { useLocation } from './use-location.js';
+
+const SOON_MS = 400;
+
 export function LocationPage({ locationId }: { readonly locationId: string }) {
-  return <h1>{locationId}</h1>;
+  useEverySecond();
+  const [view, setView] = useState<TimeView>(following(RANGES['1 h']));
+  const [asOfMs, setAsOf] = useState<EpochMs>();
+  const [serverAt, setServerAt] = useState<string>();
+  const clock = useServerClock(serverAt);
+  const nowMs = clock.nowMs();
+  const timeline = useTimeline(locationId, view, nowMs);
+  const { live, limits, reread } = useLocation(locationId, () => timeline.reread(SOON_MS));
+  const past = usePast(locationId, view, nowMs);
+  const pastState = usePastState(locationId, asOfMs);
+  const lines = useChartLines(past.value, useLiveLines(live.value), timeline.value);
+  if (live.value !== undefined && live.value.at !== serverAt) setServerAt(live.value.at);
+
+  const span = spanOf(view, nowMs);
+  const error = live.error ?? limits.error ?? timeline.error ?? past.error;
+  const { name = locationId, status } = live.value ?? {};
+  return (
+    <div class="stack location">
+      <div class="row between">
+        <div>
+          <a class="small" href={hrefOf('locations')}>
+            All locations
+          </a>
+          <h1>
+            {name} {status === 'INACTIVE' && <Badge>INACTIVE</Badge>}
+          </h1>
+          {name !== locationId && <p class="quiet small">{locationId}</p>}
+        </div>
+        <AsOfBar atMs={asOfMs} span={span} nowMs={nowMs} onChange={setAsOf} />
+      </div>
+      {error !== undefined && <ErrorNotice error={error} />}
+      {asOfMs === undefined && live.value !== undefined && <LiveHead live={live.value} />}
+      {asOfMs !== undefined && <PastHead atMs={asOfMs} past={pastState} />}
+      <LimitsSection
+        locationId={locationId}
+        limits={asOfMs === undefined ? limits.value : pastState.value?.limits}
+        lines={lines}
+        view={view}
+        span={span}
+        onView={setView}
+        clock={clock}
+        asOfMs={asOfMs}
+        onWritten={reread}
+      />
+      {asOfMs === undefined && live.value !== undefined && (
+        <ConnectorList live={live.value} clock={clock} onWritten={reread} />
+      )}
+      {asOfMs !== undefined && <p class="quiet">Connectors are shown as they are now only.</p>}
+    </div>
+  );
 }

@@ -39,14 +39,19 @@ export function until(line: StepLine, toMs: EpochMs): StepLine {
   return [...line.filter(({ atMs }) => atMs < toMs), { atMs: toMs, kw: null }];
 }
 
-/** Instants at which any line steps inside the span, its ends included, with each line's value there: a row an instant. */
+/**
+ * Instants at which any line steps inside the span, its ends included, and each line's value there: a column a line.
+ * Where a line ends there is one more, a millisecond earlier: a chart draws up to the last value it has.
+ */
 export function columnsOf(
   lines: readonly StepLine[],
   fromMs: EpochMs,
   toMs: EpochMs,
 ): readonly [number[], ...(number | null)[][]] {
   const inside = lines.flatMap((line) =>
-    line.map(({ atMs }) => atMs).filter((atMs) => atMs > fromMs && atMs < toMs),
+    line
+      .flatMap(({ atMs, kw }) => (kw === null ? [atMs - 1, atMs] : [atMs]))
+      .filter((atMs) => atMs > fromMs && atMs < toMs),
   );
   const instants = [...new Set([fromMs, ...inside, toMs])].sort((a, b) => a - b);
   return [instants, ...lines.map((line) => valuesAt(line, instants))];

@@ -1,0 +1,154 @@
+// Looking back: choose a past instant, and see which limits applied then and what was drawn.
+import { useEffect, useState } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationPower } from '../../src/wire/operator-history.js';
+import type { LocationLimits } from '../../src/wire/rest.js';
+import { path } from '../api/client.js';
+import { type Resource, useResource } from '../api/resource.js';
+import { Button } from '../ui/button.js';
+import { Field, Framed } from '../ui/field.js';
+import { kwText } from '../ui/figures.js';
+import { ErrorNotice } from '../ui/notice.js';
+import { Time, utcText } from '../ui/time.js';
+import { Figure, FigureRow } from './figure-row.js';
+import { fromLocalInput, toLocalInput } from './local-input.js';
+import type { Span } from './time-view.js';
+
+const MINUTE_MS = 60_000;
+/** A slider says many instants before it rests. */
+const RESTS_AFTER_MS = 150;
+
+/** What is known of a past instant. */
+export interface PastState {
+  readonly atMs: EpochMs;
+  readonly limits: LocationLimits;
+  /** Of its minute; undefined where nothing was recorded. */
+  readonly power: LocationPower['points'][number] | undefined;
+}
+
+export function usePastState(locationId: string, atMs: EpochMs | undefined): Resource<PastState | undefined> {
+  const restingMs = useResting(atMs);
+  return useResource(
+    async (client, signal) => {
+      if (restingMs === undefined) return undefined;
+      const [at, from, to] = [
+        restingMs,
+        Math.floor(restingMs / MINUTE_MS) * MINUTE_MS,
+        (Math.floor(restingMs / MINUTE_MS) + 1) * MINUTE_MS,
+      ].map((instant) => new Date(instant).toISOString());
+      const [limits, power] = await Promise.all([
+        client.get<LocationLimits>(path`/locations/${locationId}/limits?at=${at ?? ''}`, signal),
+        client.get<LocationPower>(
+          path`/locations/${locationId}/power?from=${from ?? ''}&to=${to ?? ''}`,
+          signal,
+        ),
+      ]);
+      return { atMs: restingMs, limits, power: power.points[0] };
+    },
+    [locationId, restingMs],
+  );
+}
+
+function useResting(atMs: EpochMs | undefined): EpochMs | undefined {
+  const [resting, setResting] = useState(atMs);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setResting(atMs), RESTS_AFTER_MS);
+    return () => window.clearTimeout(timer);
+  }, [atMs]);
+  return resting;
+}
+
+/** The controls; `atMs` undefined is now. */
+export function AsOfBar({
+  atMs,
+  span,
+  nowMs,
+  onChange,
+}: {
+  readonly atMs: EpochMs | undefined;
+  /** What the slider reaches over, as far as it is past. */
+  readonly span: Span;
+  readonly nowMs: EpochMs;
+  readonly onChange: (atMs: EpochMs | undefined) => void;
+}) {
+  if (atMs === undefined) {
+    return (
+      <Button onClick={() => onChange(Math.round(Math.max(span.fromMs, nowMs - 10 * MINUTE_MS)))}>
+        Look back…
+      </Button>
+    );
+  }
+  const lastMs = Math.floor(Math.min(span.toMs, nowMs));
+  const choose = (chosenMs: EpochMs | undefined) => {
+    if (chosenMs !== undefined) onChange(Math.min(chosenMs, Math.floor(nowMs)));
+  };
+  const utc = utcText(new Date(atMs).toISOString());
+  return (
+    <section class="as-of" aria-label="Look back">
+      <Field
+        label="As of"
+        type="datetime-local"
+        step={1}
+        hint={utc}
+        value={toLocalInput(atMs)}
+        onInput={(text) => choose(fromLocalInput(text))}
+      />
+      <Framed label="Instant" hint="over the past that the chart shows">
+        {(named) => (
+          <input
+            {...named}
+            type="range"
+            min={span.fromMs}
+            max={lastMs}
+            step={1_000}
+            value={Math.min(atMs, lastMs)}
+            aria-valuetext={utc}
+            onInput={(event) => choose(Number(event.currentTarget.value))}
+          />
+        )}
+      </Framed>
+      <Button kind="primary" onClick={() => onChange(undefined)}>
+        Back to now
+      </Button>
+    </section>
+  );
+}
+
+/** In the place of what is shown of now. */
+export function PastHead({
+  atMs,
+  past,
+}: {
+  readonly atMs: EpochMs;
+  readonly past: Resource<PastState | undefined>;
+}) {
+  const { value, error, isLoading } = past;
+  const at = new Date(error === undefined && value !== undefined ? value.atMs : atMs).toISOString();
+  return (
+    <section class="panel stack past" aria-label="As it was" aria-busy={isLoading}>
+      <p class="past-mark" role="status">
+        PAST: as it was at <Time at={at} />
+      </p>
+      {error !== undefined && <ErrorNotice error={error} />}
+      {error === undefined && value !== undefined && (
+        <FigureRow>
+          <Figure name="Effective limit" note="by its own profiles, as known then">
+            {kwText(value.limits.effectiveLimitKw)}
+          </Figure>
+          <Figure name="Permanent limit" note="as set then">
+            {kwText(value.limits.permanentLimitKw)}
+          </Figure>
+          <Figure name="Drew" note={value.power === undefined ? 'not recorded' : 'on average in that minute'}>
+            {value.power === undefined ? '–' : kwText(value.power.meanKw)}
+          </Figure>
+          <Figure name="At most" note="in that minute">
+            {value.power === undefined ? '–' : kwText(value.power.maxKw)}
+          </Figure>
+          <Figure name="Grid limit" note="the lowest of that minute">
+            {value.power === undefined ? '–' : kwText(value.power.limitKw)}
+          </Figure>
+        </FigureRow>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,119 @@
+// The columns of the table of connectors.
+import type { ConnectorLive } from '../../src/wire/operator-locations.js';
+import { Badge } from '../ui/badge.js';
+import { kw, kwText } from '../ui/figures.js';
+import type { Column } from '../ui/table.js';
+import { Lease } from './lease.js';
+import type { ServerClock } from './server-clock.js';
+import { REASON_WORDS } from './words.js';
+
+/** A connector as it was read, with when that was on the service's clock. */
+export interface ReadConnector extends ConnectorLive {
+  readonly readAtMs: number;
+}
+
+const NEVER = -1;
+
+export function connectorColumns(
+  clock: ServerClock,
+  onAsk: (connector: ReadConnector) => void,
+): readonly Column<ReadConnector>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Connector',
+      isRowHeader: true,
+      class: 'name',
+      cell: (connector) => <Name connector={connector} />,
+      sortValue: nameOf,
+    },
+    {
+      key: 'state',
+      header: 'State',
+      class: 'state',
+      isWideOnly: true,
+      cell: ({ status, chargingStatus }) => (status === 'INACTIVE' ? 'INACTIVE' : (chargingStatus ?? '–')),
+      sortValue: ({ chargingStatus }) => chargingStatus ?? '',
+    },
+    {
+      key: 'actualKw',
+      header: 'Draw kW',
+      align: 'end',
+      class: 'figure',
+      cell: ({ actualKw }) => kw(actualKw),
+      sortValue: ({ actualKw }) => actualKw,
+    },
+    {
+      key: 'limitKw',
+      header: 'Limit kW',
+      align: 'end',
+      class: 'figure',
+      cell: ({ limitKw }) => (limitKw === null ? '–' : kw(limitKw)),
+      sortValue: ({ limitKw }) => limitKw ?? NEVER,
+    },
+    {
+      key: 'limitA',
+      header: 'Limit A',
+      align: 'end',
+      class: 'figure',
+      isWideOnly: true,
+      cell: ({ limitA }) => (limitA === null ? '–' : limitA.toFixed(1)),
+      sortValue: ({ limitA }) => limitA ?? NEVER,
+    },
+    {
+      key: 'lease',
+      header: 'Lease',
+      align: 'end',
+      class: 'figure',
+      isWideOnly: true,
+      cell: ({ leaseLeftSeconds, readAtMs }) => (
+        <Lease leftSeconds={leaseLeftSeconds} readAtMs={readAtMs} clock={clock} />
+      ),
+      sortValue: ({ leaseLeftSeconds }) => leaseLeftSeconds ?? NEVER,
+    },
+    {
+      key: 'lock',
+      header: 'Lock',
+      class: 'lock-column',
+      isWideOnly: true,
+      cell: ({ lockLimitKw }) => lockLimitKw !== null && <Badge tone="lock">{kwText(lockLimitKw)}</Badge>,
+      sortValue: ({ lockLimitKw }) => lockLimitKw ?? NEVER,
+    },
+    {
+      key: 'reason',
+      header: 'Why',
+      class: 'why',
+      cell: (connector) => (
+        <button
+          type="button"
+          class="button plain"
+          aria-label={`${REASON_WORDS[connector.reason]}: why ${nameOf(connector)} has this limit, and its lock`}
+          onClick={() => onAsk(connector)}
+        >
+          {REASON_WORDS[connector.reason]}
+        </button>
+      ),
+      sortValue: ({ reason }) => REASON_WORDS[reason],
+    },
+  ];
+}
+
+export function nameOf({ controllerUuid, connectorId }: ConnectorLive): string {
+  return `${controllerUuid} / ${connectorId}`;
+}
+
+function Name({ connector }: { readonly connector: ReadConnector }) {
+  const { link, lockLimitKw } = connector;
+  const name = nameOf(connector);
+  return (
+    <>
+      <span title={name}>{name}</span>{' '}
+      {link !== 'online' && <Badge tone={link === 'stale' ? 'warning' : 'bad'}>{link}</Badge>}
+      {lockLimitKw !== null && (
+        <span class="narrow-only">
+          <Badge tone="lock">lock</Badge>
+        </span>
+      )}
+    </>
+  );
+}

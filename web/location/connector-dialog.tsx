@@ -1,0 +1,116 @@
+// "Why is this car slow?": one connector's limit in a sentence, its figures, and its locks, where one can be set.
+import { useState } from 'preact/hooks';
+import type { ConnectorSchedules } from '../../src/wire/operator-locations.js';
+import { path } from '../api/client.js';
+import { useResource } from '../api/resource.js';
+import { useEvents } from '../api/use-events.js';
+import { Badge } from '../ui/badge.js';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { kwText } from '../ui/figures.js';
+import { ErrorNotice } from '../ui/notice.js';
+import { nameOf, type ReadConnector } from './connector-columns.js';
+import { Figure, FigureRow } from './figure-row.js';
+import { Lease } from './lease.js';
+import { stackOf } from './preview.js';
+import { ProfileTable } from './profile-table.js';
+import { ScheduleForm } from './schedule-form.js';
+import type { ServerClock } from './server-clock.js';
+import { stackedAt } from './stacked-profiles.js';
+import { REASON_WORDS } from './words.js';
+
+export function ConnectorDialog({
+  connector,
+  clock,
+  onWritten,
+  onClose,
+}: {
+  readonly connector: ReadConnector;
+  readonly clock: ServerClock;
+  readonly onWritten: () => void;
+  readonly onClose: () => void;
+}) {
+  const { controllerUuid, connectorId, reason, explanation, lockLimitKw } = connector;
+  const address = path`/chargers/${controllerUuid}/connectors/${connectorId}/schedules`;
+  const [isLocking, setLocking] = useState(false);
+  const schedules = useResource(
+    (client, signal) => client.get<ConnectorSchedules>(address, signal),
+    [controllerUuid, connectorId],
+  );
+  useEvents('lock', (events) => {
+    const isAbout = events.some(
+      (event) => event.controllerUuid === controllerUuid && event.connectorId === connectorId,
+    );
+    if (isAbout) schedules.reread();
+  });
+  const profiles = schedules.value?.profiles;
+  return (
+    <Dialog title={nameOf(connector)} onClose={onClose}>
+      <div class="stack">
+        <section aria-label="Why it has this limit" aria-live="polite">
+          <Badge tone={lockLimitKw === null ? 'info' : 'lock'}>{REASON_WORDS[reason]}</Badge>
+          <p class="explanation">{explanation}</p>
+        </section>
+        <ConnectorFigures connector={connector} clock={clock} />
+        <h3>Locks</h3>
+        {schedules.error !== undefined && <ErrorNotice error={schedules.error} />}
+        {profiles !== undefined && (
+          <ProfileTable
+            label="Locks"
+            profiles={stackedAt(profiles, clock.nowMs())}
+            empty="It was never locked."
+          />
+        )}
+        {!isLocking && profiles !== undefined && (
+          <div>
+            <Button onClick={() => setLocking(true)}>Lock this connector…</Button>
+          </div>
+        )}
+        {isLocking && profiles !== undefined && (
+          <ScheduleForm
+            address={address}
+            state={{ stack: stackOf(profiles), fallbackKw: undefined }}
+            unlimited="not locked"
+            submitText="Lock the connector"
+            clock={clock}
+            onWritten={(hasWarnings) => {
+              schedules.reread();
+              onWritten();
+              if (!hasWarnings) setLocking(false);
+            }}
+          />
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function ConnectorFigures({
+  connector,
+  clock,
+}: {
+  readonly connector: ReadConnector;
+  readonly clock: ServerClock;
+}) {
+  const { link, chargingStatus, actualKw, limitKw, limitA, reservedKw, lastHeardSecondsAgo } = connector;
+  return (
+    <FigureRow>
+      <Figure name="State" note={chargingStatus ?? 'nothing heard'}>
+        {link}
+      </Figure>
+      <Figure name="Draws">{kwText(actualKw)}</Figure>
+      <Figure name="Limit" note={limitA === null ? 'told none' : `${limitA.toFixed(1)} A a phase`}>
+        {limitKw === null ? '–' : kwText(limitKw)}
+      </Figure>
+      <Figure name="Reserved" note="may be drawn by right">
+        {kwText(reservedKw)}
+      </Figure>
+      <Figure name="Lease" note="until it must be renewed">
+        <Lease leftSeconds={connector.leaseLeftSeconds} readAtMs={connector.readAtMs} clock={clock} />
+      </Figure>
+      <Figure name="Last heard">
+        {lastHeardSecondsAgo === null ? 'never' : `${lastHeardSecondsAgo} s ago`}
+      </Figure>
+    </FigureRow>
+  );
+}

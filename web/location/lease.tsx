@@ -1,0 +1,18 @@
+// How long a connector's limit holds without being renewed, counted down.
+import { type ServerClock, useEverySecond } from './server-clock.js';
+
+export function Lease({
+  leftSeconds,
+  readAtMs,
+  clock,
+}: {
+  readonly leftSeconds: number | null;
+  /** When `leftSeconds` was so. */
+  readonly readAtMs: number;
+  readonly clock: ServerClock;
+}) {
+  useEverySecond();
+  if (leftSeconds === null) return <>–</>;
+  const left = Math.round(leftSeconds - (clock.nowMs() - readAtMs) / 1000);
+  return <>{Math.max(0, left)} s</>;
+}

@@ -1,0 +1,108 @@
+// Limits and power of a location on one time axis, its profile stack, and the ways to change it.
+import { useState } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationLimits } from '../../src/wire/rest.js';
+import { path } from '../api/client.js';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { PermanentLimitForm } from './permanent-limit-form.js';
+import { PowerChart } from './power-chart.js';
+import { type LimitState, stackOf } from './preview.js';
+import { ProfileLanes } from './profile-lanes.js';
+import { ProfileTable } from './profile-table.js';
+import { ScheduleForm } from './schedule-form.js';
+import type { ServerClock } from './server-clock.js';
+import { stackedAt } from './stacked-profiles.js';
+import { TimeRange } from './time-range.js';
+import { type Span, showing, type TimeView } from './time-view.js';
+import type { ChartLines } from './use-chart-lines.js';
+
+interface Props {
+  readonly locationId: string;
+  /** Of now, or of the past instant that is looked at. */
+  readonly limits: LocationLimits | undefined;
+  readonly lines: ChartLines;
+  readonly view: TimeView;
+  readonly span: Span;
+  readonly onView: (view: TimeView) => void;
+  readonly clock: ServerClock;
+  readonly asOfMs: EpochMs | undefined;
+  readonly onWritten: () => void;
+}
+
+export function LimitsSection(props: Props) {
+  const { limits, lines, view, span, onView, clock, asOfMs } = props;
+  const nowMs = clock.nowMs();
+  const profiles = limits === undefined ? undefined : stackedAt(limits.profiles, asOfMs ?? nowMs);
+  return (
+    <section class={`panel stack limits${asOfMs === undefined ? '' : ' past'}`} aria-label="Limits and power">
+      <div class="row between">
+        <h2>Limits and power</h2>
+        <TimeRange view={view} span={span} onChange={onView} />
+      </div>
+      <PowerChart
+        lines={lines}
+        span={span}
+        nowMs={nowMs}
+        asOfMs={asOfMs}
+        onSelect={(selected) => onView(showing(selected))}
+      />
+      {profiles !== undefined && (
+        <>
+          <ProfileLanes profiles={profiles} span={span} markMs={asOfMs ?? nowMs} />
+          <ProfileTable
+            label={asOfMs === undefined ? 'Profiles' : 'Profiles as they were'}
+            profiles={profiles}
+            empty="No profiles: the permanent limit applies."
+          />
+        </>
+      )}
+      {limits !== undefined && asOfMs === undefined && <Changes {...props} limits={limits} />}
+    </section>
+  );
+}
+
+function Changes({ locationId, limits, clock, onWritten }: Props & { readonly limits: LocationLimits }) {
+  const [open, setOpen] = useState<'schedule' | 'permanentLimit'>();
+  const state: LimitState = { stack: stackOf(limits.profiles), fallbackKw: limits.permanentLimitKw };
+  const close = () => setOpen(undefined);
+  const written = (hasWarnings: boolean) => {
+    onWritten();
+    if (!hasWarnings) close();
+  };
+  return (
+    <div class="row">
+      <Button kind="primary" onClick={() => setOpen('schedule')}>
+        Set a schedule…
+      </Button>
+      <Button onClick={() => setOpen('permanentLimit')}>Change the permanent limit…</Button>
+      {open === 'schedule' && (
+        <Dialog title="Set a schedule" onClose={close}>
+          <ScheduleForm
+            address={path`/locations/${locationId}/schedules`}
+            state={state}
+            unlimited="no limit"
+            submitText="Set the schedule"
+            clock={clock}
+            onWritten={written}
+          />
+          <OwnLimitNote />
+        </Dialog>
+      )}
+      {open === 'permanentLimit' && (
+        <Dialog title="Change the permanent limit" onClose={close}>
+          <PermanentLimitForm locationId={locationId} state={state} clock={clock} onWritten={written} />
+          <OwnLimitNote />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function OwnLimitNote() {
+  return (
+    <p class="quiet small">
+      The preview shows the location's own limit. A cluster or its physical connection may hold it lower.
+    </p>
+  );
+}

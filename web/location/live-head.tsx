@@ -1,0 +1,68 @@
+// A location as it is now: what it draws of what it may, what sets that, and the alarms that last.
+import type { LocationLive } from '../../src/wire/operator-locations.js';
+import { hrefOf } from '../route.js';
+import { Badge } from '../ui/badge.js';
+import { kwText } from '../ui/figures.js';
+import { MeterBar } from '../ui/meter-bar.js';
+import { Time } from '../ui/time.js';
+import { Figure, FigureRow } from './figure-row.js';
+import { ALARM_WORDS, causeSentence } from './words.js';
+
+export function LiveHead({ live }: { readonly live: LocationLive }) {
+  const { gridLimitCause: cause, actualKw, gridLimitKw } = live;
+  return (
+    <section class="panel stack" aria-label="Now">
+      <FigureRow>
+        <Figure name="Draws" note={<MeterBar value={actualKw} limit={gridLimitKw} />}>
+          <strong class="draw">{kwText(actualKw)}</strong>
+        </Figure>
+        <Figure name="Grid limit" note="what is enforced">
+          {kwText(gridLimitKw)}
+        </Figure>
+        <Figure name="Effective limit" note="by its own profiles">
+          {kwText(live.effectiveLimitKw)}
+        </Figure>
+        <Figure name="Permanent limit" note="where no profile is active">
+          {kwText(live.permanentLimitKw)}
+        </Figure>
+        <Figure name="Budget" note="may be promised now">
+          {kwText(live.budgetKw)}
+        </Figure>
+        <Figure name="Reserved" note="may be drawn by right">
+          {kwText(live.reservedKw)}
+        </Figure>
+      </FigureRow>
+      <p class="cause">
+        {causeSentence(cause)}{' '}
+        {cause.kind === 'clusterShare' && <a href={hrefOf('clusters', cause.clusterId)}>See the cluster</a>}
+      </p>
+      <OpenAlarms alarms={live.alarms} />
+    </section>
+  );
+}
+
+function OpenAlarms({ alarms }: Pick<LocationLive, 'alarms'>) {
+  if (alarms.length === 0) return <p class="quiet small">No open alarms.</p>;
+  return (
+    <section aria-label="Open alarms">
+      <h2>Open alarms: {alarms.length}</h2>
+      <ul class="open-alarms">
+        {alarms.map(({ alarmId, kind, controllerUuid, connectorId, reason, beganAt }) => (
+          <li key={alarmId}>
+            <Badge tone="bad">{ALARM_WORDS[kind]}</Badge>{' '}
+            {controllerUuid !== null && (
+              <strong>
+                {controllerUuid}
+                {connectorId !== null && ` / ${connectorId}`}
+              </strong>
+            )}{' '}
+            {reason}{' '}
+            <span class="quiet">
+              since <Time at={beganAt} isShort />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,70 @@
+// Sets the permanent limit, which applies where no profile is active: what it would change is shown first.
+import { useState } from 'preact/hooks';
+import { path } from '../api/client.js';
+import { announce } from '../ui/announce.js';
+import { Button } from '../ui/button.js';
+import { Field } from '../ui/field.js';
+import { ErrorNotice, Notice } from '../ui/notice.js';
+import { type LimitState, previewOf } from './preview.js';
+import { PreviewView } from './preview-view.js';
+import { kwOf, messagesByField } from './profile-draft.js';
+import type { ServerClock } from './server-clock.js';
+import { useSubmission } from './use-submission.js';
+
+export function PermanentLimitForm({
+  locationId,
+  state,
+  clock,
+  onWritten,
+}: {
+  readonly locationId: string;
+  readonly state: LimitState;
+  readonly clock: ServerClock;
+  readonly onWritten: (hasWarnings: boolean) => void;
+}) {
+  const [text, setText] = useState(() => String(state.fallbackKw ?? ''));
+  const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {
+    announce('The permanent limit was set.', warnings.length > 0 ? 'warning' : 'good');
+    onWritten(warnings.length > 0);
+  });
+  const message = messagesByField(error, ['limitKw']).get('limitKw');
+  const limitKw = kwOf(text);
+  const canPreview = limitKw !== undefined && limitKw > 0;
+  return (
+    <form
+      class="stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        const body = limitKw === undefined ? {} : { limitKw };
+        void send((client) => client.put(path`/locations/${locationId}/limit`, body));
+      }}
+    >
+      <Field
+        label="Permanent limit in kW"
+        inputMode="decimal"
+        autoComplete="off"
+        value={text}
+        error={message}
+        onInput={setText}
+      />
+      <PreviewView
+        unlimited="no limit"
+        preview={
+          canPreview ? previewOf(state, { kind: 'permanentLimit', limitKw }, clock.nowMs()) : undefined
+        }
+      />
+      {error !== undefined && message === undefined && <ErrorNotice error={error} />}
+      {written?.warnings.map((warning) => (
+        <Notice key={warning} kind="warning">
+          It was set, but: {warning}
+        </Notice>
+      ))}
+      <div class="row">
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          Set the permanent limit
+        </Button>
+      </div>
+    </form>
+  );
+}

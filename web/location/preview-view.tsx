@@ -1,0 +1,102 @@
+// A preview in sight: the limit without and with the change as a picture, and the spans that change as a table.
+import { kwText } from '../ui/figures.js';
+import { Time } from '../ui/time.js';
+import type { ChangedSpan, Preview } from './preview.js';
+import type { StepLine } from './step-line.js';
+import { StepPlot } from './step-plot.js';
+import type { Span } from './time-view.js';
+
+const HEIGHT_PX = 140;
+const HOUR_MS = 3_600_000;
+const SPANS_SHOWN = 20;
+
+export function PreviewView({
+  preview,
+  unlimited,
+}: {
+  readonly preview: Preview | undefined;
+  /** What is said where no limit applies. */
+  readonly unlimited: string;
+}) {
+  return (
+    <section class="preview" aria-label="Preview">
+      <h3>Preview</h3>
+      {preview === undefined && <p class="quiet small">Fill in the fields to see what would change.</p>}
+      {preview !== undefined && preview.changed.length === 0 && (
+        <p>No other limit would apply at any time.</p>
+      )}
+      {preview !== undefined && preview.changed.length > 0 && (
+        <>
+          <ul class="legend" aria-hidden="true">
+            <li class="before">Now planned</li>
+            <li class="after">With this change</li>
+          </ul>
+          <StepPlot
+            lines={[
+              { label: 'Now planned', line: lineOf(preview.before), colour: 'muted', dash: [6, 4] },
+              { label: 'With this change', line: lineOf(preview.after), colour: 'effective', isFilled: true },
+            ]}
+            span={spanOfPreview(preview)}
+            heightPx={HEIGHT_PX}
+            markMs={preview.window.startsAtMs}
+          />
+          <ChangedSpans preview={preview} unlimited={unlimited} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function ChangedSpans({ preview, unlimited }: { readonly preview: Preview; readonly unlimited: string }) {
+  const limitText = (kw: number | undefined) => (kw === undefined ? unlimited : kwText(kw));
+  const more = preview.changed.length - SPANS_SHOWN;
+  return (
+    <>
+      <table class="changed-spans" aria-label="What changes">
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col">Until</th>
+            <th scope="col">Planned</th>
+            <th scope="col">Then</th>
+          </tr>
+        </thead>
+        <tbody>
+          {preview.changed.slice(0, SPANS_SHOWN).map(({ startsAtMs, endsAtMs, beforeKw, afterKw }) => (
+            <tr key={startsAtMs}>
+              <td>
+                {startsAtMs <= preview.window.startsAtMs ? 'now' : <Time at={iso(startsAtMs)} isShort />}
+              </td>
+              <td>{isOpenEnded(preview, endsAtMs) ? 'further on' : <Time at={iso(endsAtMs)} isShort />}</td>
+              <td>{limitText(beforeKw)}</td>
+              <td>
+                <strong>{limitText(afterKw)}</strong>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p class="quiet small">And {more} more spans.</p>}
+    </>
+  );
+}
+
+const iso = (atMs: number) => new Date(atMs).toISOString();
+
+function isOpenEnded({ window }: Preview, endsAtMs: number): boolean {
+  return endsAtMs >= window.endsAtMs;
+}
+
+function lineOf(segments: Preview['before']): StepLine {
+  return segments.map(({ startsAtMs, limitKw }) => ({ atMs: startsAtMs, kw: limitKw ?? null }));
+}
+
+/** The spans that change, with some room around them. */
+function spanOfPreview(preview: Preview): Span {
+  const [first] = preview.changed;
+  const last: ChangedSpan | undefined = preview.changed.at(-1);
+  if (first === undefined || last === undefined) return { fromMs: 0, toMs: 1 };
+  const endsAtMs = isOpenEnded(preview, last.endsAtMs) ? last.startsAtMs + HOUR_MS : last.endsAtMs;
+  const room = (endsAtMs - first.startsAtMs) / 5;
+  return { fromMs: first.startsAtMs - room, toMs: endsAtMs + room };
+}

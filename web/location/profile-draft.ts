@@ -1,0 +1,71 @@
+// A limit profile while it is being typed: text in each field, until the service says what it thinks of it.
+import type { LimitProfile } from '../../machines/profile-stack.js';
+import type { EpochMs } from '../../machines/time.js';
+import type { ApiError } from '../api/api-error.js';
+import { fromLocalInput, toLocalInput } from './local-input.js';
+
+export interface ProfileDraft {
+  readonly priority: string;
+  readonly limitKw: string;
+  /** As a datetime-local input writes it. */
+  readonly startTime: string;
+  readonly endTime: string;
+}
+
+const MINUTE_MS = 60_000;
+
+/** An hour from the next whole minute on. */
+export function freshDraft(nowMs: EpochMs): ProfileDraft {
+  const startsAtMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS;
+  return {
+    priority: '5',
+    limitKw: '',
+    startTime: toLocalInput(startsAtMs),
+    endTime: toLocalInput(startsAtMs + 60 * MINUTE_MS),
+  };
+}
+
+/** What is sent: a field that is empty or no number is left out, and the service says that it is missing. */
+export function requestOf({ priority, limitKw, startTime, endTime }: ProfileDraft): object {
+  return {
+    priority: Number(priority),
+    ...(kwOf(limitKw) === undefined ? {} : { limitKw: kwOf(limitKw) }),
+    ...timeOf('startTime', startTime),
+    ...timeOf('endTime', endTime),
+  };
+}
+
+function timeOf(field: string, text: string): object {
+  const atMs = fromLocalInput(text);
+  return atMs === undefined ? {} : { [field]: new Date(atMs).toISOString() };
+}
+
+/** The profile as far as it can be previewed: undefined while something is missing or it could never apply. */
+export function profileOfDraft(draft: ProfileDraft, nowMs: EpochMs): LimitProfile | undefined {
+  const limitKw = kwOf(draft.limitKw);
+  const startsAtMs = fromLocalInput(draft.startTime);
+  const endsAtMs = fromLocalInput(draft.endTime);
+  if (limitKw === undefined || startsAtMs === undefined || endsAtMs === undefined) return undefined;
+  if (limitKw <= 0 || endsAtMs <= startsAtMs || endsAtMs <= nowMs) return undefined;
+  return { priority: Number(draft.priority), limitKw, startsAtMs, endsAtMs };
+}
+
+/** kW as typed; undefined where it is no number. */
+export function kwOf(text: string): number | undefined {
+  const kw = Number(text);
+  return text.trim() === '' || Number.isNaN(kw) ? undefined : kw;
+}
+
+/** The service's messages, each by the field it is about: `limitKw: …; endTime: …`. Those of other fields are left out. */
+export function messagesByField(
+  error: ApiError | undefined,
+  fields: readonly string[],
+): ReadonlyMap<string, string> {
+  if (error?.code !== 'INVALID_REQUEST_BODY') return new Map();
+  return new Map(
+    error.message.split('; ').flatMap((part) => {
+      const field = fields.find((name) => part.startsWith(`${name}: `));
+      return field === undefined ? [] : [[field, part.slice(field.length + 2)] as const];
+    }),
+  );
+}

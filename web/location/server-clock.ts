@@ -1,0 +1,37 @@
+// The service's clock as the page knows it: the viewer's own may be wrong, and statuses are the service's business.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+
+export interface ServerClock {
+  nowMs(): EpochMs;
+}
+
+/** @param at the newest instant the service named; until there is one, the viewer's clock is all there is. */
+export function useServerClock(at: string | undefined): ServerClock {
+  const offsetMs = useRef(performance.timeOrigin);
+  const known = useRef<string | undefined>(undefined);
+  if (at !== undefined && at !== known.current) {
+    known.current = at;
+    offsetMs.current = Date.parse(at) - performance.now();
+  }
+  const clock = useRef<ServerClock>({ nowMs: () => Math.round(offsetMs.current + performance.now()) });
+  return clock.current;
+}
+
+/** Renders the caller again each second. */
+export function useEverySecond(): void {
+  const [, setTurn] = useState(0);
+  useEvery(1_000, () => setTurn((before) => before + 1));
+}
+
+/** Calls `act`, the newest given, every `periodMs` while the page can be seen. */
+export function useEvery(periodMs: number, act: () => void): void {
+  const newest = useRef(act);
+  newest.current = act;
+  useEffect(() => {
+    const timer = window.setInterval(() => {
+      if (document.visibilityState === 'visible') newest.current();
+    }, periodMs);
+    return () => window.clearInterval(timer);
+  }, [periodMs]);
+}

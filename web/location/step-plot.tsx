@@ -1,0 +1,185 @@
+// Draws step lines over time with uPlot: a line for now, a drag to zoom, and what holds under the pointer.
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { EpochMs } from '../../machines/time.js';
+import { colourOf, onColours } from '../ui/colour.js';
+import { columnsOf, type StepLine } from './step-line.js';
+import type { Span } from './time-view.js';
+
+/** Width of the axis at the left; lanes that share the time axis leave as much. */
+export const AXIS_PX = 64;
+
+export interface PlotLine {
+  readonly label: string;
+  readonly line: StepLine;
+  /** A name of the style sheet. */
+  readonly colour: string;
+  readonly isFilled?: boolean;
+  readonly dash?: readonly number[];
+}
+
+interface Props {
+  readonly lines: readonly PlotLine[];
+  readonly span: Span;
+  readonly heightPx: number;
+  /** Where the line that marks an instant stands. */
+  readonly markMs: EpochMs | undefined;
+  readonly onSelect?: (span: Span) => void;
+  /** The instant under the pointer, undefined where it left. */
+  readonly onPoint?: (atMs: EpochMs | undefined) => void;
+}
+
+/** Of the picture only: say what it shows in text beside it. */
+export function StepPlot(props: Props) {
+  const holder = useRef<HTMLDivElement>(null);
+  const newest = useRef(props);
+  newest.current = props;
+  const chart = useRef<uPlot | undefined>(undefined);
+
+  useEffect(() => {
+    const element = holder.current;
+    if (element === null) return;
+    const colours = new Map<string, string>();
+    const colour = (name: string) => {
+      const known = colours.get(name) ?? colourOf(name);
+      colours.set(name, known);
+      return known;
+    };
+    const made = new uPlot(optionsOf(element, newest, colour), dataOf(newest.current), element);
+    made.setScale('x', { min: newest.current.span.fromMs, max: newest.current.span.toMs });
+    chart.current = made;
+    const offColours = onColours(() => {
+      colours.clear();
+      made.redraw(false, true);
+    });
+    const resized = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: newest.current.heightPx }),
+    );
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      offColours();
+      made.destroy();
+    };
+  }, []);
+
+  useEffect(() => {
+    const { fromMs, toMs } = props.span;
+    chart.current?.batch((shown: uPlot) => {
+      shown.setData(dataOf(props), false);
+      shown.setScale('x', { min: fromMs, max: toMs });
+    });
+  });
+
+  return <div class="step-plot" ref={holder} aria-hidden="true" />;
+}
+
+function dataOf({ lines, span }: Props): uPlot.AlignedData {
+  return columnsOf(
+    lines.map(({ line }) => line),
+    span.fromMs,
+    span.toMs,
+  ) as uPlot.AlignedData;
+}
+
+type Colour = (name: string) => string;
+
+function optionsOf(element: HTMLElement, newest: { readonly current: Props }, colour: Colour): uPlot.Options {
+  const font = '12px system-ui, sans-serif';
+  const grid = { stroke: () => colour('line'), width: 1 };
+  const axis = { stroke: () => colour('muted'), font, grid, ticks: grid };
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const paths = stepped === undefined ? {} : { paths: stepped };
+  return {
+    width: element.clientWidth,
+    height: newest.current.heightPx,
+    ms: 1,
+    padding: [8, 0, 0, 0],
+    legend: { show: false },
+    select: { show: true, left: 0, top: 0, width: 0, height: 0 },
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: newest.current.onSelect !== undefined, y: false, setScale: false, dist: 6 },
+      bind: { dblclick: () => null },
+    },
+    scales: { x: { time: true }, y: { range: (_, __, highest) => [0, Math.max(1, (highest ?? 0) * 1.08)] } },
+    axes: [
+      { ...axis, size: 30, values: (_, instants) => instants.map((instant) => axisLabel(instant, instants)) },
+      { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} kW`) },
+    ],
+    series: [
+      {},
+      ...newest.current.lines.map(({ label, colour: name, isFilled, dash }) => ({
+        ...paths,
+        label,
+        stroke: () => colour(name),
+        ...(isFilled ? { fill: () => faint(colour(name)) } : {}),
+        ...(dash === undefined ? {} : { dash: [...dash] }),
+        width: 2,
+        points: { show: false },
+      })),
+    ],
+    hooks: {
+      draw: [(shown) => drawMark(shown, newest.current.markMs, colour('text'))],
+      setSelect: [
+        (shown) => {
+          const { left, width } = shown.select;
+          if (width === 0) return;
+          shown.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          newest.current.onSelect?.({
+            fromMs: shown.posToVal(left, 'x'),
+            toMs: shown.posToVal(left + width, 'x'),
+          });
+        },
+      ],
+      setCursor: [
+        (shown) => {
+          const { left } = shown.cursor;
+          const isInside = left !== undefined && left !== null && left >= 0;
+          newest.current.onPoint?.(isInside ? shown.posToVal(left, 'x') : undefined);
+        },
+      ],
+    },
+  };
+}
+
+/** A colour as `colourOf` gives it, seen through. */
+function faint(colour: string): string {
+  return colour.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.15)');
+}
+
+function drawMark(shown: uPlot, atMs: EpochMs | undefined, colour: string): void {
+  if (atMs === undefined) return;
+  const { top, height, left, width } = shown.bbox;
+  const x = Math.round(shown.valToPos(atMs, 'x', true));
+  if (x < left || x > left + width) return;
+  const { ctx } = shown;
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = window.devicePixelRatio;
+  ctx.setLineDash([4, 4]);
+  ctx.beginPath();
+  ctx.moveTo(x, top);
+  ctx.lineTo(x, top + height);
+  ctx.stroke();
+  ctx.restore();
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const FINE_CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+/** Times of day in the viewer's zone; the date where a day begins. */
+function axisLabel(instant: number, all: readonly number[]): string {
+  const date = new Date(instant);
+  if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0) return DAY.format(date);
+  const isFine = (all[1] ?? instant) - (all[0] ?? instant) < 60_000;
+  return (isFine ? FINE_CLOCK : CLOCK).format(date);
+}

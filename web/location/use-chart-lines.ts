@@ -1,0 +1,109 @@
+// Everything the location's chart draws, on one time axis: roll-ups, then what was told live, then the timeline.
+import { useMemo } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
+import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
+import { type ApiClient, path } from '../api/client.js';
+import { type Resource, useResource } from '../api/resource.js';
+import { effectiveHistory, futureLines, pastLines } from './limit-lines.js';
+import { continued, type StepLine, until } from './step-line.js';
+import { type Span, spanOf, stepSecondsOf, type TimeView } from './time-view.js';
+import type { LiveLines } from './use-live-lines.js';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export interface ChartLines {
+  readonly powerKw: StepLine;
+  readonly effectiveKw: StepLine;
+  readonly gridKw: StepLine;
+}
+
+interface Past {
+  readonly powerKw: StepLine;
+  readonly gridKw: StepLine;
+  readonly effectiveKw: StepLine;
+}
+
+const NOTHING: Past = { powerKw: [], gridKw: [], effectiveKw: [] };
+
+/** What has been in the stretch that is shown; read again each minute. */
+export function usePast(locationId: string, view: TimeView, nowMs: EpochMs): Resource<Past> {
+  const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+  const { fromMs, toMs } = spanOf(view, minuteMs);
+  const untilMs = Math.min(toMs, minuteMs + MINUTE_MS);
+  const step = stepSecondsOf({ fromMs, toMs });
+  return useResource(
+    (client, signal) => readPast(client, signal, locationId, { fromMs, toMs: untilMs }, step),
+    [locationId, fromMs, untilMs, step],
+  );
+}
+
+/** What is to come, for a day at least. `nowMs` decides nothing but how far. */
+export function useTimeline(locationId: string, view: TimeView, nowMs: EpochMs): Resource<LocationTimeline> {
+  const minuteMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS;
+  const toMs = Math.max(spanOf(view, minuteMs).toMs, minuteMs + DAY_MS) + 2 * MINUTE_MS;
+  const to = new Date(toMs).toISOString();
+  return useResource(
+    (client, signal) =>
+      client.get<LocationTimeline>(path`/locations/${locationId}/timeline?to=${to}`, signal),
+    [locationId, to],
+  );
+}
+
+export function useChartLines(
+  past: Past | undefined,
+  live: LiveLines,
+  timeline: LocationTimeline | undefined,
+): ChartLines {
+  return useMemo(() => {
+    const { powerKw, gridKw, effectiveKw } = past ?? NOTHING;
+    const future = timeline === undefined ? { effectiveKw: [], gridKw: [] } : futureLines(timeline);
+    const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
+    return {
+      powerKw: continued(powerKw, live.powerKw),
+      effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
+      gridKw: end(continued(continued(gridKw, live.gridKw), future.gridKw)),
+    };
+  }, [past, live, timeline]);
+}
+
+async function readPast(
+  client: ApiClient,
+  signal: AbortSignal,
+  locationId: string,
+  { fromMs, toMs }: Span,
+  step: number,
+): Promise<Past> {
+  if (toMs <= fromMs) return NOTHING;
+  const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString());
+  const [power, history] = await Promise.all([
+    client.get<LocationPower>(
+      path`/locations/${locationId}/power?from=${from ?? ''}&to=${to ?? ''}&step=${step}`,
+      signal,
+    ),
+    readHistory(client, signal, path`/locations/${locationId}/history?from=${from ?? ''}&to=${to ?? ''}`),
+  ]);
+  return {
+    ...pastLines(power),
+    effectiveKw: effectiveHistory(history, { startsAtMs: fromMs, endsAtMs: toMs }),
+  };
+}
+
+/** All pages as one. */
+async function readHistory(
+  client: ApiClient,
+  signal: AbortSignal,
+  address: string,
+): Promise<LocationHistory> {
+  let whole = await client.get<LocationHistory>(address, signal);
+  while (whole.nextCursor !== null) {
+    const page = await client.get<LocationHistory>(`${address}&${path`cursor=${whole.nextCursor}`}`, signal);
+    whole = {
+      ...page,
+      submissions: [...whole.submissions, ...page.submissions],
+      permanentLimits: [...whole.permanentLimits, ...page.permanentLimits],
+    };
+  }
+  return whole;
+}

@@ -1,0 +1,44 @@
+// What happened since the page was opened, as it was told: the newest end of the chart's lines.
+import { useRef } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationLive } from '../../src/wire/operator-locations.js';
+import { useFeedState } from '../session/session.js';
+import type { StepLine } from './step-line.js';
+
+/** Roll-ups tell what is longer ago. */
+const KEPT_MS = 3_600_000;
+
+export interface LiveLines {
+  readonly powerKw: StepLine;
+  readonly gridKw: StepLine;
+}
+
+const NOTHING: LiveLines = { powerKw: [], gridKw: [] };
+
+/** Begins anew after a lost connection: what happened meanwhile only roll-ups know. */
+export function useLiveLines(live: LocationLive | undefined): LiveLines {
+  const { epoch } = useFeedState();
+  const lines = useRef(NOTHING);
+  const seen = useRef<{ readonly live: LocationLive | undefined; readonly epoch: number }>({ live, epoch });
+  if (seen.current.epoch !== epoch) {
+    lines.current = NOTHING;
+    seen.current = { live, epoch };
+    return NOTHING;
+  }
+  if (live === undefined || (seen.current.live === live && lines.current !== NOTHING)) return lines.current;
+  seen.current = { live, epoch };
+  const atMs = Date.parse(live.at);
+  lines.current = {
+    powerKw: appended(lines.current.powerKw, atMs, live.actualKw),
+    gridKw: appended(lines.current.gridKw, atMs, live.gridLimitKw),
+  };
+  return lines.current;
+}
+
+function appended(line: StepLine, atMs: EpochMs, kw: number): StepLine {
+  const last = line.at(-1);
+  if (last !== undefined && (last.kw === kw || atMs <= last.atMs)) return line;
+  const [first] = line;
+  const kept = first !== undefined && first.atMs < atMs - KEPT_MS ? line.slice(1) : line;
+  return [...kept, { atMs, kw }];
+}

@@ -1,0 +1,105 @@
+// One location, kept up to date: what it is now, and its own profiles.
+import type { ConnectorLive, LocationLive } from '../../src/wire/operator-locations.js';
+import type { LocationLimits } from '../../src/wire/rest.js';
+import { path } from '../api/client.js';
+import type { EventData } from '../api/frame-queue.js';
+import { type Resource, useResource } from '../api/resource.js';
+import { useEvents } from '../api/use-events.js';
+import { useEvery } from './server-clock.js';
+
+/** What the stream does not tell (draw and lease of each connector, who else wrote what) is read this often. */
+const LIVE_EVERY_MS = 5_000;
+const LIMITS_EVERY_MS = 30_000;
+/** An event rarely comes alone. */
+const SOON_MS = 400;
+
+export interface LocationState {
+  readonly live: Resource<LocationLive>;
+  readonly limits: Resource<LocationLimits>;
+  /** Reads both again at once, after something was written. */
+  reread(): void;
+}
+
+export function useLocation(locationId: string, onLimitChange: () => void): LocationState {
+  const live = useResource(
+    (client, signal) => client.get<LocationLive>(path`/locations/${locationId}/live`, signal),
+    [locationId],
+  );
+  const limits = useResource(
+    (client, signal) => client.get<LocationLimits>(path`/locations/${locationId}/limits`, signal),
+    [locationId],
+  );
+  const ofThis = <E extends { readonly locationId: string }>(events: readonly E[]) =>
+    events.filter((event) => event.locationId === locationId);
+  const set = (values: Partial<LocationLive>) => live.update((before) => ({ ...before, ...values }));
+  const limitChanged = () => {
+    live.reread(SOON_MS);
+    limits.reread(SOON_MS);
+    onLimitChange();
+  };
+
+  useEvents('power', (events) => {
+    const last = ofThis(events).at(-1);
+    if (last !== undefined) set({ actualKw: last.actualKw, at: last.at });
+  });
+  useEvents('gridLimit', (events) => {
+    const last = ofThis(events).at(-1);
+    if (last === undefined) return;
+    set({ gridLimitKw: last.gridLimitKw, at: last.at });
+    limitChanged();
+  });
+  useEvents('effectiveLimit', (events) => {
+    const last = ofThis(events).at(-1);
+    if (last === undefined) return;
+    set({ effectiveLimitKw: last.effectiveLimitKw, at: last.at });
+    limitChanged();
+  });
+  useEvents('profile', (events) => {
+    if (ofThis(events).length > 0) limitChanged();
+  });
+  useEvents('connectorLimit', (events) => {
+    const own = ofThis(events);
+    if (own.length === 0) return;
+    live.update((before) => own.reduce(limited, before));
+    live.reread(SOON_MS);
+  });
+  useEvents('lock', (events) => {
+    if (ofThis(events).length > 0) live.reread(SOON_MS);
+  });
+  useEvents('alarm', (events) => {
+    if (ofThis(events).length > 0) live.reread(SOON_MS);
+  });
+  useEvery(LIVE_EVERY_MS, () => live.reread());
+  useEvery(LIMITS_EVERY_MS, () => {
+    limits.reread();
+    onLimitChange();
+  });
+
+  return {
+    live,
+    limits,
+    reread() {
+      live.reread();
+      limits.reread();
+      onLimitChange();
+    },
+  };
+}
+
+export function keyOfConnector({
+  controllerUuid,
+  connectorId,
+}: Pick<ConnectorLive, 'controllerUuid' | 'connectorId'>) {
+  return JSON.stringify([controllerUuid, connectorId]);
+}
+
+function limited(live: LocationLive, event: EventData<'connectorLimit'>): LocationLive {
+  const key = keyOfConnector(event);
+  const { limitA, limitKw, reason } = event;
+  return {
+    ...live,
+    connectors: live.connectors.map((connector) =>
+      keyOfConnector(connector) === key ? { ...connector, limitA, limitKw, reason } : connector,
+    ),
+  };
+}

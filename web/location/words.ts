@@ -1,0 +1,40 @@
+// The codes of a location in words: what sets its limit, and why a connector may draw what it may.
+import type { AlarmKind, LimitReason } from '../../machines/grant.js';
+import type { GridLimitCause } from '../../src/wire/operator-locations.js';
+import { localText } from '../ui/time.js';
+
+/** What sets a grid limit, as a sentence. */
+export function causeSentence(cause: GridLimitCause): string {
+  switch (cause.kind) {
+    case 'permanentLimit':
+      return 'No profile is active: the permanent limit applies.';
+    case 'profile':
+      return `The profile of priority ${cause.priority} applies until ${localText(cause.endTime, true)}.`;
+    case 'clusterShare':
+      return `Its share of the cluster ${cause.clusterId} is less than its own limit.`;
+    case 'physicalConnection':
+      return 'Its physical connection allows no more.';
+  }
+}
+
+export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
+  maximum: 'Maximum',
+  demand: 'All its car takes',
+  fairShare: 'Fair share',
+  clusterShare: 'Cluster share',
+  waiting: 'Waiting',
+  paused: 'Paused',
+  lock: 'Lock',
+  lastResort: 'Last resort',
+  idle: 'No car',
+  failsafe: 'Fail-safe',
+  nonCompliant: 'Disobeys',
+  readOnly: 'Takes no limits',
+};
+
+export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
+  LIMIT_UNATTAINABLE: 'Limit cannot be kept',
+  NON_COMPLIANT: 'Disobeys its limit',
+  OFFLINE: 'Offline',
+  STALE: 'Silent',
+};
