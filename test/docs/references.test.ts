@@ -1,0 +1,140 @@
+// What the documents name is there: files, links, commands with their flags, scripts, settings, endpoints, metrics.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/config.js';
+import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
+import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js';
+import { readSources } from '../architecture/sources.js';
+import { type Document, ROOT, readDocuments } from './document.js';
+
+const documents = readDocuments();
+
+/** `place: what` for everything of `found` in a document that `isThere` does not know. */
+function missing(
+  pattern: RegExp,
+  isThere: (found: string, document: Document) => boolean,
+): readonly string[] {
+  return documents.flatMap((document) =>
+    [...document.text.matchAll(pattern)]
+      .map(([, found = '']) => found)
+      .filter((found) => !isThere(found, document))
+      .map((found) => `${document.path}: ${found}`),
+  );
+}
+
+/** As it is made of a heading for links. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function anchorsOf(file: string): readonly string[] {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, heading = '']) => anchorOf(heading.trim()));
+}
+
+const helpTexts = new Map<string, string>();
+
+/** What `headroom … --help` prints, once. */
+function helpOf(command: readonly string[]): string {
+  const key = command.join(' ');
+  const known = helpTexts.get(key);
+  if (known !== undefined) return known;
+  const help = execFileSync(process.execPath, [join(ROOT, 'bin/headroom.js'), ...command, '--help'], {
+    encoding: 'utf8',
+  });
+  helpTexts.set(key, help);
+  return help;
+}
+
+function isSubCommand(command: readonly string[], word: string): boolean {
+  return new RegExp(`^ {2}${word}\\b`, 'm').test(helpOf(command));
+}
+
+/** What is wrong with `headroom WORDS`; undefined where it can be typed so. */
+function faultOfCommand(words: readonly string[]): string | undefined {
+  const command: string[] = [];
+  for (const word of words) {
+    if (!/^[a-z][a-z-]*$/.test(word) || !isSubCommand(command, word)) break;
+    command.push(word);
+  }
+  const strange = words.find((word) => word.startsWith('--') && !helpOf(command).includes(`${word} `));
+  if (strange !== undefined) return `no ${strange}`;
+  return command.length === 0 && !words[0]?.startsWith('-') ? 'no such command' : undefined;
+}
+
+describe('What the documents name', () => {
+  it('is linked to where it is', () => {
+    const dead = missing(/\]\((?!https?:)([^)\s]+)\)/g, (link, { path }) => {
+      const [target = '', anchor] = link.split('#');
+      const file = target === '' ? join(ROOT, path) : join(ROOT, dirname(path), target);
+      return existsSync(file) && (anchor === undefined || anchorsOf(file).includes(anchor));
+    });
+    expect(dead).toEqual([]);
+  });
+
+  it('is a file or folder of the tree', () => {
+    const path =
+      /(?:`|vitest run )((?:\.ci|bench|demo|docs|machines|scenarios|sim|src|test|web)\/[\w./-]*|[a-z][\w-]*\.config\.ts)`/g;
+    expect(missing(path, (name) => name.includes('NAME') || existsSync(join(ROOT, name)))).toEqual([]);
+  });
+
+  it('is a command, with flags it has', { timeout: 60_000 }, () => {
+    const faults = missing(/(?:`|npx |^)headroom ((?:[a-z]|--)[^`\n#]*)/gm, (found) => {
+      // Alternatives and placeholders as a table writes them: `feature enable\|disable TENANT [--json]`.
+      const words = found.split(/[\s[\]]+/).map((word) => word.replace(/[\\|/].*$/, ''));
+      return faultOfCommand(words) === undefined;
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('is a script of npm', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(missing(/npm run ([\w:-]+)/g, (name) => name in scripts)).toEqual([]);
+  });
+
+  it('is a setting', () => {
+    const settings = Object.values(SETTINGS).map(({ name }) => `HEADROOM_${name}`);
+    expect(missing(/\b(HEADROOM_[A-Z_]*[A-Z])\b/g, (name) => settings.includes(name))).toEqual([]);
+  });
+
+  it('is an endpoint', () => {
+    const others = ['POST /v1/oauth/token', 'GET /v1/stream', 'GET /v1/health', 'GET /health'];
+    const known = [...ENDPOINTS, ...OPERATOR_ENDPOINTS].map(
+      ({ method, path }) => `${method.toUpperCase()} ${path}`,
+    );
+    const patterns = [...known, ...others].map(
+      (endpoint) => new RegExp(`^${endpoint.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    );
+    const named = /`((?:GET|POST|PUT|PATCH|DELETE) \/v1\/[\w/{}-]+)/g;
+    expect(missing(named, (found) => patterns.some((pattern) => pattern.test(found)))).toEqual([]);
+  });
+
+  it('is a metric', () => {
+    const sources = readSources(['src'])
+      .map(({ text }) => text)
+      .join('\n');
+    const isMetric = (name: string) => sources.includes(name.replace(/_(count|sum|bucket)$/, ''));
+    expect(missing(/\b(headroom_[a-z_]+[a-z])\b/g, isMetric)).toEqual([]);
+  });
+});
+
+describe('A name in a document', () => {
+  it.each([
+    [['serve', '--http-port'], undefined],
+    [['key', 'issue', 'TENANT', '--scope'], undefined],
+    [['charger', 'run', '--no-such-flag'], 'no --no-such-flag'],
+    [['sreve'], 'no such command'],
+  ])('that is a command is tried: %j', (words, fault) => {
+    expect(faultOfCommand(words)).toBe(fault);
+  });
+
+  it('leads to a heading as pages make it', () => {
+    expect(anchorOf('As of an instant')).toBe('as-of-an-instant');
+    expect(anchorOf('`headroom demo`: what it does')).toBe('headroom-demo-what-it-does');
+  });
+});
