@@ -40,6 +40,11 @@ const FALL_A_PER_S = 16;
 /** Whatever the car's size, it has come down after this. */
 const FALL_TAKES_S = 2;
 
+/** What is in its battery when it begins to take less and less; infinite for a car that never does. */
+export function taperBeginsAtWh({ batteryWh, taperFrom = TAPER_FROM, isIdeal }: Car): number {
+  return isIdeal || taperFrom >= 1 ? Number.POSITIVE_INFINITY : taperFrom * batteryWh;
+}
+
 /** The most the car takes, A per phase: its maximum until it tapers off, a tenth of it at the end, 0 when full. */
 export function acceptedCurrentA(car: Car, storedWh: number): number {
   if (storedWh >= car.batteryWh) return 0;

@@ -11,11 +11,13 @@ export function topicsFor({ address, connectors, takesLimits }: VirtualCharger):
   return [buildTopic({ ...address, kind: 'sync' }), ...limits];
 }
 
+type Addressee = Pick<VirtualCharger, 'address' | 'receiveLimit' | 'receiveSync'>;
+
 /**
  * Hands a message of one of those topics to the charger.
  * @returns false where it is none the charger understands, which then changes nothing.
  */
-export function deliver(charger: VirtualCharger, topic: string, payload: string, nowMs: number): boolean {
+export function deliver(charger: Addressee, topic: string, payload: string, nowMs: number): boolean {
   const to = parseTopic(topic);
   if (to?.controllerUuid !== charger.address.controllerUuid) return false;
   if (to.kind === 'limit') {

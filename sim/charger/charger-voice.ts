@@ -33,6 +33,7 @@ export interface ChargerVoice {
 /** The broker takes 5 a second and 20 at once of one client; a little less leaves room for clocks that differ. */
 const BUDGET = { ratePerS: 4.5, burst: 18 };
 const ACKS_KEPT = 40;
+const NONE_DUE: readonly Line[] = [];
 const CHANGES_APART_MS = 1000;
 const CHANGE_W = 200;
 const CHANGE_SHARE = 0.05;
@@ -58,9 +59,9 @@ function isGranted({ holder }: VirtualConnector): boolean {
 }
 
 /** Whether it differs enough from what was told to be told again before the next heartbeat. */
-function isChange(told: Told, { status, powerW }: Reading, connector: VirtualConnector): boolean {
-  if (status !== told.status || told.isGranted !== isGranted(connector)) return true;
-  return Math.abs(powerW - told.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * told.powerW);
+function isChange(told: Told, connector: VirtualConnector): boolean {
+  if (connector.status !== told.status || told.isGranted !== isGranted(connector)) return true;
+  return Math.abs(connector.measuredPowerW() - told.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * told.powerW);
 }
 
 class Voice implements ChargerVoice {
@@ -128,11 +129,13 @@ class Voice implements ChargerVoice {
   take(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     const taken: ChargerMessage[] = [];
     const say = (message: ChargerMessage) => taken.push(...this.#lies.messages(message));
-    while (this.#acks.length > 0 && this.#budget.take(nowMs)) this.#acks.splice(0, 1).forEach(say);
+    while (this.#acks.length > 0 && this.#budget.take(nowMs)) {
+      const ack = this.#acks.shift();
+      if (ack !== undefined) say(ack);
+    }
     if (this.#acks.length > 0) return taken;
-    this.#isStateDue ||= this.#lines.some(
-      ({ connector, toldFailsafeA }) => connector.holder.failsafeA !== toldFailsafeA,
-    );
+    for (const { connector, toldFailsafeA } of this.#lines)
+      if (connector.holder.failsafeA !== toldFailsafeA) this.#isStateDue = true;
     if (this.#isStateDue && this.#budget.take(nowMs)) say(this.#state(true));
     for (const line of this.#dueLines(nowMs)) {
       if (!this.#budget.take(nowMs)) break;
@@ -162,12 +165,18 @@ class Voice implements ChargerVoice {
 
   #dueAtMs({ told, connector }: Line): number {
     if (told === undefined) return Number.NEGATIVE_INFINITY;
-    return told.atMs + (isChange(told, connector.reading(), connector) ? CHANGES_APART_MS : this.#periodMs);
+    return told.atMs + (isChange(told, connector) ? CHANGES_APART_MS : this.#periodMs);
   }
 
   /** The longest-waiting first. */
   #dueLines(nowMs: number): readonly Line[] {
-    const due = this.#lines.filter((line) => this.#dueAtMs(line) <= nowMs);
+    let due: Line[] | undefined;
+    for (const line of this.#lines) {
+      if (this.#dueAtMs(line) > nowMs) continue;
+      if (due === undefined) due = [line];
+      else due.push(line);
+    }
+    if (due === undefined || due.length === 1) return due ?? NONE_DUE;
     return due.sort((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0));
   }
 

@@ -2,7 +2,7 @@
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/meter-ledger.js';
 import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/units.js';
-import { type Car, type NextCar, nextCurrentA, wantedCurrentA } from './car.js';
+import { type Car, type NextCar, nextCurrentA, taperBeginsAtWh, wantedCurrentA } from './car.js';
 import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
 import {
   type ConnectorMode,
@@ -46,7 +46,8 @@ function isOffer(offeredA: number): boolean {
 
 class VirtualOutlet implements Outlet {
   drawnA = 0;
-  energyWh = 0;
+  #registerWh = 0;
+  #nowMs: number;
   readonly #rating: ConnectorRating;
   readonly #overdraw: number;
   readonly #nextCar: NextCar;
@@ -75,6 +76,7 @@ class VirtualOutlet implements Outlet {
         : createLateReaction(offeredA, lateMs);
     this.#nextStepMs = startsAtMs + STEP_MS;
     this.#atMs = startsAtMs;
+    this.#nowMs = startsAtMs;
     this.#car = nextCar(startsAtMs);
     this.#modeEndsAtMs = this.#car.arrivesAtMs;
   }
@@ -95,7 +97,12 @@ class VirtualOutlet implements Outlet {
     return isSteady ? dueMs : Math.min(dueMs, this.#nextStepMs);
   }
 
+  get energyWh(): number {
+    return this.#registerWh + this.#flowedWh(this.#nowMs);
+  }
+
   advance(nowMs: number): void {
+    if (nowMs > this.#nowMs) this.#nowMs = nowMs;
     for (let stopMs = this.#nextStopMs; stopMs <= nowMs; stopMs = this.#nextStopMs) this.#passTo(stopMs);
   }
 
@@ -119,7 +126,19 @@ class VirtualOutlet implements Outlet {
   get #nextStopMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
     if (!this.#isPluggedIn) return dueMs;
-    return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#nextStepMs);
+    return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#steadyUntilMs);
+  }
+
+  /** While what it draws is what it wants, seconds differ in nothing but energy: they are passed over in one step. */
+  get #steadyUntilMs(): number {
+    if (this.drawnA !== this.#wantedA()) return this.#nextStepMs;
+    const powerW = this.drawnA * this.#rating.voltageV * this.phases;
+    const { batteryWh } = this.#car;
+    const isNewlyFull = this.#mode === 'charging' && this.#storedWh >= batteryWh;
+    if (powerW === 0) return isNewlyFull ? this.#nextStepMs : Number.POSITIVE_INFINITY;
+    const leftWh = Math.min(batteryWh, taperBeginsAtWh(this.#car)) - this.#storedWh;
+    const wholeSteps = Math.floor((leftWh * MS_PER_HOUR) / powerW / STEP_MS);
+    return this.#nextStepMs + STEP_MS * Math.max(0, wholeSteps - 1);
   }
 
   /** When a car that does not taper off will be full, if nothing changes. */
@@ -139,18 +158,23 @@ class VirtualOutlet implements Outlet {
   /** Lets time pass to `stopMs`, up to which nothing but charge and draw changes. */
   #passTo(stopMs: number): void {
     const elapsedMs = stopMs - this.#atMs;
-    this.#atMs = stopMs;
     // Counted on, never computed back from the instant: real clocks have fractions, and a rounded one would stand still.
     const lateMs = stopMs - this.#nextStepMs;
     if (lateMs >= 0) this.#nextStepMs += STEP_MS * (1 + Math.floor(lateMs / STEP_MS));
-    const energyWh = (this.drawnA * this.#rating.voltageV * this.phases * elapsedMs) / MS_PER_HOUR;
-    this.energyWh += energyWh;
+    const energyWh = this.#flowedWh(stopMs);
+    this.#atMs = stopMs;
+    this.#registerWh += energyWh;
     this.#storedWh += energyWh;
     this.#reaction.followedA(stopMs);
     this.#follow(elapsedMs);
     if (this.#mode === 'charging' && this.#storedWh >= this.#car.batteryWh)
       this.#tell({ type: 'car.filled' });
     if (stopMs >= this.#modeEndsAtMs) this.#endMode(stopMs);
+  }
+
+  /** Since it was last counted. */
+  #flowedWh(nowMs: number): number {
+    return (this.drawnA * this.#rating.voltageV * this.phases * (nowMs - this.#atMs)) / MS_PER_HOUR;
   }
 
   #follow(elapsedMs: number): void {

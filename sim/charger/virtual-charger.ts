@@ -96,7 +96,8 @@ export function createVirtualCharger(options: {
     takesLimits: !traits.misbehaviours.includes('power-only'),
     advance,
     nextDueMs(nowMs) {
-      const dueMs = parts.reduce((least, part) => Math.min(least, part.nextDueMs()), voice.nextDueMs(nowMs));
+      let dueMs = voice.nextDueMs(nowMs);
+      for (const part of parts) dueMs = Math.min(dueMs, part.nextDueMs());
       return Math.max(nowMs, dueMs);
     },
     connected(nowMs) {
@@ -129,9 +130,11 @@ export function createVirtualCharger(options: {
     readings: () => parts.map((part) => part.reading()),
     outlets: parts,
     limits: () => parts.map(({ holder }) => holder.applied),
-    physicalPowerW: (connectorId) =>
-      parts
-        .filter(({ spec }) => connectorId === undefined || spec.connectorId === connectorId)
-        .reduce((sum, part) => sum + part.physicalPowerW(), 0),
+    physicalPowerW(connectorId) {
+      let sumW = 0;
+      for (const part of parts)
+        if (connectorId === undefined || part.spec.connectorId === connectorId) sumW += part.physicalPowerW();
+      return sumW;
+    },
   };
 }

@@ -36,6 +36,8 @@ export interface VirtualConnector {
   nextDueMs(): number;
   reading(): Reading;
   readonly status: ChargingStatus;
+  /** `powerW` of the reading. */
+  measuredPowerW(): number;
   /** What truly flows, W, whatever the reading says. */
   physicalPowerW(): number;
 }
@@ -115,6 +117,9 @@ export function createVirtualConnector(
   const holder = holderOf(spec, options.traits, options.boot);
   const offerOf = createOffer(spec, options.traits);
   const outlet = outletOf(spec, options, offerOf(holder.applied.limitA));
+  /** The meter tells tenths of an ampere. */
+  const measuredA = () => Math.round(outlet.drawnA * 10) / 10;
+  const measuredPowerW = () => Math.round(measuredA() * spec.voltageV * outlet.phases);
   return {
     spec,
     holder,
@@ -135,17 +140,17 @@ export function createVirtualConnector(
       return outlet.status;
     },
     reading() {
-      const drawnA = Math.round(outlet.drawnA * 10) / 10;
       const { phases } = outlet;
       return {
         connectorId: spec.connectorId,
         status: outlet.status,
-        powerW: Math.round(drawnA * spec.voltageV * phases),
-        currentA: onPhases(drawnA, phases),
+        powerW: measuredPowerW(),
+        currentA: onPhases(measuredA(), phases),
         voltageV: onPhases(spec.voltageV, spec.phases),
         energyWh: Math.round(outlet.energyWh),
       };
     },
+    measuredPowerW,
     physicalPowerW: () => outlet.drawnA * spec.voltageV * outlet.phases,
   };
 }

@@ -152,10 +152,15 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       publisher.requestSync({ tenantUuid, locationId, controllerUuid }, epoch);
   }
 
+  let missedAtMs = Number.NEGATIVE_INFINITY;
+
   function keepHouse(): void {
     const nowMs = clock.monotonicMs();
     const counts = expireReadings(directory, enforcement, nowMs);
-    forEachLocation((location) => enforcement.missSilent(location, nowMs));
+    if (nowMs - missedAtMs >= timing.heartbeatMs) {
+      missedAtMs = nowMs;
+      forEachLocation((location) => enforcement.missSilent(location, nowMs));
+    }
     for (const link of ['online', 'stale', 'offline'] as const)
       metrics.connectors.set({ link }, counts[link]);
     cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, keepHouse);

@@ -1,5 +1,5 @@
 // Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
-import type { Ack } from '../../../machines/grant.js';
+import { type Ack, LIMIT_REASONS } from '../../../machines/grant.js';
 import { type GrantTiming, horizonMsOf } from '../../../machines/grant-ledger.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
 import type { Link, MeterReading, MeterSlot } from '../../../machines/meter-ledger.js';
@@ -61,6 +61,8 @@ export function createEnforcement(options: {
   const horizonMs = horizonMsOf(timing);
   const rareLog = createRareLog(clock);
   let isStopped = false;
+  // Looked up once: a limit leaves with every heartbeat.
+  const grantsBy = countersBy(LIMIT_REASONS, (reason) => metrics.grants.labels({ reason }));
   const byEnforcement = new WeakMap<object, LocationEntity>();
   const wakeups = createWakeups<LocationEntity['enforcement']>({
     clock,
@@ -146,7 +148,7 @@ export function createEnforcement(options: {
     const { tenantUuid } = location.tenant;
     const { locationId } = location.record;
     publisher.publishLimit({ tenantUuid, locationId, controllerUuid, connectorId }, decided.grant);
-    metrics.grants.inc({ reason: decided.grant.reason });
+    grantsBy[decided.grant.reason].inc();
     onGrant(location, decided);
   }
 
@@ -174,7 +176,9 @@ export function createEnforcement(options: {
       // What was decided for another budget is renewed for nobody: first the decision, then the answer.
       if (nowMs >= supervisor.validUntilMs) decide(location, nowMs);
       const renewed = nowMs < supervisor.validUntilMs ? supervisor.renew(control, nowMs) : undefined;
-      if (renewed !== undefined) send(location, [renewed]);
+      if (renewed === undefined) return;
+      if (renewed.mustStore) send(location, [renewed]);
+      else publish(location, renewed);
     },
     hearAck({ location, control }, ack, nowMs) {
       const heard = location.enforcement.supervisor.hearAck(control, ack, nowMs);
@@ -247,4 +251,11 @@ export function createEnforcement(options: {
       wakeups.stop();
     },
   };
+}
+
+function countersBy<K extends string, C>(
+  names: readonly K[],
+  counterOf: (name: K) => C,
+): Readonly<Record<K, C>> {
+  return Object.fromEntries(names.map((name) => [name, counterOf(name)])) as Record<K, C>;
 }
