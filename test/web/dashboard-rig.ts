@@ -8,6 +8,7 @@ import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/flee
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import type { Seams } from '../../src/service.js';
 import {
   apiKeyOf,
   CHARGER_PASSWORD,
@@ -41,6 +42,7 @@ export interface RigOptions {
   /** What cars come: such that want all they can get, at once, where left out; `none` starts no chargers. */
   readonly traffic?: Traffic | 'none';
   readonly environment?: Readonly<Record<string, string>>;
+  readonly seams?: Seams;
 }
 
 export interface PageOptions extends BrowserContextOptions {
@@ -74,15 +76,11 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
   ];
   const { traffic = HUNGRY } = options;
   const [httpPort, mqttPort] = [await freePort(), await freePort()];
-  let service = await runService(
-    tenants,
-    {},
-    {
-      ...{ HEADROOM_HTTP_PORT: String(httpPort), HEADROOM_MQTT_PORT: String(mqttPort) },
-      ...TIMING,
-      ...options.environment,
-    },
-  );
+  let service = await runService(tenants, options.seams ?? {}, {
+    ...{ HEADROOM_HTTP_PORT: String(httpPort), HEADROOM_MQTT_PORT: String(mqttPort) },
+    ...TIMING,
+    ...options.environment,
+  });
   const members = tenants.flatMap(membersOf);
   const fleet =
     traffic === 'none'
@@ -105,7 +103,7 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
     },
     cut: () => service.service.stop(),
     async startAgain() {
-      service = await service.restart();
+      service = await service.restart(options.seams);
     },
     async stop() {
       await browser.close();

@@ -1,7 +1,7 @@
 // The columns of the table of locations.
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { hrefOf } from '../route.js';
-import { Badge } from '../ui/badge.js';
+import { Badge, type Tone } from '../ui/badge.js';
 import { kw } from '../ui/figures.js';
 import { MeterBar, shareOf } from '../ui/meter-bar.js';
 import type { Column } from '../ui/table.js';
@@ -14,7 +14,9 @@ export const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
     class: 'name',
     cell: ({ locationId, name, status }) => (
       <>
-        <a href={hrefOf('locations', locationId)}>{name}</a>
+        <a href={hrefOf('locations', locationId)} title={name}>
+          {name}
+        </a>{' '}
         {status === 'INACTIVE' && <Badge>Inactive</Badge>}
       </>
     ),
@@ -31,13 +33,13 @@ export const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
   {
     key: 'use',
     header: 'Use',
-    class: 'bar',
+    class: 'use',
     cell: ({ actualKw, gridLimitKw }) => <MeterBar value={actualKw} limit={gridLimitKw} />,
     sortValue: ({ actualKw, gridLimitKw }) => shareOf(actualKw, gridLimitKw),
   },
   {
     key: 'gridLimitKw',
-    header: 'Grid limit kW',
+    header: 'Limit kW',
     align: 'end',
     class: 'figure',
     cell: ({ gridLimitKw }) => kw(gridLimitKw),
@@ -51,20 +53,20 @@ export const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
 
 type Count = 'connectors' | 'lockedConnectors' | 'silentConnectors' | 'openAlarms';
 
-function count(
-  key: Count,
-  header: string,
-  tone: 'neutral' | 'lock' | 'warning' | 'bad',
-  isWideOnly: boolean,
-): Column<LocationSummary> {
+function count(key: Count, header: string, tone: Tone, isWideOnly: boolean): Column<LocationSummary> {
   return {
     key,
     header,
     align: 'end',
     class: 'count',
     isWideOnly,
-    cell: ({ [key]: value }) =>
-      tone === 'neutral' || value === 0 ? value : <Badge tone={tone}>{value}</Badge>,
+    cell: ({ [key]: value }) => <Count value={value} tone={tone} />,
     sortValue: ({ [key]: value }) => value,
   };
+}
+
+/** Nought is nothing to look at. */
+function Count({ value, tone }: { readonly value: number; readonly tone: Tone }) {
+  if (value === 0) return <span class="quiet">0</span>;
+  return tone === 'neutral' ? value : <Badge tone={tone}>{value}</Badge>;
 }

@@ -1,21 +1,72 @@
 // All locations at a glance: what each draws of what it may, and what needs a look.
+import './locations.css';
+import { useMemo, useState } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
-import { Notice } from '../ui/notice.js';
+import { Field } from '../ui/field.js';
+import { ErrorNotice } from '../ui/notice.js';
 import { Table } from '../ui/table.js';
 import { LOCATION_COLUMNS } from './location-columns.js';
+import { Totals } from './totals.js';
 import { useLocations } from './use-locations.js';
 
 export function LocationsPage() {
   const { value: locations, error } = useLocations();
+  const [filter, setFilter] = useState('');
+  const [isTroubledOnly, setTroubledOnly] = useState(false);
+  const shown = useMemo(() => {
+    const wanted = filter.trim().toLowerCase();
+    return locations?.filter(
+      (location) => matches(location, wanted) && (!isTroubledOnly || isTroubled(location)),
+    );
+  }, [locations, filter, isTroubledOnly]);
   return (
     <>
       <h1>Locations</h1>
-      {error !== undefined && <Notice kind="error">{error.message}</Notice>}
-      {locations !== undefined && (
-        <Table label="Locations" columns={LOCATION_COLUMNS} rows={locations} rowKey={keyOf} />
+      {error !== undefined && <ErrorNotice error={error} />}
+      {locations === undefined && error === undefined && <p class="quiet">Loading…</p>}
+      {locations !== undefined && shown !== undefined && (
+        <>
+          <Totals locations={locations} />
+          <search class="row filters">
+            <Field label="Filter by name or id" type="search" value={filter} onInput={setFilter} />
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={isTroubledOnly}
+                onChange={() => setTroubledOnly(!isTroubledOnly)}
+              />
+              Only what needs a look
+            </label>
+            <p class="quiet small" role="status">
+              {shown.length} of {locations.length} shown
+            </p>
+          </search>
+          <Table
+            label="Locations"
+            columns={LOCATION_COLUMNS}
+            rows={shown}
+            rowKey={keyOf}
+            firstOrder={BY_NAME}
+            empty={locations.length === 0 ? NO_LOCATIONS : 'No location matches.'}
+          />
+        </>
       )}
     </>
   );
 }
 
+const BY_NAME = { key: 'name', direction: 'ascending' } as const;
+const NO_LOCATIONS = 'This tenant has no locations yet: provision some with "headroom provision".';
+
 const keyOf = ({ locationId }: LocationSummary) => locationId;
+
+function matches({ name, locationId }: LocationSummary, wanted: string): boolean {
+  return name.toLowerCase().includes(wanted) || locationId.toLowerCase().includes(wanted);
+}
+
+/** A little above the limit is what a car does for a moment; an alarm says when it is more. */
+const ABOVE_LIMIT_SHARE = 1.005;
+
+function isTroubled({ openAlarms, silentConnectors, actualKw, gridLimitKw }: LocationSummary): boolean {
+  return openAlarms > 0 || silentConnectors > 0 || actualKw > gridLimitKw * ABOVE_LIMIT_SHARE;
+}

@@ -42,7 +42,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the content
       </button>
-      <header class="bar">
+      <header class="top">
         <a class="brand" href={hrefOf('locations')}>
           Headroom
         </a>
@@ -75,6 +75,8 @@ const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting', lost: 'Not li
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 
+const THEME_WORDS: Readonly<Record<Theme, string>> = { system: 'Auto', light: 'Light', dark: 'Dark' };
+
 function ThemeChoice() {
   const [theme, setTheme] = useState(chosenTheme);
   const choose = () => {
@@ -83,8 +85,8 @@ function ThemeChoice() {
     setTheme(next);
   };
   return (
-    <Button kind="plain" onClick={choose} label={`Colours: ${theme}. Change`}>
-      {{ system: 'Auto', light: 'Light', dark: 'Dark' }[theme]}
+    <Button kind="plain" onClick={choose} label={`${THEME_WORDS[theme]} colours, change`}>
+      {THEME_WORDS[theme]}
     </Button>
   );
 }

@@ -1,10 +1,21 @@
-// The order of a table's rows: what its headers ask for, unmoved while somebody points at a row.
+// The order of a table's rows: what its headers ask for, unmoved while somebody is about to use a row.
 import { useRef, useState } from 'preact/hooks';
 import type { Column } from './table.js';
 
 export interface Order {
   readonly key: string;
   readonly direction: 'ascending' | 'descending';
+}
+
+type Value = number | string;
+
+/** How rows were put in order, and from what. */
+interface Arrangement {
+  readonly order: Order | undefined;
+  readonly keys: readonly string[];
+  readonly values: readonly Value[];
+  /** By place in the table: which of `keys` is there. */
+  readonly places: readonly number[];
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true });
@@ -16,18 +27,19 @@ export function useOrder<Row>(
   firstOrder: Order | undefined,
 ) {
   const [order, setOrder] = useState(firstOrder);
-  const isHeld = useRef(false);
-  const places = useRef<ReadonlyMap<string, number>>(new Map());
-  const placedBy = useRef<Order | undefined>(undefined);
+  const holders = useRef(new Set<string>());
+  const arrangement = useRef<Arrangement>({ order: undefined, keys: [], values: [], places: [] });
 
-  const byPlace = (a: Row, b: Row) =>
-    (places.current.get(rowKey(a)) ?? Number.MAX_SAFE_INTEGER) -
-    (places.current.get(rowKey(b)) ?? Number.MAX_SAFE_INTEGER);
-  const isKept = isHeld.current && placedBy.current === order;
-  const sorted = [...rows].sort(isKept ? byPlace : comparison(columns, order));
-  if (!isKept) {
-    places.current = new Map(sorted.map((row, i) => [rowKey(row), i]));
-    placedBy.current = order;
+  const keys = rows.map(rowKey);
+  const sortValue = columns.find(({ key }) => key === order?.key)?.sortValue;
+  const values = sortValue === undefined ? keys.map(() => 0) : rows.map(sortValue);
+  const before = arrangement.current;
+  const isHeld = holders.current.size > 0 && before.order === order;
+  if (before.order !== order || !areSame(before.keys, keys) || (!isHeld && !areSame(before.values, values))) {
+    const held = isHeld ? new Map(before.places.map((i, place) => [before.keys[i], place])) : undefined;
+    const sorted = held === undefined ? values : keys.map((key) => held.get(key) ?? Number.MAX_SAFE_INTEGER);
+    const isDescending = held === undefined && order?.direction === 'descending';
+    arrangement.current = { order, keys, values, places: placesOf(sorted, isDescending) };
   }
 
   function sortBy(key: string): void {
@@ -35,38 +47,28 @@ export function useOrder<Row>(
     const value = first && columns.find((column) => column.key === key)?.sortValue?.(first);
     const usual = typeof value === 'number' ? 'descending' : 'ascending';
     const other = usual === 'descending' ? 'ascending' : 'descending';
-    setOrder((before) => ({
-      key,
-      direction: before?.key === key && before.direction === usual ? other : usual,
-    }));
+    setOrder((was) => ({ key, direction: was?.key === key && was.direction === usual ? other : usual }));
   }
 
   return {
     order,
-    sorted,
     sortBy,
-    hold: () => {
-      isHeld.current = true;
-    },
-    release: () => {
-      isHeld.current = false;
-    },
+    sorted: arrangement.current.places.flatMap((i) => rows[i] ?? []),
+    /** Keeps every row at its place until `release` by the same holder. */
+    hold: (holder: string) => void holders.current.add(holder),
+    release: (holder: string) => void holders.current.delete(holder),
   };
 }
 
-function comparison<Row>(
-  columns: readonly Column<Row>[],
-  order: Order | undefined,
-): (a: Row, b: Row) => number {
-  const sortValue = columns.find(({ key }) => key === order?.key)?.sortValue;
-  if (sortValue === undefined) return () => 0;
-  const sign = order?.direction === 'descending' ? -1 : 1;
-  return (a, b) => {
-    const [left, right] = [sortValue(a), sortValue(b)];
-    const difference =
-      typeof left === 'number' && typeof right === 'number'
-        ? left - right
-        : collator.compare(String(left), String(right));
-    return sign * difference;
-  };
+function placesOf(values: readonly Value[], isDescending: boolean): readonly number[] {
+  const sign = isDescending ? -1 : 1;
+  return values.map((_, i) => i).sort((a, b) => sign * compare(values[a] ?? 0, values[b] ?? 0));
+}
+
+function compare(a: Value, b: Value): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
+}
+
+function areSame<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
 }

@@ -20,7 +20,7 @@ export interface Column<Row> {
 }
 
 /**
- * Rows are compared by identity: give a row that changed as a new object, and one that did not as the same. All rows
+ * `rows` in the order in which they stay where the sorted values are equal. They are compared by identity: give a row that changed as a new object, and one that did not as the same. All rows
  * have one height. `columns` should be the same array from one rendering to the next.
  */
 export function Table<Row>({
@@ -50,7 +50,13 @@ export function Table<Row>({
             ))}
           </tr>
         </thead>
-        <tbody ref={body} onPointerEnter={hold} onPointerLeave={release}>
+        <tbody
+          ref={body}
+          onPointerEnter={() => hold('pointer')}
+          onPointerLeave={() => release('pointer')}
+          onFocusIn={() => hold('focus')}
+          onFocusOut={() => release('focus')}
+        >
           <Gap height={above} />
           {sorted.slice(first, end).map((row, i) => (
             <TableRow key={rowKey(row)} row={row} columns={columns} index={first + i + 2} />

@@ -1,0 +1,75 @@
+// A connection that is lost, and a credential that ends, while somebody looks at the dashboard.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.js';
+import { databaseUrlOf } from '../../src/config.js';
+import { createAdministration } from '../../src/outbound/knex/administration.js';
+import type { Clock } from '../../src/ports/clock.js';
+import { HARBOUR, silentLog } from '../service/running-service.js';
+import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+
+/** What a browser says of requests that nobody answers. */
+const UNANSWERED = /Failed to load resource/;
+const TWO_HOURS_MS = 7_200_000;
+
+describe.skipIf(!canOpenPages)('The dashboard', () => {
+  let rig: DashboardRig;
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };
+
+  beforeAll(async () => {
+    rig = await createDashboardRig({ traffic: 'none', seams: { clock } });
+  });
+  afterEach(() => rig.closePages());
+  afterAll(() => rig.stop());
+
+  it('says that its connection is lost, and reads everything again when it is back', async () => {
+    const page = await rig.open({ expected: UNANSWERED });
+    await page.getByText('Live', { exact: true }).waitFor();
+    const row = page.getByRole('row').filter({ hasText: 'The quay-1' });
+    await row.getByText('50.0').waitFor();
+    await rig.cut();
+    await page.getByText('Connection lost.').waitFor();
+    await page.getByText('Not live').waitFor();
+    // What was known stays to be seen.
+    await row.getByText('50.0').waitFor();
+    await rig.startAgain();
+    await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 33 });
+    await page.getByText('Live', { exact: true }).waitFor();
+    await row.getByText('33.0').waitFor();
+    await page.getByText('The connection is back').waitFor();
+    expect(await page.getByText('Connection lost.').count()).toBe(0);
+  });
+
+  it('goes on by itself where the stream ends with its token', async () => {
+    const page = await rig.open({ as: 'nobody', expected: UNANSWERED });
+    await page.getByLabel('Client credentials').check();
+    await page.getByLabel('Client id').fill(`client-${HARBOUR.slice(0, 8)}`);
+    await page.getByLabel('Client secret').fill('client secret');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    const renewed = page.waitForRequest((request) => request.url().endsWith('/v1/oauth/token'));
+    const opened = page.waitForResponse((response) => {
+      return response.url().endsWith('/v1/stream') && response.status() === 200;
+    });
+    // The service's clock goes on by more than a token lives; the page's does not.
+    aheadMs += TWO_HOURS_MS;
+    await renewed;
+    await opened;
+    await rig.service.call('PUT', '/locations/quay-2/limit', { limitKw: 17 });
+    await page.getByRole('row').filter({ hasText: 'The quay-2' }).getByText('17.0').waitFor();
+  });
+
+  it('goes back to the sign-in when the key is revoked, and says why', async () => {
+    const page = await rig.open({ expected: UNANSWERED });
+    await page.getByText('Live', { exact: true }).waitFor();
+    const administration = await createAdministration({
+      databaseUrl: databaseUrlOf(rig.service.config),
+      log: silentLog,
+    });
+    await administration.revokeApiKey(HARBOUR.slice(0, 8), 0);
+    await administration.close();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('alert').waitFor();
+    expect(await page.evaluate("sessionStorage['headroom.credential']")).toBeUndefined();
+  });
+});
