@@ -1,6 +1,6 @@
-// What carries messages between chargers and service once it is decided when they arrive.
+// What carries messages between chargers and service, while their wires decide when they arrive.
 
-import type { ConnectorAddress } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorAddress } from '../../machines/ids.js';
 import type { Seams } from '../../src/service.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
@@ -10,6 +10,8 @@ import type { Wire } from './wire.js';
 export interface CarrierEvents {
   /** A limit left the service. */
   limitLeft(connector: ConnectorAddress, limit: LimitMessage): void;
+  /** The broker ended the charger's session, for what it said. */
+  cutOff(charger: ChargerAddress): void;
 }
 
 /** One life of the service, as its carrier reaches it. */
@@ -22,14 +24,14 @@ export interface CarrierLife {
 export interface Carrier {
   /** For the next life of the service; one at a time. */
   open(): CarrierLife;
-  /** Where the service of this life is, once it has started. */
-  started?(mqttUrl: string): void;
-  /** What the charger said arrives now; nothing of it where no service lives. */
-  arriveUp(wire: Wire, message: ChargerMessage): void;
-  /** The charger has a new session from now on; the carrier may need the world to wait for it. */
+  /** The charger says it now: the service hears it whenever its wire lets it arrive, where a service lives then. */
+  say(wire: Wire, message: ChargerMessage): void;
+  /** The charger has a new session from now on. */
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void;
-  /** The session ended, and the broker noticed: it speaks the last will, where there is one. */
-  lose(wire: Wire, lastWill: ChargerMessage | undefined): void;
+  /** The connection broke, which nobody has noticed yet. The world settles before anything else happens. */
+  cut(wire: Wire): void;
+  /** The broker noticed that the connection broke: it speaks the last will, where there is one. */
+  lose(wire: Wire): void;
   /** All sessions are over and nobody speaks a last will. */
   loseAll(): void;
   close(): Promise<void>;

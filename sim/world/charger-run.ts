@@ -56,10 +56,12 @@ export function runCharger(options: {
     ...{ address: charger.address, agenda, monotonicMs, seed },
     receiver: {
       limit(connectorId, limit) {
+        if (!charger.takesLimits) return;
         charger.receiveLimit(connectorId, limit, monotonicMs());
         wake();
       },
       sync() {
+        if (!charger.takesLimits) return;
         charger.receiveSync(monotonicMs());
         wake();
       },

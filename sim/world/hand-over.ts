@@ -26,6 +26,7 @@ export function createHandOver(options: {
   readonly events: CarrierEvents;
 }): Carrier {
   const { wireOf, clock, log, metrics, events } = options;
+  const lastWills = new Map<Wire, ChargerMessage | undefined>();
   let listener: Listener | undefined;
 
   function meterOf(
@@ -92,11 +93,15 @@ export function createHandOver(options: {
       const gateway = createGateway();
       return { seams: { gateway }, end: gateway.end };
     },
-    arriveUp(wire, message) {
-      if (listener !== undefined) arrive(listener, wire, message);
+    say(wire, message) {
+      wire.travelUp(() => {
+        if (listener !== undefined) arrive(listener, wire, message);
+      });
     },
-    connect() {},
-    lose(wire, lastWill) {
+    connect: (wire, lastWill) => void lastWills.set(wire, lastWill),
+    cut() {},
+    lose(wire) {
+      const lastWill = lastWills.get(wire);
       if (listener !== undefined && lastWill !== undefined) arrive(listener, wire, lastWill);
     },
     loseAll() {},

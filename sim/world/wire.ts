@@ -62,36 +62,41 @@ export class Wire {
     this.#downLuck = mersenne(options.seed + 1);
   }
 
-  /** Calls `arrive` whenever what the charger says now reaches the service: never, once or twice. */
-  travelUp(arrive: () => void): void {
-    if (this.isCutUp || !this.isUp) return;
+  /**
+   * Calls `arrive` whenever what the charger says now reaches the service: never, once or twice, and not within the call.
+   * @returns how many copies are under way; who is cut off before they arrive gets fewer.
+   */
+  travelUp(arrive: () => void): number {
+    if (this.isCutUp || !this.isUp) return 0;
     const land = () => {
       if (this.isUp && !this.isCutUp) arrive();
     };
-    this.#travel(this.#upLuck, land);
+    return this.#travel(this.#upLuck, land);
   }
 
-  /** Calls `arrive` whenever what is said to the charger now reaches it. */
-  travelDown(arrive: () => void): void {
-    if (this.isCutDown || !this.isUp) return;
+  /** Calls `arrive` whenever what is said to the charger now reaches it; returns as `travelUp` does. */
+  travelDown(arrive: () => void): number {
+    if (this.isCutDown || !this.isUp) return 0;
     const land = () => {
       if (this.isUp && !this.isCutDown) arrive();
     };
-    this.#travel(this.#downLuck, land);
+    return this.#travel(this.#downLuck, land);
   }
 
-  #travel(luck: RandomGenerator, land: () => void): void {
+  #travel(luck: RandomGenerator, land: () => void): number {
     const nowMs = this.#monotonicMs();
     const { weather } = this;
     const wayMs = () => WAY_MS + Math.floor((WAY_VARIES_MS + weather.delayMs) * uniformFloat64(luck));
     if (weather === CALM) {
       this.#agenda.at(nowMs + wayMs(), land);
-      return;
+      return 1;
     }
-    if (uniformFloat64(luck) < weather.lossShare) return;
+    if (uniformFloat64(luck) < weather.lossShare) return 0;
     const isHeld = uniformFloat64(luck) < weather.holdShare;
     const heldMs = () => Math.floor(weather.holdMs * uniformFloat64(luck));
     this.#agenda.at(nowMs + (isHeld ? heldMs() : wayMs()), land);
-    if (uniformFloat64(luck) < weather.duplicateShare) this.#agenda.at(nowMs + wayMs(), land);
+    if (uniformFloat64(luck) >= weather.duplicateShare) return 1;
+    this.#agenda.at(nowMs + wayMs(), land);
+    return 2;
   }
 }

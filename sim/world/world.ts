@@ -13,15 +13,18 @@ import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { topicsFor } from '../charger/charger-inbox.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { createVirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
+import { fillSecrets } from '../scenario/fill-secrets.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock } from '../virtual-clock.js';
 import { type Agenda, createAgenda } from './agenda.js';
 import { createAlarmNotes } from './alarm-notes.js';
+import { BROKER_ENVIRONMENT, createBrokerCarrier } from './broker-carrier.js';
 import { createCallBook } from './call-book.js';
-import type { Carrier } from './carrier.js';
+import type { Carrier, CarrierEvents } from './carrier.js';
 import { type ChargerRun, runCharger } from './charger-run.js';
 import { createHandOver } from './hand-over.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
@@ -42,6 +45,11 @@ export interface WorldOptions {
   readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
   /** Settings of the service as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * What carries the messages: the objects themselves within the process, or their bytes through the production's broker.
+   * The same seed goes the same way with both.
+   */
+  readonly transport?: 'inProcess' | 'mqtt';
   /** Told of everything that happens, in order. */
   readonly onEvent?: (event: TraceEvent) => void;
 }
@@ -85,7 +93,8 @@ const NOTICED_WITHIN_MS = 45_000;
 const KEPT_VIOLATIONS = 1_000;
 
 export async function createWorld(options: WorldOptions): Promise<World> {
-  const { tenants, seed, startMs } = options;
+  const { seed, startMs, transport = 'inProcess' } = options;
+  const { tenants } = fillSecrets({ tenants: [...options.tenants] });
   const clock = createVirtualClock(startMs);
   const monotonicMs = () => clock.monotonicMs();
   const nowMs = () => clock.nowMs();
@@ -99,7 +108,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const noticing = new Map<ChargerRun, number>();
   const counts = { fromChargers: 0, toChargers: 0 };
   const dataDir = mkdtempSync(join(fastestDirectory(), 'headroom-world-'));
-  const config = configOf(dataDir, options.environment);
+  const config = configOf(dataDir, {
+    ...options.environment,
+    ...(transport === 'mqtt' ? BROKER_ENVIRONMENT : {}),
+  });
   const horizonMs = horizonMsOf({
     heartbeatMs: config.heartbeatS * 1000,
     ttlMs: config.leaseTtlS * 1000,
@@ -131,17 +143,30 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     error: (fields, message) =>
       report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
   };
-  const carrier: Carrier = createHandOver({
-    wireOf: ({ controllerUuid }) => runOf.get(controllerUuid)?.wire,
-    ...{ clock, log, metrics },
-    events: {
-      limitLeft(connector, limit) {
-        counts.toChargers++;
-        messages.limitLeft(connector, limit);
-        if (isTraced) tracer.granted(connector, limit);
-      },
+  const carrierEvents: CarrierEvents = {
+    limitLeft(connector, limit) {
+      counts.toChargers++;
+      messages.limitLeft(connector, limit);
+      if (isTraced) tracer.granted(connector, limit);
     },
-  });
+    cutOff({ controllerUuid }) {
+      const run = runOf.get(controllerUuid);
+      if (run === undefined) return;
+      breakConnection(run);
+      reconnect(run, RECONNECT_MS);
+    },
+  };
+  const wireOf = ({ controllerUuid }: ChargerAddress) => runOf.get(controllerUuid)?.wire;
+  const carrier: Carrier =
+    transport === 'inProcess'
+      ? createHandOver({ wireOf, clock, log, metrics, events: carrierEvents })
+      : createBrokerCarrier({
+          ...{ tenants, wireOf, monotonicMs, outstanding, log, events: carrierEvents },
+          topicsOf({ controllerUuid }) {
+            const run = runOf.get(controllerUuid);
+            return run === undefined ? [] : topicsFor(run.charger);
+          },
+        });
   const book = createCallBook({
     ...{ oracle, watch, horizonMs, nowMs },
     events: {
@@ -180,7 +205,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       isDatabaseBusy: () => isBusy,
       onWritten: (changes: readonly Change[]) => alarms.written(changes),
     });
-    carrier.started?.(life.mqttUrl);
   }
 
   /** Waits for what the service does outside the thread, which takes no virtual time. */
@@ -205,7 +229,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 
   function connect(run: ChargerRun): void {
     // Who comes back before anybody noticed that it was gone takes its old session's place, whose last will is spoken first.
-    if (noticing.delete(run)) carrier.lose(run.wire, run.charger.lastWill());
+    if (noticing.delete(run)) carrier.lose(run.wire);
     carrier.connect(run.wire, run.charger.lastWill());
     run.connect();
   }
@@ -223,13 +247,16 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   function breakConnection(run: ChargerRun): void {
     if (!run.isConnected) return;
     run.disconnect();
+    carrier.cut(run.wire);
+    // The same waiting with every carrier, whether it needs it or not: else the same seed would go different ways.
+    work.push(async () => {});
     noteChange(run);
     const number = ++disconnections;
     noticing.set(run, number);
     agenda.at(clock.monotonicMs() + uniformInt(random, 0, NOTICED_WITHIN_MS), () => {
       if (noticing.get(run) !== number) return;
       noticing.delete(run);
-      carrier.lose(run.wire, run.charger.lastWill());
+      carrier.lose(run.wire);
     });
   }
 
@@ -291,7 +318,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       say({ wire }, message) {
         counts.fromChargers++;
         messages.saidByCharger(message);
-        wire.travelUp(() => carrier.arriveUp(wire, message));
+        carrier.say(wire, message);
       },
     });
     runs.push(run);

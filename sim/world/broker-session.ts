@@ -1,0 +1,69 @@
+// One virtual charger's session with the real broker: its client, its last will, and what it listens to.
+import { Socket } from 'node:net';
+import { connectAsync, type MqttClient } from 'mqtt';
+import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerMessage } from '../charger/charger-message.js';
+
+export interface BrokerSession {
+  publish(message: ChargerMessage): void;
+  /** Breaks the connection without a goodbye, so that the broker speaks the last will. */
+  cut(): void;
+}
+
+/** Virtual time runs at any speed, keepalives in true time: neither side is to take a long wait for silence. */
+export const KEEPALIVE_S = 65_535;
+
+/**
+ * Connects as the contract says, and resolves once `topics` are subscribed.
+ * @param options.onClose called when the broker ends the session, not after `cut`.
+ */
+export async function openBrokerSession(options: {
+  readonly url: string;
+  readonly charger: ChargerAddress;
+  readonly password: string;
+  readonly lastWill: ChargerMessage | undefined;
+  readonly topics: readonly string[];
+  readonly onMessage: (topic: string, payload: Buffer) => void;
+  readonly onClose: () => void;
+}): Promise<BrokerSession> {
+  const { url, charger, password, lastWill, topics, onMessage, onClose } = options;
+  const client = await connectAsync(
+    url,
+    {
+      clientId: charger.controllerUuid,
+      username: `${charger.tenantUuid}/${charger.controllerUuid}`,
+      password,
+      protocolVersion: 4,
+      clean: true,
+      keepalive: KEEPALIVE_S,
+      reschedulePings: false,
+      reconnectPeriod: 0,
+      ...(lastWill === undefined ? {} : { will: willOf(lastWill) }),
+    },
+    false,
+  );
+  sendAtOnce(client);
+  client.on('message', onMessage);
+  // Whatever it is, `close` follows.
+  client.on('error', () => {});
+  if (topics.length > 0) await client.subscribeAsync([...topics], { qos: 1 });
+  client.on('close', onClose);
+  return {
+    publish({ topic, payload, qos, retain }) {
+      client.publish(topic, payload, { qos, retain });
+    },
+    cut() {
+      client.off('close', onClose);
+      client.end(true);
+    },
+  };
+}
+
+function willOf({ topic, payload, qos, retain }: ChargerMessage) {
+  return { topic, payload: Buffer.from(payload), qos, retain };
+}
+
+/** A small packet would wait for the answer to the one before it, 40 ms of true time. */
+function sendAtOnce({ stream }: MqttClient): void {
+  if (stream instanceof Socket) stream.setNoDelay(true);
+}
