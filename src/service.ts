@@ -47,6 +47,8 @@ export interface Seams {
   readonly gateway?: ChargerGateway;
   /** Stands between the service and its broker. */
   readonly wrapBus?: (bus: MessageBus) => MessageBus;
+  /** Builds the actors, for whoever stands between them and everything that reaches or leaves them. */
+  readonly createActors?: typeof createActorSystem;
   /** Stands between the service and the store that was opened. */
   readonly wrapStore?: (store: Store) => Store;
 }
@@ -132,7 +134,8 @@ export function createService(config: Config, seams: Seams = {}): Service {
     const tokenKeys = createTokenKeys(config);
     const gateway = seams.gateway ?? createMqttGateway(logins);
     const timing = timingOf(config);
-    const actors: ActorSystem = createActorSystem({
+    const createActors = seams.createActors ?? createActorSystem;
+    const actors: ActorSystem = createActors({
       ...common,
       store,
       newId: seams.newId ?? randomUUID,

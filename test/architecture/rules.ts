@@ -44,6 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'provisioning',
       'inbound',
       'outbound',
+      'actors',
       'ports',
       'wire',
       'machines',
