@@ -13,6 +13,8 @@ const BENCHMARKS = [
   'meter-values',
   'enforcement-decisions',
   'enforcement-heartbeats',
+  'dashboard',
+  'simulation',
 ];
 
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

@@ -1,0 +1,49 @@
+// The site of the energy bench as a scenario: 47 stations of a single phase at 208 V, and the sessions of a file.
+import { readFileSync } from 'node:fs';
+import { parseScenario } from '../sim/scenario/parse-scenario.js';
+import type { Scenario } from '../sim/scenario/scenario.js';
+import { toInstant } from '../src/wire/rest.js';
+import type { Window } from './energy-sessions.js';
+
+/** `ideal`: cars that follow at once and never taper off. `calm`: cars as they are. `heavy`: the same, and every fault. */
+export const COLUMNS = ['ideal', 'calm', 'heavy'] as const;
+export type Column = (typeof COLUMNS)[number];
+
+/** One cell of the table. */
+export interface EnergyCase extends Window {
+  readonly column: Column;
+  readonly capKw: number;
+  readonly sessionsPath: string;
+  readonly seed: number;
+}
+
+const MAX_A = 32;
+const VOLTAGE_V = 208;
+const FAILSAFE_A = 6;
+/** Every charger says that a car came or is full at once, so that the period matters little where cars are ideal. */
+const METER_PERIODS: Readonly<Record<Column, string>> = { ideal: '30s', calm: '10s', heavy: '10s' };
+
+function stationsOf(path: string): number {
+  const [head = '', ...lines] = readFileSync(path, 'utf8').trim().split('\n');
+  const column = head.split(',').indexOf('stationId');
+  return new Set(lines.map((line) => line.split(',')[column])).size;
+}
+
+export function energyScenario({ column, capKw, sessionsPath, seed, fromMs, untilMs }: EnergyCase): Scenario {
+  const file = {
+    name: `Energy under ${capKw} kW, ${column}`,
+    seed,
+    start: toInstant(fromMs),
+    duration: `${(untilMs - fromMs) / 60_000}m`,
+    meterPeriod: METER_PERIODS[column],
+    sites: {
+      ...{ count: 1, chargers: stationsOf(sessionsPath), connectors: 1, permanentLimitKw: capKw },
+      ...{ phases: 1, voltageV: VOLTAGE_V, maxCurrentA: MAX_A, failsafeA: FAILSAFE_A },
+    },
+    sessions: { csv: { file: sessionsPath, from: toInstant(fromMs) } },
+    vehicles: [{ name: 'car', maxKw: 6.6, phases: 1, ...(column === 'ideal' ? { ideal: true } : {}) }],
+    faults: column === 'heavy' ? 'heavy' : 'none',
+  };
+  // YAML reads JSON, too.
+  return parseScenario(JSON.stringify(file), sessionsPath);
+}
