@@ -47,6 +47,9 @@ function isOffer(offeredA: number): boolean {
 class VirtualOutlet implements Outlet {
   drawnA = 0;
   #registerWh = 0;
+  /** When it stops and is due next; not a number while that is not known. */
+  #stopMs = Number.NaN;
+  #dueMs = Number.NaN;
   #nowMs: number;
   readonly #rating: ConnectorRating;
   readonly #overdraw: number;
@@ -90,6 +93,11 @@ class VirtualOutlet implements Outlet {
   }
 
   get nextDueMs(): number {
+    if (Number.isNaN(this.#dueMs)) this.#dueMs = this.#findDueMs();
+    return this.#dueMs;
+  }
+
+  #findDueMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
     if (!this.#isPluggedIn) return dueMs;
     if (this.#car.isIdeal) return Math.min(dueMs, this.#fullAtMs);
@@ -117,6 +125,7 @@ class VirtualOutlet implements Outlet {
     this.#offeredA = offeredA;
     this.#reaction.offer(offeredA, nowMs);
     this.#follow(0);
+    this.#forgetInstants();
   }
 
   get #isPluggedIn(): boolean {
@@ -124,6 +133,17 @@ class VirtualOutlet implements Outlet {
   }
 
   get #nextStopMs(): number {
+    if (Number.isNaN(this.#stopMs)) this.#stopMs = this.#findStopMs();
+    return this.#stopMs;
+  }
+
+  /** Nothing of what was found out about the next instants holds any more. */
+  #forgetInstants(): void {
+    this.#stopMs = Number.NaN;
+    this.#dueMs = Number.NaN;
+  }
+
+  #findStopMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
     if (!this.#isPluggedIn) return dueMs;
     return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#steadyUntilMs);
@@ -170,6 +190,7 @@ class VirtualOutlet implements Outlet {
     if (this.#mode === 'charging' && this.#storedWh >= this.#car.batteryWh)
       this.#tell({ type: 'car.filled' });
     if (stopMs >= this.#modeEndsAtMs) this.#endMode(stopMs);
+    this.#forgetInstants();
   }
 
   /** Since it was last counted. */
