@@ -63,7 +63,6 @@ describe('The import rules', () => {
     ['src/inbound/http/a.ts', '../../../sim/charger/fleet.js'],
     ['src/inbound/http/a.ts', '../../../test/service/running-service.js'],
     ['src/cli/a.ts', '../actors/core.js'],
-    ['sim/a.ts', '../src/actors/directory.js'],
     ['sim/a.ts', '../src/cli/serve.js'],
     ['src/clock.ts', './service.js'],
     ['src/strange/a.ts', './b.js'],

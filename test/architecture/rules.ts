@@ -57,7 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PACKAGES,
   ],
   bench: [
-    ...['bench', 'service', 'inbound', 'outbound', 'actors', 'wire', 'ports', 'machines'],
+    ...['bench', 'sim', 'service', 'inbound', 'outbound', 'actors', 'wire', 'ports', 'machines'],
     ...FOUNDATION,
     PACKAGES,
   ],
