@@ -1,7 +1,9 @@
 // `headroom serve`: the service alone, until a signal ends it.
 
 import closeWithGrace from 'close-with-grace';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { createRecorder } from '../../sim/recording/recorder.js';
+import { systemClock } from '../clock.js';
 import { createService } from '../service.js';
 import { VERSION } from '../version.js';
 import { explain } from './operator-error.js';
@@ -27,16 +29,31 @@ export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } 
   });
 }
 
-async function serve(flags: SettingsFlags): Promise<void> {
+interface ServeFlags extends SettingsFlags {
+  readonly record?: string;
+}
+
+async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   const config = configOf(flags);
   await checkPorts(config);
+  const recorder =
+    record === undefined ? undefined : createRecorder({ path: record, clock: systemClock, settings: config });
+  const closeRecording = async () => {
+    const lost = await recorder?.close();
+    if (lost !== undefined && lost > 0)
+      printNote(`headroom: ${record} lacks the last ${lost} lines, which could not be written`);
+  };
   const service = createService(config, {
+    ...recorder?.seams,
     onTakenOver() {
       printNote('headroom: another service was started on this database and has taken over; this one ends');
-      process.exit(1);
+      void closeRecording().finally(() => process.exit(1));
     },
   });
-  const grace = stopWithGrace(() => service.stop());
+  const grace = stopWithGrace(async () => {
+    await service.stop();
+    await closeRecording();
+  });
   try {
     const { httpUrl, mqttUrl } = await service.start();
     printJson({ event: 'ready', httpUrl, mqttUrl, version: VERSION });
@@ -48,5 +65,11 @@ async function serve(flags: SettingsFlags): Promise<void> {
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the service').action(serve);
+  command.addOption(
+    new Option(
+      '--record <file>',
+      'write what reaches the service and what it decides there, for sim replay; appends, holds no secrets',
+    ),
+  );
   return addSettingsFlags(command, ALL_SETTINGS);
 }

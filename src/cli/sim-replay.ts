@@ -1,8 +1,9 @@
 // `headroom sim replay`: the whole state of a recorded run at one instant, and the reason of every limit.
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import type { EpochMs } from '../../machines/time.js';
+import { isRecordingFile } from '../../sim/recording/recording-reader.js';
 import { TRACE_FILE } from '../../sim/run/run-scenario.js';
 import { parseInstant } from '../../sim/scenario/moment.js';
 import { openTraceReader, type TraceReader } from '../../sim/trace/trace-reader.js';
@@ -10,6 +11,7 @@ import type { ConnectorAt, ConnectorName, TraceState } from '../../sim/trace/tra
 import { toInstant } from '../wire/rest.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printTable } from './print.js';
+import { replayRecordingFile } from './sim-replay-recording.js';
 
 interface ReplayFlags {
   readonly at?: EpochMs;
@@ -100,7 +102,9 @@ async function show(trace: TraceReader, { at, connector, json }: ReplayFlags): P
 }
 
 async function replay(path: string, flags: ReplayFlags): Promise<void> {
-  const trace = await openTraceReader(fileOf(path)).catch((error: Error) => {
+  const file = fileOf(path);
+  if (existsSync(file) && isRecordingFile(file)) return replayRecordingFile(file, flags);
+  const trace = await openTraceReader(file).catch((error: Error) => {
     throw new OperatorError(error.message);
   });
   try {
@@ -112,8 +116,10 @@ async function replay(path: string, flags: ReplayFlags): Promise<void> {
 
 export function replayCommand(): Command {
   return new Command('replay')
-    .description('the state of a run at an instant, and the reason of every limit')
-    .argument('<trace>', 'trace.sqlite, or the folder a run wrote it to')
+    .description(
+      'the state of a run at an instant, and the reason of every limit; of a recording, whether the service decides the same again (exit 1 where not)',
+    )
+    .argument('<file>', 'trace.sqlite, the folder a run wrote it to, or what serve --record wrote')
     .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
     .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
     .option('--json', 'print the state as JSON for scripts')

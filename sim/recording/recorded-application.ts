@@ -1,0 +1,50 @@
+// Writes down the calls of the interface: those that change something each as a turn of its own.
+import type { Application } from '../../src/actors/application.js';
+import { READS, type ReadCall, WRITES, type WriteCall } from './recording-line.js';
+import type { TakeNote, Turn, TurnLater } from './turns.js';
+
+export function recordedApplication(
+  application: Application,
+  { turn, turnLater, note }: { readonly turn: Turn; readonly turnLater: TurnLater; readonly note: TakeNote },
+): Application {
+  let listeners = 0;
+
+  const writing = (call: WriteCall) =>
+    function write(tenantUuid: string, ...given: unknown[]): Promise<unknown> {
+      return new Promise((resolve, reject) => {
+        turnLater({ kind: 'call', call, tenantUuid, arguments: given.filter(isData) }, () => {
+          const answer: Promise<unknown> = Reflect.apply(application[call], application, [
+            tenantUuid,
+            ...given,
+          ]);
+          answer.then(resolve, reject);
+        });
+      });
+    };
+
+  // Who only looks changes nothing, and is answered at once.
+  const reading = (call: ReadCall) =>
+    function read(tenantUuid: string, ...given: unknown[]): unknown {
+      note({ kind: 'read', call, tenantUuid, arguments: given.filter(isData) });
+      return Reflect.apply(application[call], application, [tenantUuid, ...given]);
+    };
+
+  return {
+    ...application,
+    ...Object.fromEntries(WRITES.map((call) => [call, writing(call)])),
+    ...Object.fromEntries(READS.map((call) => [call, reading(call)])),
+    subscribe(tenantUuid, locationId, listener) {
+      const n = ++listeners;
+      const about = { tenantUuid, ...(locationId === undefined ? {} : { locationId }) };
+      const end = turn({ kind: 'listen', n, ...about }, () =>
+        application.subscribe(tenantUuid, locationId, listener),
+      );
+      return () => turn({ kind: 'unlisten', n }, end);
+    },
+  };
+}
+
+/** Functions are how a caller hears back, and no part of what it asked. */
+function isData(value: unknown): boolean {
+  return typeof value !== 'function';
+}

@@ -1,0 +1,66 @@
+// A store that answers what the recorded one answered, when it did.
+import type { TenantUuid } from '../../machines/ids.js';
+import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
+import { type Input, STORE_METHODS, type StoreMethod } from './recording-line.js';
+
+type Answer = Extract<Input, { kind: 'stored' | 'unstored' }>;
+
+export interface ReplayedStore {
+  readonly store: Store;
+  /** Tenants whose rows were read. */
+  readonly tenants: readonly TenantUuid[];
+  /** Answers the call of that number; false where none such waits. */
+  answer(answer: Answer): boolean;
+}
+
+interface Asked {
+  readonly method: StoreMethod;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export function createReplayedStore(): ReplayedStore {
+  const waiting = new Map<number, Asked>();
+  const tenants = new Set<TenantUuid>();
+  let asked = 0;
+
+  const asking = (method: StoreMethod) =>
+    function ask(...given: unknown[]): Promise<unknown> {
+      // The first argument of this one is the tenant.
+      if (method === 'loadTenant') tenants.add(given[0] as TenantUuid);
+      const n = ++asked;
+      return new Promise((resolve, reject) => waiting.set(n, { method, resolve, reject }));
+    };
+  const unrecorded = () => Promise.reject(new StoreUnavailableError('this is not in the recording'));
+  const store: Store = {
+    ...{ claim: unrecorded, ping: unrecorded, close: async () => {}, alarms: unrecorded },
+    ...{ profileHistory: unrecorded, profilesAt: unrecorded, permanentLimitHistory: unrecorded },
+    ...{ powerHistory: unrecorded },
+    // Each has the name it is found by, and gives what the recording says.
+    ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<
+      Store,
+      StoreMethod
+    >),
+  };
+
+  return {
+    store,
+    get tenants() {
+      return [...tenants];
+    },
+    answer(answer) {
+      const call = waiting.get(answer.n);
+      if (call === undefined || call.method !== answer.method) return false;
+      waiting.delete(answer.n);
+      if (answer.kind === 'stored') call.resolve(answer.answer);
+      else call.reject(errorOf(answer));
+      return true;
+    },
+  };
+}
+
+function errorOf({
+  error: { message, isUnavailable, isOutcomeUnknown },
+}: Extract<Input, { kind: 'unstored' }>): Error {
+  return isUnavailable ? new StoreUnavailableError(message, { isOutcomeUnknown }) : new Error(message);
+}
