@@ -4,7 +4,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Shorter tables are in the document whole. */
 const WHOLE_AT_MOST = 80;
-const ROWS_AROUND = 15;
+const ROWS_AROUND = 12;
+/** The window moves by so many rows at once, so that most frames of scrolling change nothing. */
+const STEP = 8;
 /** Until a row was measured, px. */
 const GUESSED_HEIGHT = 44;
 
@@ -31,8 +33,10 @@ export function useWindow(count: number): Window {
       if (table === null) return;
       const height = table.querySelector('tr:not(.gap)')?.getBoundingClientRect().height || GUESSED_HEIGHT;
       const top = -table.getBoundingClientRect().top;
-      const first = Math.max(0, Math.min(count - 1, Math.floor(top / height)) - ROWS_AROUND);
-      const end = Math.min(count, Math.ceil((top + window.innerHeight) / height) + ROWS_AROUND);
+      const from = Math.min(count - 1, Math.floor(top / height)) - ROWS_AROUND;
+      const to = Math.ceil((top + window.innerHeight) / height) + ROWS_AROUND;
+      const first = Math.max(0, STEP * Math.floor(from / STEP));
+      const end = Math.min(count, STEP * Math.ceil(to / STEP));
       setView((before) =>
         before.first === first && before.end === end && before.height === height
           ? before
