@@ -109,7 +109,7 @@ export function createScenarioWorld(
   scenario: Scenario,
   onEvent: (event: TraceEvent) => void,
 ): Promise<World> {
-  const { provision, seed, startsAtMs, meterPeriodMs } = scenario;
+  const { provision, seed, startsAtMs, meterPeriodMs, transport } = scenario;
   const arrivals = createArrivals(sessionsOf(scenario, seed), startsAtMs);
   const drift = new Map(
     faultPlanOf(scenario, seed)
@@ -117,7 +117,7 @@ export function createScenarioWorld(
       .map(({ charger, share }) => [charger?.controllerUuid, share]),
   );
   return createWorld({
-    ...{ tenants: provision.tenants, seed, startMs: startsAtMs, onEvent },
+    ...{ tenants: provision.tenants, seed, startMs: startsAtMs, transport, onEvent },
     visitorsOf:
       ({ controllerUuid }) =>
       (connectorId) =>
