@@ -1,0 +1,204 @@
+// docs/operations.md and what lies beside it: settings as the code has them, no metric that does not exist, configurations that load.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { SETTINGS } from '../../src/config.js';
+import { createMetrics } from '../../src/metrics.js';
+import { freePort } from '../enforcement/free-port.js';
+import { runService } from '../service/running-service.js';
+import { blocksOf, ROOT } from './document.js';
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const text = read('docs/operations.md');
+
+const rulesSchema = z.object({
+  groups: z.array(
+    z.object({
+      name: z.string(),
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          labels: z.object({ severity: z.enum(['warning', 'critical']) }),
+          annotations: z.object({ summary: z.string(), description: z.string() }),
+        }),
+      ),
+    }),
+  ),
+});
+const panelSchema = z.object({
+  id: z.number(),
+  type: z.string(),
+  title: z.string().min(1),
+  gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+  targets: z.array(z.object({ refId: z.string(), expr: z.string() })).optional(),
+});
+const boardSchema = z.object({ title: z.string(), panels: z.array(panelSchema) });
+
+const alerts = rulesSchema
+  .parse(parse(read('docs/prometheus/headroom-rules.yml')))
+  .groups.flatMap(({ rules }) => rules);
+const board = boardSchema.parse(JSON.parse(read('docs/grafana/headroom.json')));
+const expressions = [
+  ...alerts.map(({ alert, expr }) => [alert, expr] as const),
+  ...board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),
+];
+
+/** The metrics of a running service, each with its labels, under every name by which Prometheus knows them. */
+async function servedMetrics(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const metrics = createMetrics({ processMetrics: true });
+  const running = await runService([], { metrics });
+  const scraped = await (await fetch(`${running.httpUrl}/metrics`)).text();
+  await running.stop();
+  const served = new Map<string, Set<string>>();
+  for (const [, name = '', type] of scraped.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
+    const own = Reflect.get(metrics.registry.getSingleMetric(name) ?? {}, 'labelNames');
+    const labels = z.array(z.string()).catch([]).parse(own);
+    const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => `${name}${end}`) : [name];
+    for (const each of names) served.set(each, new Set([...labels, 'job', 'instance', 'le']));
+  }
+  return served;
+}
+
+/** Metrics and the labels that `expression` asks them for. */
+function metricsIn(
+  expression: string,
+): readonly { readonly name: string; readonly labels: readonly string[] }[] {
+  const names = /\b((?:headroom|process|nodejs)_\w+)(?:\{([^}]*)\})?/g;
+  return [...expression.matchAll(names)].map(([, name = '', selector = '']) => ({
+    name,
+    labels: [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+  }));
+}
+
+describe('The settings in docs/operations.md', () => {
+  it('are those of the code, with their defaults and what they are', () => {
+    const expected = Object.values(SETTINGS).map(({ name, schema, about }) => {
+      const fallback: unknown = schema.safeParse(undefined).data;
+      return `| \`HEADROOM_${name}\` | ${fallback ?? ''} | ${about} |`;
+    });
+    const shown = text.split('\n').filter((line) => line.startsWith('| `HEADROOM_'));
+    expect(shown).toEqual(expected);
+  });
+});
+
+describe('The metrics in docs/operations.md, the alert rules and the board', () => {
+  let served: ReadonlyMap<string, ReadonlySet<string>>;
+
+  beforeAll(async () => {
+    served = await servedMetrics();
+  });
+
+  it('explains every metric of the service, and none that there is not', () => {
+    const explained = [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name);
+    const own = [...served.keys()].map((name) => name.replace(/_(bucket|sum)$/, ''));
+    const ofService = new Set(own.filter((name) => name.startsWith('headroom_') && !name.endsWith('_count')));
+    expect(explained.filter((name) => name.startsWith('headroom_')).sort()).toEqual([...ofService].sort());
+    for (const [, name = ''] of text.matchAll(/`((?:nodejs|process)_\w+\w)`/g)) {
+      expect([...served.keys()].some((each) => each.startsWith(name))).toBe(true);
+    }
+  });
+
+  it.each(expressions)('%s asks for metrics and labels that exist: %s', (_, expression) => {
+    const used = metricsIn(expression);
+    expect(used.length > 0 || /\bup\b/.test(expression)).toBe(true);
+    for (const { name, labels } of used) {
+      expect([name, served.has(name)]).toEqual([name, true]);
+      expect(labels.filter((label) => !served.get(name)?.has(label))).toEqual([]);
+    }
+  });
+
+  it('begin to count the alarms of every kind at 0, so that the first one is a rise', async () => {
+    const running = await runService([]);
+    const { values } = await running.metrics.alarms.get();
+    await running.stop();
+    expect(values.map(({ labels, value }) => [labels.kind, value])).toEqual([
+      ['LIMIT_UNATTAINABLE', 0],
+      ['NON_COMPLIANT', 0],
+      ['OFFLINE', 0],
+      ['STALE', 0],
+    ]);
+  });
+
+  it('name no alert and no panel twice, and no panel covers another', () => {
+    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
+    expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
+    const taken = new Set<string>();
+    for (const { title, gridPos } of board.panels) {
+      expect([title, gridPos.x + gridPos.w <= 24]).toEqual([title, true]);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect([title, taken.has(`${x}/${y}`)]).toEqual([title, false]);
+          taken.add(`${x}/${y}`);
+        }
+      }
+    }
+  });
+});
+
+function isInstalled(program: string, flag: string): boolean {
+  const isThere = spawnSync(program, [flag]).error === undefined;
+  if (!isThere) process.stderr.write(`SKIPPED: what needs ${program}, which is not installed\n`);
+  return isThere;
+}
+
+describe('The configurations', () => {
+  let directory: string;
+
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'headroom-operations-'));
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** The file that the page shows, with ports that are free and a certificate that is there. */
+  async function written(name: string): Promise<string> {
+    const block = blocksOf(text).find(({ info }) => info === `file=${name}`);
+    if (block === undefined) throw new Error(`the page shows no ${name}`);
+    const options = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'headroom.key', '-out', 'headroom.crt'];
+    execFileSync('openssl', ['req', '-x509', ...options, '-subj', '/CN=localhost', '-days', '2'], {
+      ...{ cwd: directory, stdio: 'pipe' },
+    });
+    const both = ['crt', 'key'].map((end) => readFileSync(join(directory, `headroom.${end}`), 'utf8'));
+    writeFileSync(join(directory, 'headroom.pem'), both.join(''));
+    const own = block.text
+      .replaceAll(/\/etc\/(haproxy|nginx)/g, directory)
+      .replace(/\b443\b/, String(await freePort()))
+      .replace(/\b8883\b/, String(await freePort()));
+    const file = join(directory, name);
+    writeFileSync(file, own);
+    return file;
+  }
+
+  it.skipIf(!isInstalled('haproxy', '-v'))('for HAProxy is one', async () => {
+    execFileSync('haproxy', ['-c', '-f', await written('haproxy.cfg')], { stdio: 'pipe' });
+  });
+
+  it.skipIf(!isInstalled('nginx', '-v'))('for nginx is one', async () => {
+    const file = await written('nginx.conf');
+    const log = join(directory, 'error.log');
+    const paths = `pid ${directory}/nginx.pid;`;
+    execFileSync('nginx', ['-t', '-c', file, '-p', directory, '-e', log, '-g', paths], { stdio: 'pipe' });
+  });
+
+  describe.skipIf(!isInstalled('promtool', '--version'))('for Prometheus', () => {
+    it('is one, and its alerts do what its tests say', () => {
+      const cwd = join(ROOT, 'docs/prometheus');
+      execFileSync('promtool', ['check', 'rules', 'headroom-rules.yml'], { cwd, stdio: 'pipe' });
+      execFileSync('promtool', ['test', 'rules', 'headroom-rules.test.yml'], { cwd, stdio: 'pipe' });
+    });
+
+    it('reads every expression of the board', () => {
+      const rules = expressions.map(([, expression], index) => ({
+        record: `panel:${index}`,
+        expr: expression.replaceAll('$__rate_interval', '5m').replaceAll('$job', '.*'),
+      }));
+      const file = join(directory, 'board.yml');
+      writeFileSync(file, JSON.stringify({ groups: [{ name: 'board', rules }] }));
+      execFileSync('promtool', ['check', 'rules', file], { stdio: 'pipe' });
+    });
+  });
+});
