@@ -58,6 +58,10 @@ function useResting(atMs: EpochMs | undefined): EpochMs | undefined {
   return resting;
 }
 
+function wholeSecond(atMs: EpochMs): EpochMs {
+  return Math.floor(atMs / 1000) * 1000;
+}
+
 /** The controls; `atMs` undefined is now. */
 export function AsOfBar({
   atMs,
@@ -73,12 +77,12 @@ export function AsOfBar({
 }) {
   if (atMs === undefined) {
     return (
-      <Button onClick={() => onChange(Math.round(Math.max(span.fromMs, nowMs - 10 * MINUTE_MS)))}>
+      <Button onClick={() => onChange(wholeSecond(Math.max(span.fromMs, nowMs - 10 * MINUTE_MS)))}>
         Look back…
       </Button>
     );
   }
-  const lastMs = Math.floor(Math.min(span.toMs, nowMs));
+  const lastMs = wholeSecond(Math.min(span.toMs, nowMs));
   const choose = (chosenMs: EpochMs | undefined) => {
     if (chosenMs !== undefined) onChange(Math.min(chosenMs, Math.floor(nowMs)));
   };
@@ -98,7 +102,7 @@ export function AsOfBar({
           <input
             {...named}
             type="range"
-            min={span.fromMs}
+            min={wholeSecond(span.fromMs)}
             max={lastMs}
             step={1_000}
             value={Math.min(atMs, lastMs)}

@@ -107,7 +107,9 @@ function Name({ connector }: { readonly connector: ReadConnector }) {
   const name = nameOf(connector);
   return (
     <>
-      <span title={name}>{name}</span>{' '}
+      <span class="connector-name" title={name}>
+        {name}
+      </span>{' '}
       {link !== 'online' && <Badge tone={link === 'stale' ? 'warning' : 'bad'}>{link}</Badge>}
       {lockLimitKw !== null && (
         <span class="narrow-only">

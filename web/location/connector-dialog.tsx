@@ -15,6 +15,7 @@ import { Lease } from './lease.js';
 import { stackOf } from './preview.js';
 import { ProfileTable } from './profile-table.js';
 import { ScheduleForm } from './schedule-form.js';
+import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
 import { stackedAt } from './stacked-profiles.js';
 import { REASON_WORDS } from './words.js';
@@ -49,7 +50,9 @@ export function ConnectorDialog({
       <div class="stack">
         <section aria-label="Why it has this limit" aria-live="polite">
           <Badge tone={lockLimitKw === null ? 'info' : 'lock'}>{REASON_WORDS[reason]}</Badge>
-          <p class="explanation">{explanation}</p>
+          <p class="explanation">
+            <Sentence text={explanation} />
+          </p>
         </section>
         <ConnectorFigures connector={connector} clock={clock} />
         <h3>Locks</h3>

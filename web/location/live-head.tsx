@@ -41,28 +41,44 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
   );
 }
 
+/** More are folded away: a site that is cut off has one for each connector. */
+const ALARMS_SHOWN = 4;
+
 function OpenAlarms({ alarms }: Pick<LocationLive, 'alarms'>) {
   if (alarms.length === 0) return <p class="quiet small">No open alarms.</p>;
+  const folded = alarms.slice(ALARMS_SHOWN);
   return (
     <section aria-label="Open alarms">
       <h2>Open alarms: {alarms.length}</h2>
-      <ul class="open-alarms">
-        {alarms.map(({ alarmId, kind, controllerUuid, connectorId, reason, beganAt }) => (
-          <li key={alarmId}>
-            <Badge tone="bad">{ALARM_WORDS[kind]}</Badge>{' '}
-            {controllerUuid !== null && (
-              <strong>
-                {controllerUuid}
-                {connectorId !== null && ` / ${connectorId}`}
-              </strong>
-            )}{' '}
-            {reason}{' '}
-            <span class="quiet">
-              since <Time at={beganAt} isShort />
-            </span>
-          </li>
-        ))}
-      </ul>
+      <AlarmList alarms={alarms.slice(0, ALARMS_SHOWN)} />
+      {folded.length > 0 && (
+        <details>
+          <summary>And {folded.length} more</summary>
+          <AlarmList alarms={folded} />
+        </details>
+      )}
     </section>
+  );
+}
+
+function AlarmList({ alarms }: Pick<LocationLive, 'alarms'>) {
+  return (
+    <ul class="open-alarms">
+      {alarms.map(({ alarmId, kind, controllerUuid, connectorId, reason, beganAt }) => (
+        <li key={alarmId}>
+          <Badge tone="bad">{ALARM_WORDS[kind]}</Badge>{' '}
+          {controllerUuid !== null && (
+            <strong>
+              {controllerUuid}
+              {connectorId !== null && ` / ${connectorId}`}
+            </strong>
+          )}{' '}
+          {reason}{' '}
+          <span class="quiet">
+            since <Time at={beganAt} isShort />
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -8,6 +8,7 @@ import { ErrorNotice, Notice } from '../ui/notice.js';
 import { type LimitState, previewOf } from './preview.js';
 import { PreviewView } from './preview-view.js';
 import { kwOf, messagesByField } from './profile-draft.js';
+import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
 import { useSubmission } from './use-submission.js';
 
@@ -57,7 +58,7 @@ export function PermanentLimitForm({
       {error !== undefined && message === undefined && <ErrorNotice error={error} />}
       {written?.warnings.map((warning) => (
         <Notice key={warning} kind="warning">
-          It was set, but: {warning}
+          It was set, but: <Sentence text={warning} />
         </Notice>
       ))}
       <div class="row">

@@ -33,8 +33,9 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
       <StepPlot
         lines={[
           { label: 'Power', line: powerKw, colour: 'power', isFilled: true },
-          { label: 'Effective limit', line: lines.effectiveKw, colour: 'effective', dash: [6, 4] },
           { label: 'Grid limit', line: lines.gridKw, colour: 'limit' },
+          // Dashed and on top: where both are one, both are seen.
+          { label: 'Effective limit', line: lines.effectiveKw, colour: 'effective', dash: [6, 4] },
         ]}
         span={span}
         heightPx={HEIGHT_PX}

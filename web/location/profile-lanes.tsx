@@ -32,7 +32,9 @@ export function ProfileLanes({
                   style={{ left: `${left}%`, width: `${right - left}%` }}
                   title={`Priority ${priority}: ${kwText(limitKw)}, ${status}`}
                 >
-                  {kwText(limitKw)} {isDeciding ? 'decides' : status.toLowerCase()}
+                  <span>
+                    {kwText(limitKw)} {isDeciding ? 'decides' : status.toLowerCase()}
+                  </span>
                 </span>
               )}
             </span>

@@ -18,14 +18,12 @@ const COLUMNS: readonly Column<StackedProfile>[] = [
     key: 'priority',
     header: 'Priority',
     isRowHeader: true,
-    class: 'priority',
     cell: ({ priority }) => priority,
   },
   { key: 'limitKw', header: 'Limit', align: 'end', class: 'limit', cell: ({ limitKw }) => kwText(limitKw) },
   {
     key: 'status',
     header: 'Status',
-    class: 'status',
     cell: ({ status, isDeciding }) => (
       <>
         <Badge tone={TONE_OF[status]}>{status}</Badge> {isDeciding && <Badge tone="info">decides</Badge>}
@@ -33,12 +31,14 @@ const COLUMNS: readonly Column<StackedProfile>[] = [
     ),
   },
   {
-    key: 'startTime',
-    header: 'From',
-    class: 'instant',
-    cell: ({ startTime }) => <Time at={startTime} isShort />,
+    key: 'window',
+    header: 'Window',
+    cell: ({ startTime, endTime }) => (
+      <>
+        <Time at={startTime} isShort /> – <Time at={endTime} isShort />
+      </>
+    ),
   },
-  { key: 'endTime', header: 'Until', class: 'instant', cell: ({ endTime }) => <Time at={endTime} isShort /> },
 ];
 
 export function ProfileTable({

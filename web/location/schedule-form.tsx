@@ -18,6 +18,7 @@ import {
   profileOfDraft,
   requestOf,
 } from './profile-draft.js';
+import { Sentence } from './sentence.js';
 import { type ServerClock, useEverySecond } from './server-clock.js';
 import { useSubmission } from './use-submission.js';
 
@@ -99,7 +100,7 @@ export function ScheduleForm({ address, state, unlimited, submitText, clock, onW
       {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
       {written?.warnings.map((text) => (
         <Notice key={text} kind="warning">
-          It was set, but: {text}
+          It was set, but: <Sentence text={text} />
         </Notice>
       ))}
       <div class="row">

@@ -8,7 +8,9 @@ import { columnsOf, type StepLine } from './step-line.js';
 import type { Span } from './time-view.js';
 
 /** Width of the axis at the left; lanes that share the time axis leave as much. */
-export const AXIS_PX = 64;
+const AXIS_PX = 64;
+/** Room at the right, so that no label is cut there; lanes leave it, too. */
+const EDGE_PX = 30;
 
 export interface PlotLine {
   readonly label: string;
@@ -95,7 +97,7 @@ function optionsOf(element: HTMLElement, newest: { readonly current: Props }, co
     width: element.clientWidth,
     height: newest.current.heightPx,
     ms: 1,
-    padding: [8, 0, 0, 0],
+    padding: [8, EDGE_PX, 0, 0],
     legend: { show: false },
     select: { show: true, left: 0, top: 0, width: 0, height: 0 },
     cursor: {
@@ -106,7 +108,12 @@ function optionsOf(element: HTMLElement, newest: { readonly current: Props }, co
     },
     scales: { x: { time: true }, y: { range: (_, __, highest) => [0, Math.max(1, (highest ?? 0) * 1.08)] } },
     axes: [
-      { ...axis, size: 30, values: (_, instants) => instants.map((instant) => axisLabel(instant, instants)) },
+      {
+        ...axis,
+        size: 30,
+        space: 90,
+        values: (_, instants) => instants.map((instant) => axisLabel(instant, instants)),
+      },
       { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} kW`) },
     ],
     series: [
@@ -167,12 +174,11 @@ function drawMark(shown: uPlot, atMs: EpochMs | undefined, colour: string): void
   ctx.restore();
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const FINE_CLOCK = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  hourCycle: 'h23',
 });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 

@@ -8,8 +8,8 @@ import { useEvents } from '../api/use-events.js';
 import { useEvery } from './server-clock.js';
 
 /** What the stream does not tell (draw and lease of each connector, who else wrote what) is read this often. */
-const LIVE_EVERY_MS = 5_000;
-const LIMITS_EVERY_MS = 30_000;
+const LIVE_EVERY_MS = 2_000;
+const REST_EVERY_MS = 30_000;
 /** An event rarely comes alone. */
 const SOON_MS = 400;
 
@@ -32,6 +32,11 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   const ofThis = <E extends { readonly locationId: string }>(events: readonly E[]) =>
     events.filter((event) => event.locationId === locationId);
   const set = (values: Partial<LocationLive>) => live.update((before) => ({ ...before, ...values }));
+  const reread = () => {
+    live.reread();
+    limits.reread();
+    onLimitChange();
+  };
   const limitChanged = () => {
     live.reread(SOON_MS);
     limits.reread(SOON_MS);
@@ -69,21 +74,13 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   useEvents('alarm', (events) => {
     if (ofThis(events).length > 0) live.reread(SOON_MS);
   });
-  useEvery(LIVE_EVERY_MS, () => live.reread());
-  useEvery(LIMITS_EVERY_MS, () => {
-    limits.reread();
-    onLimitChange();
+  // A refusal is told once: what is refused is asked for less often.
+  useEvery(LIVE_EVERY_MS, () => {
+    if (live.error === undefined) live.reread();
   });
+  useEvery(REST_EVERY_MS, () => reread());
 
-  return {
-    live,
-    limits,
-    reread() {
-      live.reread();
-      limits.reread();
-      onLimitChange();
-    },
-  };
+  return { live, limits, reread };
 }
 
 export function keyOfConnector({

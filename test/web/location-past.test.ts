@@ -1,0 +1,130 @@
+// Looking back on the page of a location; names that want to be markup; and a location of 200 connectors.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ControllerUuid } from '../../machines/ids.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import { eventually } from '../service/eventually.js';
+import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { expectAccessible } from './accessibility.js';
+import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+import { figureOf, inputOf, inSeconds, rowsOf } from './location-figures.js';
+
+const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;/..%2F`;
+const CHARGERS = 100;
+
+/** A location of that name with chargers of two connectors each. */
+function named(
+  locationId: string,
+  name: string,
+  controllerUuids: readonly string[],
+): ProvisionedTenant['locations'][number] {
+  const { chargers, ...location } = site(locationId);
+  return {
+    ...location,
+    name,
+    chargers: chargers.flatMap((charger) =>
+      controllerUuids.map((uuid) => ({ ...charger, controllerUuid: uuid as ControllerUuid })),
+    ),
+  };
+}
+
+const depotChargers = Array.from({ length: CHARGERS }, (_, i) => `depot-${i + 1}`);
+
+describe.skipIf(!canOpenPages)('The page of a location without chargers', () => {
+  let rig: DashboardRig;
+
+  beforeAll(async () => {
+    rig = await createDashboardRig({
+      tenants: [
+        tenantWith(HARBOUR, [
+          site('quay-1'),
+          named('odd:1.x', HOSTILE, ['odd:1.x-_']),
+          named('depot', 'Depot', depotChargers),
+        ]),
+      ],
+      traffic: 'none',
+    });
+  });
+  afterEach(() => rig.closePages());
+  afterAll(() => rig.stop());
+
+  it('shows as of a past instant what was known then, replaced since or not, and comes back to now', async () => {
+    const window = { startTime: inSeconds(-60), endTime: inSeconds(7200) };
+    const submit = (limitKw: number) =>
+      rig.service.call('POST', '/locations/quay-1/schedules', { ...window, limitKw, priority: 6 });
+    await submit(33);
+    // The page chooses whole seconds.
+    const thenMs = Math.ceil(Date.now() / 1000) * 1000;
+    await eventually(() => expect(Date.now()).toBeGreaterThan(thenMs + 500));
+    await submit(22);
+    await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 41 });
+
+    const page = await rig.open({ hash: '/locations/quay-1' });
+    const now = page.getByRole('region', { name: 'Now', exact: true });
+    await eventually(async () => expect(await figureOf(now, 'Effective limit')).toBe(22));
+    await page.getByRole('button', { name: 'Look back' }).click();
+    await page.getByLabel('As of').fill(inputOf(thenMs));
+    const past = page.getByRole('region', { name: 'As it was' });
+    await eventually(async () => {
+      expect(await figureOf(past, 'Effective limit')).toBe(33);
+      expect(await figureOf(past, 'Permanent limit')).toBe(50);
+      expect((await rowsOf(page, 'Profiles as they were'))[0]?.slice(0, 3)).toEqual([
+        '6',
+        '33.0 kW',
+        'ACTIVE decides',
+      ]);
+    });
+    await past.getByText('PAST: as it was at').waitFor();
+    expect(await now.count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Set a schedule' }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole('slider').press('End');
+    await eventually(async () => expect(await figureOf(past, 'Effective limit')).toBe(22));
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await eventually(async () => expect(await figureOf(now, 'Permanent limit')).toBe(41));
+    await page.getByRole('button', { name: 'Set a schedule' }).waitFor();
+  });
+
+  it('says that the location did not exist yet, where it did not', async () => {
+    const page = await rig.open({ hash: '/locations/quay-1', expected: /status of 404/ });
+    await page.getByRole('button', { name: 'Look back' }).click();
+    await page.getByLabel('As of').fill('1969-06-01T12:00:00');
+    await page.getByRole('alert').getByText('There was no location quay-1 yet').waitFor();
+  });
+
+  it('shows names as text, whatever they say, and whatever the address says', async () => {
+    const page = await rig.open({ hash: '/locations/odd%3A1.x' });
+    await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor();
+    await page.getByRole('button', { name: 'why odd:1.x-_ / 1 has this limit' }).click();
+    await page.getByRole('dialog', { name: 'odd:1.x-_ / 1' }).getByRole('table', { name: 'Locks' }).waitFor();
+    const other = await rig.open({
+      hash: `/locations/${encodeURIComponent(HOSTILE)}`,
+      expected: /status of 404/,
+    });
+    await other.getByRole('heading', { level: 1, name: HOSTILE }).waitFor();
+    await other.getByRole('alert').waitFor();
+    for (const shown of [page, other]) {
+      expect(await shown.title()).not.toBe('run');
+      expect(await shown.locator('main img, main b').count()).toBe(0);
+    }
+  });
+
+  it('finds one of 200 connectors by its name', async () => {
+    const page = await rig.open({ hash: '/locations/depot' });
+    const table = page.getByRole('table', { name: 'Connectors' });
+    await page.getByRole('heading', { name: 'Connectors: 200' }).waitFor();
+    expect(await table.getAttribute('aria-rowcount')).toBe('201');
+    await page.getByLabel('Filter connectors').fill('depot-77 / 2');
+    await eventually(async () => {
+      expect((await rowsOf(page, 'Connectors')).map(([name]) => name?.trim())).toEqual([
+        'depot-77 / 2 offline',
+      ]);
+    });
+    await page.getByLabel('Filter connectors').fill('nothing of the kind');
+    await page.getByText('No connector is called so.').waitFor();
+  });
+
+  it('says that it knows no such location', async () => {
+    const page = await rig.open({ hash: '/locations/nowhere', expected: /status of 404/ });
+    await page.getByRole('alert').getByText('nowhere').waitFor();
+  });
+});
