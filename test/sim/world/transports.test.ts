@@ -1,0 +1,223 @@
+// A world goes the same way whether its messages are handed over as objects or pass the real broker as bytes, and with the
+// broker none takes another way.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HUNGRY } from '../../../sim/charger/traffic.js';
+import type { ChargerTraits, Misbehaviour } from '../../../sim/charger/traits.js';
+import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { strikeWorld } from '../../../sim/world/misfortune.js';
+import { createWorld, type World } from '../../../sim/world/world.js';
+import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
+import { ackSchema, limitSchema, meterSchema, stateSchema, syncSchema } from '../../../src/wire/mqtt.js';
+import { toInstant } from '../../../src/wire/rest.js';
+import { parseTopic } from '../../../src/wire/topics.js';
+import { type BrokerTap, tapBroker } from './broker-tap.js';
+
+const START_MS = Date.parse('2026-06-01T00:00:00Z');
+const MINUTE_MS = 60_000;
+const TRANSPORTS = ['inProcess', 'mqtt'] as const;
+type Transport = (typeof TRANSPORTS)[number];
+
+const SCHEMAS = {
+  ...{ state: stateSchema, meter: meterSchema, ack: ackSchema },
+  ...{ limit: limitSchema, sync: syncSchema },
+};
+
+/** So often that ten minutes see all of it. */
+const ALL_AT_ONCE = {
+  weatherEveryMs: 3 * MINUTE_MS,
+  partitionEveryMs: 4 * MINUTE_MS,
+  rebootEveryMs: 4 * MINUTE_MS,
+  crashEveryMs: 4 * MINUTE_MS,
+  databaseBusyEveryMs: 5 * MINUTE_MS,
+};
+
+/** One for each charger; `others-ids` is not among them, because only the broker refuses it. */
+const BAD: readonly Misbehaviour[] = [
+  ...(['garbage', 'flood', 'power-only', 'old-boot', 'no-ack', 'forget-then'] as const),
+  ...(['backward-counters', 'false-ack', 'ignore-limits', 'impossible-power'] as const),
+];
+
+interface Course {
+  readonly hash: string;
+  readonly counts: World['counts'];
+  readonly violations: World['violations'];
+}
+
+function tenants() {
+  const connectors = ['1', '2'].map((connectorId) => ({
+    ...{ connectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 0 },
+  }));
+  const locations = ['north', 'south'].map((locationId) => ({
+    ...{ locationId, name: locationId, permanentLimitKw: 40 },
+    chargers: Array.from({ length: 5 }, (_, i) => ({ controllerUuid: `${locationId}-${i}`, connectors })),
+  }));
+  const tenantUuid = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
+  const tenant = {
+    ...{ tenantUuid, name: 'Transports', features: ['energy-management'], apiKeys: [{}], locations },
+  };
+  return parseProvisioning(JSON.stringify({ tenants: [tenant] }), 'transports').tenants;
+}
+
+async function play(
+  transport: Transport,
+  seed: number,
+  course: (world: World) => Promise<void>,
+  traitsOf: (number: number) => Partial<ChargerTraits> = () => ({}),
+): Promise<Course> {
+  const hash = createTraceHash();
+  let chargers = 0;
+  const world = await createWorld({
+    ...{ tenants: tenants(), seed, transport, startMs: START_MS },
+    visitorsOf: () => HUNGRY,
+    traitsOf: () => traitsOf(chargers++),
+    onEvent: (event) => hash.add(event),
+  });
+  try {
+    await course(world);
+    const { counts, violations } = world;
+    return { hash: hash.digest(), counts: { ...counts }, violations: [...violations] };
+  } finally {
+    await world.close();
+  }
+}
+
+/** Ten minutes in which an operator lowers limits, locks a connector and caps both locations. */
+async function operate(world: World): Promise<void> {
+  const between = (fromMs: number, toMs: number) => ({
+    startTime: toInstant(world.nowMs() + fromMs),
+    endTime: toInstant(world.nowMs() + toMs),
+  });
+  await world.call('POST', '/clusters', {
+    ...{ name: 'both', locationIds: ['north', 'south'], limitKw: 60 },
+  });
+  await world.advance(2 * MINUTE_MS);
+  const evening = { ...between(MINUTE_MS, 4 * MINUTE_MS), limitKw: 12, priority: 3 };
+  await world.call('POST', '/locations/north/schedules', evening);
+  const lock = { ...between(0, 5 * MINUTE_MS), limitKw: 11, priority: 1 };
+  await world.call('POST', '/chargers/south-0/connectors/1/schedules', lock);
+  await world.advance(3 * MINUTE_MS);
+  await world.call('PUT', '/locations/south/limit', { limitKw: 25 });
+  await world.advance(5 * MINUTE_MS);
+}
+
+async function suffer(world: World, seed: number): Promise<void> {
+  const misfortune = strikeWorld(world, seed, ALL_AT_ONCE);
+  world.agenda.at(3.5 * MINUTE_MS, () => world.restartBroker(3_000));
+  world.agenda.at(6 * MINUTE_MS, () => world.crash(4_000));
+  world.agenda.at(7.5 * MINUTE_MS, () => world.setDatabaseBusy(true));
+  world.agenda.at(8 * MINUTE_MS, () => world.setDatabaseBusy(false));
+  await operate(world);
+  misfortune.end();
+  await world.advance(2 * MINUTE_MS);
+  for (const kind of ['loss', 'duplication', 'hold', 'partition', 'reboot'] as const) {
+    expect(misfortune.struck.get(kind), kind).toBeGreaterThan(0);
+  }
+}
+
+interface Live {
+  readonly controllerUuid: string;
+  readonly link: string;
+  readonly chargingStatus: string;
+}
+
+function connectorsIn(live: unknown): readonly Live[] {
+  return (live as { connectors: readonly Live[] }).connectors;
+}
+
+describe('A world goes the same way in process and through the broker (P15)', { timeout: 120_000 }, () => {
+  it.each([1, 2])('while nothing goes wrong, seed %i', async (seed) => {
+    const inProcess = await play('inProcess', seed, operate);
+    expect(await play('mqtt', seed, operate)).toEqual(inProcess);
+    expect(inProcess.violations).toEqual([]);
+    expect(inProcess.counts.toChargers).toBeGreaterThan(100);
+  });
+
+  it.each([1, 2, 3, 4])('while everything goes wrong, seed %i', async (seed) => {
+    const inProcess = await play('inProcess', seed, (world) => suffer(world, seed));
+    expect(await play('mqtt', seed, (world) => suffer(world, seed))).toEqual(inProcess);
+  });
+
+  it('with chargers that misbehave, each in another way', async () => {
+    const traitsOf = (i: number) => ({ misbehaviours: BAD.slice(i, i + 1) });
+    const inProcess = await play('inProcess', 5, operate, traitsOf);
+    expect(await play('mqtt', 5, operate, traitsOf)).toEqual(inProcess);
+  });
+
+  it('and another with another seed', async () => {
+    const [one, other] = [await play('inProcess', 1, operate), await play('inProcess', 2, operate)];
+    expect(other.hash).not.toBe(one.hash);
+  });
+});
+
+describe('Through the broker', { timeout: 120_000 }, () => {
+  let tap: BrokerTap;
+  beforeEach(() => {
+    tap = tapBroker();
+  });
+  afterEach(() => tap.close());
+
+  const sent = (...kinds: readonly string[]) =>
+    tap.publications.filter(({ topic }) => kinds.includes(parseTopic(topic)?.kind ?? ''));
+
+  it('passes every message of chargers and service, as the contract writes it', async () => {
+    const { counts } = await play('mqtt', 1, operate);
+    expect(tap.connects).toBe(10);
+    expect(sent('state', 'meter', 'ack')).toHaveLength(counts.fromChargers);
+    expect(sent('limit')).toHaveLength(counts.toChargers);
+    expect(tap.publications).toHaveLength(counts.fromChargers + counts.toChargers);
+    const unlike = tap.publications.filter(({ topic, payload }) => {
+      const { kind } = parseTopic(topic) ?? {};
+      return kind === undefined || !SCHEMAS[kind].safeParse(JSON.parse(payload)).success;
+    });
+    expect(unlike).toEqual([]);
+  });
+
+  it('hands over what came out of it, and not what was put in', async () => {
+    tap.close();
+    tap = tapBroker((text) =>
+      text
+        .replace(/"status":"SuspendedEVSE"/g, '"status":"Unavailable"  ')
+        .replace(/"reason":"\w+"/g, (reason) => '"reason":"lock"'.padEnd(reason.length)),
+    );
+    await play('mqtt', 1, async (world) => {
+      await world.advance(MINUTE_MS);
+      const { body } = await world.call('GET', '/locations/north/live');
+      const statuses = connectorsIn(body).map(({ chargingStatus }) => chargingStatus);
+      expect(statuses).toContain('Unavailable');
+      expect(statuses).not.toContain('SuspendedEVSE');
+      const reasons = world.runs.flatMap(({ charger }) => charger.limits().map(({ reason }) => reason));
+      expect(new Set(reasons)).toEqual(new Set(['lock']));
+    });
+  });
+
+  it('passes nothing of a world whose messages are handed over', async () => {
+    await play('inProcess', 1, operate);
+    expect([tap.connects, tap.publications.length]).toEqual([0, 0]);
+  });
+
+  it('hears the last will that a charger left at its connect, once its loss is noticed', async () => {
+    const links: unknown[] = [];
+    await play('mqtt', 1, async (world) => {
+      for (const _ of ['before', 'after']) {
+        await world.advance(MINUTE_MS);
+        const { body } = await world.call('GET', '/locations/north/live');
+        links.push(connectorsIn(body).find(({ controllerUuid }) => controllerUuid === 'north-0')?.link);
+        for (const run of world.runs.slice(0, 1)) world.disconnect(run, 10 * MINUTE_MS);
+      }
+    });
+    expect(links).toEqual(['online', 'offline']);
+    // The broker spoke it, from what it was given: no charger published anything of the kind.
+    expect(sent('state').filter(({ payload }) => payload.includes('"online":false'))).toEqual([]);
+  });
+
+  it('cuts off a charger that speaks for another, which then comes back', async () => {
+    const course = await play(
+      'mqtt',
+      1,
+      (world) => world.advance(2 * MINUTE_MS),
+      (i) => (i === 0 ? { misbehaviours: ['others-ids'] } : {}),
+    );
+    expect(course.violations).toEqual([]);
+    expect(tap.connects).toBeGreaterThan(11);
+  });
+});
