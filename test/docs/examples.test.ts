@@ -31,6 +31,8 @@ for (const document of documents) {
   const name = missing.length > 0 ? `${document.path} (skipped: needs ${missing.join(', ')})` : document.path;
   describe.skipIf(missing.length > 0)(name, () => {
     let page: Page;
+    // What comes after a mistake tells nothing more.
+    let stumbled = false;
 
     beforeAll(async () => {
       page = await openPage(document);
@@ -57,12 +59,15 @@ for (const document of documents) {
       const mark = tryMark(block);
       if (mark === undefined || mark.kind === 'shown') continue;
       const timeout = 'timeoutSeconds' in mark ? 1000 * mark.timeoutSeconds + 20_000 : SETUP_TIMEOUT_MS;
-      it(titleOf(block), { timeout }, async () => {
+      it(titleOf(block), { timeout }, async ({ skip }) => {
+        if (stumbled) skip('the page stumbled before');
+        stumbled = true;
         if (mark.kind === 'excerpt') {
           expect(squeezed(readFileSync(join(ROOT, mark.path), 'utf8'))).toContain(squeezed(block.text));
         } else {
           expect(await page.differences(block, mark)).toEqual([]);
         }
+        stumbled = false;
       });
     }
   });
