@@ -3,6 +3,7 @@ import './locations.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { Field } from '../ui/field.js';
+import { isAbove } from '../ui/meter-bar.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Table } from '../ui/table.js';
 import { LOCATION_COLUMNS } from './location-columns.js';
@@ -64,9 +65,6 @@ function matches({ name, locationId }: LocationSummary, wanted: string): boolean
   return name.toLowerCase().includes(wanted) || locationId.toLowerCase().includes(wanted);
 }
 
-/** A little above the limit is what a car does for a moment; an alarm says when it is more. */
-const ABOVE_LIMIT_SHARE = 1.005;
-
 function isTroubled({ openAlarms, silentConnectors, actualKw, gridLimitKw }: LocationSummary): boolean {
-  return openAlarms > 0 || silentConnectors > 0 || actualKw > gridLimitKw * ABOVE_LIMIT_SHARE;
+  return openAlarms > 0 || silentConnectors > 0 || isAbove(actualKw, gridLimitKw);
 }

@@ -1,12 +1,13 @@
 // A draw against its limit as a bar; the figures beside it say the same.
 
-/** `value` of `limit`, both in one unit. Above the limit it is coloured so, and screen readers hear the percentage. */
+const ABOVE_FROM_SHARE = 1.005;
+
+/** `value` of `limit`, both in one unit. Above the limit it is red; screen readers hear the percentage. */
 export function MeterBar({ value, limit }: { readonly value: number; readonly limit: number }) {
   const share = shareOf(value, limit);
-  const level = share > 1.005 ? 'over' : share > 0.9 ? 'near' : 'under';
   return (
     <>
-      <span class={`meter ${level}`} aria-hidden="true">
+      <span class={isAbove(value, limit) ? 'meter over' : 'meter'} aria-hidden="true">
         <span class="fill" style={{ transform: `scaleX(${Math.min(share, 1)})` }} />
       </span>
       <span class="visually-hidden">{Math.round(100 * share)} %</span>
@@ -18,4 +19,9 @@ export function MeterBar({ value, limit }: { readonly value: number; readonly li
 export function shareOf(value: number, limit: number): number {
   if (limit > 0) return value / limit;
   return value > 0 ? 1 : 0;
+}
+
+/** Whether `value` is above `limit` by more than a car is for a moment. */
+export function isAbove(value: number, limit: number): boolean {
+  return shareOf(value, limit) > ABOVE_FROM_SHARE;
 }

@@ -1,0 +1,111 @@
+// Pictures of the dashboard for the documents: the demo, with some hours of past and a few limits, in Chromium.
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BrowserContextOptions, chromium } from 'playwright-core';
+import { systemClock } from '../src/clock.js';
+import { toInstant } from '../src/wire/rest.js';
+import { writePast } from './past-of-demo.js';
+
+const CHROMIUM = '/usr/bin/chromium';
+const BIN = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+const DEMO_FILE = fileURLToPath(new URL('../../demo/harbour.yaml', import.meta.url));
+const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
+const TIMING = ['--heartbeat-s', '2', '--lease-ttl-s', '12', '--settle-s', '3'];
+const HOUR_MS = 3_600_000;
+/** Until cars have come and leases follow each other. */
+const SETTLES_WITHIN_MS = 30_000;
+const DRAWN_WITHIN_MS = 3_000;
+
+const SITES = [
+  { locationId: 'quay-1', limitKw: 50 },
+  { locationId: 'warehouse-7', limitKw: 20 },
+  { locationId: 'ferry-terminal', limitKw: 40 },
+];
+
+const WIDE: BrowserContextOptions = { viewport: { width: 1280, height: 720 } };
+const TALL: BrowserContextOptions = { viewport: { width: 1280, height: 1600 } };
+const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2 };
+
+/** Name of the file, page, and what kind of screen. */
+const PICTURES: readonly (readonly [name: string, hash: string, options: BrowserContextOptions])[] = [
+  ['locations', '/locations', WIDE],
+  ['location-light', '/locations/quay-1', TALL],
+  ['location-dark', '/locations/quay-1', { ...TALL, colorScheme: 'dark' }],
+  ['phone', '/locations/quay-1', PHONE],
+  ['clusters', '/clusters', WIDE],
+];
+
+function run(args: readonly string[]): Promise<number | null> {
+  const child = spawn(process.execPath, [BIN, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return new Promise((resolve) => child.once('exit', resolve));
+}
+
+/** Starts the demo on `dataDir`; resolves with what it says of itself. */
+async function startDemo(dataDir: string) {
+  const child = spawn(
+    process.execPath,
+    [BIN, 'demo', '--http-port', '0', '--mqtt-port', '0', '--data-dir', dataDir, ...TIMING],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let said = '';
+  for await (const piece of child.stdout) {
+    said += String(piece);
+    const [, url] = /Dashboard +(\S+)\//.exec(said) ?? [];
+    const [, apiKey] = /API key +(\S+)/.exec(said) ?? [];
+    if (url !== undefined && apiKey !== undefined) return { url, apiKey, stop: () => child.kill('SIGTERM') };
+  }
+  throw new Error(`the demo did not start: ${said}`);
+}
+
+/** Limits now and to come, of several priorities, and a lock. */
+async function setLimits(url: string, apiKey: string): Promise<void> {
+  const nowMs = systemClock.nowMs();
+  const post = async (path: string, priority: number, limitKw: number, fromH: number, toH: number) => {
+    const body = {
+      priority,
+      limitKw,
+      startTime: toInstant(nowMs + fromH * HOUR_MS),
+      endTime: toInstant(nowMs + toH * HOUR_MS),
+    };
+    const response = await fetch(`${url}/v1${path}/schedules`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+  };
+  await post('/locations/quay-1', 2, 42, -0.5, 6);
+  await post('/locations/quay-1', 5, 22, 0.25, 1);
+  await post('/locations/quay-1', 8, 35, 2, 3.5);
+  await post('/locations/warehouse-7', 3, 12, -0.25, 2);
+  await post('/chargers/q1-c/connectors/1', 1, 8, -0.1, 2);
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'headroom-pictures-'));
+await run(['provision', DEMO_FILE, '--data-dir', dataDir]);
+await writePast(`sqlite:${join(dataDir, 'headroom.sqlite')}`, SITES);
+const demo = await startDemo(dataDir);
+await setLimits(demo.url, demo.apiKey);
+mkdirSync(IMAGES, { recursive: true });
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+const credential = JSON.stringify({ kind: 'apiKey', apiKey: demo.apiKey });
+await new Promise<void>((resolve) => void systemClock.after(SETTLES_WITHIN_MS, resolve));
+for (const [name, hash, options] of PICTURES) {
+  const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  await context.addInitScript(`sessionStorage['headroom.credential'] = ${JSON.stringify(credential)}`);
+  const page = await context.newPage();
+  await page.goto(`${demo.url}/#${hash}`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  const sixHours = page.getByRole('button', { name: '6 h' });
+  if (hash.startsWith('/locations/')) await sixHours.click();
+  await page.waitForTimeout(DRAWN_WITHIN_MS);
+  await page.screenshot({ path: `${IMAGES}${name}.png` });
+  await context.close();
+  process.stdout.write(`docs/images/${name}.png\n`);
+}
+await browser.close();
+demo.stop();
+rmSync(dataDir, { recursive: true, force: true });
