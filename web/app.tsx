@@ -57,7 +57,7 @@ function SignedIn({
   return (
     <SessionContext.Provider value={session}>
       <Shell route={route}>
-        <PageOf route={route} />
+        <PageOf key={JSON.stringify(route)} route={route} />
       </Shell>
     </SessionContext.Provider>
   );

@@ -1,6 +1,6 @@
 // The page of a route, fetched when it is first needed.
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { LocationsPage } from './locations/locations-page.js';
 import type { Route } from './route.js';
 import { Notice } from './ui/notice.js';
@@ -14,6 +14,16 @@ const OrganizationPage = fetched(() =>
 const AlarmsPage = fetched(() => import('./alarms/alarms-page.js').then((m) => m.AlarmsPage));
 
 export function PageOf({ route }: { readonly route: Route }) {
+  const [failure] = useErrorBoundary((error) => console.error(error));
+  if (failure !== undefined) {
+    return (
+      <Notice kind="error">This page failed. Reload to try again; the service goes on without it.</Notice>
+    );
+  }
+  return <Page route={route} />;
+}
+
+function Page({ route }: { readonly route: Route }) {
   switch (route.page) {
     case 'locations':
       return <LocationsPage />;

@@ -124,7 +124,7 @@ describe.skipIf(!canOpenPages)('The page of locations', () => {
     const page = await rig.open();
     await page.getByRole('link', { name: HOSTILE }).waitFor();
     expect(await page.locator('main img, main b').count()).toBe(0);
-    expect(await page.title()).toBe('Headroom');
+    expect(await page.title()).toBe('Locations – Headroom');
   });
 
   it('can be used by keyboard: the content can be reached at once, and a location opened', async () => {

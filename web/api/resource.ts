@@ -19,6 +19,15 @@ export interface Resource<T> {
   update(change: (value: T) => T): void;
 }
 
+/** What passes by itself: it is read again. */
+const PASSING: ReadonlySet<string> = new Set([
+  'UNREACHABLE',
+  'UNREADABLE',
+  'SERVICE_UNAVAILABLE',
+  'RATE_LIMITED',
+]);
+const AGAIN_WITHIN_MS = 3_000;
+
 /** Reads with `load` whenever one of `inputs` is another. */
 export function useResource<T>(
   load: (client: ApiClient, signal: AbortSignal) => Promise<T>,
@@ -30,6 +39,17 @@ export function useResource<T>(
   const [turn, setTurn] = useState(0);
   const changesMeanwhile = useRef<((value: T) => T)[] | undefined>(undefined);
   const timer = useRef<number | undefined>(undefined);
+
+  const reread = useCallback((withinMs = 0) => {
+    if (withinMs === 0) {
+      setTurn((before) => before + 1);
+      return;
+    }
+    timer.current ??= window.setTimeout(() => {
+      timer.current = undefined;
+      setTurn((before) => before + 1);
+    }, withinMs);
+  }, []);
 
   useEffect(() => {
     if (epoch === 0) return;
@@ -48,23 +68,13 @@ export function useResource<T>(
         changesMeanwhile.current = undefined;
         const error = asApiError(thrown);
         setHeld(({ value }) => ({ ...(value === undefined ? {} : { value }), error, isLoading: false }));
+        if (PASSING.has(error.code)) reread(AGAIN_WITHIN_MS);
       },
     );
     return () => abort.abort();
   }, [client, epoch, turn, ...inputs]);
 
   useEffect(() => () => window.clearTimeout(timer.current), []);
-
-  const reread = useCallback((withinMs = 0) => {
-    if (withinMs === 0) {
-      setTurn((before) => before + 1);
-      return;
-    }
-    timer.current ??= window.setTimeout(() => {
-      timer.current = undefined;
-      setTurn((before) => before + 1);
-    }, withinMs);
-  }, []);
 
   const update = useCallback((change: (value: T) => T) => {
     changesMeanwhile.current?.push(change);

@@ -76,18 +76,18 @@ export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
   async function keepListening(closed: AbortSignal): Promise<void> {
     let waitMs = FIRST_WAIT_MS;
     while (!closed.aborted) {
-      let hasOpened = false;
+      let openedAtMs: number | undefined;
       let reason: string | undefined;
       try {
         await listen(closed, () => {
-          hasOpened = true;
+          openedAtMs = performance.now();
           become({ connection: 'live', epoch: state.epoch + 1 });
         });
       } catch (thrown) {
         reason = asApiError(thrown).message;
       }
       if (closed.aborted) return;
-      if (hasOpened) {
+      if (openedAtMs !== undefined && performance.now() - openedAtMs > FIRST_WAIT_MS) {
         // A stream ends with its token, too: whether the service is there is seen at the next try, which is at once.
         waitMs = FIRST_WAIT_MS;
         become({ connection: 'connecting', epoch: state.epoch });

@@ -1,4 +1,5 @@
 // The locations of the tenant, kept up to date by the stream.
+import { useEffect } from 'preact/hooks';
 import type { LocationList, LocationSummary } from '../../src/wire/operator-locations.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
@@ -9,6 +10,8 @@ type Patch = Partial<Pick<LocationSummary, 'actualKw' | 'gridLimitKw' | 'effecti
 
 /** Counts come with no event of their own: they are read again soon after what can have changed them. */
 const COUNTS_WITHIN_MS = 1_500;
+/** Of locations that are new, nothing tells. */
+const ALL_EVERY_MS = 60_000;
 
 export function useLocations(): Resource<readonly LocationSummary[]> {
   const resource = useResource(readLocations, []);
@@ -25,6 +28,10 @@ export function useLocations(): Resource<readonly LocationSummary[]> {
   );
   useEvents('lock', () => reread(COUNTS_WITHIN_MS));
   useEvents('alarm', () => reread(COUNTS_WITHIN_MS));
+  useEffect(() => {
+    const timer = setInterval(reread, ALL_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [reread]);
   return resource;
 }
 

@@ -1,0 +1,29 @@
+// What a browser has to fetch for the dashboard: little, and nothing of the service but types.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+
+const ASSETS = fileURLToPath(new URL('../../dist/web/assets/', import.meta.url));
+const COMPRESSED_AT_MOST_BYTES = 150_000;
+
+describe.skipIf(!existsSync(ASSETS))('The built dashboard', () => {
+  const scripts = (existsSync(ASSETS) ? readdirSync(ASSETS) : []).filter((name) => name.endsWith('.js'));
+
+  it('has no more JavaScript than 150 kB, compressed, all pages together', () => {
+    const bytes = scripts.reduce((sum, name) => sum + readFileSync(`${ASSETS}${name}.gz`).length, 0);
+    expect(scripts.length).toBeGreaterThan(4);
+    expect(bytes).toBeLessThanOrEqual(COMPRESSED_AT_MOST_BYTES);
+  });
+
+  it('carries no schemas, only the types made of them', () => {
+    const holding = scripts.filter((name) => /ZodError|_zod\b/.test(readFileSync(ASSETS + name, 'utf8')));
+    expect(holding).toEqual([]);
+  });
+
+  it('has a compressed form of every script that is the same script', () => {
+    for (const name of scripts) {
+      expect(gunzipSync(readFileSync(`${ASSETS}${name}.gz`)).equals(readFileSync(ASSETS + name))).toBe(true);
+    }
+  });
+});
