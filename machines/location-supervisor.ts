@@ -309,7 +309,9 @@ export class LocationSupervisor {
     // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
     const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
     const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
-    const thenTenthsA = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
+    const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
+    // A charger takes no limit that falls back to less than a car can be offered.
+    const thenTenthsA = fittingThen < MINIMUM_TENTHS_A ? 0 : fittingThen;
     const seq = this.ledger.grant(holding, {
       ...{ limitTenthsA, thenTenthsA, heardAtMs, isLockFloor },
       budgetW: this.#budgetW,

@@ -272,13 +272,13 @@ export class SupervisorRig {
 
   #publish({ grant, control }: DecidedGrant): void {
     const { key } = control;
-    const { epoch, seq, limitTenthsA } = grant;
+    const { epoch, seq, limitTenthsA, thenTenthsA } = grant;
     const last = this.#seqs.get(key) ?? { epoch: 0, seq: 0, limitTenthsA: 0 };
     const isRising = epoch > last.epoch || (epoch === last.epoch && seq > last.seq);
     if (!isRising) expect.fail(`P7: ${key} is told ${epoch}/${seq} after ${last.epoch}/${last.seq}`);
-    const isBetween = limitTenthsA > 0 && limitTenthsA < 60;
+    const isBetween = [limitTenthsA, thenTenthsA].some((tenthsA) => tenthsA > 0 && tenthsA < 60);
     if (isBetween || limitTenthsA > control.holding.maxTenthsA)
-      expect.fail(`P3: ${key} gets ${limitTenthsA}`);
+      expect.fail(`P3: ${key} gets ${limitTenthsA}, then ${thenTenthsA}`);
     const { charger } = this.#of(key);
     const toldTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
     const isOn = toldTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
