@@ -207,7 +207,9 @@ export function createBrokerCarrier(options: {
       const { topic } = message;
       const count = wire.travelUp(() => {
         const bytes = copies.pop()?.payload;
-        if (bytes !== undefined) hear(topic, bytes);
+        if (bytes === undefined) return;
+        events.heard(message);
+        hear(topic, bytes);
       });
       const copies = passAll(count, lineOf(wire), topic, (session) => session.publish(message));
     },
@@ -219,8 +221,9 @@ export function createBrokerCarrier(options: {
     cut: (wire) => cut(lineOf(wire)),
     lose(wire) {
       const { lastWill, spokenWill } = lineOf(wire);
-      if (lastWill !== undefined && spokenWill.payload !== undefined)
-        hear(lastWill.topic, spokenWill.payload);
+      if (lastWill === undefined || spokenWill.payload === undefined) return;
+      events.heard(lastWill);
+      hear(lastWill.topic, spokenWill.payload);
     },
     loseAll() {
       for (const line of lines.values()) cut(line);

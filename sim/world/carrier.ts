@@ -10,6 +10,8 @@ import type { Wire } from './wire.js';
 export interface CarrierEvents {
   /** A limit left the service. */
   limitLeft(connector: ConnectorAddress, limit: LimitMessage): void;
+  /** What a charger said reaches the service. */
+  heard(message: ChargerMessage): void;
   /** The broker ended the charger's session, for what it said. */
   cutOff(charger: ChargerAddress): void;
 }
@@ -26,6 +28,8 @@ export interface Carrier {
   open(): CarrierLife;
   /** The charger says it now: the service hears it whenever its wire lets it arrive, where a service lives then. */
   say(wire: Wire, message: ChargerMessage): void;
+  /** The service hears it once more, at once; absent where that cannot be done. */
+  sayAgain?(wire: Wire, message: ChargerMessage): void;
   /** The charger has a new session from now on. */
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void;
   /** The connection broke, which nobody has noticed yet. The world settles before anything else happens. */

@@ -47,6 +47,7 @@ export function createHandOver(options: {
 
   function arrive(to: Listener, wire: Wire, message: ChargerMessage): void {
     const { tenantUuid, locationId, controllerUuid } = wire.address;
+    events.heard(message);
     if (message.kind === 'meter' && message.body !== undefined && message.connectorId !== undefined) {
       meterOf(to, wire, message.connectorId)?.record(message.body, clock.monotonicMs());
     } else if (message.kind === 'ack' && message.body !== undefined && message.connectorId !== undefined) {
@@ -97,6 +98,9 @@ export function createHandOver(options: {
       wire.travelUp(() => {
         if (listener !== undefined) arrive(listener, wire, message);
       });
+    },
+    sayAgain(wire, message) {
+      if (listener !== undefined) arrive(listener, wire, message);
     },
     connect: (wire, lastWill) => void lastWills.set(wire, lastWill),
     cut() {},

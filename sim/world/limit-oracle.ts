@@ -1,7 +1,7 @@
-// What the limits must be, worked out anew and naively from everything that was ever accepted: shares no code with the service.
+// What the limits must be, worked out naively from everything that was ever accepted: shares no code with the service.
 import type { EpochMs } from '../../machines/time.js';
 
-interface Submission {
+export interface Submission {
   readonly priority: number;
   readonly limitKw: number;
   readonly startsAtMs: EpochMs;
@@ -9,11 +9,21 @@ interface Submission {
   readonly submittedAtMs: EpochMs;
 }
 
+/** From `fromMs` until the next one. */
+interface Segment {
+  readonly fromMs: EpochMs;
+  readonly limitKw: number;
+  readonly limitW: number;
+}
+
 interface KnownLocation {
   readonly gridLimitKw: number | null;
-  /** Every permanent limit with the instant it was set, in order. */
-  readonly permanent: { readonly atMs: EpochMs; readonly limitKw: number }[];
-  readonly submissions: Submission[];
+  permanentKw: number;
+  /** Newest of each priority, by priority. */
+  readonly submissions: Map<number, Submission>;
+  /** What follows from them, in order; where it was looked at last. */
+  segments: readonly Segment[];
+  at: number;
 }
 
 interface KnownCluster {
@@ -32,62 +42,107 @@ export interface NewProfile {
 /** Limits in W, rounded down; instants of the wall clock. */
 export class LimitOracle {
   readonly #locations = new Map<string, KnownLocation>();
-  /** Profiles of connectors, by `controllerUuid/connectorId`. */
-  readonly #locks = new Map<string, Submission[]>();
+  #locationIds: readonly string[] = [];
+  /** Profiles of connectors, by `controllerUuid/connectorId` and priority. */
+  readonly #locks = new Map<string, Map<number, Submission>>();
   readonly clusters = new Map<string, KnownCluster>();
 
-  addLocation(locationId: string, permanentLimitKw: number, gridLimitKw: number | null): void {
-    const permanent = [{ atMs: Number.NEGATIVE_INFINITY, limitKw: permanentLimitKw }];
-    this.#locations.set(locationId, { gridLimitKw, permanent, submissions: [] });
+  addLocation(locationId: string, permanentKw: number, gridLimitKw: number | null): void {
+    const known = { gridLimitKw, permanentKw, submissions: new Map(), segments: [], at: 0 };
+    this.#locations.set(locationId, known);
+    this.#locationIds = [...this.#locations.keys()];
+    divide(known);
   }
 
+  /** Of each priority the last that was submitted counts. */
   submit(locationId: string, profile: NewProfile, atMs: EpochMs): void {
-    this.#known(locationId).submissions.push(submissionOf(profile, atMs));
+    const known = this.#known(locationId);
+    const submission = submissionOf(profile, atMs);
+    known.submissions.set(submission.priority, submission);
+    divide(known);
   }
 
   lock(key: string, profile: NewProfile, atMs: EpochMs): void {
-    const held = this.#locks.get(key) ?? [];
+    const held = this.#locks.get(key) ?? new Map<number, Submission>();
     this.#locks.set(key, held);
-    held.push(submissionOf(profile, atMs));
+    const submission = submissionOf(profile, atMs);
+    held.set(submission.priority, submission);
   }
 
-  setPermanent(locationId: string, limitKw: number, atMs: EpochMs): void {
-    this.#known(locationId).permanent.push({ atMs, limitKw });
+  setPermanent(locationId: string, limitKw: number, _atMs: EpochMs): void {
+    const known = this.#known(locationId);
+    known.permanentKw = limitKw;
+    divide(known);
   }
 
   get locationIds(): readonly string[] {
-    return [...this.#locations.keys()];
+    return this.#locationIds;
+  }
+
+  permanentKw(locationId: string): number {
+    return this.#known(locationId).permanentKw;
+  }
+
+  /** The profiles that nobody has replaced: of a location, or of a connector by its key. */
+  profilesOf(target: string): Iterable<Submission> {
+    return (this.#locations.get(target)?.submissions ?? this.#locks.get(target))?.values() ?? [];
   }
 
   /** By its own profiles, kW. */
   effectiveLimitKw(locationId: string, atMs: EpochMs): number {
-    const { submissions, permanent } = this.#known(locationId);
-    return activeAmong(submissions, atMs)?.limitKw ?? permanent.at(-1)?.limitKw ?? 0;
+    return segmentAt(this.#known(locationId), atMs)?.limitKw ?? 0;
   }
 
   /** What it may draw, clusters left aside. */
   limitW(locationId: string, atMs: EpochMs): number {
-    const { gridLimitKw } = this.#known(locationId);
-    const limitKw = Math.min(
-      this.effectiveLimitKw(locationId, atMs),
-      gridLimitKw ?? Number.POSITIVE_INFINITY,
-    );
-    return Math.floor(limitKw * 1000 + 1e-6);
+    return segmentAt(this.#known(locationId), atMs)?.limitW ?? 0;
+  }
+
+  /** The lowest that `limitW` is from one instant to another, both included. */
+  lowestW(locationId: string, fromMs: EpochMs, toMs: EpochMs): number {
+    const known = this.#known(locationId);
+    let lowestW = segmentAt(known, fromMs)?.limitW ?? 0;
+    for (let i = known.at + 1; i < known.segments.length; i++) {
+      const segment = known.segments[i];
+      if (segment === undefined || segment.fromMs > toMs) break;
+      lowestW = Math.min(lowestW, segment.limitW);
+    }
+    return lowestW;
   }
 
   /** The physical connection alone; Infinity where none is known. */
   connectionW(locationId: string): number {
-    return Math.floor((this.#known(locationId).gridLimitKw ?? Number.POSITIVE_INFINITY) * 1000 + 1e-6);
+    return wattsOf(this.#known(locationId).gridLimitKw ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** The caps, W, that bind the location with others, by cluster. */
+  *capsOf(locationId: string): Generator<readonly [clusterId: string, capW: number]> {
+    for (const [clusterId, { limitKw, isActive, locationIds }] of this.clusters) {
+      if (limitKw !== null && isActive && locationIds.includes(locationId)) yield [clusterId, 1000 * limitKw];
+    }
+  }
+
+  /** The smallest share of a cluster's cap, kW (section 2.8); Infinity where none binds it. */
+  shareKw(locationId: string, atMs: EpochMs): number {
+    let smallestKw = Number.POSITIVE_INFINITY;
+    for (const [clusterId, capW] of this.capsOf(locationId)) {
+      const members = this.clusters.get(clusterId)?.locationIds ?? [];
+      const sumKw = members.reduce((sum, member) => sum + this.effectiveLimitKw(member, atMs), 0);
+      const scale = Math.min(1, capW / 1000 / sumKw);
+      smallestKw = Math.min(smallestKw, this.effectiveLimitKw(locationId, atMs) * scale);
+    }
+    return smallestKw;
   }
 
   /** The lock's limit; undefined where the connector is not locked. */
   lockKw(key: string, atMs: EpochMs): number | undefined {
-    return activeAmong(this.#locks.get(key) ?? [], atMs)?.limitKw;
+    const held = this.#locks.get(key);
+    return held === undefined ? undefined : activeAmong(held, atMs)?.limitKw;
   }
 
-  /** The instant since when the connector has been locked, by any profile; undefined where it is not. */
+  /** The instant since when the connector has been locked by what locks it now; undefined where it is not. */
   lockedSinceMs(key: string, atMs: EpochMs): EpochMs | undefined {
-    const active = activeAmong(this.#locks.get(key) ?? [], atMs);
+    const active = activeAmong(this.#locks.get(key) ?? new Map(), atMs);
     return active === undefined ? undefined : Math.max(active.startsAtMs, active.submittedAtMs);
   }
 
@@ -98,16 +153,47 @@ export class LimitOracle {
   }
 }
 
-function submissionOf({ startTime, endTime, limitKw, priority = 0 }: NewProfile, atMs: EpochMs): Submission {
+export function submissionOf(
+  { startTime, endTime, limitKw, priority = 0 }: NewProfile,
+  atMs: EpochMs,
+): Submission {
   const startsAtMs = Date.parse(startTime);
   return { priority, limitKw, startsAtMs, endsAtMs: Date.parse(endTime), submittedAtMs: atMs };
 }
 
-/** Of each priority the last that was submitted counts; of those that are active, the highest decides. */
-function activeAmong(submissions: readonly Submission[], atMs: EpochMs): Submission | undefined {
+/** Of those that are active the highest decides: the start belongs to a window, the end does not. */
+function activeAmong(submissions: ReadonlyMap<number, Submission>, atMs: EpochMs): Submission | undefined {
   for (let priority = 10; priority >= 0; priority--) {
-    const newest = submissions.filter((each) => each.priority === priority).at(-1);
+    const newest = submissions.get(priority);
     if (newest !== undefined && newest.startsAtMs <= atMs && atMs < newest.endsAtMs) return newest;
   }
   return undefined;
+}
+
+function wattsOf(limitKw: number): number {
+  return Math.floor(limitKw * 1000 + 1e-6);
+}
+
+/** Works out anew what applies between any two instants at which something begins or ends. */
+function divide(known: KnownLocation): void {
+  const { submissions, permanentKw, gridLimitKw } = known;
+  const instants = new Set([Number.NEGATIVE_INFINITY]);
+  for (const { startsAtMs, endsAtMs } of submissions.values()) instants.add(startsAtMs).add(endsAtMs);
+  known.segments = [...instants]
+    .sort((a, b) => a - b)
+    .map((fromMs) => {
+      const limitKw = activeAmong(submissions, fromMs)?.limitKw ?? permanentKw;
+      return { fromMs, limitKw, limitW: wattsOf(Math.min(limitKw, gridLimitKw ?? Number.POSITIVE_INFINITY)) };
+    });
+  known.at = 0;
+}
+
+/** Time goes on: as a rule it is where it was last, or the next one. */
+function segmentAt(known: KnownLocation, atMs: EpochMs): Segment | undefined {
+  const { segments } = known;
+  let { at } = known;
+  while (at > 0 && (segments[at]?.fromMs ?? 0) > atMs) at--;
+  while ((segments[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) <= atMs) at++;
+  known.at = at;
+  return segments[at];
 }

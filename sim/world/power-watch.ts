@@ -25,6 +25,7 @@ export class PowerWatch {
   readonly #powerMw = new Map<string, number>();
   readonly #grace = new Map<string, Grace>();
   readonly #over = new Set<string>();
+  readonly #pardoned = new Set<string>();
   readonly peakW = new Map<string, number>();
 
   /** @param options.refresh brings up to the present what the location's chargers draw, by `change`. */
@@ -54,12 +55,23 @@ export class PowerWatch {
     this.#grace.set(locationId, { limitW, untilMs: Math.max(untilMs, held?.untilMs ?? 0) });
   }
 
+  /** Whether more than its limit may still be drawn there, because that was lowered unannounced. */
+  isGraced(target: string, atMs: EpochMs): boolean {
+    return atMs < (this.#grace.get(target)?.untilMs ?? 0);
+  }
+
+  /** Somebody there keeps to no limit: what flows shows nothing of the service. */
+  pardon(locationId: string): void {
+    this.#pardoned.add(locationId);
+  }
+
   /** Holds what is drawn against what is allowed; only a charger that is up to date can break a limit. */
   check(locationId: string, atMs: EpochMs): void {
     const limitW = this.allowedW(locationId, atMs);
     if (this.powerW(locationId) > limitW + TOLERANCE_W) this.#refresh(locationId);
     const powerW = this.powerW(locationId);
     if (powerW > (this.peakW.get(locationId) ?? 0)) this.peakW.set(locationId, powerW);
+    if (this.#pardoned.has(locationId)) return;
     this.#judge(locationId, powerW, limitW, atMs);
     this.#checkClusters(locationId, atMs);
   }
@@ -84,11 +96,12 @@ export class PowerWatch {
   }
 
   #checkClusters(locationId: string, atMs: EpochMs): void {
-    for (const [clusterId, { limitKw, isActive, locationIds }] of this.#oracle.clusters) {
-      if (limitKw === null || !isActive || !locationIds.includes(locationId)) continue;
+    if (this.#oracle.clusters.size === 0) return;
+    for (const [clusterId, capW] of this.#oracle.capsOf(locationId)) {
+      const locationIds = this.#oracle.clusters.get(clusterId)?.locationIds ?? [];
       const drawnW = () => locationIds.reduce((sum, member) => sum + this.powerW(member), 0);
       const grace = this.#grace.get(clusterId);
-      const limitW = grace !== undefined && atMs < grace.untilMs ? grace.limitW : limitKw * 1000;
+      const limitW = grace !== undefined && atMs < grace.untilMs ? grace.limitW : capW;
       if (drawnW() > limitW + TOLERANCE_W) locationIds.forEach(this.#refresh);
       this.#judge(`cluster ${clusterId}`, drawnW(), limitW, atMs);
     }

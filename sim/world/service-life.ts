@@ -23,6 +23,9 @@ export interface Outstanding {
   count: number;
 }
 
+/** What becomes of a commit: nobody hears of one that the service did not survive. */
+export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter';
+
 export async function startService(options: {
   readonly config: Config;
   readonly clock: Clock;
@@ -35,8 +38,10 @@ export async function startService(options: {
   readonly isDatabaseBusy: () => boolean;
   /** Told of everything that was written. */
   readonly onWritten: (changes: readonly Change[]) => void;
+  /** Asked before every commit: the service may die before or after it, and is killed then by whoever says so. */
+  readonly fateOf: (changes: readonly Change[]) => CommitFate;
 }): Promise<ServiceLife> {
-  const { config, clock, log, carrier, newId, outstanding, isDatabaseBusy, onWritten } = options;
+  const { config, clock, log, carrier, newId, outstanding, isDatabaseBusy, onWritten, fateOf } = options;
   const metrics = createMetrics();
   const life = { isLiving: true };
   const mortalClock: Clock = {
@@ -50,7 +55,7 @@ export async function startService(options: {
   const service = createService(config, {
     ...{ clock: mortalClock, log, metrics, newId },
     ...carrier.seams,
-    wrapStore: (store) => mortalStore(store, life, outstanding, { isDatabaseBusy, onWritten }),
+    wrapStore: (store) => mortalStore(store, life, outstanding, { isDatabaseBusy, onWritten, fateOf }),
   });
   const urls = await service.start();
   return {
@@ -77,7 +82,12 @@ function mortalStore(
   {
     isDatabaseBusy,
     onWritten,
-  }: { readonly isDatabaseBusy: () => boolean; readonly onWritten: (changes: readonly Change[]) => void },
+    fateOf,
+  }: {
+    readonly isDatabaseBusy: () => boolean;
+    readonly onWritten: (changes: readonly Change[]) => void;
+    readonly fateOf: (changes: readonly Change[]) => CommitFate;
+  },
 ): Store {
   async function counted<T>(work: () => Promise<T>): Promise<T> {
     outstanding.count++;
@@ -93,9 +103,12 @@ function mortalStore(
     append(tenantUuid, changes) {
       if (!life.isLiving || isDatabaseBusy())
         return Promise.reject(new StoreUnavailableError('the database is busy'));
+      const fate = fateOf(changes);
+      if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
       return counted(async () => {
         await store.append(tenantUuid, changes);
         onWritten(changes);
+        if (fate === 'diedAfter') throw new StoreUnavailableError('the service is dead');
       });
     },
     isOwner: () => Promise.resolve(true),

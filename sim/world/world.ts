@@ -17,6 +17,8 @@ import { topicsFor } from '../charger/charger-inbox.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { createVirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
+import { type Checks, createChecks } from '../checks/checks.js';
+import type { Question } from '../checks/inquiry.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock } from '../virtual-clock.js';
@@ -28,10 +30,9 @@ import type { Carrier, CarrierEvents } from './carrier.js';
 import { type ChargerRun, runCharger } from './charger-run.js';
 import { createHandOver } from './hand-over.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
-import { createMessageWatch } from './message-watch.js';
 import { PowerWatch, type Violation } from './power-watch.js';
 import { callService, type RestAnswer } from './rest-client.js';
-import { type Outstanding, type ServiceLife, startService } from './service-life.js';
+import { type CommitFate, type Outstanding, type ServiceLife, startService } from './service-life.js';
 import { createTracer } from './tracer.js';
 import { configOf, keysOf, provisionWorld } from './world-provision.js';
 
@@ -60,6 +61,7 @@ export interface World {
   readonly watch: PowerWatch;
   readonly runs: readonly ChargerRun[];
   readonly violations: readonly Violation[];
+  readonly checks: Pick<Checks, 'reached' | 'recovery' | 'probes'>;
   /** Meter values, limits and acks that chargers and service exchanged. */
   readonly counts: { readonly fromChargers: number; readonly toChargers: number };
   nowMs(): EpochMs;
@@ -71,6 +73,8 @@ export interface World {
   call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
   /** The service is killed, and starts again `downMs` later. */
   crash(downMs: number): void;
+  /** The service dies before or after the next commit that a call asks for, and starts again `downMs` later. */
+  dieAtNextWrite(fate: CommitFate, downMs: number): void;
   /** The broker is gone for `downMs`, and with it every session. */
   restartBroker(downMs: number): void;
   setDatabaseBusy(isBusy: boolean): void;
@@ -91,6 +95,14 @@ const CONNECT_SPREAD_MS = 5_000;
 /** A broker notices a broken connection at once, or when nothing came for one and a half keepalives. */
 const NOTICED_WITHIN_MS = 45_000;
 const KEPT_VIOLATIONS = 1_000;
+const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
+/** What the service writes by itself. */
+const BOOKKEEPING: ReadonlySet<string> = new Set([
+  'reservation.put',
+  'alarm.begin',
+  'alarm.end',
+  'power.put',
+]);
 
 export async function createWorld(options: WorldOptions): Promise<World> {
   const { seed, startMs, transport = 'inProcess' } = options;
@@ -134,7 +146,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   };
   const report: World['report'] = (violation) => violate({ atMs: nowMs(), ...violation });
   const watch = new PowerWatch({ oracle, refresh, onViolation: violate });
-  const messages = createMessageWatch(report);
   const alarms = createAlarmNotes(tracer);
   const log: Log = {
     debug() {},
@@ -146,8 +157,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const carrierEvents: CarrierEvents = {
     limitLeft(connector, limit) {
       counts.toChargers++;
-      messages.limitLeft(connector, limit);
+      checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
       if (isTraced) tracer.granted(connector, limit);
+    },
+    heard(message) {
+      if (life !== undefined) checks.heard(message);
     },
     cutOff({ controllerUuid }) {
       const run = runOf.get(controllerUuid);
@@ -176,6 +190,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         const limitW = Math.floor(limitKw * 1000);
         tracer.add({ kind: 'profile', target, priority, limitW, startsAtMs, endsAtMs });
         for (const atMs of [startsAtMs, endsAtMs]) lookAgainAt(target, atMs);
+        checks.submitted(target, { startTime, endTime, limitKw, priority });
       },
       changed(locationIds) {
         for (const locationId of locationIds) {
@@ -185,6 +200,26 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       },
     },
   });
+
+  const { sayAgain } = carrier;
+  const checks = createChecks({
+    ...{ tenants, oracle, watch, book, runs, ask, report, monotonicMs, wallMs: nowMs },
+    times: { leaseMs: horizonMs - config.settleS * 1000, settleMs: config.settleS * 1000 },
+    soon: (task) => void work.push(task),
+    at: (atMs, task) => agenda.at(atMs - startMs, task),
+    deliver: sayAgain === undefined ? undefined : (run, message) => sayAgain(run.wire, message),
+    pendingTimers: () => clock.pendingTimers(),
+    waiting: () => agenda.length,
+    metrics: () => life?.metrics,
+  });
+
+  /** Nobody hears what a service says that is dead by then. */
+  async function ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
+    const asked = life;
+    if (asked === undefined) return NO_ANSWER;
+    const answer = await callService(asked.httpUrl, keys.get(tenantUuid) ?? '', question);
+    return life === asked ? answer : NO_ANSWER;
+  }
 
   /** Limits change when time passes, too: nobody's draw has to change for one to be broken. */
   function look(locationId: string): void {
@@ -203,8 +238,36 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       ...{ config, clock, log, outstanding, carrier: opened },
       newId: () => `id-${++ids}`,
       isDatabaseBusy: () => isBusy,
-      onWritten: (changes: readonly Change[]) => alarms.written(changes),
+      onWritten(changes: readonly Change[]) {
+        alarms.written(changes);
+        checks.written(changes);
+      },
+      fateOf,
     });
+    await checks.began();
+  }
+
+  let doom: { readonly fate: CommitFate; readonly downMs: number } | undefined;
+
+  function fateOf(changes: readonly Change[]): CommitFate {
+    const isAsked = changes.some(({ kind }) => !BOOKKEEPING.has(kind));
+    if (doom === undefined || !isAsked) return 'survived';
+    const { fate, downMs } = doom;
+    doom = undefined;
+    crash(downMs);
+    checks.reached.note(fate === 'diedBefore' ? 'diedBeforeCommit' : 'diedAfterCommit');
+    return fate;
+  }
+
+  function crash(downMs: number): void {
+    const dying = life;
+    if (dying === undefined) return;
+    life = undefined;
+    checks.ended();
+    work.push(() => dying.kill());
+    loseAllSessions();
+    for (const run of runs) reconnect(run, downMs + RECONNECT_MS + uniformInt(random, 0, RECONNECT_MS));
+    agenda.at(clock.monotonicMs() + downMs, () => void work.push(live));
   }
 
   /** Waits for what the service does outside the thread, which takes no virtual time. */
@@ -317,7 +380,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       seed: 2 * (seed * 1_000_003 + runs.length),
       say({ wire }, message) {
         counts.fromChargers++;
-        messages.saidByCharger(message);
+        checks.said(charger, message);
         carrier.say(wire, message);
       },
     });
@@ -338,25 +401,21 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   for (const run of runs) reconnect(run, uniformInt(random, 0, CONNECT_SPREAD_MS));
 
   return {
-    ...{ agenda, oracle, watch, runs, violations, counts, report, advance, nowMs, monotonicMs },
+    ...{ agenda, oracle, watch, runs, violations, counts, checks, report, advance, nowMs, monotonicMs },
     travelTo: (instant) => advance(instant - nowMs()),
     async call(method, path, body, tenantUuid = tenants[0]?.tenantUuid ?? '') {
-      if (life === undefined) return { status: 0, body: undefined };
+      if (life === undefined) return NO_ANSWER;
       const call = { method, path, body };
       book.before(call);
-      const answer = await callService(life.httpUrl, keys.get(tenantUuid) ?? '', call);
+      const answer = await ask(call, tenantUuid);
       await settle();
       book.after(call, answer);
+      await checks.called(call, tenantUuid, answer);
       return answer;
     },
-    crash(downMs) {
-      const dying = life;
-      if (dying === undefined) return;
-      life = undefined;
-      work.push(() => dying.kill());
-      loseAllSessions();
-      for (const run of runs) reconnect(run, downMs + RECONNECT_MS + uniformInt(random, 0, RECONNECT_MS));
-      agenda.at(clock.monotonicMs() + downMs, () => void work.push(live));
+    crash,
+    dieAtNextWrite(fate, downMs) {
+      doom = { fate, downMs };
     },
     restartBroker(downMs) {
       isBrokerDown = true;
@@ -368,6 +427,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     },
     setDatabaseBusy(busy) {
       isBusy = busy;
+      checks.setDatabaseBusy(busy);
     },
     reboot(run) {
       breakConnection(run);

@@ -1,0 +1,41 @@
+// What must not grow for as long as a world lives: timers, what waits, and how late windows are switched (P13, P6).
+import type { Metrics } from '../../src/metrics.js';
+import type { Report } from './report.js';
+
+export interface BoundsWatch {
+  look(): Promise<void>;
+}
+
+/** Of the service, whatever its size: one host timer for each kind of thing that comes due. */
+const TIMERS = 64;
+/** Per connector: heartbeats, messages under way and what it planned before something else came first. */
+const WAITING_PER_CONNECTOR = 200;
+const WAITING = 2_000;
+
+export function createBoundsWatch(options: {
+  readonly connectors: number;
+  readonly pendingTimers: () => number;
+  readonly waiting: () => number;
+  /** Of the service that lives; undefined where none does. */
+  readonly metrics: () => Metrics | undefined;
+  readonly report: Report;
+}): BoundsWatch {
+  const { connectors, pendingTimers, waiting, metrics, report } = options;
+  const mostWaiting = WAITING + WAITING_PER_CONNECTOR * connectors;
+
+  return {
+    async look() {
+      if (pendingTimers() > TIMERS)
+        report({ invariant: 'P13', target: 'timers', detail: `${pendingTimers()} timers wait` });
+      if (waiting() > mostWaiting)
+        report({ invariant: 'P13', target: 'world', detail: `${waiting()} things wait to happen` });
+      const lag = await metrics()?.boundaryLagSeconds.get();
+      const count = lag?.values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0;
+      const withinASecond = lag?.values.find(({ labels }) => Number(labels.le) === 1)?.value ?? count;
+      if (withinASecond < count) {
+        const detail = `${count - withinASecond} window boundaries were applied more than 1 s late`;
+        report({ invariant: 'P6', target: 'scheduler', detail });
+      }
+    },
+  };
+}

@@ -1,0 +1,203 @@
+// What one connector may be entitled to, worked out from what passed between it and the service alone (P2): a ledger of its own.
+import type { LeaseKind, LimitReason } from '../../machines/grant.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
+import { HeartbeatLog } from './heartbeat-log.js';
+
+/** How long leases and chargers may take, ms. `leaseMs` is a whole lease by the slowest clock there may be. */
+export interface LeaseTimes {
+  readonly leaseMs: number;
+  readonly settleMs: number;
+}
+
+export interface ConnectorFacts {
+  readonly key: string;
+  /** W that an ampere per phase comes to, on all phases. */
+  readonly wattsPerA: number;
+  readonly maxA: number;
+  readonly failsafeA: number;
+}
+
+/** A limit that left, until it can be in force no longer. */
+interface Promised {
+  readonly epoch: number;
+  readonly seq: number;
+  readonly limitA: number;
+  /** Lease and settle are over by then. */
+  overAtMs: number;
+}
+
+/** Newest limit that left. */
+interface Told {
+  readonly epoch: number;
+  readonly seq: number;
+  readonly limitA: number;
+  readonly thenA: number;
+  readonly reason: LimitReason;
+}
+
+/** One location with its connectors. */
+export interface SiteBook {
+  readonly tenantUuid: string;
+  readonly locationId: string;
+  readonly connectors: readonly ConnectorBook[];
+}
+
+export interface Numbered {
+  readonly epoch: number;
+  readonly seq: number;
+}
+
+/** Older limits than this many are of no concern. */
+const GIVEN_KEPT = 64;
+
+export function isOlder(a: Numbered, b: Numbered): boolean {
+  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
+}
+
+/** Rule 8, as generous as its words allow: what it draws, for how long, and what it may have been told lately. */
+const SLACK_A = 0.5;
+const SLACK_SHARE = 1.1;
+const TOLERATED_MS = 7_000;
+const SILENCE_MS = 30_000;
+/** A meter value may be held back for minutes, and tell of a limit of before. */
+const LATELY_MS = 300_000;
+
+/** Currents in A per phase, times in ms of one clock. */
+export class ConnectorBook {
+  readonly facts: ConnectorFacts;
+  readonly site: SiteBook;
+  /** Heartbeats as the charger said them, and as the service heard them. */
+  readonly said = new HeartbeatLog();
+  readonly heard = new HeartbeatLog();
+  lease: LeaseKind = 'heartbeat';
+  /** It forgets over a restart what it was told to fall back to. */
+  isForgetful = false;
+  /** It reports and takes no limits: nothing that is promised to it means anything. */
+  isReadOnly = false;
+  /** It drew more than it may, for longer than is tolerated. */
+  isDistrusted = false;
+  told: Told | undefined;
+  /** Newest it is known to have taken. */
+  holds: Numbered = { epoch: -1, seq: -1 };
+  /** Heard without a break since then. */
+  onlineSinceMs = Number.NEGATIVE_INFINITY;
+  readonly #given: LimitMessage[] = [];
+  #heardAtMs = Number.NEGATIVE_INFINITY;
+  #promised: Promised[] = [];
+  #settledThenA: number;
+  #thens: { readonly epoch: number; readonly seq: number; readonly thenA: number }[] = [];
+  readonly #times: LeaseTimes;
+  /** The most it was told lately, and in as long before. */
+  #mostToldA = 0;
+  #mostToldBeforeA: number;
+  #turnsAtMs = 0;
+  #overSinceMs: number | undefined;
+
+  constructor(site: SiteBook, facts: ConnectorFacts, times: LeaseTimes) {
+    this.site = site;
+    this.facts = facts;
+    this.#times = times;
+    this.#settledThenA = facts.failsafeA;
+    this.#mostToldBeforeA = facts.failsafeA;
+  }
+
+  /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */
+  give(limit: LimitMessage, heardAtMs: number, nowMs: number): void {
+    const { epoch, seq, limitA, thenA, reason } = limit;
+    this.#given[seq % GIVEN_KEPT] = limit;
+    const { leaseMs, settleMs } = this.#times;
+    const overAtMs = this.lease === 'heartbeat' ? heardAtMs + leaseMs + settleMs : Number.POSITIVE_INFINITY;
+    // What promises no more and ends no later tells nothing.
+    this.#promised = this.#promised.filter(
+      (each) => each.overAtMs > nowMs && (each.limitA > limitA || each.overAtMs > overAtMs),
+    );
+    this.#promised.push({ epoch, seq, limitA, overAtMs });
+    if ((this.#thens.at(-1)?.thenA ?? this.#settledThenA) !== thenA) this.#thens.push({ epoch, seq, thenA });
+    this.told = { epoch, seq, limitA, thenA, reason };
+    if (nowMs >= this.#turnsAtMs) {
+      this.#mostToldBeforeA = this.#mostToldA;
+      this.#mostToldA = 0;
+      this.#turnsAtMs = nowMs + LATELY_MS;
+    }
+    this.#mostToldA = Math.max(this.#mostToldA, limitA, thenA);
+  }
+
+  /** The limit of that number; undefined where none left, or too long ago. */
+  given({ epoch, seq }: Numbered): LimitMessage | undefined {
+    const given = this.#given[seq % GIVEN_KEPT];
+    return given?.epoch === epoch && given.seq === seq ? given : undefined;
+  }
+
+  /** The service heard that the connector took this limit: whatever was promised before ends with settle. */
+  take(taken: Numbered, nowMs: number): void {
+    if (!isOlder(this.holds, taken)) return;
+    this.holds = taken;
+    const { leaseMs, settleMs } = this.#times;
+    for (const each of this.#promised) {
+      if (isOlder(each, taken)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
+      else if (each.seq === taken.seq) each.overAtMs = Math.min(each.overAtMs, nowMs + leaseMs + settleMs);
+    }
+    const beforeA = this.#settledThenA;
+    while (this.#thens[0] !== undefined && !isOlder(taken, this.#thens[0])) {
+      this.#settledThenA = this.#thens.shift()?.thenA ?? this.#settledThenA;
+    }
+    // It may have been at that until now.
+    if (beforeA > this.#settledThenA)
+      this.#promised.unshift({ epoch: taken.epoch, seq: 0, limitA: beforeA, overAtMs: nowMs + settleMs });
+  }
+
+  /** Something of it was heard. */
+  hear(nowMs: number, isNewBoot: boolean): void {
+    if (isNewBoot || nowMs - this.#heardAtMs > SILENCE_MS) this.onlineSinceMs = nowMs;
+    this.#heardAtMs = nowMs;
+  }
+
+  /** Its meter shows that much. */
+  draw(drawnA: number, nowMs: number): void {
+    const mayA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
+    if (drawnA <= (mayA + SLACK_A) * SLACK_SHARE) {
+      this.#overSinceMs = undefined;
+      this.isDistrusted = false;
+      return;
+    }
+    this.#overSinceMs ??= nowMs;
+    this.isDistrusted = nowMs - this.#overSinceMs > TOLERATED_MS;
+  }
+
+  /** The service that watched its draw is gone. */
+  forgetDraw(): void {
+    this.#overSinceMs = undefined;
+    this.isDistrusted = false;
+  }
+
+  /** The most it may be entitled to. */
+  boundA(nowMs: number): number {
+    const { maxA, failsafeA } = this.facts;
+    if (this.isReadOnly || this.isDistrusted || this.lease === 'none') return maxA;
+    let mostA = this.isForgetful ? Math.max(failsafeA, this.#settledThenA) : this.#settledThenA;
+    for (const { thenA } of this.#thens) if (thenA > mostA) mostA = thenA;
+    for (const { limitA, overAtMs } of this.#promised) if (overAtMs > nowMs && limitA > mostA) mostA = limitA;
+    return Math.min(mostA, maxA);
+  }
+
+  boundW(nowMs: number): number {
+    return this.boundA(nowMs) * this.facts.wattsPerA;
+  }
+
+  /** What it goes on being entitled to, by its newest limit of `epoch`, without a new one. */
+  lastingA(epoch: number, nowMs: number): number {
+    const { maxA, failsafeA } = this.facts;
+    if (this.isReadOnly || this.isDistrusted || this.lease === 'none') return maxA;
+    const ownA = this.isForgetful ? failsafeA : 0;
+    const { told } = this;
+    if (told === undefined || told.epoch !== epoch) return ownA;
+    const newest = this.#promised.at(-1);
+    const isInForce = newest?.seq === told.seq && newest.epoch === epoch && newest.overAtMs > nowMs;
+    return Math.max(ownA, told.thenA, isInForce ? told.limitA : 0);
+  }
+
+  /** Something promised in an earlier life than `epoch` may be in force. */
+  hasPromiseBefore(epoch: number, nowMs: number): boolean {
+    return this.#promised.some((each) => each.epoch < epoch && each.overAtMs > nowMs);
+  }
+}

@@ -1,0 +1,60 @@
+// When the newest heartbeats of a connector were said or heard, by boot: what a lease is counted from.
+
+interface Log {
+  readonly boot: string;
+  readonly hb: Float64Array;
+  readonly atMs: Float64Array;
+  newestHb: number;
+}
+
+/** A limit answers one of the newest heartbeats. */
+const KEPT = 64;
+/** Boots whose messages may still be under way. */
+const BOOTS_KEPT = 4;
+
+export class HeartbeatLog {
+  readonly #logs: Log[] = [];
+
+  /** The first time counts: what comes again is no other heartbeat. True where it is newer than any of its boot. */
+  note(boot: string, hb: number, nowMs: number): boolean {
+    const log = this.#logOf(boot) ?? this.#begin(boot);
+    const slot = hb % KEPT;
+    if (log.hb[slot] !== hb) {
+      log.hb[slot] = hb;
+      log.atMs[slot] = nowMs;
+    }
+    const isNewest = hb > log.newestHb;
+    if (isNewest) log.newestHb = hb;
+    return isNewest;
+  }
+
+  /** undefined where it is not known. */
+  atMs(boot: string, hb: number): number | undefined {
+    const log = this.#logOf(boot);
+    const slot = hb % KEPT;
+    return log?.hb[slot] === hb ? log.atMs[slot] : undefined;
+  }
+
+  /** Whether something was noted of `boot`, and of another one after it. */
+  isOver(boot: string): boolean {
+    const at = this.#logs.findIndex((log) => log.boot === boot);
+    return at > 0;
+  }
+
+  #logOf(boot: string): Log | undefined {
+    for (const log of this.#logs) if (log.boot === boot) return log;
+    return undefined;
+  }
+
+  #begin(boot: string): Log {
+    const log = {
+      boot,
+      hb: new Float64Array(KEPT).fill(-1),
+      atMs: new Float64Array(KEPT),
+      newestHb: -1,
+    };
+    this.#logs.unshift(log);
+    if (this.#logs.length > BOOTS_KEPT) this.#logs.pop();
+    return log;
+  }
+}

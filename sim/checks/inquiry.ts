@@ -1,0 +1,15 @@
+// How checks ask a world's service: over REST like anybody else, in no virtual time, and without a word in the book of calls.
+import type { RestAnswer } from '../world/rest-client.js';
+
+/** A call of the interface; `path` begins after `/v1`. */
+export interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Status 0 while no service lives. */
+export type Ask = (question: Question, tenantUuid: string) => Promise<RestAnswer>;
+
+/** Does it before anything else happens in the world. */
+export type Soon = (work: () => Promise<void>) => void;

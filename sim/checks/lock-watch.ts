@@ -1,0 +1,103 @@
+// Priority locks (P4): an active one is never below 6 A while its charger is reachable, and below its limit in last resort only.
+import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { LimitOracle } from '../world/limit-oracle.js';
+import type { ConnectorBook } from './connector-book.js';
+import type { Report } from './report.js';
+
+export interface LockWatch {
+  /** The limit leaves now, and is not in the book yet. */
+  left(book: ConnectorBook, limit: LimitMessage): void;
+}
+
+/** Others have made room for a lock by then: a horizon, and what raises are apart. */
+const MADE_ROOM_MS = 100_000;
+/** So many limits in a row (about one in ten seconds) are no transition any more. */
+const STEADY_LIMITS = 10;
+const TOLERANCE_A = 0.11;
+
+interface Standing {
+  /** Limits in a row that were below the lock's, though the car drew all of them. */
+  belowLock: number;
+  /** Limits in a row by last resort. */
+  lastResort: number;
+  /** Limits in a row above 0. */
+  running: number;
+}
+
+export function createLockWatch(options: {
+  readonly oracle: LimitOracle;
+  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
+  /** What the connector truly draws, A per phase. */
+  readonly drawnA: (book: ConnectorBook) => number;
+  /** Monotonic ms since when the service lives and can write. */
+  readonly soundSinceMs: () => number;
+  readonly report: Report;
+}): LockWatch {
+  const { oracle, wallMs, monotonicMs, drawnA, soundSinceMs, report } = options;
+  const standings = new Map<ConnectorBook, Standing>();
+
+  function standingOf(book: ConnectorBook): Standing {
+    const known = standings.get(book) ?? { belowLock: 0, lastResort: 0, running: 0 };
+    standings.set(book, known);
+    return known;
+  }
+
+  function violate({ facts }: ConnectorBook, detail: string): void {
+    report({ invariant: 'P4', target: facts.key, detail });
+  }
+
+  function isSteady(book: ConnectorBook): boolean {
+    const lockedSinceMs = oracle.lockedSinceMs(book.facts.key, wallMs()) ?? Number.POSITIVE_INFINITY;
+    const nowMs = monotonicMs();
+    return (
+      wallMs() - lockedSinceMs > MADE_ROOM_MS &&
+      nowMs - book.onlineSinceMs > MADE_ROOM_MS &&
+      nowMs - soundSinceMs() > MADE_ROOM_MS
+    );
+  }
+
+  function judgeLocked(book: ConnectorBook, { limitA, reason }: LimitMessage, lockKw: number): void {
+    const standing = standingOf(book);
+    const { wattsPerA, maxA } = book.facts;
+    if (limitA < MINIMUM_CURRENT_A && isSteady(book))
+      violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
+    const owedA = Math.min(maxA, Math.max(MINIMUM_CURRENT_A, (1000 * lockKw) / wattsPerA));
+    const isBelow = reason === 'lock' && limitA < owedA - TOLERANCE_A && drawnA(book) > limitA - TOLERANCE_A;
+    standing.belowLock = isBelow ? standing.belowLock + 1 : 0;
+    if (standing.belowLock >= STEADY_LIMITS && isSteady(book)) {
+      standing.belowLock = 0;
+      violate(book, `${limitA} A of the ${owedA.toFixed(1)} A its lock allows, with no last resort`);
+    }
+    standing.lastResort =
+      reason === 'lastResort' && limitA < owedA - TOLERANCE_A ? standing.lastResort + 1 : 0;
+    if (standing.lastResort >= STEADY_LIMITS && isSteady(book)) judgeLastResort(book);
+  }
+
+  /** Only when every unlocked connector that can be told is at 0. */
+  function judgeLastResort(book: ConnectorBook): void {
+    for (const sibling of book.site.connectors) {
+      if (oracle.lockKw(sibling.facts.key, wallMs()) !== undefined) continue;
+      if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) continue;
+      if (monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS) continue;
+      if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') continue;
+      if (standingOf(sibling).running < STEADY_LIMITS) continue;
+      violate(book, `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told.limitA} A`);
+    }
+  }
+
+  return {
+    left(book, limit) {
+      const lockKw = oracle.lockKw(book.facts.key, wallMs());
+      const standing = standings.get(book);
+      if (lockKw !== undefined) judgeLocked(book, limit, lockKw);
+      else if (standing !== undefined) {
+        standing.belowLock = 0;
+        standing.lastResort = 0;
+      }
+      if (limit.limitA > 0) standingOf(book).running++;
+      else if (standing !== undefined) standing.running = 0;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// Counts how often the rare branches of the protocol were taken: a campaign that never reached one has shown nothing of it (P16).
+
+/** What must happen at least once in a campaign. */
+export const RARE_BRANCHES = {
+  staleGrantRefused: 'a charger refused a limit that was not newer than what it held, or of another boot',
+  expiredGrantRefused: 'a limit came so late that its lease was over',
+  leaseExpired: 'a lease ended on a charger, which fell back by itself',
+  quarantine: 'a charger drew more than it may, and its maximum was reserved',
+  lastResort: 'locked connectors were lowered below their limit',
+  rotationPause: 'a connector that charged was paused, because not all floors fit',
+  lookAheadLowered: 'limits were lowered before the window that lowers them began',
+  reservationStored: 'a promise was written before it left',
+  restartRestored: 'a limit left while promises of an earlier life were in force',
+  clusterShareWaiting: "a location's share of a cluster waited for the other members",
+  lostAckHealed: 'a meter value told what a lost ack should have told',
+  lastWillHeard: 'a broker told of a broken connection',
+  lateAck: 'an ack came after a newer limit had left',
+  unattainable: 'a limit could not be kept by any means',
+  waiting: 'a raise waited for others to follow theirs',
+  heartbeatOvertaken: 'a heartbeat came after a newer one',
+  oldBootHeard: 'a message of a boot came that was over',
+  diedBeforeCommit: 'the service died with a write asked for, before its commit',
+  diedAfterCommit: 'the service died after a commit that nobody heard of',
+  refusedByBusyDatabase: 'a call was refused because nothing could be written',
+  doubledDelivery: 'messages that had been delivered were delivered again',
+  concurrentRemovals: 'members of one cluster were removed at the same time',
+  otherTenantRefused: "another tenant asked for the first one's objects",
+} as const;
+export type RareBranch = keyof typeof RARE_BRANCHES;
+
+export interface Reached {
+  note(branch: RareBranch): void;
+  /** How often each was; no entry for one that was not. */
+  readonly counts: ReadonlyMap<RareBranch, number>;
+}
+
+export function createReached(): Reached {
+  const counts = new Map<RareBranch, number>();
+  return {
+    counts,
+    note: (branch) => void counts.set(branch, (counts.get(branch) ?? 0) + 1),
+  };
+}

@@ -1,0 +1,77 @@
+// Once nothing goes wrong any more, every connector in reach holds a lease, and a site draws what it can at the best (P12).
+import type { OutletState } from '../charger/virtual-charger.js';
+import type { ChargerRun } from '../world/charger-run.js';
+import type { LimitOracle } from '../world/limit-oracle.js';
+import type { Report } from './report.js';
+
+export interface RecoveryWatch {
+  /** How much of the best possible the location draws now, 0 to 1. */
+  shareOfBest(locationId: string): number;
+  /** Whether every connector in reach that takes limits holds one. */
+  judgeLeases(): void;
+}
+
+/** A car that draws this share of its limit wants more (what the service is told to believe, too). */
+const WANTING = 0.9;
+/** A satisfied car keeps room for a step, and a raise is at least as much. */
+const STEP_A = 1;
+
+export function createRecoveryWatch(options: {
+  readonly oracle: LimitOracle;
+  readonly runs: readonly ChargerRun[];
+  readonly wallMs: () => number;
+  readonly report: Report;
+}): RecoveryWatch {
+  const { oracle, runs, wallMs, report } = options;
+
+  function limitW(locationId: string): number {
+    return Math.min(oracle.limitW(locationId, wallMs()), 1000 * oracle.shareKw(locationId, wallMs()));
+  }
+
+  return {
+    shareOfBest(locationId) {
+      let drawnW = 0;
+      let wantedW = 0;
+      let reservedW = 0;
+      for (const { charger } of runs) {
+        if (charger.address.locationId !== locationId) continue;
+        for (const outlet of charger.outlets) {
+          const { wants, keeps, draws } = needOf(outlet);
+          drawnW += draws;
+          wantedW += wants;
+          reservedW += keeps;
+        }
+      }
+      const bestW = Math.min(wantedW, limitW(locationId) - reservedW);
+      return bestW <= 0 ? 1 : drawnW / bestW;
+    },
+    judgeLeases() {
+      for (const { charger, isConnected } of runs) {
+        if (!isConnected || !charger.takesLimits) continue;
+        for (const [i, { seq }] of charger.limits().entries()) {
+          if (seq > 0) continue;
+          const target = `${charger.address.controllerUuid}/${charger.connectors[i]?.connectorId}`;
+          report({ invariant: 'P12', target, detail: 'it holds no lease though nothing went wrong lately' });
+        }
+      }
+    },
+  };
+}
+
+/** W: what the car would take, what has to be kept free beside what it draws, and what it draws. */
+function needOf(outlet: OutletState): { wants: number; keeps: number; draws: number } {
+  const { spec, status, holder } = outlet;
+  const wattsPerA = spec.phases * spec.voltageV;
+  const draws = outlet.physicalPowerW();
+  const drawnA = draws / wattsPerA;
+  const { limitA } = holder.applied;
+  const hasCar = status === 'Charging' || status === 'SuspendedEV' || status === 'SuspendedEVSE';
+  if (!hasCar) return { wants: 0, keeps: spec.failsafeA * wattsPerA, draws };
+  const isHungry = status === 'SuspendedEVSE' || (status === 'Charging' && drawnA >= WANTING * limitA);
+  if (isHungry) {
+    const keptA = limitA === 0 ? spec.failsafeA : Math.min(STEP_A, spec.maxCurrentA - limitA);
+    return { wants: spec.maxCurrentA * wattsPerA, keeps: keptA * wattsPerA, draws };
+  }
+  const keptA = Math.max(spec.failsafeA, drawnA / WANTING + 2 * STEP_A, 6) - drawnA;
+  return { wants: draws, keeps: keptA * wattsPerA, draws };
+}

@@ -1,0 +1,46 @@
+// The locations and connectors of a world as its checks know them, each found without a search.
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { buildTopic } from '../../src/wire/topics.js';
+import { ConnectorBook, type LeaseTimes, type SiteBook } from './connector-book.js';
+
+export interface SiteBooks {
+  readonly sites: ReadonlyMap<string, SiteBook>;
+  /** By the topic of a meter value or an ack. */
+  byTopic(topic: string): ConnectorBook | undefined;
+  byId(controllerUuid: string, connectorId: string): ConnectorBook | undefined;
+  ofCharger(controllerUuid: string): Iterable<ConnectorBook>;
+}
+
+export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTimes): SiteBooks {
+  const sites = new Map<string, SiteBook>();
+  const topics = new Map<string, ConnectorBook>();
+  const chargers = new Map<string, Map<string, ConnectorBook>>();
+
+  for (const { tenantUuid, locations } of tenants) {
+    for (const { locationId, chargers: entries } of locations) {
+      const connectors: ConnectorBook[] = [];
+      const site: SiteBook = { tenantUuid, locationId, connectors };
+      sites.set(locationId, site);
+      for (const { controllerUuid, connectors: specs } of entries) {
+        const own = new Map<string, ConnectorBook>();
+        chargers.set(controllerUuid, own);
+        for (const { connectorId, phases, voltageV, maxCurrentA: maxA, failsafeA } of specs) {
+          const key = `${controllerUuid}/${connectorId}`;
+          const wattsPerA = phases * voltageV;
+          const book = new ConnectorBook(site, { key, wattsPerA, maxA, failsafeA }, times);
+          connectors.push(book);
+          own.set(connectorId, book);
+          const address = { tenantUuid, locationId, controllerUuid, connectorId };
+          for (const kind of ['meter', 'ack'] as const) topics.set(buildTopic({ ...address, kind }), book);
+        }
+      }
+    }
+  }
+
+  return {
+    sites,
+    byTopic: (topic) => topics.get(topic),
+    byId: (controllerUuid, connectorId) => chargers.get(controllerUuid)?.get(connectorId),
+    ofCharger: (controllerUuid) => chargers.get(controllerUuid)?.values() ?? [],
+  };
+}

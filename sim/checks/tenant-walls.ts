@@ -1,0 +1,101 @@
+// Asks as one tenant for what is another's, and for what does not exist: both must be answered in the same bytes (P11).
+import type { LimitOracle } from '../world/limit-oracle.js';
+import type { Ask, Question } from './inquiry.js';
+import type { Reached } from './reached.js';
+import type { Report } from './report.js';
+import type { SiteBooks } from './site-book.js';
+
+export interface TenantWalls {
+  /** Every endpoint that names something, as every tenant, for something of each other one. */
+  probe(): Promise<void>;
+}
+
+type Kind = 'location' | 'charger' | 'cluster';
+
+/** Two of one length: an answer that tells the length of an id tells nothing of whose it is. */
+function strangerOf(id: string): string {
+  return 'z'.repeat(id.length);
+}
+
+export function createTenantWalls(options: {
+  readonly books: SiteBooks;
+  readonly oracle: LimitOracle;
+  readonly ask: Ask;
+  readonly reached: Reached;
+  readonly report: Report;
+}): TenantWalls {
+  const { books, oracle, ask, reached, report } = options;
+  const window = { startTime: '2000-01-01T00:00:00Z', endTime: '2100-01-01T00:00:00Z', limitKw: 1 };
+
+  function questionsOf(kind: Kind, id: string): readonly Question[] {
+    if (kind === 'charger') {
+      const path = `/chargers/${id}/connectors/1/schedules`;
+      return [
+        { method: 'GET', path },
+        { method: 'POST', path, body: window },
+      ];
+    }
+    if (kind === 'cluster') {
+      const path = `/clusters/${id}`;
+      return [
+        { method: 'GET', path },
+        { method: 'PATCH', path, body: { limitKw: 1 } },
+        { method: 'DELETE', path },
+        { method: 'DELETE', path: `${path}/locations/${id}` },
+        { method: 'POST', path: `${path}/schedules`, body: window },
+      ];
+    }
+    const path = `/locations/${id}`;
+    const reads = ['limits', 'live', 'timeline', 'history', 'power', 'alarms'].map((view) => ({
+      method: 'GET',
+      path: `${path}/${view}`,
+    }));
+    return [
+      ...reads,
+      { method: 'POST', path: `${path}/schedules`, body: window },
+      { method: 'PUT', path: `${path}/limit`, body: { limitKw: 1 } },
+      { method: 'POST', path: '/clusters', body: { name: 'walls', locationIds: [id] } },
+    ];
+  }
+
+  /** What is in the answer but for the number of the request and the id that was asked for. */
+  async function answerOf(question: Question, id: string, tenantUuid: string): Promise<string> {
+    const { status, body } = await ask(question, tenantUuid);
+    return `${status} ${JSON.stringify(body)
+      .replace(/"requestId":"[^"]*"/, '')
+      .replaceAll(id, '')}`;
+  }
+
+  async function probeOne(kind: Kind, id: string, tenantUuid: string): Promise<void> {
+    const stranger = strangerOf(id);
+    const missing = questionsOf(kind, stranger);
+    for (const [i, question] of questionsOf(kind, id).entries()) {
+      const unknown = missing[i];
+      if (unknown === undefined) continue;
+      const answer = await answerOf(question, id, tenantUuid);
+      const ofMissing = await answerOf(unknown, stranger, tenantUuid);
+      reached.note('otherTenantRefused');
+      if (answer.startsWith('404') && answer === ofMissing) continue;
+      const detail = `${question.method} ${question.path} was answered ${answer}, for a missing one ${ofMissing}`;
+      report({ invariant: 'P11', target: id, detail });
+    }
+  }
+
+  return {
+    async probe() {
+      const tenants = new Set([...books.sites.values()].map(({ tenantUuid }) => tenantUuid));
+      for (const tenantUuid of tenants) {
+        const others = [...books.sites.values()].filter((site) => site.tenantUuid !== tenantUuid);
+        const [other] = others;
+        if (other === undefined) continue;
+        await probeOne('location', other.locationId, tenantUuid);
+        const controllerUuid = other.connectors[0]?.facts.key.split('/')[0];
+        if (controllerUuid !== undefined) await probeOne('charger', controllerUuid, tenantUuid);
+        const clusterId = [...oracle.clusters].find(([, { locationIds }]) =>
+          others.some(({ locationId }) => locationIds.includes(locationId)),
+        )?.[0];
+        if (clusterId !== undefined) await probeOne('cluster', clusterId, tenantUuid);
+      }
+    },
+  };
+}

@@ -1,0 +1,100 @@
+// Calls that nobody answered: what they asked for is there whole, or not at all (P9). Finds out which, and enters it in the book.
+import type { CallBook } from '../world/call-book.js';
+import { type NewProfile, submissionOf } from '../world/limit-oracle.js';
+import type { Ask, Question } from './inquiry.js';
+import { isSubmission, type ProfileView } from './limit-reads.js';
+
+export interface UncertainCalls {
+  /** The call was not answered, or refused for want of a database. */
+  add(call: Question, tenantUuid: string): void;
+  /** Asks the service, which lives, what came of them. */
+  settle(): Promise<void>;
+}
+
+interface Cluster {
+  readonly clusterId: string;
+  readonly name: string;
+  readonly limitKw: number | null;
+  readonly status: string;
+  readonly locationIds: readonly string[];
+}
+
+/** What would have been answered, had it been done; undefined where it was not. */
+type Outcome = Promise<object | undefined>;
+
+export function createUncertainCalls(options: {
+  readonly book: CallBook;
+  readonly ask: Ask;
+  /** The clusters that were acknowledged. */
+  readonly isKnownCluster: (clusterId: string) => boolean;
+}): UncertainCalls {
+  const { book, ask, isKnownCluster } = options;
+  let waiting: { readonly call: Question; readonly tenantUuid: string }[] = [];
+
+  async function profileAt(path: string, field: string, body: unknown, tenantUuid: string): Outcome {
+    const answer = await ask({ method: 'GET', path }, tenantUuid);
+    const wanted = submissionOf(body as NewProfile, 0);
+    const views = (answer.body as Record<string, readonly ProfileView[]> | undefined)?.[field] ?? [];
+    const view = views.find(({ priority }) => priority === wanted.priority);
+    return view !== undefined && isSubmission(view, wanted) ? view : undefined;
+  }
+
+  async function clusterAfter({ method, path, body }: Question, tenantUuid: string): Outcome {
+    const [, , clusterId = '', , memberId] = path.split('/');
+    if (method === 'POST' && clusterId === '') {
+      const list = await ask({ method: 'GET', path }, tenantUuid);
+      const { clusters } = list.body as { clusters: readonly Cluster[] };
+      return clusters.find((each) => !isKnownCluster(each.clusterId));
+    }
+    const { status, body: read } = await ask({ method: 'GET', path: `/clusters/${clusterId}` }, tenantUuid);
+    if (method === 'DELETE' && memberId === undefined) return status === 404 ? {} : undefined;
+    if (status !== 200) return undefined;
+    const cluster = read as Cluster;
+    if (method === 'DELETE') return cluster.locationIds.includes(memberId ?? '') ? undefined : cluster;
+    const wanted = Object.entries(body as object);
+    const isDone = wanted.every(
+      ([name, value]) => JSON.stringify(Reflect.get(cluster, name)) === JSON.stringify(value),
+    );
+    return isDone ? cluster : undefined;
+  }
+
+  async function outcomeOf(call: Question, tenantUuid: string): Outcome {
+    const { method, path, body } = call;
+    if (path.startsWith('/locations/') && method === 'POST')
+      return profileAt(path.replace(/schedules$/, 'limits'), 'profiles', body, tenantUuid);
+    if (path.startsWith('/chargers/')) return profileAt(path, 'profiles', body, tenantUuid);
+    if (path.startsWith('/locations/')) {
+      const answer = await ask({ method: 'GET', path: `${path}s` }, tenantUuid);
+      const { permanentLimitKw } = answer.body as { permanentLimitKw: number };
+      return permanentLimitKw === (body as { limitKw: number }).limitKw ? {} : undefined;
+    }
+    return clusterAfter(call, tenantUuid);
+  }
+
+  /** A cluster's schedule is one call for each member. */
+  async function partsOf(call: Question, tenantUuid: string): Promise<readonly Question[]> {
+    const clusterId = /^\/clusters\/([^/]+)\/schedules$/.exec(call.path)?.[1];
+    if (clusterId === undefined) return [call];
+    const { body } = await ask({ method: 'GET', path: `/clusters/${clusterId}` }, tenantUuid);
+    const { locationIds = [] } = (body ?? {}) as Partial<Cluster>;
+    return locationIds.map((id) => ({ ...call, path: `/locations/${id}/schedules` }));
+  }
+
+  return {
+    add(call, tenantUuid) {
+      if (call.method !== 'GET') waiting.push({ call, tenantUuid });
+    },
+    async settle() {
+      const calls = waiting;
+      waiting = [];
+      for (const { call, tenantUuid } of calls) {
+        for (const part of await partsOf(call, tenantUuid)) {
+          const outcome = await outcomeOf(part, tenantUuid);
+          if (outcome === undefined) continue;
+          book.before(part);
+          book.after(part, { status: 200, body: outcome });
+        }
+      }
+    },
+  };
+}
