@@ -5,6 +5,8 @@ import type { Cancel, Clock } from '../../src/ports/clock.js';
 export interface Agenda {
   /** Does it at `atMs` of the monotonic clock, or at once where that has passed. Whole ms. */
   at(atMs: number, work: () => void): void;
+  /** Goes on with what is due, once the world has settled: still at the same instant. */
+  resume(): void;
   /** What waits. */
   readonly length: number;
 }
@@ -16,11 +18,13 @@ const TIES = 2 ** 20;
 export function createAgenda(clock: Clock, mustWait: () => boolean = () => false): Agenda {
   const heap = new FlatQueue<() => void>();
   let made = 0;
+  let isAwake = false;
   let timerAtMs = Number.POSITIVE_INFINITY;
   let cancelTimer: Cancel = () => {};
 
   function wake(): void {
     timerAtMs = Number.POSITIVE_INFINITY;
+    isAwake = true;
     const nowMs = clock.monotonicMs();
     for (
       let rank = heap.peekValue();
@@ -29,7 +33,9 @@ export function createAgenda(clock: Clock, mustWait: () => boolean = () => false
     ) {
       heap.pop()?.();
     }
-    arm();
+    isAwake = false;
+    // A timer that is set within one for this very instant would come a millisecond late: see `resume`.
+    if (!mustWait()) arm();
   }
 
   function arm(): void {
@@ -47,8 +53,9 @@ export function createAgenda(clock: Clock, mustWait: () => boolean = () => false
       const whenMs = Math.max(Math.ceil(atMs), clock.monotonicMs());
       made = (made + 1) % TIES;
       heap.push(work, whenMs * TIES + made);
-      arm();
+      if (!isAwake) arm();
     },
+    resume: arm,
     get length() {
       return heap.length;
     },

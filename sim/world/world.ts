@@ -287,7 +287,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     agenda.at(clock.monotonicMs() + ms, () => {
       isThere = true;
     });
-    while (!isThere && clock.step()) await settle();
+    while (!isThere && clock.step()) {
+      await settle();
+      agenda.resume();
+    }
   }
 
   function connect(run: ChargerRun): void {
