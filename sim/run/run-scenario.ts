@@ -43,7 +43,7 @@ export const TRACE_FILE = 'trace.sqlite';
 export const SUMMARY_FILE = 'summary.json';
 
 /** An operator's back end asks a service that is down again after this. */
-const CALL_AGAIN_MS = 5_000;
+export const CALL_AGAIN_MS = 5_000;
 /** A lease outlasts this many heartbeats where they are slower than usual. */
 const HEARTBEATS_PER_LEASE = 6;
 const USUAL_HEARTBEAT_MS = 10_000;
