@@ -4,11 +4,13 @@ import { systemClock } from '../../src/clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import type { Clock } from '../../src/ports/clock.js';
-import { HARBOUR, silentLog } from '../service/running-service.js';
+import { HARBOUR, provision, silentLog, site, tenantWith } from '../service/running-service.js';
 import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
 
 /** What a browser says of requests that nobody answers. */
 const UNANSWERED = /Failed to load resource/;
+/** Without chargers nothing happens by itself that the page would hear of. */
+const QUAY = { ...site('quay-1'), chargers: [] };
 const TWO_HOURS_MS = 7_200_000;
 
 describe.skipIf(!canOpenPages)('The dashboard', () => {
@@ -17,7 +19,7 @@ describe.skipIf(!canOpenPages)('The dashboard', () => {
   const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };
 
   beforeAll(async () => {
-    rig = await createDashboardRig({ traffic: 'none', seams: { clock } });
+    rig = await createDashboardRig({ tenants: [tenantWith(HARBOUR, [QUAY])], seams: { clock } });
   });
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
@@ -32,10 +34,12 @@ describe.skipIf(!canOpenPages)('The dashboard', () => {
     await page.getByText('Not live').waitFor();
     // What was known stays to be seen.
     await row.getByText('50.0').waitFor();
+    // Nothing will tell the page of what happens meanwhile.
+    const renamed = { ...QUAY, name: 'The renamed quay' };
+    await provision(rig.service.config, tenantWith(HARBOUR, [renamed]));
     await rig.startAgain();
-    await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 33 });
     await page.getByText('Live', { exact: true }).waitFor();
-    await row.getByText('33.0').waitFor();
+    await page.getByRole('link', { name: 'The renamed quay' }).waitFor();
     await page.getByText('The connection is back').waitFor();
     expect(await page.getByText('Connection lost.').count()).toBe(0);
   });
@@ -55,8 +59,8 @@ describe.skipIf(!canOpenPages)('The dashboard', () => {
     aheadMs += TWO_HOURS_MS;
     await renewed;
     await opened;
-    await rig.service.call('PUT', '/locations/quay-2/limit', { limitKw: 17 });
-    await page.getByRole('row').filter({ hasText: 'The quay-2' }).getByText('17.0').waitFor();
+    await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 17 });
+    await page.getByRole('row').filter({ hasText: 'quay' }).getByText('17.0').waitFor();
   });
 
   it('goes back to the sign-in when the key is revoked, and says why', async () => {
