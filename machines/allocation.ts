@@ -8,6 +8,8 @@ export interface Claim {
   readonly floorW: number;
   /** The most it can use; at least `floorW`. */
   readonly mostW: number;
+  /** It makes no use of what it is given: unlocked, it gets what all others leave once they have what they can use. */
+  readonly isResting?: boolean;
 }
 
 export interface Allocation {
@@ -15,7 +17,10 @@ export interface Allocation {
   readonly lockedW: readonly number[];
   /** Of each unlocked claim, in the order given; 0, or `heldW`, where it is paused. */
   readonly unlockedW: readonly number[];
-  /** Whether unlocked claims had to share: the level below which everybody has what it asked for; undefined where all have. */
+  /**
+   * Whether unlocked claims had to share: the level below which everybody has what it asked for; undefined where all have.
+   * Those that rest share at a level of their own, which is told where the others have all they asked for.
+   */
   readonly levelW: number | undefined;
   /** Locked claims got less than they asked for. */
   readonly isLastResort: boolean;
@@ -27,7 +32,7 @@ export interface Allocation {
  * Divides `availableW` (power-safety: "who gets how much"). `heldW` of every claim is part of what is available.
  * 1. Locked claims: their floors, then up to what they ask for.
  * 2. Unlocked claims share the rest max-min fairly between floor and most; where not all floors fit, those first in the
- *    order given get theirs, and the others are paused.
+ *    order given get theirs, and the others are paused. Claims that rest share likewise what is left after that.
  * 3. Locked claims get less than they ask for only when every unlocked one is paused; then max-min fairly, never below
  *    their floors.
  * Max-min fair: nobody's share can grow without making smaller one that is no larger (Bertsekas and Gallager, Data
@@ -59,26 +64,46 @@ export function allocate(
   };
 }
 
-/** Floors in the order given as far as they fit, then fair shares among those that have one. */
+const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
+
 function shareAmongUnlocked(
   claims: readonly Claim[],
   availableW: number,
   heldW: number,
 ): Pick<Allocation, 'unlockedW' | 'levelW'> {
-  let leftW = availableW - heldW;
   const unlockedW = claims.map((claim) => claim.heldW);
+  const places = [...claims.keys()];
+  const awake = places.filter((i) => claims[i]?.isResting !== true);
+  const { leftW, levelW } = shareAmong(claims, awake, availableW - heldW, unlockedW);
+  const resting = places.filter((i) => claims[i]?.isResting === true);
+  const last = shareAmong(claims, resting, leftW, unlockedW);
+  return { unlockedW, levelW: levelW ?? last.levelW };
+}
+
+/**
+ * Floors in the order of `places` as far as they fit, then fair shares among those that have one, into `sharesW`.
+ * @param roomW beyond what is held for everybody.
+ */
+function shareAmong(
+  claims: readonly Claim[],
+  places: readonly number[],
+  roomW: number,
+  sharesW: number[],
+): { readonly leftW: number; readonly levelW: number | undefined } {
+  let leftW = roomW;
   const running: number[] = [];
-  for (const [i, claim] of claims.entries()) {
-    const costW = claim.floorW - claim.heldW;
+  for (const i of places) {
+    const { floorW, heldW } = claims[i] ?? NO_CLAIM;
     // One that asks for more than is left leaves it to those behind it: its turn comes first again once more is left.
-    if (costW > leftW) continue;
-    leftW -= costW;
+    if (floorW - heldW > leftW) continue;
+    leftW -= floorW - heldW;
     running.push(i);
   }
   const chosen = running.flatMap((i) => claims[i] ?? []);
-  const { sharesW, levelW } = fairShares(chosen, leftW + sumOf(chosen, ({ floorW }) => floorW));
-  for (const [nth, i] of running.entries()) unlockedW[i] = sharesW[nth] ?? 0;
-  return { unlockedW, levelW };
+  const totalW = leftW + sumOf(chosen, ({ floorW }) => floorW);
+  const fair = fairShares(chosen, totalW);
+  for (const [nth, i] of running.entries()) sharesW[i] = fair.sharesW[nth] ?? 0;
+  return { leftW: totalW - fair.sharesW.reduce((sum, shareW) => sum + shareW, 0), levelW: fair.levelW };
 }
 
 /** Everybody at the highest level, held between floor and most, at which the sum fits `availableW`; the floors at least. */

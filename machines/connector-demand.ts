@@ -15,6 +15,8 @@ const WANTING = 0.9;
 const RESTING_TENTHS_A = 10;
 /** A paused car that did not charge when it could is believed to want to again after this long. */
 const RESTED_AFTER_MS = 30 * 60_000;
+/** Each time it does not, it is asked half as often, down to this: a full battery is not to take turns from others. */
+const RESTED_AT_MOST_MS = 4 * RESTED_AFTER_MS;
 
 /** Words of a charger that has no car to serve. */
 const WITHOUT_CAR: ReadonlySet<ChargingStatus> = new Set([
@@ -37,6 +39,8 @@ export interface Demand {
   belowSinceMs: number | undefined;
   belowPeakTenthsA: number;
   restingSinceMs: number;
+  /** How long it rests, where it is paused, before it is believed to want to charge again. */
+  restsForMs: number;
 }
 
 /** One reading as demand sees it. `limitTenthsA` is what the charger is held to now. */
@@ -57,6 +61,7 @@ export function createDemand(maxTenthsA: number): Demand {
     belowSinceMs: undefined,
     belowPeakTenthsA: 0,
     restingSinceMs: 0,
+    restsForMs: 0,
   };
 }
 
@@ -72,8 +77,9 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   if (!hasCar) return false;
   if (limitTenthsA < MINIMUM_TENTHS_A) {
     demand.belowSinceMs = undefined;
-    return stopResting(demand, nowMs - demand.restingSinceMs >= RESTED_AFTER_MS);
+    return stopResting(demand, nowMs - demand.restingSinceMs >= demand.restsForMs);
   }
+  if (drawnTenthsA >= RESTING_TENTHS_A) demand.restsForMs = 0;
   if (drawnTenthsA >= limitTenthsA * WANTING) return want(demand, maxTenthsA);
   return lower(demand, drawnTenthsA, limitTenthsA, nowMs);
 }
@@ -113,7 +119,10 @@ function lower(demand: Demand, drawnTenthsA: number, limitTenthsA: number, nowMs
   const mostTenthsA = withStep(demand.belowPeakTenthsA);
   const isResting = demand.belowPeakTenthsA < RESTING_TENTHS_A;
   const isNews = mostTenthsA !== demand.mostTenthsA || isResting !== demand.isResting;
-  if (isResting && !demand.isResting) demand.restingSinceMs = nowMs;
+  if (isResting && !demand.isResting) {
+    demand.restingSinceMs = nowMs;
+    demand.restsForMs = Math.min(Math.max(RESTED_AFTER_MS, 2 * demand.restsForMs), RESTED_AT_MOST_MS);
+  }
   Object.assign(demand, { mostTenthsA, isResting, belowSinceMs: nowMs, belowPeakTenthsA: drawnTenthsA });
   return isNews;
 }

@@ -1,6 +1,7 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 import { type Allocation, allocate, type Claim } from './allocation.js';
 import type { ConnectorControl } from './connector-control.js';
+import { steadyShares } from './steady-shares.js';
 import { inTurnOrder, isDwelling, takeTurn } from './turns.js';
 import {
   capVoltageV,
@@ -97,17 +98,47 @@ export function setTargets(
     for (const control of controlled) control.isFailsafeWaived = control.lockLimitKw === undefined;
     division = divide(controlled, limits, circumstances);
   }
-  const { nowMs } = circumstances;
+  const { nowMs, usesFailsafe } = circumstances;
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
     aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
     takeTurn(control, true, nowMs);
   }
+  const sharesTenthsA = isShort(division) ? [] : unlockedTenthsA(division, usesFailsafe);
   for (const [i, control] of unlocked.entries()) {
-    aim(control, isShort(division) ? 0 : (allocation.unlockedW[i] ?? 0), limits.isClusterBound);
+    aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
     takeTurn(control, control.targetTenthsA >= MINIMUM_TENTHS_A, nowMs);
   }
   return allocation.isUnattainable;
+}
+
+/** What is due to each unlocked connector, tenths of an ampere: 0, or its fair share but for less than a step. */
+function unlockedTenthsA(
+  { allocation, locked, unlocked, availableW }: Division,
+  usesFailsafe: boolean,
+): readonly number[] {
+  let leftW = availableW;
+  for (const i of locked.keys()) leftW -= allocation.lockedW[i] ?? 0;
+  const fairTenthsA = unlocked.map(({ holding }, i) => {
+    const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, holding.milliwattsPerTenth);
+    return tenthsA < MINIMUM_TENTHS_A ? 0 : Math.min(tenthsA, holding.maxTenthsA);
+  });
+  for (const [i, control] of unlocked.entries()) {
+    const shareW = wattsOfTenths(fairTenthsA[i] ?? 0, control.holding.milliwattsPerTenth);
+    leftW -= Math.max(shareW, heldWOf(control, usesFailsafe));
+  }
+  const running = [...unlocked.entries()].filter(([i]) => (fairTenthsA[i] ?? 0) > 0);
+  const steady = steadyShares(
+    running.map(([i, { sentTenthsA = 0, demand, holding }]) => ({
+      ...{ sentTenthsA, fairTenthsA: fairTenthsA[i] ?? 0 },
+      mostTenthsA: Math.max(fairTenthsA[i] ?? 0, demand.mostTenthsA),
+      maxTenthsA: holding.maxTenthsA,
+      milliwattsPerTenth: holding.milliwattsPerTenth,
+    })),
+    leftW,
+  );
+  for (const [nth, [i]] of running.entries()) fairTenthsA[i] = steady[nth] ?? 0;
+  return fairTenthsA;
 }
 
 interface Division {
@@ -115,6 +146,8 @@ interface Division {
   readonly locked: readonly ConnectorControl[];
   /** In the order of their turns; whoever rests is aimed already. */
   readonly unlocked: readonly ConnectorControl[];
+  /** What all of these may use together, W. */
+  readonly availableW: number;
 }
 
 function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {
@@ -146,9 +179,9 @@ function divide(
   const allocation = allocate(
     leftW,
     locked.map((control) => claimOfLocked(control, usesFailsafe)),
-    unlocked.map((control) => claimOf(control, control.demand.mostTenthsA, usesFailsafe)),
+    unlocked.map((control) => claimOfUnlocked(control, limits, usesFailsafe)),
   );
-  return { allocation, locked, unlocked };
+  return { allocation, locked, unlocked, availableW: leftW };
 }
 
 /** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
@@ -171,6 +204,15 @@ function claimOf(control: ConnectorControl, wantedTenthsA: number, usesFailsafe:
   };
 }
 
+function claimOfUnlocked(control: ConnectorControl, limits: Limits, usesFailsafe: boolean): Claim {
+  const { mostTenthsA, isResting } = control.demand;
+  // Whoever is about to be locked must have its floor by then, whether its car makes use of it or not.
+  return {
+    ...claimOf(control, mostTenthsA, usesFailsafe),
+    isResting: isResting && !limits.isLockNear(control.key),
+  };
+}
+
 /** A lock that has no car yet keeps its floor ready. */
 function claimOfLocked(control: ConnectorControl, usesFailsafe: boolean): Claim {
   const { lockLimitKw = 0, demand, holding } = control;
@@ -178,12 +220,10 @@ function claimOfLocked(control: ConnectorControl, usesFailsafe: boolean): Claim 
   return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), usesFailsafe);
 }
 
-function aim(control: ConnectorControl, shareW: number, isClusterBound: boolean): void {
+function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean): void {
   const { holding, demand } = control;
-  const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);
-  const isOn = tenthsA >= MINIMUM_TENTHS_A;
-  control.targetTenthsA = isOn ? tenthsA : 0;
-  if (!isOn) control.reason = 'paused';
+  control.targetTenthsA = tenthsA;
+  if (tenthsA === 0) control.reason = 'paused';
   else if (tenthsA >= holding.maxTenthsA) control.reason = 'maximum';
   else if (tenthsA >= demand.mostTenthsA) control.reason = 'demand';
   else control.reason = isClusterBound ? 'clusterShare' : 'fairShare';

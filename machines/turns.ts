@@ -11,7 +11,7 @@ const RANKS = { inTurn: 0, waiting: 1, pastTurn: 2, resting: 3 } as const;
 
 function rankOf(control: ConnectorControl, nowMs: number): number {
   const { demand, onSinceMs } = control;
-  if (onSinceMs !== undefined && nowMs - onSinceMs < DWELL_MS) return RANKS.inTurn;
+  // No current flows that a pause would cut off.
   if (demand.isResting) return RANKS.resting;
   if (onSinceMs === undefined) return RANKS.waiting;
   return nowMs - onSinceMs < TURN_MS ? RANKS.inTurn : RANKS.pastTurn;

@@ -241,6 +241,40 @@ describe('The power of a location (who gets how much)', () => {
     });
   });
 
+  it('goes to claims that rest only where the others have all they can use, and then likewise', () => {
+    const withRest = someCases.chain((given) =>
+      fc
+        .array(fc.boolean(), { minLength: given.unlocked.length, maxLength: given.unlocked.length })
+        .map((rests) => ({
+          ...given,
+          unlocked: given.unlocked.map((each, i) => ({ ...each, isResting: rests[i] === true })),
+        })),
+    );
+    let paused = 0;
+    let served = 0;
+    fc.assert(
+      fc.property(withRest, ({ availableW, locked, unlocked }) => {
+        const { unlockedW, isLastResort, isUnattainable } = allocate(availableW, locked, unlocked);
+        if (isLastResort || isUnattainable) return;
+        const awake = unlocked.filter(({ isResting }) => !isResting);
+        const resting = unlocked.filter(({ isResting }) => isResting);
+        const sharesOf = (rests: boolean) => unlockedW.filter((_, i) => unlocked[i]?.isResting === rests);
+        // The others get what they would get if whoever rests asked for no more than what is held for it.
+        const heldW = sum(resting.map((each) => each.heldW));
+        const alone = allocate(availableW - heldW, locked, awake).unlockedW;
+        expect(sharesOf(false)).toEqual(alone);
+        const leftW = availableW - sum(locked.map(({ mostW }) => mostW)) - sum(alone);
+        expect(sharesOf(true)).toEqual(allocate(leftW, [], resting).unlockedW);
+        for (const [i, each] of resting.entries()) {
+          if (isPaused(each, sharesOf(true)[i] ?? 0)) paused++;
+          else served++;
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(Math.min(paused, served)).toBeGreaterThan(10);
+  });
+
   it('may be as large as numbers go, or nothing at all', () => {
     const one = { heldW: 0, floorW: 4_140, mostW: 22_080 };
     expect(allocate(Number.MAX_SAFE_INTEGER, [one], [one]).unlockedW).toEqual([22_080]);

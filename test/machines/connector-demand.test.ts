@@ -154,6 +154,20 @@ describe('A car that does not charge though it may', () => {
     expect(demand.isResting).toBe(false);
   });
 
+  it('is asked half as often each time that it does not charge, two hours apart at the most', () => {
+    const demand = withCar();
+    let atMs = 10_000;
+    const restsMin = [30, 60, 120, 120].map(() => {
+      draw(demand, [0, 60], [atMs, atMs + 30_000]);
+      const fromMs = atMs + 30_000;
+      while (!draw(demand, [0, 0], [atMs, atMs])) atMs += 10_000;
+      return (atMs - fromMs) / 60_000;
+    });
+    expect(restsMin).toEqual([30, 60, 120, 120]);
+    draw(demand, [60, 60], [atMs, atMs]);
+    expect(demand.restsForMs).toBe(0);
+  });
+
   it('does not rest because it is paused', () => {
     const demand = withCar();
     expect(draw(demand, [0, 0], [10_000, 600_000])).toBe(false);

@@ -67,11 +67,11 @@ describe('The order in which floors are given', () => {
     expect(orderOf({ b: {}, a: {}, c: {} })).toEqual(['a', 'b', 'c']);
   });
 
-  it('keeps a car that was just let charge for the dwell time, resting or not', () => {
+  it('keeps a car that was just let charge, unless it makes no use of it', () => {
     const waiting = { pausedSinceMs: 0 };
-    const isResting = true;
-    expect(orderOf({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS + 1, isResting } })[0]).toBe('on');
-    expect(orderOf({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS, isResting } })[0]).toBe('waiting');
+    const onSinceMs = NOW_MS - DWELL_MS + 1;
+    expect(orderOf({ waiting, on: { onSinceMs } })[0]).toBe('on');
+    expect(orderOf({ waiting, on: { onSinceMs, isResting: true } })[0]).toBe('waiting');
   });
 });
 
