@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { eventually } from '../service/eventually.js';
 import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
-import { figureOf, inputOf, inSeconds, rowsOf } from './location-figures.js';
+import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/locations/quay-1';
 const DAY_S = 86_400;
@@ -99,7 +99,7 @@ describe.skipIf(!canOpenPages)('Changing the limits of a location', () => {
   });
 
   it('previews and sets the permanent limit, and shows what the service warns of', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: 'Change the permanent limit' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Permanent limit in kW').fill('7.5');
@@ -119,7 +119,7 @@ describe.skipIf(!canOpenPages)('Changing the limits of a location', () => {
   });
 
   it('shows what the service refuses at the field that is wrong', async () => {
-    const page = await rig.open({ hash, expected: /status of 400/ });
+    const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
     await page.getByRole('button', { name: 'Set a schedule' }).click();
     const messageAt = async (label: string) => {
       const input = page.getByLabel(label);
@@ -146,7 +146,7 @@ describe.skipIf(!canOpenPages)('Changing the limits of a location', () => {
   });
 
   it('locks a connector, which then runs free of the others (section 1)', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: /why quay-1-a \/ 1 has this limit/ }).click();
     const dialog = page.getByRole('dialog', { name: 'quay-1-a / 1' });
     await dialog.getByText('It was never locked.').waitFor();

@@ -17,7 +17,10 @@ export async function rowsOf(page: Page, label: string): Promise<readonly (reado
   return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()));
 }
 
-/** An instant as a datetime-local input takes it; the pages of the tests are in UTC. */
+/** How pages are opened: the viewer's zone and language decide how instants are shown and typed. */
+export const IN_UTC = { timezoneId: 'UTC', locale: 'en-US' };
+
+/** An instant as a datetime-local input takes it in UTC. */
 export function inputOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 19);
 }

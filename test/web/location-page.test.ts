@@ -5,7 +5,7 @@ import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { eventually } from '../service/eventually.js';
 import { expectAccessible } from './accessibility.js';
 import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
-import { figureOf, inSeconds, rowsOf } from './location-figures.js';
+import { figureOf, IN_UTC, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/locations/quay-1';
 
@@ -23,7 +23,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
   }
 
   it('shows a limit begin to bind, without a reload', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     await page.evaluate('window.isStillThere = true');
     await eventually(async () => expect(await figureOf(head(page), 'Draws')).toBeGreaterThan(25));
     const window = { startTime: inSeconds(1.5), endTime: inSeconds(3600) };
@@ -49,7 +49,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
   });
 
   it('draws power and both limits, with what came since the page was opened', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     await eventually(async () => expect(await figureOf(head(page), 'Draws')).toBeGreaterThan(1));
     const plot = page.locator('.step-plot').first();
     const box = await plot.boundingBox();
@@ -70,7 +70,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
   });
 
   it('says why a connector has its limit, in the words of the service', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: /why quay-1-a \/ 2 has this limit/ }).click();
     const dialog = page.getByRole('dialog', { name: 'quay-1-a / 2' });
     await eventually(async () => {
@@ -88,7 +88,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
   });
 
   it('shows other stretches of time by its buttons and by dragging', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     const caption = page.locator('figcaption');
     await caption.waitFor();
     const length = async () => {
@@ -121,7 +121,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
   });
 
   it('is sorted by its headers', async () => {
-    const page = await rig.open({ hash });
+    const page = await rig.open({ ...IN_UTC, hash });
     const names = async () => (await rowsOf(page, 'Connectors')).map(([name]) => name?.trim());
     await eventually(async () => expect(await names()).toEqual(['quay-1-a / 1', 'quay-1-a / 2']));
     const header = page.getByRole('columnheader', { name: 'Connector', exact: true });
@@ -131,9 +131,10 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     expect(await header.getAttribute('aria-sort')).toBe('descending');
   });
 
-  it('can be used without seeing it, in light and dark, and on a phone', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const page = await rig.open({ hash, colorScheme, viewport: { width: 375, height: 700 } });
+  it.each(['light', 'dark'] as const)(
+    'can be used without seeing it, and on a phone (%s)',
+    async (colorScheme) => {
+      const page = await rig.open({ ...IN_UTC, hash, colorScheme, viewport: { width: 375, height: 700 } });
       await eventually(async () => expect(await rowsOf(page, 'Connectors')).toHaveLength(2));
       await page.locator('figcaption').waitFor();
       await expectAccessible(page);
@@ -147,6 +148,6 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
       await page.getByRole('table', { name: 'Locks' }).waitFor();
       await expectAccessible(page);
       expect(await sidewaysScroll(page)).toBe(0);
-    }
-  });
+    },
+  );
 });

@@ -1,12 +1,15 @@
 // Looking back on the page of a location; names that want to be markup; and a location of 200 connectors.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ControllerUuid } from '../../machines/ids.js';
+import type { ControllerUuid, LocationId } from '../../machines/ids.js';
+import { databaseUrlOf } from '../../src/config.js';
+import { openDatabase } from '../../src/outbound/knex/connection.js';
+import { putPowerMinutes } from '../../src/outbound/knex/power-minutes.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { eventually } from '../service/eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
-import { figureOf, inputOf, inSeconds, rowsOf } from './location-figures.js';
+import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;/..%2F`;
 const CHARGERS = 100;
@@ -58,11 +61,11 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
     await submit(22);
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 41 });
 
-    const page = await rig.open({ hash: '/locations/quay-1' });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1' });
     const now = page.getByRole('region', { name: 'Now', exact: true });
     await eventually(async () => expect(await figureOf(now, 'Effective limit')).toBe(22));
-    await page.getByRole('button', { name: 'Look back' }).click();
-    await page.getByLabel('As of').fill(inputOf(thenMs));
+    await page.getByRole('button', { name: 'Look back' }).press('Enter');
+    await page.getByLabel('As of').and(page.locator(':focus')).fill(inputOf(thenMs));
     const past = page.getByRole('region', { name: 'As it was' });
     await eventually(async () => {
       expect(await figureOf(past, 'Effective limit')).toBe(33);
@@ -79,24 +82,46 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
     await expectAccessible(page);
     await page.getByRole('slider').press('End');
     await eventually(async () => expect(await figureOf(past, 'Effective limit')).toBe(22));
-    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByRole('button', { name: 'Back to now' }).press('Enter');
+    await page.getByRole('button', { name: 'Look back' }).and(page.locator(':focus')).waitFor();
     await eventually(async () => expect(await figureOf(now, 'Permanent limit')).toBe(41));
     await page.getByRole('button', { name: 'Set a schedule' }).waitFor();
   });
 
+  it('shows the power of a past minute, and draws it', async () => {
+    const minuteMs = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000;
+    const minute = { atMs: minuteMs, meanW: 7_400, maxW: 9_100, limitW: 33_000 };
+    const knex = openDatabase(databaseUrlOf(rig.service.config));
+    const locationId = 'quay-1' as LocationId;
+    await knex.transaction((trx) => putPowerMinutes(trx, [{ tenantUuid: HARBOUR, locationId, minute }]));
+    await knex.destroy();
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1' });
+    await page.getByRole('button', { name: '6 h' }).click();
+    await page.locator('figcaption').getByText('between 0.0 kW and 7.4 kW were drawn').waitFor();
+    await page.getByRole('button', { name: 'Look back' }).click();
+    await page.getByLabel('As of').fill(inputOf(minuteMs + 30_000));
+    const past = page.getByRole('region', { name: 'As it was' });
+    await eventually(async () => {
+      expect(await figureOf(past, 'Drew')).toBe(7.4);
+      expect(await figureOf(past, 'At most')).toBe(9.1);
+      expect(await figureOf(past, 'Grid limit')).toBe(33);
+    });
+  });
+
   it('says that the location did not exist yet, where it did not', async () => {
-    const page = await rig.open({ hash: '/locations/quay-1', expected: /status of 404/ });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1', expected: /status of 404/ });
     await page.getByRole('button', { name: 'Look back' }).click();
     await page.getByLabel('As of').fill('1969-06-01T12:00:00');
     await page.getByRole('alert').getByText('There was no location quay-1 yet').waitFor();
   });
 
   it('shows names as text, whatever they say, and whatever the address says', async () => {
-    const page = await rig.open({ hash: '/locations/odd%3A1.x' });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/odd%3A1.x' });
     await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor();
     await page.getByRole('button', { name: 'why odd:1.x-_ / 1 has this limit' }).click();
     await page.getByRole('dialog', { name: 'odd:1.x-_ / 1' }).getByRole('table', { name: 'Locks' }).waitFor();
     const other = await rig.open({
+      ...IN_UTC,
       hash: `/locations/${encodeURIComponent(HOSTILE)}`,
       expected: /status of 404/,
     });
@@ -109,7 +134,7 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
   });
 
   it('finds one of 200 connectors by its name', async () => {
-    const page = await rig.open({ hash: '/locations/depot' });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/depot' });
     const table = page.getByRole('table', { name: 'Connectors' });
     await page.getByRole('heading', { name: 'Connectors: 200' }).waitFor();
     expect(await table.getAttribute('aria-rowcount')).toBe('201');
@@ -124,7 +149,7 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
   });
 
   it('says that it knows no such location', async () => {
-    const page = await rig.open({ hash: '/locations/nowhere', expected: /status of 404/ });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/nowhere', expected: /status of 404/ });
     await page.getByRole('alert').getByText('nowhere').waitFor();
   });
 });

@@ -1,10 +1,7 @@
 // Looking back: choose a past instant, and see which limits applied then and what was drawn.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { EpochMs } from '../../machines/time.js';
-import type { LocationPower } from '../../src/wire/operator-history.js';
-import type { LocationLimits } from '../../src/wire/rest.js';
-import { path } from '../api/client.js';
-import { type Resource, useResource } from '../api/resource.js';
+import type { Resource } from '../api/resource.js';
 import { Button } from '../ui/button.js';
 import { Field, Framed } from '../ui/field.js';
 import { kwText } from '../ui/figures.js';
@@ -13,78 +10,48 @@ import { Time, utcText } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { fromLocalInput, toLocalInput } from './local-input.js';
 import type { Span } from './time-view.js';
+import type { PastState } from './use-past-state.js';
 
 const MINUTE_MS = 60_000;
-/** A slider says many instants before it rests. */
-const RESTS_AFTER_MS = 150;
-
-/** What is known of a past instant. */
-export interface PastState {
-  readonly atMs: EpochMs;
-  readonly limits: LocationLimits;
-  /** Of its minute; undefined where nothing was recorded. */
-  readonly power: LocationPower['points'][number] | undefined;
-}
-
-export function usePastState(locationId: string, atMs: EpochMs | undefined): Resource<PastState | undefined> {
-  const restingMs = useResting(atMs);
-  return useResource(
-    async (client, signal) => {
-      if (restingMs === undefined) return undefined;
-      const [at, from, to] = [
-        restingMs,
-        Math.floor(restingMs / MINUTE_MS) * MINUTE_MS,
-        (Math.floor(restingMs / MINUTE_MS) + 1) * MINUTE_MS,
-      ].map((instant) => new Date(instant).toISOString());
-      const [limits, power] = await Promise.all([
-        client.get<LocationLimits>(path`/locations/${locationId}/limits?at=${at ?? ''}`, signal),
-        client.get<LocationPower>(
-          path`/locations/${locationId}/power?from=${from ?? ''}&to=${to ?? ''}`,
-          signal,
-        ),
-      ]);
-      return { atMs: restingMs, limits, power: power.points[0] };
-    },
-    [locationId, restingMs],
-  );
-}
-
-function useResting(atMs: EpochMs | undefined): EpochMs | undefined {
-  const [resting, setResting] = useState(atMs);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setResting(atMs), RESTS_AFTER_MS);
-    return () => window.clearTimeout(timer);
-  }, [atMs]);
-  return resting;
-}
-
 function wholeSecond(atMs: EpochMs): EpochMs {
   return Math.floor(atMs / 1000) * 1000;
 }
 
-/** The controls; `atMs` undefined is now. */
-export function AsOfBar({
-  atMs,
-  span,
-  nowMs,
-  onChange,
-}: {
+interface AsOfProps {
   readonly atMs: EpochMs | undefined;
   /** What the slider reaches over, as far as it is past. */
   readonly span: Span;
   readonly nowMs: EpochMs;
   readonly onChange: (atMs: EpochMs | undefined) => void;
-}) {
-  if (atMs === undefined) {
-    return (
-      <Button onClick={() => onChange(wholeSecond(Math.max(span.fromMs, nowMs - 10 * MINUTE_MS)))}>
-        Look back…
-      </Button>
-    );
-  }
+}
+
+/** The controls; `atMs` undefined is now. */
+export function AsOfBar({ atMs, span, nowMs, onChange }: AsOfProps) {
+  const controls = useRef<HTMLDivElement>(null);
+  const isPast = atMs !== undefined;
+  const wasPast = useRef(isPast);
+  useEffect(() => {
+    // The control that was used is gone: the next one takes its place.
+    if (wasPast.current !== isPast) controls.current?.querySelector<HTMLElement>('input, button')?.focus();
+    wasPast.current = isPast;
+  }, [isPast]);
+  return (
+    <div ref={controls}>
+      {atMs === undefined ? (
+        <Button onClick={() => onChange(wholeSecond(Math.max(span.fromMs, nowMs - 10 * MINUTE_MS)))}>
+          Look back…
+        </Button>
+      ) : (
+        <PastControls atMs={atMs} span={span} nowMs={nowMs} onChange={onChange} />
+      )}
+    </div>
+  );
+}
+
+function PastControls({ atMs, span, nowMs, onChange }: AsOfProps & { readonly atMs: EpochMs }) {
   const lastMs = wholeSecond(Math.min(span.toMs, nowMs));
   const choose = (chosenMs: EpochMs | undefined) => {
-    if (chosenMs !== undefined) onChange(Math.min(chosenMs, Math.floor(nowMs)));
+    if (chosenMs !== undefined) onChange(Math.min(chosenMs, wholeSecond(nowMs)));
   };
   const utc = utcText(new Date(atMs).toISOString());
   return (

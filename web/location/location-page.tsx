@@ -5,7 +5,7 @@ import type { EpochMs } from '../../machines/time.js';
 import { hrefOf } from '../route.js';
 import { Badge } from '../ui/badge.js';
 import { ErrorNotice } from '../ui/notice.js';
-import { AsOfBar, PastHead, usePastState } from './as-of.js';
+import { AsOfBar, PastHead } from './as-of.js';
 import { ConnectorList } from './connector-list.js';
 import { LimitsSection } from './limits-section.js';
 import { LiveHead } from './live-head.js';
@@ -14,6 +14,7 @@ import { following, RANGES, spanOf, type TimeView } from './time-view.js';
 import { useChartLines, usePast, useTimeline } from './use-chart-lines.js';
 import { useLiveLines } from './use-live-lines.js';
 import { useLocation } from './use-location.js';
+import { usePastState } from './use-past-state.js';
 
 const SOON_MS = 400;
 

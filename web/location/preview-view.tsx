@@ -97,6 +97,6 @@ function spanOfPreview(preview: Preview): Span {
   const last: ChangedSpan | undefined = preview.changed.at(-1);
   if (first === undefined || last === undefined) return { fromMs: 0, toMs: 1 };
   const endsAtMs = isOpenEnded(preview, last.endsAtMs) ? last.startsAtMs + HOUR_MS : last.endsAtMs;
-  const room = (endsAtMs - first.startsAtMs) / 5;
+  const room = Math.ceil((endsAtMs - first.startsAtMs) / 5);
   return { fromMs: first.startsAtMs - room, toMs: endsAtMs + room };
 }

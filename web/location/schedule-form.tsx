@@ -1,5 +1,5 @@
 // Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
 import { statusAt } from '../../machines/time.js';
 import { announce } from '../ui/announce.js';
@@ -45,11 +45,15 @@ export function ScheduleForm({ address, state, unlimited, submitText, clock, onW
     announce('The profile was set.', warnings.length > 0 ? 'warning' : 'good');
     onWritten(warnings.length > 0);
   });
+  const form = useRef<HTMLFormElement>(null);
+  // It may come in the place of the button that asked for it.
+  useEffect(() => form.current?.querySelector('select')?.focus(), []);
   const messages = messagesByField(error, FIELDS);
   const profile = profileOfDraft(draft, nowMs);
   const set = (part: Partial<ProfileDraft>) => setDraft((before) => ({ ...before, ...part }));
   return (
     <form
+      ref={form}
       class="stack schedule-form"
       noValidate
       onSubmit={(event) => {

@@ -1,0 +1,51 @@
+// What is known of a past instant: the limits as of then, and the power of its minute.
+import { useEffect, useState } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationPower } from '../../src/wire/operator-history.js';
+import type { LocationLimits } from '../../src/wire/rest.js';
+import { path } from '../api/client.js';
+import { type Resource, useResource } from '../api/resource.js';
+
+const MINUTE_MS = 60_000;
+/** A slider says many instants before it rests. */
+const RESTS_AFTER_MS = 150;
+
+/** What is known of a past instant. */
+export interface PastState {
+  readonly atMs: EpochMs;
+  readonly limits: LocationLimits;
+  /** Of its minute; undefined where nothing was recorded. */
+  readonly power: LocationPower['points'][number] | undefined;
+}
+
+export function usePastState(locationId: string, atMs: EpochMs | undefined): Resource<PastState | undefined> {
+  const restingMs = useResting(atMs);
+  return useResource(
+    async (client, signal) => {
+      if (restingMs === undefined) return undefined;
+      const [at, from, to] = [
+        restingMs,
+        Math.floor(restingMs / MINUTE_MS) * MINUTE_MS,
+        (Math.floor(restingMs / MINUTE_MS) + 1) * MINUTE_MS,
+      ].map((instant) => new Date(instant).toISOString());
+      const [limits, power] = await Promise.all([
+        client.get<LocationLimits>(path`/locations/${locationId}/limits?at=${at ?? ''}`, signal),
+        client.get<LocationPower>(
+          path`/locations/${locationId}/power?from=${from ?? ''}&to=${to ?? ''}`,
+          signal,
+        ),
+      ]);
+      return { atMs: restingMs, limits, power: power.points[0] };
+    },
+    [locationId, restingMs],
+  );
+}
+
+function useResting(atMs: EpochMs | undefined): EpochMs | undefined {
+  const [resting, setResting] = useState(atMs);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setResting(atMs), RESTS_AFTER_MS);
+    return () => window.clearTimeout(timer);
+  }, [atMs]);
+  return resting;
+}
