@@ -14,11 +14,11 @@ const IMPORT =
   /(?:^|[\n;])\s*(?:import|export)\b[^'";]*?\bfrom\s*['"]([^'"]+)['"]|(?:^|[\n;])\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:\\'"`\w])\/\/.*$/gm;
 
-/** All TypeScript files below `folders`. */
-export function readSources(folders: readonly string[]): readonly Source[] {
+/** All files below `folders` whose names end so: TypeScript, if nothing else is said. */
+export function readSources(folders: readonly string[], ending = /\.ts$/): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => ending.test(name))
       .map((name) => posix.join(folder, name.replaceAll('\\', '/')))
       .sort()
       .map((path) => ({ path, text: readFileSync(`${ROOT}/${path}`, 'utf8') })),

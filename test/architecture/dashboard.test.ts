@@ -1,0 +1,80 @@
+// The dashboard's own rules: what its files may import, and words that would let a name become markup or a key leak.
+import { describe, expect, it } from 'vitest';
+import { misnamedFiles, unexplainedFiles } from './rules.js';
+import { importsOf, readSources, type Source, withoutComments } from './sources.js';
+
+const sources = readSources(['web'], /\.tsx?$/);
+
+const PACKAGES = /^(preact|preact\/hooks|uplot|uplot\/dist\/uPlot\.min\.css)$/;
+const IN_TREE = /^(web|machines)\//;
+const TYPES_ONLY = /^src\/wire\//;
+const VALUES_OF_WIRE = /(?:^|\n)import (?!type )[^;]*?from '[^']*\/src\/wire\//;
+
+function importBreaches(files: readonly Source[]): readonly string[] {
+  return files.flatMap((file) => {
+    const breaches = importsOf(file)
+      .filter((target) => !PACKAGES.test(target) && !IN_TREE.test(target) && !TYPES_ONLY.test(target))
+      .map((target) => `${file.path} imports ${target}`);
+    return VALUES_OF_WIRE.test(file.text) ? [...breaches, `${file.path} imports more than types`] : breaches;
+  });
+}
+
+/** Names would become markup, answers of strangers would be run, or the credential would outlive the tab. */
+const BANNED =
+  /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|EventSource|eval|document\.cookie|as any)\b|@ts-(ignore|expect-error|nocheck)|biome-ignore|https?:\/\//;
+
+function bannedWords(files: readonly Source[]): readonly string[] {
+  return files.flatMap((file) => {
+    const found = BANNED.exec(withoutComments(file))?.[0];
+    return found === undefined ? [] : [`${file.path} says ${found}`];
+  });
+}
+
+describe('The dashboard', () => {
+  it('was read', () => {
+    expect(sources.length).toBeGreaterThan(30);
+  });
+
+  it('imports itself, the domain, and nothing of the service but types', () => {
+    expect(importBreaches(sources)).toEqual([]);
+  });
+
+  it('says no banned word', () => {
+    expect(bannedWords(sources)).toEqual([]);
+  });
+
+  it('opens every file with a comment, and names it by what it is', () => {
+    expect(unexplainedFiles(sources)).toEqual([]);
+    const named = sources.map(({ path, text }) => ({ path: path.replace(/x$/, ''), text }));
+    expect(misnamedFiles(named)).toEqual([]);
+  });
+});
+
+describe('The rules of the dashboard', () => {
+  it.each([
+    "import { z } from 'zod';",
+    "import { toInstant } from '../../src/wire/rest.js';",
+    "import { type ProfileView, toInstant } from '../../src/wire/rest.js';",
+    "import type { Core } from '../../src/actors/core.js';",
+    "import { createService } from '../../src/service.js';",
+  ])('refuse %s', (text) => {
+    expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).not.toEqual([]);
+  });
+
+  it.each([
+    "import { useState } from 'preact/hooks';",
+    "import type { ProfileView } from '../../src/wire/rest.js';",
+    "import { statusAt } from '../../machines/time.js';",
+    "import './locations.css';",
+  ])('let in %s', (text) => {
+    expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).toEqual([]);
+  });
+
+  it.each([
+    '<b dangerouslySetInnerHTML={x} />',
+    'cell.innerHTML = name',
+    "fetch('https://elsewhere.example')",
+  ])('find %s', (text) => {
+    expect(bannedWords([{ path: 'web/ui/a.tsx', text }])).toHaveLength(1);
+  });
+});
