@@ -1,5 +1,6 @@
 // Brings a database to the schema of this version, whatever else starts at the same moment.
 import type { Knex } from 'knex';
+import { StoreUnavailableError } from '../../ports/store.js';
 import { LOCK_TIMEOUT_MS, openDatabase, START_LOCK_TIMEOUT_MS } from './connection.js';
 import { engineOf } from './engine.js';
 import { orUnavailable } from './unavailable.js';
@@ -7,6 +8,7 @@ import { orUnavailable } from './unavailable.js';
 // 'HEAD' and 'room' in ASCII: the mark in an SQLite file's header, and the key of the lock in PostgreSQL.
 const APPLICATION_ID = 0x48454144;
 const LOCK_KEY = 0x726f6f6d;
+const MISSING_FILES = 'files are missing';
 
 /**
  * Runs what is missing, in one transaction that other processes wait for: after a crash nothing is half done and no
@@ -23,10 +25,18 @@ export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
         ? `pragma application_id = ${APPLICATION_ID}`
         : `set local lock_timeout = 0; set local statement_timeout = 0; select pg_advisory_xact_lock(${LOCK_KEY})`,
     );
-    const [, names]: [number, string[]] = await trx.migrate.latest();
+    const [, names]: [number, string[]] = await trx.migrate.latest().catch(tellIfNewer);
     if (isSqlite) await trx.raw(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`);
     return names;
   });
+}
+
+/** @throws StoreUnavailableError where a newer version made the schema; knex then misses the files of its migrations. */
+function tellIfNewer(error: Error): never {
+  if (!error.message.includes(MISSING_FILES)) throw error;
+  throw new StoreUnavailableError(
+    'the database has the schema of a newer version of Headroom: start that version, or restore a backup from before the upgrade',
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
+import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/migrate.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
@@ -468,6 +469,15 @@ export function describeStore(server: () => DatabaseServer): void {
   });
 
   describe('starting', () => {
+    it('says of a database that a newer version made that it is one', async () => {
+      const newer = await server().createDatabase();
+      await migrate(newer);
+      const knex = openDatabase(newer);
+      await knex('knex_migrations').insert({ name: '9999-to-come', batch: 9, migration_time: knex.fn.now() });
+      await knex.destroy();
+      await expect(migrate(newer)).rejects.toThrow('newer version of Headroom');
+    });
+
     it('migrates a database once when several start on it at once', async () => {
       const fresh = await server().createDatabase();
       // One that waits for SQLite's lock keeps one of the four threads of this process; the one that has it needs one.
