@@ -78,7 +78,9 @@ export function createDoubledMessages(options: {
   return {
     heard(message) {
       const controllerUuid = message.topic.split('/')[4] ?? '';
-      if (message.kind === 'state') uncounted.set(controllerUuid, message);
+      // After a last will it would be news that the charger is there, and before it that it is gone.
+      if (message.kind === 'state' && message.body?.online === true) uncounted.set(controllerUuid, message);
+      else if (message.kind === 'state') uncounted.delete(controllerUuid);
       if (message.kind === 'state' || message.body === undefined) return;
       if (message.kind === 'meter' && message.body.hb === undefined) return;
       const kept = counted.get(controllerUuid) ?? [];

@@ -7,8 +7,8 @@ import type { Report } from './report.js';
 export interface RecoveryWatch {
   /** How much of the best possible the location draws now, 0 to 1. */
   shareOfBest(locationId: string): number;
-  /** Whether every connector in reach that takes limits holds one. */
-  judgeLeases(): void;
+  /** Whether every connector of the location that is in reach and takes limits holds one. */
+  judgeLeases(locationId: string): void;
 }
 
 /** A car that draws this share of its limit wants more (what the service is told to believe, too). */
@@ -45,9 +45,9 @@ export function createRecoveryWatch(options: {
       const bestW = Math.min(wantedW, limitW(locationId) - reservedW);
       return bestW <= 0 ? 1 : drawnW / bestW;
     },
-    judgeLeases() {
+    judgeLeases(locationId) {
       for (const { charger, isConnected } of runs) {
-        if (!isConnected || !charger.takesLimits) continue;
+        if (charger.address.locationId !== locationId || !isConnected || !charger.takesLimits) continue;
         for (const [i, { seq }] of charger.limits().entries()) {
           if (seq > 0) continue;
           const target = `${charger.address.controllerUuid}/${charger.connectors[i]?.connectorId}`;

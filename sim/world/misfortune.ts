@@ -2,6 +2,7 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import { CALM, type Weather } from './wire.js';
@@ -14,15 +15,21 @@ export interface Strengths {
   readonly rebootEveryMs: number;
   readonly crashEveryMs: number;
   readonly databaseBusyEveryMs: number;
+  readonly brokerRestartEveryMs: number;
 }
 
-export const HEAVY: Strengths = {
-  weatherEveryMs: 10 * 60_000,
-  partitionEveryMs: 12 * 60_000,
-  rebootEveryMs: 15 * 60_000,
-  crashEveryMs: 20 * 60_000,
-  databaseBusyEveryMs: 30 * 60_000,
-};
+/** Everything at once and often, or one thing often and the others now and then: drawn anew for every seed. */
+export function drawStrengths(random: RandomGenerator): Strengths {
+  const minutes = (least: number, most: number) => 60_000 * least * (most / least) ** uniformFloat64(random);
+  return {
+    weatherEveryMs: minutes(8, 60),
+    partitionEveryMs: minutes(10, 90),
+    rebootEveryMs: minutes(12, 120),
+    crashEveryMs: minutes(20, 240),
+    databaseBusyEveryMs: minutes(20, 120),
+    brokerRestartEveryMs: minutes(40, 240),
+  };
+}
 
 export interface Misfortune {
   /** How often each kind has struck. */
@@ -35,6 +42,7 @@ const LONGEST_PARTITION_MS = 180_000;
 const LONGEST_STORM_MS = 300_000;
 const LONGEST_OUTAGE_MS = 20_000;
 const LONGEST_BUSY_MS = 60_000;
+const LONGEST_BROKER_RESTART_MS = 15_000;
 
 export function strikeWorld(world: World, seed: number, strengths: Strengths): Misfortune {
   const random = mersenne(seed);
@@ -102,6 +110,10 @@ export function strikeWorld(world: World, seed: number, strengths: Strengths): M
   every(strengths.crashEveryMs, () => {
     count('serviceCrash');
     world.crash(upTo(LONGEST_OUTAGE_MS));
+  });
+  every(strengths.brokerRestartEveryMs, () => {
+    count('brokerRestart');
+    world.restartBroker(upTo(LONGEST_BROKER_RESTART_MS));
   });
   every(strengths.databaseBusyEveryMs, () => {
     count('databaseBusy');

@@ -1,0 +1,44 @@
+// One process of a campaign: runs the seeds it is given, one after another, and says what came of each.
+import { runHostileHours } from '../world/hostile-hours.js';
+import type { Violation } from '../world/power-watch.js';
+import type { RareBranch } from './reached.js';
+
+/** What a worker is asked to do. */
+export interface SeedOrder {
+  readonly seed: number;
+  readonly chargers: number;
+  readonly durationMs: number;
+}
+
+/** What came of it, as plain data. */
+export interface SeedOutcome {
+  readonly seed: number;
+  readonly violation: Violation | undefined;
+  readonly violations: number;
+  readonly reached: readonly (readonly [RareBranch, number])[];
+  readonly messages: number;
+  readonly faults: number;
+}
+
+export async function runSeed(order: SeedOrder): Promise<SeedOutcome> {
+  const { seed } = order;
+  const { violations, reached, counts, struck } = await runHostileHours({ ...order, isFirstEnough: true });
+  return {
+    ...{ seed, violation: violations[0], violations: violations.length, reached: [...reached] },
+    messages: counts.fromChargers + counts.toChargers,
+    faults: [...struck.values()].reduce((sum, count) => sum + count, 0),
+  };
+}
+
+process.on('message', (order: SeedOrder) => {
+  runSeed(order).then(
+    (outcome) => process.send?.(outcome),
+    (error: unknown) => {
+      // A world that throws is as good as one that is wrong.
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const violation = { atMs: 0, invariant: 'P14', target: 'world', detail };
+      const { seed } = order;
+      process.send?.({ seed, violation, violations: 1, reached: [], messages: 0, faults: 0 });
+    },
+  );
+});

@@ -1,0 +1,119 @@
+// Bugs to be planted on purpose, each one piece of text of one compiled file, and a seed that is known to catch it.
+
+/**
+ * @typedef {object} Plant
+ * @property {string} name
+ * @property {string} file below dist/
+ * @property {string} text found exactly once in it
+ * @property {string} bug what stands there instead
+ * @property {number} seed
+ * @property {string} invariant one of those that notice
+ */
+
+/** @type {readonly Plant[]} */
+export const PLANTS = [
+  {
+    name: 'grant-on-send',
+    file: 'machines/grant-ledger.js',
+    text: 'entry.fallbacks.add(seq, thenTenthsA);',
+    bug: 'entry.fallbacks.add(seq, thenTenthsA); entry.promises.settle(seq, Number.NEGATIVE_INFINITY); entry.promises.release(Number.MIN_SAFE_INTEGER);',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
+    name: 'no-settle',
+    file: 'machines/promises.js',
+    text: 'Math.min(promise.releasedAtMs, nowMs + this.#settleMs)',
+    bug: 'Math.min(promise.releasedAtMs, nowMs)',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
+    name: 'no-look-ahead',
+    file: 'src/actors/enforcement/budget.js',
+    text: 'aheadW = Math.min(aheadW, limitAtW(boundary));',
+    bug: '',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
+    name: 'fail-safe-not-reserved',
+    file: 'machines/grant-ledger.js',
+    text: 'const entitledTenthsA = Math.max(entry.failsafeTenthsA, entry.promises.mostTenthsA);',
+    bug: 'const entitledTenthsA = entry.promises.mostTenthsA;',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
+    name: 'no-fence',
+    file: 'sim/charger/grant-holder.js',
+    text: 'return epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);',
+    bug: 'return epoch >= 0 && seq >= 0;',
+    seed: 1,
+    invariant: 'P7',
+  },
+  {
+    name: 'no-quarantine',
+    file: 'machines/connector-control.js',
+    text: 'const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);',
+    bug: 'const isWorstCase = isReadOnly(control);',
+    seed: 4,
+    invariant: 'P2',
+  },
+  {
+    name: 'lease-from-receipt',
+    file: 'sim/charger/grant-holder.js',
+    text: "if (lease === 'receipt')",
+    bug: 'if (lease !== "none")',
+    seed: 1,
+    invariant: 'P7',
+  },
+  {
+    name: 'no-boot-id',
+    file: 'sim/charger/grant-holder.js',
+    text: 'if (limit.boot !== this.#boot || !this.#isNewer(limit))',
+    bug: 'if (!this.#isNewer(limit))',
+    seed: 1,
+    invariant: 'P7',
+  },
+  {
+    name: 'no-drift-margin',
+    file: 'machines/grant-ledger.js',
+    text: 'export const DRIFT = 1.02;',
+    bug: 'export const DRIFT = 1;',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
+    name: 'end-exclusive-broken',
+    file: 'machines/time.js',
+    text: 'if (now >= window.endsAtMs)',
+    bug: 'if (now > window.endsAtMs)',
+    seed: 1,
+    invariant: 'P6',
+  },
+  {
+    name: 'lock-floor-broken',
+    file: 'machines/connector-targets.js',
+    text: 'const tenthsA = Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
+    bug: 'const tenthsA = isLastResort ? 0 : Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
+    seed: 1,
+    invariant: 'P4',
+  },
+  {
+    name: 'cluster-share-stale',
+    file: 'src/actors/enforcement/cluster-shares.js',
+    text: 'if (share.targetW < share.shareW) {',
+    bug: 'if (share.targetW < 0) {',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
+    name: 'restart-forgets',
+    file: 'src/actors/assembly.js',
+    text: 'supervisor.restore(control, reserved.limitTenthsA, reserved.thenTenthsA, nowMs);',
+    bug: '',
+    seed: 1,
+    invariant: 'P2',
+  },
+];
