@@ -473,7 +473,7 @@ export function describeStore(server: () => DatabaseServer): void {
       const newer = await server().createDatabase();
       await migrate(newer);
       const knex = openDatabase(newer);
-      await knex('knex_migrations').insert({ name: '9999-to-come', batch: 9, migration_time: knex.fn.now() });
+      await knex('migrations').insert({ name: '9999-to-come', batch: 9, migration_time: knex.fn.now() });
       await knex.destroy();
       await expect(migrate(newer)).rejects.toThrow('newer version of Headroom');
     });
