@@ -132,7 +132,7 @@ describe('A world goes the same way in process and through the broker (P15)', { 
     expect(inProcess.counts.toChargers).toBeGreaterThan(100);
   });
 
-  it.each([1, 2, 3, 4])('while everything goes wrong, seed %i', async (seed) => {
+  it.each([1, 2, 3])('while everything goes wrong, seed %i', async (seed) => {
     const inProcess = await play('inProcess', seed, (world) => suffer(world, seed));
     expect(await play('mqtt', seed, (world) => suffer(world, seed))).toEqual(inProcess);
   });
