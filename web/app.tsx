@@ -1,5 +1,5 @@
 // Who is signed in sees the page of the address; who is not, the sign-in.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { createApiClient } from './api/client.js';
 import { createEventFeed } from './api/stream.js';
 import { PageOf } from './page-of.js';
@@ -50,7 +50,8 @@ function SignedIn({
     const client = createApiClient({ credential, onUnauthorized: onEnd });
     return { client, feed: createEventFeed(client), signOut: () => onEnd() };
   }, [credential]);
-  useEffect(() => {
+  // Before the first picture: everything that is read waits for the stream.
+  useLayoutEffect(() => {
     session.feed.open();
     return () => session.feed.close();
   }, [session]);

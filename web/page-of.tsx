@@ -1,6 +1,6 @@
 // The page of a route, fetched when it is first needed.
 import type { ComponentType } from 'preact';
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks';
 import { LocationsPage } from './locations/locations-page.js';
 import type { Route } from './route.js';
 import { Notice } from './ui/notice.js';
@@ -45,17 +45,27 @@ function Page({ route }: { readonly route: Route }) {
 
 function fetched<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let held: ComponentType<Props> | undefined;
+  let loading: Promise<ComponentType<Props>> | undefined;
+  function begin(): Promise<ComponentType<Props>> {
+    loading ??= load().then((page) => {
+      held = page;
+      return page;
+    });
+    return loading;
+  }
   return function Fetched(props: Props) {
     const [Page, setPage] = useState<ComponentType<Props> | undefined>(() => held);
     const [hasFailed, setFailed] = useState(false);
-    useEffect(() => {
+    // Asked for while the rest is still being shown: the first view waits for nothing else as long.
+    const [asked] = useState(begin);
+    useLayoutEffect(() => {
       if (Page !== undefined) return;
-      load().then(
-        (page) => {
-          held = page;
-          setPage(() => page);
+      asked.then(
+        (page) => setPage(() => page),
+        () => {
+          loading = undefined;
+          setFailed(true);
         },
-        () => setFailed(true),
       );
     }, []);
     if (Page !== undefined) return <Page {...props} />;

@@ -1,5 +1,5 @@
 // What a page reads from the service: read once the stream is open, and again after each reconnect.
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useFeedState, useSession } from '../session/session.js';
 import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
@@ -51,7 +51,8 @@ export function useResource<T>(
     }, withinMs);
   }, []);
 
-  useEffect(() => {
+  // Not after the next picture, as an effect would be: what is read here is what that picture lacks.
+  useLayoutEffect(() => {
     if (epoch === 0) return;
     const abort = new AbortController();
     const changes: ((value: T) => T)[] = [];

@@ -1,5 +1,5 @@
 // Listening to the stream for as long as a part of the page is shown.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { StreamEventName } from '../../src/wire/operator-stream.js';
 import { useSession } from '../session/session.js';
 import type { EventData } from './frame-queue.js';
@@ -12,5 +12,6 @@ export function useEvents<Name extends StreamEventName>(
   const { feed } = useSession();
   const newest = useRef(handler);
   newest.current = handler;
-  useEffect(() => feed.subscribe(name, (events) => newest.current(events)), [feed, name]);
+  // Before anything is read: what happens after the reading began must be heard.
+  useLayoutEffect(() => feed.subscribe(name, (events) => newest.current(events)), [feed, name]);
 }

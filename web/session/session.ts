@@ -1,6 +1,6 @@
 // What every part of the signed-in page shares: the client, the stream, and the way out.
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 import type { ApiClient } from '../api/client.js';
 import type { EventFeed, FeedState } from '../api/stream.js';
 
@@ -22,7 +22,7 @@ export function useSession(): Session {
 export function useFeedState(): FeedState {
   const { feed } = useSession();
   const [state, setState] = useState(feed.state);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const update = () => setState(feed.state);
     update();
     return feed.onState(update);
