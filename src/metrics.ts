@@ -86,6 +86,12 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       help: 'Open MQTT connections of the embedded broker.',
       registers,
     }),
+    openAlarms: new Gauge({
+      name: 'headroom_open_alarms',
+      help: 'Alarms that last, by kind.',
+      labelNames: ['kind'],
+      registers,
+    }),
     connectors: new Gauge({
       name: 'headroom_connectors',
       help: 'Connectors by link (online, stale, offline).',

@@ -152,6 +152,14 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       publisher.requestSync({ tenantUuid, locationId, controllerUuid }, epoch);
   }
 
+  function countOpenAlarms(): void {
+    const counts = new Map(ALARM_KINDS.map((kind) => [kind, 0]));
+    forEachLocation(({ enforcement: { alarms: open } }) => {
+      for (const { kind } of open.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    });
+    for (const [kind, count] of counts) metrics.openAlarms.set({ kind }, count);
+  }
+
   let missedAtMs = Number.NEGATIVE_INFINITY;
 
   function keepHouse(): void {
@@ -163,6 +171,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     }
     for (const link of ['online', 'stale', 'offline'] as const)
       metrics.connectors.set({ link }, counts[link]);
+    countOpenAlarms();
     cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, keepHouse);
   }
 

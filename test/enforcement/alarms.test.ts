@@ -96,8 +96,10 @@ describe('an alarm that is open when the service ends', () => {
     rig.limitOf('quay').becomes(60, 60);
     await rig.pass(30);
     expect(await told()).toEqual([['LIMIT_UNATTAINABLE', null, false]]);
+    expect(await rig.counted('openAlarms', { kind: 'LIMIT_UNATTAINABLE' })).toBe(1);
     await rig.restartService(40);
     await rig.pass(5);
     expect(await told()).toEqual([['LIMIT_UNATTAINABLE', null, true]]);
+    expect(await rig.counted('openAlarms', { kind: 'LIMIT_UNATTAINABLE' })).toBe(0);
   });
 });

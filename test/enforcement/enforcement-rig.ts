@@ -59,7 +59,7 @@ export interface EnforcementRig {
   stop(): Promise<void>;
 }
 
-type Counted = 'mqttMessages' | 'mqttRefusals' | 'ledgerViolations' | 'grants';
+type Counted = 'mqttMessages' | 'mqttRefusals' | 'ledgerViolations' | 'grants' | 'openAlarms';
 
 interface StoredAlarm {
   readonly kind: AlarmKind;
