@@ -32,6 +32,7 @@ export function openLineWriter(options: {
   const fd = openAppending(path, isOwn);
   const stream = createWriteStream(path, { fd, flags: 'a' });
   let waiting = isMidLine(fd) ? '\n' : '';
+  let lines = 0;
   let cancelFlush: Cancel | undefined;
   let hasEnded = false;
   let lost = 0;
@@ -39,6 +40,7 @@ export function openLineWriter(options: {
   function end(error: Error): void {
     if (hasEnded) return;
     hasEnded = true;
+    lost += lines;
     waiting = '';
     onLost(error);
   }
@@ -47,8 +49,13 @@ export function openLineWriter(options: {
   function flush(): void {
     cancelFlush?.();
     cancelFlush = undefined;
-    if (waiting !== '' && !hasEnded) stream.write(waiting);
+    if (waiting === '') return;
+    const written = lines;
+    stream.write(waiting, (error) => {
+      if (error) lost += written;
+    });
     waiting = '';
+    lines = 0;
   }
 
   return {
@@ -61,6 +68,7 @@ export function openLineWriter(options: {
         return;
       }
       waiting += `${JSON.stringify(line)}\n`;
+      lines++;
       if (waiting.length >= FLUSH_BYTES) flush();
       else cancelFlush ??= clock.after(FLUSH_EVERY_MS, flush);
     },

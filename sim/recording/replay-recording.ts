@@ -56,7 +56,6 @@ export async function replayRecording(path: string, untilMs?: EpochMs): Promise<
   async function take(turn: RecordedTurn): Promise<void> {
     turns++;
     endsAtMs = turn.input.at;
-    startsAtMs ??= endsAtMs;
     // What a service does that has lost its way tells nothing; the next life begins on its own rows.
     if (isLost || life === undefined) {
       differing += turn.limits.length;
@@ -74,6 +73,7 @@ export async function replayRecording(path: string, untilMs?: EpochMs): Promise<
   for await (const part of readRecording(path)) {
     if (part.kind === 'cut') cutAtLine = part.line;
     else if (part.kind === 'turn') {
+      startsAtMs ??= part.turn.input.at;
       if (untilMs !== undefined && part.turn.input.at > untilMs) break;
       await take(part.turn);
     } else {

@@ -1,0 +1,246 @@
+// What a running service writes down of itself, and whether it decides the same when it is told all that once more.
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startFleet } from '../../../sim/charger/fleet.js';
+import { HUNGRY } from '../../../sim/charger/traffic.js';
+import { createRecorder } from '../../../sim/recording/recorder.js';
+import { replayRecording } from '../../../sim/recording/replay-recording.js';
+import { systemClock } from '../../../src/clock.js';
+import type { Clock } from '../../../src/ports/clock.js';
+import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
+import type { Seams } from '../../../src/service.js';
+import { toInstant } from '../../../src/wire/rest.js';
+import { eventually } from '../../service/eventually.js';
+import {
+  apiKeyOf,
+  CHARGER_PASSWORD,
+  HARBOUR,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from '../../service/running-service.js';
+
+/** Leases of seconds, so that seconds show all there is. */
+const BRISK = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '1' };
+const SETTINGS = {
+  heartbeatS: 1,
+  databaseUrl: 'postgres://u:database-secret@h/d',
+  mqttUrl: 'mqtt://u:broker-secret@h',
+};
+
+const directory = mkdtempSync(join(tmpdir(), 'headroom-recording-'));
+const path = join(directory, 'service.recording');
+
+function copyOf(name: string, text: string): string {
+  const file = join(directory, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+/** A host whose wall clock somebody sets. */
+function steppingClock() {
+  let stepMs = 0;
+  const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + stepMs };
+  return {
+    clock,
+    step(byMs: number) {
+      stepMs += byMs;
+    },
+  };
+}
+
+function fleetOf({ mqttUrl }: RunningService, locations: readonly string[]) {
+  const members = locations.map((locationId) => {
+    const { chargers } = site(locationId);
+    const [charger] = chargers;
+    if (charger === undefined) throw new Error('a site has a charger');
+    const { controllerUuid, connectors } = charger;
+    const address = { tenantUuid: HARBOUR, locationId: site(locationId).locationId, controllerUuid };
+    return { address, connectors, username: `${HARBOUR}/${controllerUuid}`, password: CHARGER_PASSWORD };
+  });
+  return startFleet({
+    ...{ url: mqttUrl, members, seed: 1, clock: systemClock, traffic: HUNGRY },
+    traits: { meterPeriodMs: 1_000, pilotDelayMs: 100 },
+  });
+}
+
+async function limitsTold(atLeast: number): Promise<void> {
+  await eventually(() => expect(linesOf('limit').length).toBeGreaterThanOrEqual(atLeast));
+}
+
+function linesOf(kind: string): readonly string[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith(`{"kind":"${kind}"`));
+}
+
+/** Some seconds of two sites under one cap: calls, many at once too, a database that fails, a clock that is set. */
+async function live(service: RunningService, step: (byMs: number) => void, failing: { isFailing: boolean }) {
+  const before = linesOf('limit').length;
+  const fleet = fleetOf(service, ['quay', 'dock']);
+  try {
+    await eventually(() => expect(fleet.summary().leased).toBe(4));
+    await service.call('PUT', '/locations/quay/limit', { limitKw: 24 });
+    const cluster = await service.call('POST', '/clusters', {
+      name: 'both',
+      locationIds: ['quay', 'dock'],
+      limitKw: 40,
+    });
+    step(-3_000);
+    const inMs = (ms: number) => toInstant(systemClock.nowMs() - 3_000 + ms);
+    const profile = (priority: number) => ({
+      ...{ priority, limitKw: 10 + priority, startTime: inMs(600), endTime: inMs(2_000) },
+    });
+    await Promise.all([
+      ...[1, 2, 3, 4].map((priority) => service.call('POST', '/locations/dock/schedules', profile(priority))),
+      service.call('POST', '/chargers/quay-a/connectors/1/schedules', profile(5)),
+      service.call('PATCH', `/clusters/${cluster.body.clusterId}`, { limitKw: 30 }),
+      service.call('GET', '/locations/quay/live'),
+    ]);
+    await limitsTold(before + 12);
+    failing.isFailing = true;
+    await service.call('PUT', '/locations/dock/limit', { limitKw: 31 });
+    await limitsTold(before + 20);
+    failing.isFailing = false;
+    step(3_000);
+    await service.call('DELETE', `/clusters/${cluster.body.clusterId}`);
+    await limitsTold(before + 40);
+  } finally {
+    await fleet.stop();
+  }
+}
+
+describe('a recording of a running service', { timeout: 60_000 }, () => {
+  beforeAll(async () => {
+    const host = steppingClock();
+    const failing = { isFailing: false };
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      append: (tenantUuid, changes) =>
+        failing.isFailing
+          ? Promise.reject(new StoreUnavailableError('the disk is full'))
+          : store.append(tenantUuid, changes),
+    });
+    const recorderOf = () => createRecorder({ path, clock: host.clock, settings: SETTINGS });
+    const seamsOf = ({ seams }: ReturnType<typeof recorderOf>): Seams => ({ ...seams, wrapStore });
+
+    let recorder = recorderOf();
+    const tenant = tenantWith(HARBOUR, [site('quay'), site('dock')]);
+    const first = await runService([tenant], seamsOf(recorder), BRISK);
+    await live(first, host.step, failing);
+    const closing = recorder;
+    recorder = recorderOf();
+    const second = await first.restart(seamsOf(recorder));
+    await closing.close();
+    await live(second, host.step, failing);
+    await second.stop();
+    await recorder.close();
+    return () => rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  it('gives the same decisions again: after a restart, failed writes and a wall clock that was set', async () => {
+    const outcome = await replayRecording(path);
+    expect(outcome).toMatchObject({ lives: 2, differing: 0 });
+    expect(outcome.first).toBeUndefined();
+    expect(outcome.agreed).toBe(linesOf('limit').length);
+    expect(outcome.agreed).toBeGreaterThanOrEqual(80);
+    // What it is true in spite of.
+    expect(linesOf('unstored').length).toBeGreaterThan(0);
+    expect(linesOf('call')).toHaveLength(20);
+    expect(linesOf('read').length).toBeGreaterThan(0);
+    const instants = linesOf('timer').map((line) => JSON.parse(line).at);
+    expect(instants.some((at, i) => at < instants[i - 1] - 2_000)).toBe(true);
+  });
+
+  it('tells calls with tenant and body, and messages of chargers with their instant', () => {
+    const call = linesOf('call').find((line) => line.includes('setPermanentLimit'));
+    expect(JSON.parse(call ?? '')).toMatchObject({ tenantUuid: HARBOUR, arguments: ['quay', 24] });
+    const state = linesOf('message').find((line) => line.includes('/state'));
+    expect(JSON.parse(state ?? '')).toMatchObject({
+      at: expect.any(Number),
+      text: expect.stringContaining('"online":true'),
+    });
+  });
+
+  it('holds no key, no password and no hash of one, and may be read by its owner alone', () => {
+    const text = readFileSync(path, 'utf8');
+    const key = apiKeyOf(HARBOUR);
+    for (const secret of [
+      key,
+      key.split('_')[2] ?? key,
+      CHARGER_PASSWORD,
+      'client secret',
+      'database-secret',
+      'broker-secret',
+    ])
+      expect(text).not.toContain(secret);
+    expect(text).not.toMatch(/secretHash|"apiKeys":\[[^\]]/);
+    expect(statSync(path).mode & 0o077).toBe(0);
+  });
+
+  it('is found out where somebody changed a limit, with the instant', async () => {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const changed = lines.findLastIndex((line) => line.startsWith('{"kind":"limit"'));
+    lines[changed] = (lines[changed] ?? '').replace(/"limitA":[\d.]+/, '"limitA":31.9');
+    const before = lines.slice(0, changed).findLast((line) => line.includes('"at":'));
+    const outcome = await replayRecording(copyOf('changed', lines.join('\n')));
+    expect(outcome.differing).toBe(1);
+    expect(outcome.first).toMatchObject({
+      atMs: JSON.parse(before ?? '').at,
+      message: expect.stringContaining('was told 31.9 A'),
+    });
+  });
+
+  it('is found out where a call that mattered is missing', async () => {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const call = lines.findIndex((line) => line.includes('"call":"setPermanentLimit"'));
+    const outcome = await replayRecording(copyOf('lacking', lines.toSpliced(call, 1).join('\n')));
+    expect(outcome.differing).toBeGreaterThan(0);
+  });
+
+  it('is read up to its last whole line where it ends in the middle of one, and says so', async () => {
+    const whole = readFileSync(path, 'utf8');
+    const cut = copyOf('cut', whole);
+    truncateSync(cut, Math.floor(0.9 * statSync(cut).size));
+    const kept = readFileSync(cut, 'utf8').split('\n').length;
+    const outcome = await replayRecording(cut);
+    expect(outcome).toMatchObject({ cutAtLine: kept, differing: 0, lives: 2 });
+    // The next life of a service that was killed begins on a line of its own.
+    appendFileSync(cut, `\n${whole}`);
+    expect(await replayRecording(cut)).toMatchObject({ cutAtLine: kept, differing: 0, lives: 4 });
+  });
+
+  it('is no recording where a line in the middle is none', async () => {
+    const lines = readFileSync(path, 'utf8').split('\n');
+    const broken = copyOf('broken', lines.toSpliced(9, 1, '{"kind":"limit"').join('\n'));
+    await expect(replayRecording(broken)).rejects.toThrow(`${broken}:10: this is no line of a recording`);
+    await expect(replayRecording(copyOf('other', '{"level":"info"}\n'))).rejects.toThrow('is no recording');
+    await expect(replayRecording(copyOf('empty', ''))).rejects.toThrow('is no recording');
+    const later = copyOf('later', (lines[0] ?? '').replace('"format":1', '"format":2'));
+    await expect(replayRecording(later)).rejects.toThrow(
+      'was recorded in another way than this version reads',
+    );
+  });
+
+  it('shows what the service knew at an instant', async () => {
+    const last = linesOf('call').find((line) => line.includes('deleteCluster')) ?? '';
+    const { at } = JSON.parse(last);
+    const { locations } = await replayRecording(path, at);
+    expect(locations).toMatchObject([
+      { locationId: 'dock', at: toInstant(at), connectors: [{ connectorId: '1' }, { connectorId: '2' }] },
+      { locationId: 'quay', permanentLimitKw: 24, gridLimitCause: { kind: expect.any(String) } },
+    ]);
+    expect((await replayRecording(path, at - 3_600_000)).locations).toBeUndefined();
+  });
+});
