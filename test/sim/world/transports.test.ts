@@ -29,6 +29,7 @@ const ALL_AT_ONCE = {
   rebootEveryMs: 4 * MINUTE_MS,
   crashEveryMs: 4 * MINUTE_MS,
   databaseBusyEveryMs: 5 * MINUTE_MS,
+  brokerRestartEveryMs: 5 * MINUTE_MS,
 };
 
 /** One for each charger; `others-ids` is not among them, because only the broker refuses it. */
