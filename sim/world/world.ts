@@ -1,7 +1,5 @@
 // A simulated world: the production service on a virtual clock, its chargers, the wires between them, and what is checked.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
@@ -34,6 +32,7 @@ import { PowerWatch, type Violation } from './power-watch.js';
 import { callService, type RestAnswer } from './rest-client.js';
 import { type CommitFate, type Outstanding, type ServiceLife, startService } from './service-life.js';
 import { createTracer } from './tracer.js';
+import { makeWorldFolder } from './world-folder.js';
 import { configOf, keysOf, provisionWorld } from './world-provision.js';
 
 export interface WorldOptions {
@@ -119,7 +118,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const runOf = new Map<string, ChargerRun>();
   const noticing = new Map<ChargerRun, number>();
   const counts = { fromChargers: 0, toChargers: 0 };
-  const dataDir = mkdtempSync(join(fastestDirectory(), 'headroom-world-'));
+  const dataDir = makeWorldFolder();
   const config = configOf(dataDir, {
     ...options.environment,
     ...(transport === 'mqtt' ? BROKER_ENVIRONMENT : {}),
@@ -450,13 +449,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-const MEMORY = '/dev/shm';
-
-/** In memory where the host offers that: a world's commits need not outlast the host. */
-function fastestDirectory(): string {
-  return existsSync(MEMORY) ? MEMORY : tmpdir();
 }
 
 function describe(fields: object): string {
