@@ -1,5 +1,5 @@
 // Bundles the dashboard: hashed assets that may be kept for good, each beside its gzip and brotli form.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
@@ -7,16 +7,22 @@ import { defineConfig, type Plugin } from 'vite';
 const below = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const OUTPUT = below('dist/web');
 
-function precompress(): Plugin {
+/** Adds what compresses well in both forms, and takes away what builds before left: whoever reads meanwhile finds a whole page. */
+function finish(): Plugin {
   return {
-    name: 'precompress',
-    writeBundle() {
+    name: 'finish',
+    writeBundle(_, bundle) {
+      const made = new Set<string>();
+      for (const path of Object.keys(bundle)) {
+        made.add(path);
+        if (!/\.(js|css|svg)$/.test(path)) continue;
+        const body = readFileSync(`${OUTPUT}/${path}`);
+        writeFileSync(`${OUTPUT}/${path}.gz`, gzipSync(body, { level: 9 }));
+        writeFileSync(`${OUTPUT}/${path}.br`, brotliCompressSync(body));
+        made.add(`${path}.gz`).add(`${path}.br`);
+      }
       for (const name of readdirSync(`${OUTPUT}/assets`)) {
-        if (!/\.(js|css|svg)$/.test(name)) continue;
-        const path = `${OUTPUT}/assets/${name}`;
-        const body = readFileSync(path);
-        writeFileSync(`${path}.gz`, gzipSync(body, { level: 9 }));
-        writeFileSync(`${path}.br`, brotliCompressSync(body));
+        if (!made.has(`assets/${name}`)) rmSync(`${OUTPUT}/assets/${name}`, { force: true });
       }
     },
   };
@@ -26,10 +32,10 @@ export default defineConfig({
   root: below('web'),
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [precompress()],
+  plugins: [finish()],
   build: {
     outDir: OUTPUT,
-    emptyOutDir: true,
+    emptyOutDir: false,
     target: 'es2022',
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // The page's policy allows no data: addresses.

@@ -1,5 +1,6 @@
 // Pictures of the dashboard for the documents: the demo, with some hours of past and a few limits, in Chromium.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,12 +51,16 @@ async function startDemo(dataDir: string) {
     [BIN, 'demo', '--http-port', '0', '--mqtt-port', '0', '--data-dir', dataDir, ...TIMING],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
   let said = '';
   for await (const piece of child.stdout) {
     said += String(piece);
     const [, url] = /Dashboard +(\S+)\//.exec(said) ?? [];
     const [, apiKey] = /API key +(\S+)/.exec(said) ?? [];
-    if (url !== undefined && apiKey !== undefined) return { url, apiKey, stop: () => child.kill('SIGTERM') };
+    if (url !== undefined && apiKey !== undefined) return { url, apiKey, stop };
   }
   throw new Error(`the demo did not start: ${said}`);
 }
@@ -84,28 +89,37 @@ async function setLimits(url: string, apiKey: string): Promise<void> {
   await post('/chargers/q1-c/connectors/1', 1, 8, -0.1, 2);
 }
 
+async function takePictures(url: string, apiKey: string): Promise<void> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const credential = JSON.stringify({ kind: 'apiKey', apiKey });
+  try {
+    for (const [name, hash, options] of PICTURES) {
+      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+      await context.addInitScript(`sessionStorage['headroom.credential'] = ${JSON.stringify(credential)}`);
+      const page = await context.newPage();
+      await page.goto(`${url}/#${hash}`);
+      await page.getByText('Live', { exact: true }).waitFor();
+      if (hash.startsWith('/locations/')) await page.getByRole('button', { name: '6 h' }).click();
+      await page.waitForTimeout(DRAWN_WITHIN_MS);
+      await page.screenshot({ path: `${IMAGES}${name}.png` });
+      await context.close();
+      process.stdout.write(`docs/images/${name}.png\n`);
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
 const dataDir = mkdtempSync(join(tmpdir(), 'headroom-pictures-'));
 await run(['provision', DEMO_FILE, '--data-dir', dataDir]);
 await writePast(`sqlite:${join(dataDir, 'headroom.sqlite')}`, SITES);
 const demo = await startDemo(dataDir);
-await setLimits(demo.url, demo.apiKey);
-mkdirSync(IMAGES, { recursive: true });
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-const credential = JSON.stringify({ kind: 'apiKey', apiKey: demo.apiKey });
-await new Promise<void>((resolve) => void systemClock.after(SETTLES_WITHIN_MS, resolve));
-for (const [name, hash, options] of PICTURES) {
-  const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
-  await context.addInitScript(`sessionStorage['headroom.credential'] = ${JSON.stringify(credential)}`);
-  const page = await context.newPage();
-  await page.goto(`${demo.url}/#${hash}`);
-  await page.getByText('Live', { exact: true }).waitFor();
-  const sixHours = page.getByRole('button', { name: '6 h' });
-  if (hash.startsWith('/locations/')) await sixHours.click();
-  await page.waitForTimeout(DRAWN_WITHIN_MS);
-  await page.screenshot({ path: `${IMAGES}${name}.png` });
-  await context.close();
-  process.stdout.write(`docs/images/${name}.png\n`);
+try {
+  await setLimits(demo.url, demo.apiKey);
+  await new Promise<void>((resolve) => void systemClock.after(SETTLES_WITHIN_MS, resolve));
+  mkdirSync(IMAGES, { recursive: true });
+  await takePictures(demo.url, demo.apiKey);
+} finally {
+  await demo.stop();
+  rmSync(dataDir, { recursive: true, force: true });
 }
-await browser.close();
-demo.stop();
-rmSync(dataDir, { recursive: true, force: true });
