@@ -50,6 +50,7 @@ export function createAgenda(clock: Clock, mustWait: () => boolean = () => false
 
   return {
     at(atMs, work) {
+      if (Number.isNaN(atMs)) throw new RangeError('nothing can happen at an instant that is no number');
       const whenMs = Math.max(Math.ceil(atMs), clock.monotonicMs());
       made = (made + 1) % TIES;
       heap.push(work, whenMs * TIES + made);
