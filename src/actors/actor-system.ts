@@ -161,10 +161,16 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   }
 
   let missedAtMs = Number.NEGATIVE_INFINITY;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
 
   function keepHouse(): void {
     const nowMs = clock.monotonicMs();
     const counts = expireReadings(directory, enforcement, nowMs);
+    if (areChargersReached && nowMs - askedAtMs >= staleAfterMs) {
+      askedAtMs = nowMs;
+      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
+      forEachLocation((location) => requestSync(location, isStateMissing));
+    }
     if (nowMs - missedAtMs >= timing.heartbeatMs) {
       missedAtMs = nowMs;
       forEachLocation((location) => enforcement.missSilent(location, nowMs));
@@ -192,6 +198,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     syncChargers() {
       areChargersReached = true;
       forEachLocation((location) => requestSync(location, () => true));
+      askedAtMs = clock.monotonicMs();
     },
     async start() {
       await follower.start();
@@ -209,6 +216,11 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       await bookkeeping.stop();
     },
   };
+}
+
+/** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
+function isStateMissing({ slot, control }: ConnectorEntity): boolean {
+  return slot.link === 'online' && control.hb !== undefined && !control.holding.isDescribed;
 }
 
 /** What the actors did, for whoever wants to follow it closely. */

@@ -9,6 +9,8 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface NaiveCharger {
   /** Limits it received, oldest first. */
   readonly limits: readonly LimitMessage[];
+  /** How often it was asked for its state. */
+  syncs(): number;
   last(): LimitMessage;
   /** When it said the heartbeat `hb`, ms on the rig's clock. */
   saidAtMs(hb: number): number;
@@ -43,11 +45,16 @@ export async function connectNaiveCharger(
   const closed = new Promise<void>((done) => client.once('close', () => done()));
   const limits: LimitMessage[] = [];
   const saidAtMs: number[] = [];
-  client.on('message', (_topic, payload) => {
+  let syncs = 0;
+  client.on('message', (heard, payload) => {
+    if (heard === topic('sync')) {
+      syncs++;
+      return;
+    }
     limits.push(JSON.parse(payload.toString()));
     rig.noteLimitHeard();
   });
-  await client.subscribeAsync(topic('c/1/limit'), { qos: 1 });
+  await client.subscribeAsync([topic('c/1/limit'), topic('sync')], { qos: 1 });
 
   function last(): LimitMessage {
     const limit = limits.at(-1);
@@ -63,6 +70,7 @@ export async function connectNaiveCharger(
 
   return {
     limits,
+    syncs: () => syncs,
     last,
     topic,
     publish,

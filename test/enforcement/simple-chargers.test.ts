@@ -1,6 +1,7 @@
 // Chargers that do less than the contract would like: served as it says, and reserved for what they cannot be held to.
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+import { connectNaiveCharger } from './naive-charger.js';
 
 const LIMIT_KW = 44;
 const MAXIMUM_KW = 32 * 0.69;
@@ -47,6 +48,27 @@ describe('a charger that counts its lease from receipt', () => {
     await rig.pass(50);
     expect(other?.heldA()).toBeLessThan(20);
     await rig.until('the other has it', () => (other?.drawnA() ?? 0) * 0.69 > 0.9 * (24 - 4.14), 100);
+  });
+});
+
+describe('a charger whose state was lost', () => {
+  it('is asked for it again, until it comes', async () => {
+    const plan = { locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers: [{ isAbsent: true }] };
+    rig = await createEnforcementRig([plan]);
+    const charger = await connectNaiveCharger(rig, 'quay', 'quay-1');
+    const report = async (seconds: number) => {
+      for (let s = 0; s < seconds; s += 10) {
+        await charger.meter(0);
+        await rig.pass(10);
+      }
+    };
+    await report(40);
+    expect(charger.syncs()).toBeGreaterThanOrEqual(1);
+    await charger.state();
+    const asked = charger.syncs();
+    await report(100);
+    expect(charger.syncs()).toBe(asked);
+    await charger.stop();
   });
 });
 
