@@ -1,14 +1,11 @@
 // Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
 import { statusAt } from '../../machines/time.js';
 import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
-import { Choice, Field } from '../ui/field.js';
 import { kwText } from '../ui/figures.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
-import { localText, utcText } from '../ui/time.js';
-import { fromLocalInput } from './local-input.js';
+import { localText } from '../ui/time.js';
 import { type LimitState, previewOf } from './preview.js';
 import { PreviewView } from './preview-view.js';
 import {
@@ -18,12 +15,10 @@ import {
   profileOfDraft,
   requestOf,
 } from './profile-draft.js';
+import { PROFILE_FIELDS, ProfileFields } from './profile-fields.js';
 import { Sentence } from './sentence.js';
 import { type ServerClock, useEverySecond } from './server-clock.js';
 import { useSubmission } from './use-submission.js';
-
-const FIELDS = ['priority', 'limitKw', 'startTime', 'endTime'] as const;
-const PRIORITIES = Array.from({ length: HIGHEST_PRIORITY + 1 }, (_, i) => HIGHEST_PRIORITY - i);
 
 interface Props {
   /** Where it is posted, below `/v1`. */
@@ -32,25 +27,34 @@ interface Props {
   /** What applies where no profile is active, in a word. */
   readonly unlimited: string;
   readonly submitText: string;
+  /** What is announced once it was written. */
+  readonly doneText?: string;
   readonly clock: ServerClock;
   /** It was written; there may be warnings to read. */
   readonly onWritten: (hasWarnings: boolean) => void;
 }
 
-export function ScheduleForm({ address, state, unlimited, submitText, clock, onWritten }: Props) {
+export function ScheduleForm({
+  address,
+  state,
+  unlimited,
+  submitText,
+  doneText = 'The profile was set.',
+  clock,
+  onWritten,
+}: Props) {
   useEverySecond();
   const nowMs = clock.nowMs();
   const [draft, setDraft] = useState<ProfileDraft>(() => freshDraft(nowMs));
   const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {
-    announce('The profile was set.', warnings.length > 0 ? 'warning' : 'good');
+    announce(doneText, warnings.length > 0 ? 'warning' : 'good');
     onWritten(warnings.length > 0);
   });
   const form = useRef<HTMLFormElement>(null);
   // It may come in the place of the button that asked for it.
   useEffect(() => form.current?.querySelector('select')?.focus(), []);
-  const messages = messagesByField(error, FIELDS);
+  const messages = messagesByField(error, PROFILE_FIELDS);
   const profile = profileOfDraft(draft, nowMs);
-  const set = (part: Partial<ProfileDraft>) => setDraft((before) => ({ ...before, ...part }));
   return (
     <form
       ref={form}
@@ -61,42 +65,12 @@ export function ScheduleForm({ address, state, unlimited, submitText, clock, onW
         void send((client) => client.post(address, requestOf(draft)));
       }}
     >
-      <Choice
-        label="Priority"
-        value={draft.priority}
-        options={PRIORITIES.map((priority) => [String(priority), priorityText(priority, state, nowMs)])}
-        hint="The highest active priority decides. A profile of the same priority is replaced."
-        error={messages.get('priority')}
-        onChoose={(priority) => set({ priority })}
+      <ProfileFields
+        draft={draft}
+        messages={messages}
+        priorityNote={(priority) => replacedNote(priority, state, nowMs)}
+        onChange={(part) => setDraft((before) => ({ ...before, ...part }))}
       />
-      <Field
-        label="Limit in kW"
-        inputMode="decimal"
-        autoComplete="off"
-        value={draft.limitKw}
-        error={messages.get('limitKw')}
-        onInput={(limitKw) => set({ limitKw })}
-      />
-      <div class="window">
-        <Field
-          label="Start"
-          type="datetime-local"
-          step={1}
-          value={draft.startTime}
-          hint={utcOf(draft.startTime)}
-          error={messages.get('startTime')}
-          onInput={(startTime) => set({ startTime })}
-        />
-        <Field
-          label="End"
-          type="datetime-local"
-          step={1}
-          value={draft.endTime}
-          hint={utcOf(draft.endTime)}
-          error={messages.get('endTime')}
-          onInput={(endTime) => set({ endTime })}
-        />
-      </div>
       <PreviewView
         unlimited={unlimited}
         preview={profile && previewOf(state, { kind: 'profile', profile }, nowMs)}
@@ -116,16 +90,10 @@ export function ScheduleForm({ address, state, unlimited, submitText, clock, onW
   );
 }
 
-function utcOf(text: string): string | undefined {
-  const atMs = fromLocalInput(text);
-  return atMs === undefined ? undefined : utcText(new Date(atMs).toISOString());
-}
-
-function priorityText(priority: number, { stack }: LimitState, nowMs: number): string {
+function replacedNote(priority: number, { stack }: LimitState, nowMs: number): string {
   const held = stack.find((profile) => profile.priority === priority);
-  const name = `${priority}${priority === HIGHEST_PRIORITY ? ', highest' : priority === 0 ? ', lowest' : ''}`;
-  if (held === undefined) return name;
+  if (held === undefined) return '';
   const status = statusAt(held, nowMs);
-  if (status === 'EXPIRED') return `${name} (held ${kwText(held.limitKw)}, ${status})`;
-  return `${name} (replaces ${kwText(held.limitKw)}, ${status}, until ${localText(new Date(held.endsAtMs).toISOString(), true)})`;
+  if (status === 'EXPIRED') return ` (held ${kwText(held.limitKw)}, ${status})`;
+  return ` (replaces ${kwText(held.limitKw)}, ${status}, until ${localText(new Date(held.endsAtMs).toISOString(), true)})`;
 }

@@ -35,7 +35,11 @@ export function useLocations(): Resource<readonly LocationSummary[]> {
   return resource;
 }
 
-async function readLocations(client: ApiClient, signal: AbortSignal): Promise<readonly LocationSummary[]> {
+/** All locations of the tenant, however many pages they fill. */
+export async function readLocations(
+  client: ApiClient,
+  signal: AbortSignal,
+): Promise<readonly LocationSummary[]> {
   const locations: LocationSummary[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: LocationList = await client.get(path`/locations?cursor=${cursor}`, signal);

@@ -1,0 +1,77 @@
+// The fields of a limit profile: priority, limit and window, each with what the service says is wrong with it.
+import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
+import { Choice, Field } from '../ui/field.js';
+import { utcText } from '../ui/time.js';
+import { fromLocalInput } from './local-input.js';
+import type { ProfileDraft } from './profile-draft.js';
+
+export const PROFILE_FIELDS = ['priority', 'limitKw', 'startTime', 'endTime'] as const;
+const PRIORITIES = Array.from({ length: HIGHEST_PRIORITY + 1 }, (_, i) => HIGHEST_PRIORITY - i);
+
+export function ProfileFields({
+  draft,
+  messages,
+  priorityNote = () => '',
+  onChange,
+}: {
+  readonly draft: ProfileDraft;
+  /** What is wrong, by field. */
+  readonly messages: ReadonlyMap<string, string>;
+  /** What stands behind a priority where it is chosen; it begins with a space. */
+  readonly priorityNote?: (priority: number) => string;
+  readonly onChange: (part: Partial<ProfileDraft>) => void;
+}) {
+  return (
+    <>
+      <Choice
+        label="Priority"
+        value={draft.priority}
+        options={PRIORITIES.map((priority) => [
+          String(priority),
+          `${priorityText(priority)}${priorityNote(priority)}`,
+        ])}
+        hint="The highest active priority decides. A profile of the same priority is replaced."
+        error={messages.get('priority')}
+        onChoose={(priority) => onChange({ priority })}
+      />
+      <Field
+        label="Limit in kW"
+        inputMode="decimal"
+        autoComplete="off"
+        value={draft.limitKw}
+        error={messages.get('limitKw')}
+        onInput={(limitKw) => onChange({ limitKw })}
+      />
+      <div class="window">
+        <Field
+          label="Start"
+          type="datetime-local"
+          step={1}
+          value={draft.startTime}
+          hint={utcOf(draft.startTime)}
+          error={messages.get('startTime')}
+          onInput={(startTime) => onChange({ startTime })}
+        />
+        <Field
+          label="End"
+          type="datetime-local"
+          step={1}
+          value={draft.endTime}
+          hint={utcOf(draft.endTime)}
+          error={messages.get('endTime')}
+          onInput={(endTime) => onChange({ endTime })}
+        />
+      </div>
+    </>
+  );
+}
+
+function utcOf(text: string): string | undefined {
+  const atMs = fromLocalInput(text);
+  return atMs === undefined ? undefined : utcText(new Date(atMs).toISOString());
+}
+
+function priorityText(priority: number): string {
+  if (priority === HIGHEST_PRIORITY) return `${priority}, highest`;
+  return priority === 0 ? `${priority}, lowest` : String(priority);
+}
