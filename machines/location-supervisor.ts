@@ -222,12 +222,12 @@ export class LocationSupervisor {
       if (isControlled(control)) controlled.push(control);
       else uncontrolledW += control.holding.boundW;
     }
-    const isUnattainable = setTargets(controlled, budget, {
+    setTargets(controlled, budget, {
       availableW: budget.budgetW - uncontrolledW,
       usesFailsafe: this.usesFailsafe,
       nowMs,
     });
-    const grants = this.#grantTargets(controlled, isUnattainable, nowMs);
+    const grants = this.#grantTargets(controlled, this.#shortOf(budget.budgetW) !== undefined, nowMs);
     for (const control of this.controls.values()) {
       if (isControlled(control)) continue;
       const grant = this.#tellUncontrolled(control, nowMs);
@@ -236,7 +236,7 @@ export class LocationSupervisor {
     return {
       grants,
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
-      unattainable: this.#unattainable(budget),
+      unattainable: this.#shortOf(budget.limitW),
     };
   }
 
@@ -331,8 +331,8 @@ export class LocationSupervisor {
     };
   }
 
-  /** A sentence where what cannot be lowered any further exceeds the limit; leases that end by themselves do not count. */
-  #unattainable({ limitW }: Budget): string | undefined {
+  /** A sentence where what cannot be lowered any further exceeds `limitW`; leases that end by themselves do not count. */
+  #shortOf(limitW: number): string | undefined {
     let lockedW = 0;
     let heldW = 0;
     let uncontrolledW = 0;

@@ -93,12 +93,12 @@ export function createChecks(world: CheckedWorld): Checks {
     drawnA: (connector) => outlets.get(connector)?.() ?? 0,
     soundSinceMs: () => (isBusy ? monotonicMs() : soundSinceMs),
   });
-  const reads = createLimitReads({ oracle, watch, sites, horizonMs, wallMs, ask, report });
+  const reads = createLimitReads({ oracle, sites, horizonMs, wallMs, ask, reached, report });
   const uncertain = createUncertainCalls({ book, ask, isKnownCluster: (id) => oracle.clusters.has(id) });
   const doubled = createDoubledMessages({ books, runs, deliver: world.deliver, ask, reached, report });
   const walls = createTenantWalls({ books, oracle, ask, reached, report });
   const removals = createMemberRemovals({ ask, reached, report });
-  const recovery = createRecoveryWatch({ oracle, runs, wallMs, report });
+  const recovery = createRecoveryWatch({ oracle, runs, wallMs, horizonMs, report });
   const bounds = createBoundsWatch({
     connectors: [...sites.values()].reduce((sum, { connectors }) => sum + connectors.length, 0),
     ...world,

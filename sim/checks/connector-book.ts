@@ -152,6 +152,11 @@ export class ConnectorBook {
     this.#heardAtMs = nowMs;
   }
 
+  /** Nothing of it was heard for so long that it cannot be told anything. */
+  isSilent(nowMs: number): boolean {
+    return nowMs - this.#heardAtMs > SILENCE_MS;
+  }
+
   /** Its meter shows that much. */
   draw(drawnA: number, nowMs: number): void {
     const mayA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);

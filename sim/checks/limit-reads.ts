@@ -1,9 +1,9 @@
 // Reads back over REST what the service says of limits, profiles and locks, and holds it against the oracle (P5, P6, P9).
 import type { EpochMs } from '../../machines/time.js';
 import type { LimitOracle, Submission } from '../world/limit-oracle.js';
-import type { PowerWatch } from '../world/power-watch.js';
 import type { SiteBook } from './connector-book.js';
 import type { Ask } from './inquiry.js';
+import type { Reached } from './reached.js';
 import type { Report } from './report.js';
 
 export interface LimitReads {
@@ -62,14 +62,14 @@ export function isSubmission(view: ProfileView, held: Submission): boolean {
 
 export function createLimitReads(options: {
   readonly oracle: LimitOracle;
-  readonly watch: PowerWatch;
   readonly sites: ReadonlyMap<string, SiteBook>;
   readonly horizonMs: number;
   readonly wallMs: () => EpochMs;
   readonly ask: Ask;
+  readonly reached: Reached;
   readonly report: Report;
 }): LimitReads {
-  const { oracle, sites, horizonMs, wallMs, ask, report } = options;
+  const { oracle, sites, horizonMs, wallMs, ask, reached, report } = options;
 
   async function get<T>(path: string, tenantUuid: string): Promise<T | undefined> {
     const { status, body } = await ask({ method: 'GET', path }, tenantUuid);
@@ -131,6 +131,7 @@ export function createLimitReads(options: {
       const detail = `the grid limit is ${live.gridLimitKw} kW, must be ${Math.min(ownKw, shareKw)} kW`;
       report({ invariant: 'P6', target: locationId, detail });
     }
+    if (live.gridLimitKw < Math.min(ownKw, shareKw) - TOLERANCE_KW) reached.note('clusterShareWaiting');
     compareBudget(locationId, live, isExact);
   }
 

@@ -14,14 +14,15 @@ export interface LockWatch {
 const MADE_ROOM_MS = 100_000;
 /** So many limits in a row (about one in ten seconds) are no transition any more. */
 const STEADY_LIMITS = 10;
-const TOLERANCE_A = 0.11;
+/** A raise is at least an ampere. */
+const TOLERANCE_A = 1.05;
 
 interface Standing {
   /** Limits in a row that were below the lock's, though the car drew all of them. */
   belowLock: number;
   /** Limits in a row by last resort. */
   lastResort: number;
-  /** Limits in a row above 0. */
+  /** Limits in a row above 0 while no lock held. */
   running: number;
 }
 
@@ -80,7 +81,7 @@ export function createLockWatch(options: {
     for (const sibling of book.site.connectors) {
       if (oracle.lockKw(sibling.facts.key, wallMs()) !== undefined) continue;
       if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) continue;
-      if (monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS) continue;
+      if (sibling.isSilent(monotonicMs()) || monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS) continue;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') continue;
       if (standingOf(sibling).running < STEADY_LIMITS) continue;
       violate(book, `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told.limitA} A`);
@@ -96,8 +97,8 @@ export function createLockWatch(options: {
         standing.belowLock = 0;
         standing.lastResort = 0;
       }
-      if (limit.limitA > 0) standingOf(book).running++;
-      else if (standing !== undefined) standing.running = 0;
+      if (lockKw === undefined && limit.limitA > 0) standingOf(book).running++;
+      else standingOf(book).running = 0;
     },
   };
 }

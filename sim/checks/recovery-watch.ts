@@ -20,12 +20,16 @@ export function createRecoveryWatch(options: {
   readonly oracle: LimitOracle;
   readonly runs: readonly ChargerRun[];
   readonly wallMs: () => number;
+  readonly horizonMs: number;
   readonly report: Report;
 }): RecoveryWatch {
-  const { oracle, runs, wallMs, report } = options;
+  const { oracle, runs, wallMs, horizonMs, report } = options;
 
+  /** No more than is left of it until a lease that is given now is over. */
   function limitW(locationId: string): number {
-    return Math.min(oracle.limitW(locationId, wallMs()), 1000 * oracle.shareKw(locationId, wallMs()));
+    const [fromMs, toMs] = [wallMs(), wallMs() + horizonMs];
+    const sharesKw = [fromMs, toMs].map((atMs) => oracle.shareKw(locationId, atMs));
+    return Math.min(oracle.lowestW(locationId, fromMs, toMs), ...sharesKw.map((shareKw) => 1000 * shareKw));
   }
 
   return {
@@ -36,7 +40,9 @@ export function createRecoveryWatch(options: {
       for (const { charger } of runs) {
         if (charger.address.locationId !== locationId) continue;
         for (const outlet of charger.outlets) {
-          const { wants, keeps, draws } = needOf(outlet);
+          const key = `${charger.address.controllerUuid}/${outlet.spec.connectorId}`;
+          const lockKw = oracle.lockKw(key, wallMs()) ?? Number.POSITIVE_INFINITY;
+          const { wants, keeps, draws } = needOf(outlet, 1000 * lockKw);
           drawnW += draws;
           wantedW += wants;
           reservedW += keeps;
@@ -59,7 +65,7 @@ export function createRecoveryWatch(options: {
 }
 
 /** W: what the car would take, what has to be kept free beside what it draws, and what it draws. */
-function needOf(outlet: OutletState): { wants: number; keeps: number; draws: number } {
+function needOf(outlet: OutletState, lockW: number): { wants: number; keeps: number; draws: number } {
   const { spec, status, holder } = outlet;
   const wattsPerA = spec.phases * spec.voltageV;
   const draws = outlet.physicalPowerW();
@@ -70,7 +76,8 @@ function needOf(outlet: OutletState): { wants: number; keeps: number; draws: num
   const isHungry = status === 'SuspendedEVSE' || (status === 'Charging' && drawnA >= WANTING * limitA);
   if (isHungry) {
     const keptA = limitA === 0 ? spec.failsafeA : Math.min(STEP_A, spec.maxCurrentA - limitA);
-    return { wants: spec.maxCurrentA * wattsPerA, keeps: keptA * wattsPerA, draws };
+    const wants = Math.max(draws, Math.min(spec.maxCurrentA * wattsPerA, lockW));
+    return { wants, keeps: keptA * wattsPerA, draws };
   }
   const keptA = Math.max(spec.failsafeA, drawnA / WANTING + 2 * STEP_A, 6) - drawnA;
   return { wants: draws, keeps: keptA * wattsPerA, draws };
