@@ -23,10 +23,11 @@ const FILE = 'acn-caltech-2019-03.csv';
 /** Of a file that does not say what a car drew at most. */
 const USUAL_KW = 6.6;
 
-/** The file beside the project, where there is one. */
+/** The file beside the project, where there is one; this module is built one folder deeper than it is written. */
 export function sessionFileBeside(): string | undefined {
-  const path = fileURLToPath(new URL(`../../../shared/data/sessions/${FILE}`, import.meta.url));
-  return existsSync(path) ? path : undefined;
+  return ['../..', '../../..']
+    .map((up) => fileURLToPath(new URL(`${up}/shared/data/sessions/${FILE}`, import.meta.url)))
+    .find((path) => existsSync(path));
 }
 
 /** In the order in which they arrive. Times between two steps are rounded to the nearer one. */

@@ -15,6 +15,7 @@ const BENCHMARKS = [
   'enforcement-heartbeats',
   'dashboard',
   'simulation',
+  'energy',
 ];
 
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

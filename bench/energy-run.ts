@@ -1,0 +1,29 @@
+// A thread that runs one case of the energy bench and tells its figures.
+import { parentPort, workerData } from 'node:worker_threads';
+import { runScenario } from '../sim/run/run-scenario.js';
+import { type EnergyCase, energyScenario } from './energy-scenario.js';
+
+/** What came of a case. Energies in kWh of sessions; `fairness` is Jain's index over what each session got of its request. */
+export interface EnergyFigures {
+  readonly deliveredKwh: number;
+  readonly overshootKws: number;
+  readonly startsPerSession: number;
+  readonly stopsPerSession: number;
+  readonly fairness: number;
+  readonly violations: number;
+  readonly messages: number;
+}
+
+const energyCase: EnergyCase = workerData;
+const { summary, counts } = await runScenario(energyScenario(energyCase));
+const [site] = summary.locations;
+const figures: EnergyFigures = {
+  deliveredKwh: (site?.deliveredWh ?? 0) / 1000,
+  overshootKws: site?.overshootKws ?? Number.NaN,
+  startsPerSession: site?.startsPerSession ?? Number.NaN,
+  stopsPerSession: site?.stopsPerSession ?? Number.NaN,
+  fairness: site?.fairness ?? Number.NaN,
+  violations: summary.violations,
+  messages: counts.fromChargers + counts.toChargers,
+};
+parentPort?.postMessage(figures);
