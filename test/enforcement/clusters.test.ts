@@ -52,6 +52,19 @@ describe('the members of a cluster', () => {
     await drawing({ east: 22, west: 22 }, 300);
   });
 
+  it('are told that their own limit binds, where the cap leaves each all of it', async () => {
+    rig = await createEnforcementRig(
+      MEMBERS.map((locationId) => ({ locationId, permanentLimitKw: 22, chargers: [LATE, LATE] })),
+    );
+    await rig.call('POST', '/clusters', { name: 'Wide', locationIds: MEMBERS, limitKw: 100 });
+    await drawing({ east: 22, west: 22 });
+    await rig.pass(60);
+    const reasons = new Set(
+      rig.chargers.flatMap(({ charger }) => charger.limits().map(({ reason }) => reason)),
+    );
+    expect([...reasons]).toEqual(['fairShare']);
+  });
+
   it('never exceed it while one that has to give is out of reach: the other waits for its lease', async () => {
     await runCluster();
     await rig.limitLocation('west', 11);

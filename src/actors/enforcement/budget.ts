@@ -34,7 +34,8 @@ export function budgetOf(context: LocationContext, shareW: number | undefined, h
     limitW: Math.min(ownW, standingW),
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : monotonicMs + (boundary - untilInstant),
-    isClusterBound: shareW !== undefined && shareW <= Math.min(aheadW, standingW),
+    // Of equals the location's own limit is named, as in its live view: a share of scale 1 binds nobody.
+    isClusterBound: shareW !== undefined && shareW < aheadW && shareW <= standingW,
     lowestW: Math.min(lowestEverW(context, now), standingW),
     isLockNear(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
