@@ -34,7 +34,7 @@ export const PLANTS = [
     text: 'aheadW = Math.min(aheadW, limitAtW(boundary));',
     bug: '',
     seed: 1,
-    invariant: 'P2',
+    invariant: 'P6',
   },
   {
     name: 'fail-safe-not-reserved',
@@ -57,7 +57,7 @@ export const PLANTS = [
     file: 'machines/connector-control.js',
     text: 'const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);',
     bug: 'const isWorstCase = isReadOnly(control);',
-    seed: 4,
+    seed: 16,
     invariant: 'P2',
   },
   {
@@ -73,7 +73,7 @@ export const PLANTS = [
     file: 'sim/charger/grant-holder.js',
     text: 'if (limit.boot !== this.#boot || !this.#isNewer(limit))',
     bug: 'if (!this.#isNewer(limit))',
-    seed: 1,
+    seed: 3,
     invariant: 'P7',
   },
   {
@@ -81,8 +81,8 @@ export const PLANTS = [
     file: 'machines/grant-ledger.js',
     text: 'export const DRIFT = 1.02;',
     bug: 'export const DRIFT = 1;',
-    seed: 1,
-    invariant: 'P2',
+    seed: 2,
+    invariant: 'P1',
   },
   {
     name: 'end-exclusive-broken',
@@ -90,14 +90,14 @@ export const PLANTS = [
     text: 'if (now >= window.endsAtMs)',
     bug: 'if (now > window.endsAtMs)',
     seed: 1,
-    invariant: 'P6',
+    invariant: 'P5',
   },
   {
     name: 'lock-floor-broken',
     file: 'machines/connector-targets.js',
     text: 'const tenthsA = Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
     bug: 'const tenthsA = isLastResort ? 0 : Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
-    seed: 1,
+    seed: 2,
     invariant: 'P4',
   },
   {
@@ -105,8 +105,8 @@ export const PLANTS = [
     file: 'src/actors/enforcement/cluster-shares.js',
     text: 'if (share.targetW < share.shareW) {',
     bug: 'if (share.targetW < 0) {',
-    seed: 1,
-    invariant: 'P2',
+    seed: 4,
+    invariant: 'P6',
   },
   {
     name: 'restart-forgets',

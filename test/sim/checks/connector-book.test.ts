@@ -1,0 +1,101 @@
+// What a connector may be entitled to, by what passed between it and the service (power safety, rules 1, 4, 5 and 8).
+import { describe, expect, it } from 'vitest';
+import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
+import type { LimitMessage } from '../../../src/wire/mqtt.js';
+
+const TIMES = { leaseMs: 61_200, settleMs: 10_000 };
+
+function bookOf(failsafeA = 0): ConnectorBook {
+  const site: SiteBook = { tenantUuid: 't', locationId: 'quay', connectors: [] };
+  return new ConnectorBook(site, { key: 'q/1', wattsPerA: 690, maxA: 32, failsafeA }, TIMES);
+}
+
+function limit(seq: number, limitA: number, thenA = 0, epoch = 1): LimitMessage {
+  return {
+    v: 1,
+    epoch,
+    seq,
+    boot: 'b',
+    ref: seq,
+    ttlS: 60,
+    limitA,
+    limitW: 690 * limitA,
+    thenA,
+    reason: 'fairShare',
+  };
+}
+
+describe('A connector', () => {
+  it('may draw what it was granted until lease, drift and settle are over', () => {
+    const book = bookOf();
+    book.give(limit(1, 20), 1_000, 1_500);
+    expect(book.boundA(1_000 + 71_199)).toBe(20);
+    expect(book.boundA(1_000 + 71_200)).toBe(0);
+  });
+
+  it('may draw what it had until settle after a lower limit was taken, not from when that left', () => {
+    const book = bookOf();
+    book.give(limit(1, 20), 0, 0);
+    book.give(limit(2, 6), 10_000, 10_000);
+    expect(book.boundA(30_000)).toBe(20);
+    book.take({ epoch: 1, seq: 2 }, 30_000);
+    expect(book.boundA(39_999)).toBe(20);
+    expect(book.boundA(40_000)).toBe(6);
+  });
+
+  it('is not let go of by the word that it took an older limit', () => {
+    const book = bookOf();
+    book.give(limit(1, 20), 0, 0);
+    book.give(limit(2, 6), 0, 0);
+    book.take({ epoch: 1, seq: 1 }, 1_000);
+    expect(book.boundA(20_000)).toBe(20);
+  });
+
+  it('falls back to what its newest limit says, and to what older ones say until it took that', () => {
+    const book = bookOf(6);
+    book.give(limit(1, 10, 0), 0, 0);
+    expect(book.boundA(80_000)).toBe(6);
+    book.take({ epoch: 1, seq: 1 }, 80_000);
+    expect(book.boundA(89_999)).toBe(6);
+    expect(book.boundA(90_000)).toBe(0);
+  });
+
+  it('falls back to its own fail-safe for good where it forgets what it was told', () => {
+    const book = bookOf(6);
+    book.isForgetful = true;
+    book.give(limit(1, 10, 0), 0, 0);
+    book.take({ epoch: 1, seq: 1 }, 100);
+    expect(book.boundA(1_000_000)).toBe(6);
+  });
+
+  it('goes on being entitled to its newest limit, but to none of an earlier life of the service', () => {
+    const book = bookOf();
+    book.give(limit(1, 20), 0, 0);
+    expect(book.lastingA(1, 60_000)).toBe(20);
+    expect(book.lastingA(1, 71_200)).toBe(0);
+    expect(book.lastingA(2, 1_000)).toBe(0);
+    expect(book.hasPromiseBefore(2, 1_000)).toBe(true);
+  });
+
+  it('has its maximum reserved once it draws more than it was told for 7 s, and not before', () => {
+    const book = bookOf();
+    book.give(limit(1, 10), 0, 0);
+    book.draw(11.6, 10_000);
+    book.draw(11.6, 17_000);
+    expect(book.boundA(17_000)).toBe(10);
+    book.draw(11.6, 17_001);
+    expect(book.boundA(17_001)).toBe(32);
+    book.draw(11.5, 20_000);
+    expect(book.boundA(20_000)).toBe(10);
+  });
+
+  it('that counts leases from receipt may keep a limit until it said when it took it', () => {
+    const book = bookOf();
+    book.lease = 'receipt';
+    book.give(limit(1, 20), 0, 0);
+    expect(book.boundA(1_000_000)).toBe(20);
+    book.take({ epoch: 1, seq: 1 }, 1_000_000);
+    expect(book.boundA(1_071_199)).toBe(20);
+    expect(book.boundA(1_071_200)).toBe(0);
+  });
+});
