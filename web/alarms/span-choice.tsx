@@ -1,0 +1,96 @@
+// Which stretch of the past is asked for: the last hours or days, or from an instant to another.
+import { useState } from 'preact/hooks';
+import type { ApiError } from '../api/api-error.js';
+import { fromLocalInput, toLocalInput } from '../location/local-input.js';
+import { messagesByField } from '../location/profile-draft.js';
+import type { ServerClock } from '../location/server-clock.js';
+import { Button } from '../ui/button.js';
+import { Choice, Field } from '../ui/field.js';
+import { utcText } from '../ui/time.js';
+import type { AskedSpan } from './use-alarms.js';
+
+const HOUR_MS = 3_600_000;
+
+const LENGTHS: readonly (readonly [hours: string, text: string])[] = [
+  ['1', 'The last hour'],
+  ['24', 'The last 24 hours'],
+  ['168', 'The last 7 days'],
+  ['720', 'The last 30 days'],
+];
+const OTHER = 'other';
+
+/** The span that is shown first: a day until now. */
+export function lastDay(clock: ServerClock): AskedSpan {
+  return lastHours(24, clock);
+}
+
+export function SpanChoice({
+  clock,
+  error,
+  onChoose,
+}: {
+  readonly clock: ServerClock;
+  /** Why the span that was chosen is refused. */
+  readonly error: ApiError | undefined;
+  readonly onChoose: (span: AskedSpan) => void;
+}) {
+  const [chosen, setChosen] = useState('24');
+  const [text, setText] = useState({ from: '', to: '' });
+  const messages = messagesByField(error, ['from', 'to']);
+  function choose(value: string): void {
+    setChosen(value);
+    if (value !== OTHER) onChoose(lastHours(Number(value), clock));
+    else setText({ from: toLocalInput(clock.nowMs() - 24 * HOUR_MS), to: toLocalInput(clock.nowMs()) });
+  }
+  return (
+    <form
+      class="row span-choice"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChoose({ from: instantOf(text.from) ?? '', to: instantOf(text.to) });
+      }}
+    >
+      <Choice label="Span" value={chosen} options={[...LENGTHS, [OTHER, 'From … to …']]} onChoose={choose} />
+      {chosen === OTHER && (
+        <>
+          <Field
+            label="From"
+            type="datetime-local"
+            step={1}
+            value={text.from}
+            hint={utcOf(text.from)}
+            error={messages.get('from')}
+            onInput={(from) => setText({ ...text, from })}
+          />
+          <Field
+            label="To (empty: now)"
+            type="datetime-local"
+            step={1}
+            value={text.to}
+            hint={utcOf(text.to)}
+            error={messages.get('to')}
+            onInput={(to) => setText({ ...text, to })}
+          />
+          <Button kind="primary" type="submit">
+            Show
+          </Button>
+        </>
+      )}
+    </form>
+  );
+}
+
+function lastHours(hours: number, clock: ServerClock): AskedSpan {
+  return { from: new Date(clock.nowMs() - hours * HOUR_MS).toISOString(), to: undefined };
+}
+
+function instantOf(text: string): string | undefined {
+  const atMs = fromLocalInput(text);
+  return atMs === undefined ? undefined : new Date(atMs).toISOString();
+}
+
+function utcOf(text: string): string | undefined {
+  const at = instantOf(text);
+  return at === undefined ? undefined : utcText(at);
+}
