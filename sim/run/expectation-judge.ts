@@ -198,7 +198,9 @@ function outside(what: string, value: number, unit: string, bounds: Bounds): str
   if (value >= atLeast - TOLERANCE && value <= atMost + TOLERANCE) return undefined;
   const wanted =
     atLeast === atMost ? `${atLeast}` : value < atLeast ? `at least ${atLeast}` : `at most ${atMost}`;
-  return `${what} ${Number(value.toFixed(3))} ${unit}, expected ${wanted}`.replace(/ +/g, ' ');
+  return `${what} ${Number(value.toFixed(3))} ${unit}, expected ${wanted}`
+    .replace(/ +/g, ' ')
+    .replace(' ,', ',');
 }
 
 function runProblemOf(expectation: Expectation, summary: Summary): string | undefined {

@@ -1,0 +1,178 @@
+// `headroom sim run` as people use it: what it prints, writes and exits with, and how a failure is found again.
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../service/eventually.js';
+import { run, start, temporaryDirectory, writeFile } from './headroom.js';
+import { smallScenario } from './small-scenario.js';
+
+const WITHIN = { timeout: 120_000 };
+
+function scenarioFile(more?: Parameters<typeof smallScenario>[0]): string {
+  return writeFile(temporaryDirectory(), 'small.yaml', smallScenario(more));
+}
+
+async function jsonOf(args: readonly string[]) {
+  const { code, stdout, stderr } = await run([...args, '--json']);
+  expect(stderr).toBe('');
+  return { code, ...JSON.parse(stdout) };
+}
+
+describe('headroom sim run', WITHIN, () => {
+  it('prints a table with a row for each location, the speed and the hash of the trace, and exits with 0', async () => {
+    const { code, stdout, stderr } = await run(['sim', 'run', scenarioFile()]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^location +peak kW +limit kW +delivered/);
+    expect(stdout).toMatch(/\nsite-1 +\d+\.\d +(20|10)\.0 /);
+    expect(stdout).toMatch(/Small yard, seed 1: 1\.0 h in .* × real time\), \d+ messages, 0 violations/);
+    expect(stdout).toMatch(/\ntrace [0-9a-f]{64}\n/);
+  });
+
+  it('comes out the same with the same seed, and otherwise with another', async () => {
+    const file = scenarioFile({ faults: 'heavy' });
+    const [first, again, other] = await Promise.all([
+      jsonOf(['sim', 'run', file, '--seed', '5']),
+      jsonOf(['sim', 'run', file, '--seed', '5']),
+      jsonOf(['sim', 'run', file, '--seed', '6']),
+    ]);
+    expect(again.hash).toBe(first.hash);
+    expect(again.summary).toEqual(first.summary);
+    expect(other.hash).not.toBe(first.hash);
+    expect(first).toMatchObject({ code: 0, seed: 5, failures: [], violations: [] });
+  });
+
+  it('writes a report that opens alone, a trace and a summary that agree with what it prints', async () => {
+    const out = join(temporaryDirectory(), 'new', 'folder');
+    const printed = await jsonOf(['sim', 'run', scenarioFile(), '--out', out]);
+    expect(readdirSync(out).sort()).toEqual(['report.html', 'summary.json', 'trace.sqlite']);
+    const summary = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8'));
+    expect(summary).toMatchObject({ scenario: 'Small yard', seed: 1, hash: printed.hash, violations: 0 });
+    expect(summary.locations).toEqual(printed.summary.locations);
+    const report = readFileSync(join(out, 'report.html'), 'utf8');
+    expect(report).toMatch(/^<!doctype html>/i);
+    expect(report).not.toMatch(/(src|href)="(https?:)?\/\//);
+    const replayed = await jsonOf(['sim', 'replay', out]);
+    expect(replayed).toMatchObject({ code: 0, scenario: 'Small yard', seed: 1 });
+  });
+
+  it('ends with 1 where an expectation is not met, and prints the command that shows it again', async () => {
+    const file = scenarioFile({ expect: '  - { at: "12:30", location: site-1, powerKw: { atLeast: 15 } }' });
+    const first = await run(['sim', 'run', file, '--seed', '3', '--days', '0.03']);
+    expect(first.code).toBe(1);
+    const unmet = `not as expected: ${file}:19:5 expect[2].powerKw: site-1 drew `;
+    expect(first.stderr).toContain(unmet);
+    expect(first.stderr).toMatch(/expected at least 15 at 2026-06-01T12:30:00\.000Z/);
+    const again = /^again: headroom (.*)$/m.exec(first.stderr)?.[1] ?? '';
+    expect(again).toBe(`sim run ${file} --seed 3 --days 0.03`);
+    const second = await run(again.split(' '));
+    expect(second).toMatchObject({ code: 1, stderr: first.stderr });
+    expect(second.stdout.split('\n').at(-2)).toBe(first.stdout.split('\n').at(-2));
+  });
+
+  it('ends with 1 where a limit is broken, names the first violation, and what shows it again shows it', async () => {
+    // A service that believes in twice the limit, as a defect might: the simulator's own checks must see it.
+    const supervisor = new URL('../../dist/machines/location-supervisor.js', import.meta.url).href;
+    const defect = writeFile(
+      temporaryDirectory(),
+      'defect.mjs',
+      `import { LocationSupervisor } from ${JSON.stringify(supervisor)};
+const decide = LocationSupervisor.prototype.decide;
+LocationSupervisor.prototype.decide = function (budget, nowMs) {
+  const { budgetW, limitW, lowestW } = budget;
+  return decide.call(this, { ...budget, budgetW: 2 * budgetW, limitW: 2 * limitW, lowestW: 2 * lowestW }, nowMs);
+};
+`,
+    );
+    const environment = { NODE_OPTIONS: `--import ${defect}` };
+    const file = scenarioFile();
+    const first = await run(['sim', 'run', file], environment);
+    expect(first.code).toBe(1);
+    expect(first.stdout).toMatch(/, [1-9]\d* violations/);
+    const violation = /^first violation: (P\d+) at (\S+Z), site-1\S*: .*$/m.exec(first.stderr)?.[0];
+    expect(violation).toBeDefined();
+    const again = /^again: headroom (.*)$/m.exec(first.stderr)?.[1] ?? '';
+    const second = await run(again.split(' '), environment);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(violation);
+    expect((await run(again.split(' '))).code).toBe(0);
+  });
+
+  it('names file, line and field of all that is wrong with a scenario, and runs nothing', async () => {
+    const directory = temporaryDirectory();
+    const text = smallScenario()
+      .replace('seed: 1', 'seed: -1')
+      .replace('{ violations: 0,', '{ violation: 0,');
+    const file = writeFile(directory, 'wrong.yaml', text);
+    const { code, stdout, stderr } = await run(['sim', 'run', file]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`${file}:2:1 seed: is -1`);
+    expect(stderr).toContain(`${file}:18:7 expect[1].violation: `);
+    const unknown = writeFile(
+      directory,
+      'unknown.yaml',
+      smallScenario().replace('site-1-c2/1', 'site-1-c9/1'),
+    );
+    const strange = await run(['sim', 'run', unknown]);
+    expect(strange.code).toBe(1);
+    expect(strange.stderr).toMatch(/unknown\.yaml:9:\d+ sessions\.visits\[1\]\.connector: /);
+    const missing = await run(['sim', 'run', join(directory, 'missing.yaml')]);
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toMatch(/^headroom: ENOENT.*missing\.yaml/);
+  });
+
+  it('refuses flags it cannot use, with what they must be', async () => {
+    const file = scenarioFile();
+    const refusals = [
+      [['--seed', '1.5'], 'It must be a whole number from 0 to'],
+      [['--seed', '-1'], 'It must be a whole number from 0 to'],
+      [['--days', '0'], 'It must be a number of days above 0'],
+      [['--days', 'two'], 'It must be a number of days above 0'],
+      [['--transport', 'pigeon'], 'Allowed choices are inProcess, mqtt'],
+    ] as const;
+    await Promise.all(
+      refusals.map(async ([flags, words]) => {
+        const { code, stdout, stderr } = await run(['sim', 'run', file, ...flags]);
+        expect({ flags, code, stdout }).toEqual({ flags, code: 1, stdout: '' });
+        expect(stderr).toContain(words);
+      }),
+    );
+  });
+
+  it('runs for the days it is told, and leaves out what comes later', async () => {
+    const { code, summary } = await jsonOf(['sim', 'run', scenarioFile(), '--days', '0.01']);
+    expect(code).toBe(0);
+    expect(summary.endsAtMs - summary.startsAtMs).toBe(864_000);
+  });
+
+  it('ends at once at Ctrl-C, as a shell expects it, and leaves nothing in memory or on disk', async () => {
+    const temporary = temporaryDirectory();
+    const file = writeFile(temporary, 'long.yaml', smallScenario().replace('duration: 1h', 'duration: 3d'));
+    const running = start(['sim', 'run', file], { TMPDIR: temporary });
+    const folder = await worldFolderOf(running.process.pid ?? 0);
+    const { code, stdout } = await running.stop('SIGINT');
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(existsSync(folder)).toBe(false);
+    expect(readdirSync(temporary)).toEqual(['long.yaml']);
+  });
+});
+
+/** Of the world that the process runs, seen at the files it has open. */
+async function worldFolderOf(pid: number): Promise<string> {
+  let folder: string | undefined;
+  await eventually(() => {
+    const open = readdirSync(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`));
+    const database = open.find((path) => path.includes('/headroom-world-'));
+    expect(database).toBeDefined();
+    folder = dirname(database ?? '');
+  });
+  return folder ?? fileURLToPath(import.meta.url);
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

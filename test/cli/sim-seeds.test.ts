@@ -1,0 +1,66 @@
+// `headroom sim seeds`: many seeds of one scenario, and the way back to one that failed.
+import { describe, expect, it } from 'vitest';
+import { run, temporaryDirectory, writeFile } from './headroom.js';
+import { smallScenario } from './small-scenario.js';
+
+describe('headroom sim seeds', { timeout: 120_000 }, () => {
+  it('runs so many seeds from the first one on, several at once, and says that all is well', async () => {
+    const file = writeFile(temporaryDirectory(), 'small.yaml', smallScenario());
+    const args = ['sim', 'seeds', file, '--count', '3', '--from', '5', '--jobs', '2', '--days', '0.02'];
+    const [forPeople, forScripts] = await Promise.all([run(args), run([...args, '--json'])]);
+    expect(forPeople).toMatchObject({ code: 0, stderr: '' });
+    expect(forPeople.stdout).toMatch(
+      /^3 seeds, 1 h simulated in .* s: 0 with violations or unmet expectations\n$/,
+    );
+    expect(JSON.parse(forScripts.stdout)).toMatchObject({ seeds: 3, bad: [] });
+  });
+
+  it('ends with 1 where a seed fails, and prints the command for that seed alone', async () => {
+    // Which kind of vehicle comes is drawn: with some seeds a bike does, which cannot take as much.
+    const text = smallScenario({
+      expect: '  - { at: "12:55", connector: site-1-c1/1, powerKw: { atLeast: 5 } }',
+    }).replace(
+      'actions:',
+      'vehicles: [{ name: van, maxKw: 11, phases: 3, reaction: [0s, 2s] }, { name: bike, maxKw: 4, phases: 1 }]\nactions:',
+    );
+    const file = writeFile(temporaryDirectory(), 'drawn.yaml', text);
+    const { code, stdout, stderr } = await run([
+      'sim',
+      'seeds',
+      file,
+      '--count',
+      '8',
+      '--jobs',
+      '2',
+      '--faults',
+      'none',
+    ]);
+    expect(code).toBe(1);
+    const bad = Number(/: (\d+) with violations or unmet/.exec(stdout)?.[1]);
+    expect(bad).toBeGreaterThan(0);
+    expect(bad).toBeLessThan(8);
+    const [, seed = '', first = '', again = ''] =
+      /^seed (\d+): (.*)\n {2}again: headroom (.*)$/m.exec(stderr) ?? [];
+    expect(first).toContain('expect[2].powerKw: site-1-c1/1 drew');
+    expect(again).toBe(`sim seeds ${file} --from ${seed} --count 1 --faults none`);
+    const second = await run(again.split(' '));
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`seed ${seed}: ${first}`);
+  });
+
+  it('tells what is wrong with a file or a number once, and runs nothing', async () => {
+    const file = writeFile(
+      temporaryDirectory(),
+      'wrong.yaml',
+      smallScenario().replace('seed: 1', 'seed: -1'),
+    );
+    const [wrong, many] = await Promise.all([
+      run(['sim', 'seeds', file, '--count', '50']),
+      run(['sim', 'seeds', file, '--count', '0']),
+    ]);
+    expect(wrong).toMatchObject({ code: 1, stdout: '' });
+    expect(wrong.stderr.match(/wrong\.yaml:2:1 seed: /g)).toHaveLength(1);
+    expect(many.code).toBe(1);
+    expect(many.stderr).toContain('It must be a whole number from 1 to 1000000.');
+  });
+});
