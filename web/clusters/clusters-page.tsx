@@ -1,4 +1,55 @@
-// The page of Clusters.
+// All clusters at a glance: what the members of each draw of its cap; and the way to create one.
+import './clusters.css';
+import { useState } from 'preact/hooks';
+import type { Cluster } from '../../src/wire/rest.js';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { ErrorNotice } from '../ui/notice.js';
+import { Table } from '../ui/table.js';
+import { CLUSTER_COLUMNS } from './cluster-columns.js';
+import { creationOf, NEW_CLUSTER } from './cluster-draft.js';
+import { ClusterForm } from './cluster-form.js';
+import { useClusters } from './use-clusters.js';
+
 export function ClustersPage() {
-  return <h1>Clusters</h1>;
+  const { clusters, locations, error, reread } = useClusters();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div class="clusters">
+      <div class="row between">
+        <h1>Clusters</h1>
+        <Button kind="primary" disabled={locations === undefined} onClick={() => setOpen(true)}>
+          Create a cluster…
+        </Button>
+      </div>
+      {error !== undefined && <ErrorNotice error={error} />}
+      {clusters === undefined && error === undefined && <p class="quiet">Loading…</p>}
+      {clusters !== undefined && (
+        <Table
+          label="Clusters"
+          columns={CLUSTER_COLUMNS}
+          rows={clusters}
+          rowKey={keyOf}
+          empty="No clusters: a cluster puts one cap over several locations."
+        />
+      )}
+      {isOpen && locations !== undefined && (
+        <Dialog title="Create a cluster" onClose={() => setOpen(false)}>
+          <ClusterForm
+            first={NEW_CLUSTER}
+            locations={locations}
+            isNew
+            submitText="Create the cluster"
+            write={(client, draft) => client.post<Cluster>('/clusters', creationOf(draft))}
+            onWritten={(hasWarnings) => {
+              reread();
+              if (!hasWarnings) setOpen(false);
+            }}
+          />
+        </Dialog>
+      )}
+    </div>
+  );
 }
+
+const keyOf = ({ clusterId }: Cluster) => clusterId;

@@ -1,0 +1,41 @@
+// A cluster while it is being typed: text in each field, until the service says what it thinks of it.
+import type { Cluster } from '../../src/wire/rest.js';
+import { kwOf } from '../location/profile-draft.js';
+
+export interface ClusterDraft {
+  readonly name: string;
+  /** Empty for no cap. */
+  readonly limitKw: string;
+  readonly locationIds: readonly string[];
+  readonly status: Cluster['status'];
+}
+
+export const NEW_CLUSTER: ClusterDraft = { name: '', limitKw: '', locationIds: [], status: 'ACTIVE' };
+
+export function draftOf({ name, limitKw, locationIds, status }: Cluster): ClusterDraft {
+  return { name, limitKw: limitKw === null ? '' : String(limitKw), locationIds, status };
+}
+
+/** What is sent for a new cluster. */
+export function creationOf({ name, limitKw, locationIds }: ClusterDraft): object {
+  return { name, limitKw: capOf(limitKw), locationIds };
+}
+
+/** What is sent for a change: only what is another, so that nothing that others changed meanwhile is undone. */
+export function changeOf(draft: ClusterDraft, before: ClusterDraft): object {
+  const isOther = (key: 'name' | 'limitKw' | 'status') => draft[key] !== before[key];
+  const members = new Set(before.locationIds);
+  const areOthers =
+    draft.locationIds.length !== members.size || !draft.locationIds.every((id) => members.has(id));
+  return {
+    ...(isOther('name') ? { name: draft.name } : {}),
+    ...(isOther('limitKw') ? { limitKw: capOf(draft.limitKw) } : {}),
+    ...(isOther('status') ? { status: draft.status } : {}),
+    ...(areOthers ? { locationIds: draft.locationIds } : {}),
+  };
+}
+
+/** What is no number is sent as it is: the service refuses it, where leaving it out would mean no cap. */
+function capOf(text: string): number | string | null {
+  return text.trim() === '' ? null : (kwOf(text) ?? text);
+}

@@ -1,0 +1,107 @@
+// Creates or changes a cluster: name, cap and members, and what the service thinks of each.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import type { Cluster } from '../../src/wire/rest.js';
+import type { ApiClient, Written } from '../api/client.js';
+import { messagesByField } from '../location/profile-draft.js';
+import { Sentence } from '../location/sentence.js';
+import { useSubmission } from '../location/use-submission.js';
+import { announce } from '../ui/announce.js';
+import { Button } from '../ui/button.js';
+import { Choice, Field } from '../ui/field.js';
+import { ErrorNotice, Notice } from '../ui/notice.js';
+import type { ClusterDraft } from './cluster-draft.js';
+import { MemberPicker } from './member-picker.js';
+
+interface Props {
+  readonly first: ClusterDraft;
+  readonly locations: readonly LocationSummary[];
+  /** A new cluster is ACTIVE, whatever is wished. */
+  readonly isNew: boolean;
+  readonly submitText: string;
+  readonly write: (client: ApiClient, draft: ClusterDraft) => Promise<Written<Cluster>>;
+  /** It was written; there may be warnings to read. */
+  readonly onWritten: (hasWarnings: boolean) => void;
+}
+
+const FIELDS = ['name', 'limitKw', 'locationIds', 'status'] as const;
+
+const STATUSES = [
+  ['ACTIVE', 'ACTIVE: the members share the cap'],
+  ['INACTIVE', 'INACTIVE: the cap binds nobody'],
+] as const;
+
+export function ClusterForm({ first, locations, isNew, submitText, write, onWritten }: Props) {
+  const [draft, setDraft] = useState(first);
+  const { isBusy, error, written, send } = useSubmission<Cluster>(({ warnings }) => {
+    announce(`The cluster was ${isNew ? 'created' : 'changed'}.`, warnings.length > 0 ? 'warning' : 'good');
+    onWritten(warnings.length > 0);
+  });
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector('input')?.focus(), []);
+  const messages = messagesByField(error, FIELDS);
+  const set = (part: Partial<ClusterDraft>) => setDraft((before) => ({ ...before, ...part }));
+  // Sent once more, it would be a second cluster.
+  if (written !== undefined) return <Warnings texts={written.warnings} />;
+  return (
+    <form
+      ref={form}
+      class="stack"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send((client) => write(client, draft));
+      }}
+    >
+      <Field
+        label="Name"
+        autoComplete="off"
+        value={draft.name}
+        error={messages.get('name')}
+        onInput={(name) => set({ name })}
+      />
+      <Field
+        label="Cap in kW"
+        inputMode="decimal"
+        autoComplete="off"
+        value={draft.limitKw}
+        hint="What all members together may draw. Leave it empty for no cap."
+        error={messages.get('limitKw')}
+        onInput={(limitKw) => set({ limitKw })}
+      />
+      {!isNew && (
+        <Choice
+          label="Status"
+          value={draft.status}
+          options={STATUSES}
+          error={messages.get('status')}
+          onChoose={(status) => set({ status: status === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE' })}
+        />
+      )}
+      <MemberPicker
+        locations={locations}
+        chosen={draft.locationIds}
+        error={messages.get('locationIds')}
+        onChange={(locationIds) => set({ locationIds })}
+      />
+      {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
+      <div class="row">
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          {submitText}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Warnings({ texts }: { readonly texts: readonly string[] }) {
+  return (
+    <div class="stack">
+      {texts.map((text) => (
+        <Notice key={text} kind="warning">
+          It was written, but: <Sentence text={text} />
+        </Notice>
+      ))}
+    </div>
+  );
+}

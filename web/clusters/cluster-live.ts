@@ -1,0 +1,45 @@
+// What members of a cluster draw and may draw, by the rule of the contract (section 2.8), as events change it.
+import { clusterScale } from '../../machines/cluster-share.js';
+import type { ClusterDetail } from '../../src/wire/rest.js';
+
+type Member = ClusterDetail['liveStatus']['locations'][number];
+
+/** What an event says of a member. */
+export type MemberChange = Partial<Pick<Member, 'setLimitKw' | 'actualKw'>>;
+
+/** What the cluster multiplies each member's set limit by: 1 where it binds nobody. */
+export function scaleOf({ status, limitKw, liveStatus }: ClusterDetail): number {
+  return status === 'ACTIVE' ? clusterScale(limitKw, liveStatus.sumLocationLimits) : 1;
+}
+
+/** `detail` with what is new of its members, by their ids; the same object where nothing concerns them. */
+export function changed(detail: ClusterDetail, changes: ReadonlyMap<string, MemberChange>): ClusterDetail {
+  const { locations } = detail.liveStatus;
+  if (!locations.some(({ locationId }) => changes.has(locationId))) return detail;
+  const members = locations.map((member) => {
+    const change = changes.get(member.locationId);
+    return change === undefined ? member : { ...member, ...change };
+  });
+  const actualTotalKw = members.reduce((sum, { actualKw }) => sum + actualKw, 0);
+  const sumLocationLimits = members.reduce((sum, { setLimitKw }) => sum + setLimitKw, 0);
+  const liveStatus = { ...detail.liveStatus, actualTotalKw, sumLocationLimits };
+  const scale = scaleOf({ ...detail, liveStatus });
+  return {
+    ...detail,
+    liveStatus: {
+      ...liveStatus,
+      withinLimit: isWithin(actualTotalKw, detail.limitKw),
+      locations: members.map((member) => scaled(member, scale)),
+    },
+  };
+}
+
+export function isWithin(actualTotalKw: number, limitKw: number | null): boolean {
+  return limitKw === null || actualTotalKw <= limitKw;
+}
+
+/** A member that is as it was stays the same object, and its row is not drawn again. */
+function scaled(member: Member, scale: number): Member {
+  const effectiveLimitKw = member.setLimitKw * scale;
+  return member.effectiveLimitKw === effectiveLimitKw ? member : { ...member, effectiveLimitKw };
+}

@@ -1,0 +1,72 @@
+// Which locations belong to a cluster: boxes to tick, those chosen before first, found by name or id.
+import { useId, useMemo, useState } from 'preact/hooks';
+import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import { Badge } from '../ui/badge.js';
+import { Field } from '../ui/field.js';
+
+const SHOWN_AT_MOST = 200;
+
+export function MemberPicker({
+  locations,
+  chosen,
+  error,
+  onChange,
+}: {
+  readonly locations: readonly LocationSummary[];
+  /** Ids in the order in which they were chosen. */
+  readonly chosen: readonly string[];
+  readonly error: string | undefined;
+  readonly onChange: (chosen: readonly string[]) => void;
+}) {
+  const id = useId();
+  const [filter, setFilter] = useState('');
+  const [chosenFirst] = useState(() => new Set(chosen));
+  const ordered = useMemo(
+    () =>
+      [...locations].sort(
+        (a, b) =>
+          Number(chosenFirst.has(b.locationId)) - Number(chosenFirst.has(a.locationId)) ||
+          compare(a.name, b.name),
+      ),
+    [locations, chosenFirst],
+  );
+  const wanted = filter.trim().toLowerCase();
+  const found = ordered.filter(({ name, locationId }) =>
+    [name, locationId].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  const more = found.length - SHOWN_AT_MOST;
+  const ticked = new Set(chosen);
+  const toggle = (locationId: string) =>
+    onChange(ticked.has(locationId) ? chosen.filter((held) => held !== locationId) : [...chosen, locationId]);
+  return (
+    <fieldset class="members" aria-describedby={`${id}-note`}>
+      <legend>Members</legend>
+      <Field label="Filter locations by name or id" type="search" value={filter} onInput={setFilter} />
+      <ul aria-label="Locations">
+        {found.slice(0, SHOWN_AT_MOST).map(({ locationId, name, status }) => (
+          <li key={locationId}>
+            <label>
+              <input
+                type="checkbox"
+                checked={ticked.has(locationId)}
+                aria-invalid={error !== undefined}
+                onChange={() => toggle(locationId)}
+              />
+              <span>
+                {name} {name !== locationId && <span class="quiet small">{locationId}</span>}{' '}
+                {status === 'INACTIVE' && <Badge>INACTIVE</Badge>}
+              </span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p class="quiet small">No location matches.</p>}
+      {more > 0 && <p class="quiet small">And {more} more: filter to find them.</p>}
+      <p id={`${id}-note`} class={error === undefined ? 'hint' : 'hint wrong'} role="status">
+        {chosen.length} chosen{error === undefined ? '' : `: ${error}`}
+      </p>
+    </fieldset>
+  );
+}
+
+const { compare } = new Intl.Collator(undefined, { numeric: true });

@@ -1,0 +1,76 @@
+// What became of a schedule for all members: who did not take it and why, before who did.
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { ClusterSchedule } from '../../src/wire/cluster-schedule.js';
+import type { Written } from '../api/client.js';
+import { Sentence } from '../location/sentence.js';
+import type { LocationNames } from '../locations/use-location-names.js';
+import { Badge } from '../ui/badge.js';
+import { kwText } from '../ui/figures.js';
+import { Notice } from '../ui/notice.js';
+import { type Column, Table } from '../ui/table.js';
+
+type Outcome = ClusterSchedule['applied'][number] | ClusterSchedule['errors'][number];
+
+export function ScheduleOutcome({
+  written,
+  names,
+}: {
+  readonly written: Written<ClusterSchedule>;
+  readonly names: LocationNames;
+}) {
+  const { applied, errors, totalLocations } = written.body;
+  const summary = useRef<HTMLParagraphElement>(null);
+  const columns = useMemo(() => outcomeColumns(names), [names]);
+  const rows = useMemo((): readonly Outcome[] => [...errors, ...applied], [errors, applied]);
+  // It comes in the place of the form, whose button had the keyboard's place.
+  useEffect(() => summary.current?.focus(), []);
+  return (
+    <div class="stack outcome">
+      <p ref={summary} tabIndex={-1}>
+        <strong>
+          {applied.length} of {totalLocations} members took it
+          {errors.length > 0 ? `, ${errors.length} did not.` : '.'}
+        </strong>
+      </p>
+      {written.warnings.map((text) => (
+        <Notice key={text} kind="warning">
+          It was set, but: <Sentence text={text} />
+        </Notice>
+      ))}
+      <Table
+        label="What became of it"
+        columns={columns}
+        rows={rows}
+        rowKey={({ locationId }) => locationId}
+      />
+    </div>
+  );
+}
+
+function outcomeColumns(names: LocationNames): readonly Column<Outcome>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Location',
+      isRowHeader: true,
+      class: 'name',
+      cell: ({ locationId }) => names(locationId),
+    },
+    {
+      key: 'outcome',
+      header: 'Outcome',
+      class: 'result',
+      cell: (outcome) =>
+        'error' in outcome ? (
+          <>
+            <Badge tone="bad">Failed</Badge> {outcome.error.error.message}{' '}
+            <span class="quiet small">{outcome.error.error.code}</span>
+          </>
+        ) : (
+          <>
+            <Badge tone="good">{outcome.status}</Badge> effective limit now {kwText(outcome.effectiveLimitKw)}
+          </>
+        ),
+    },
+  ];
+}
