@@ -1,4 +1,5 @@
 // Once nothing goes wrong any more, every connector in reach holds a lease, and a site draws what it can at the best (P12).
+import { MINIMUM_CURRENT_A } from '../../machines/units.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
@@ -37,18 +38,25 @@ export function createRecoveryWatch(options: {
       let drawnW = 0;
       let wantedW = 0;
       let reservedW = 0;
+      let lockedW = 0;
+      let leastFloorW = Number.POSITIVE_INFINITY;
       for (const { charger } of runs) {
         if (charger.address.locationId !== locationId) continue;
         for (const outlet of charger.outlets) {
           const key = `${charger.address.controllerUuid}/${outlet.spec.connectorId}`;
-          const lockKw = oracle.lockKw(key, wallMs()) ?? Number.POSITIVE_INFINITY;
-          const { wants, keeps, draws } = needOf(outlet, 1000 * lockKw);
+          const lockKw = oracle.lockKw(key, wallMs());
+          const { wants, keeps, draws } = needOf(outlet, 1000 * (lockKw ?? Number.POSITIVE_INFINITY));
+          if (lockKw !== undefined) lockedW += wants;
+          else if (wants > 0) leastFloorW = Math.min(leastFloorW, floorWOf(outlet));
           drawnW += draws;
           wantedW += wants;
           reservedW += keeps;
         }
       }
-      const bestW = Math.min(wantedW, limitW(locationId) - reservedW);
+      const roomW = limitW(locationId) - reservedW;
+      // What locks leave is of no use to anybody where it is less than a floor.
+      const usableW = lockedW > 0 && roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
+      const bestW = Math.min(wantedW, usableW);
       return bestW <= 0 ? 1 : drawnW / bestW;
     },
     judgeLeases(locationId) {
@@ -62,6 +70,10 @@ export function createRecoveryWatch(options: {
       }
     },
   };
+}
+
+function floorWOf({ spec }: OutletState): number {
+  return MINIMUM_CURRENT_A * spec.phases * spec.voltageV;
 }
 
 /** W: what the car would take, what has to be kept free beside what it draws, and what it draws. */
@@ -79,6 +91,6 @@ function needOf(outlet: OutletState, lockW: number): { wants: number; keeps: num
     const wants = Math.max(draws, Math.min(spec.maxCurrentA * wattsPerA, lockW));
     return { wants, keeps: keptA * wattsPerA, draws };
   }
-  const keptA = Math.max(spec.failsafeA, drawnA / WANTING + 2 * STEP_A, 6) - drawnA;
+  const keptA = Math.max(spec.failsafeA, drawnA / WANTING + 2 * STEP_A, MINIMUM_CURRENT_A) - drawnA;
   return { wants: draws, keeps: keptA * wattsPerA, draws };
 }
