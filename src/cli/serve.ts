@@ -2,11 +2,12 @@
 
 import closeWithGrace from 'close-with-grace';
 import { Command, Option } from 'commander';
-import { createRecorder } from '../../sim/recording/recorder.js';
+import { createRecorder, type Recorder } from '../../sim/recording/recorder.js';
 import { systemClock } from '../clock.js';
+import type { Config } from '../config.js';
 import { createService } from '../service.js';
 import { VERSION } from '../version.js';
-import { explain } from './operator-error.js';
+import { explain, OperatorError } from './operator-error.js';
 import { checkPorts } from './ports.js';
 import { printJson, printNote } from './print.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
@@ -33,11 +34,19 @@ interface ServeFlags extends SettingsFlags {
   readonly record?: string;
 }
 
+/** @throws OperatorError where the file cannot be used. */
+function openRecorder(path: string, settings: Config): Recorder {
+  try {
+    return createRecorder({ path, clock: systemClock, settings });
+  } catch (error) {
+    throw new OperatorError(error instanceof Error ? error.message : String(error));
+  }
+}
+
 async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   const config = configOf(flags);
   await checkPorts(config);
-  const recorder =
-    record === undefined ? undefined : createRecorder({ path: record, clock: systemClock, settings: config });
+  const recorder = record === undefined ? undefined : openRecorder(record, config);
   const closeRecording = async () => {
     const lost = await recorder?.close();
     if (lost !== undefined && lost > 0)

@@ -106,8 +106,8 @@ export async function runJson(args: readonly string[], environment: Environment)
 }
 
 /** A service on free ports and on `dataDir`, ready. */
-export async function serve(dataDir: string, environment: Environment = {}) {
-  const running = start(['serve'], {
+export async function serve(dataDir: string, environment: Environment = {}, flags: readonly string[] = []) {
+  const running = start(['serve', ...flags], {
     HEADROOM_DATA_DIR: dataDir,
     HEADROOM_HTTP_PORT: '0',
     HEADROOM_MQTT_PORT: '0',
