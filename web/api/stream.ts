@@ -4,6 +4,7 @@ import { asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
 import { createEventParser } from './event-parser.js';
 import { createFrameQueue, type EventData } from './frame-queue.js';
+import { inSight, onOutOfSight } from './in-sight.js';
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
@@ -55,6 +56,7 @@ export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
     const cancel = () => watchdog.abort();
     let timer = setTimeout(cancel, OPENS_WITHIN_MS);
     closed.addEventListener('abort', cancel);
+    const offSight = onOutOfSight(cancel);
     try {
       const response = await client.open('/stream', watchdog.signal);
       onOpen();
@@ -69,13 +71,16 @@ export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
       }
     } finally {
       clearTimeout(timer);
+      offSight();
       closed.removeEventListener('abort', cancel);
     }
   }
 
   async function keepListening(closed: AbortSignal): Promise<void> {
     let waitMs = FIRST_WAIT_MS;
-    while (!closed.aborted) {
+    for (;;) {
+      await inSight(closed);
+      if (closed.aborted) return;
       let openedAtMs: number | undefined;
       let reason: string | undefined;
       try {

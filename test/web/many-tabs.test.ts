@@ -1,0 +1,56 @@
+// Tabs that nobody looks at: they must not keep the browser's few connections from the one that somebody does.
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+
+/** One more than a browser has connections to one service. */
+const TABS = 7;
+/** The browser of the tests shows all its tabs at once: what a page is told of that is said by hand. */
+const SAY_IT_BY_HAND =
+  "let said = 'visible'; Object.defineProperty(document, 'visibilityState', { get: () => said });" +
+  "window.sayIt = (now) => { said = now; document.dispatchEvent(new Event('visibilitychange')); };";
+
+const hide = (page: Page) => page.evaluate("sayIt('hidden')");
+const show = (page: Page) => page.evaluate("sayIt('visible')");
+
+describe.skipIf(!canOpenPages)('Tabs of the dashboard in one browser', () => {
+  let rig: DashboardRig;
+
+  beforeAll(async () => {
+    const quay = { ...site('quay-1'), chargers: [] };
+    rig = await createDashboardRig({ tenants: [tenantWith(HARBOUR, [quay])], traffic: 'none' });
+  });
+  afterEach(() => rig.closePages());
+  afterAll(() => rig.stop());
+
+  it('are each live when looked at, however many are open', async () => {
+    const first = await rig.open();
+    const context = first.context();
+    await context.addInitScript(SAY_IT_BY_HAND);
+    await first.reload();
+    const tabs = [first];
+    for (let page = first; ; tabs.push(page)) {
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+      if (tabs.length === TABS) break;
+      await hide(page);
+      page = await context.newPage();
+      await page.goto(`${rig.httpUrl}/#/locations`);
+    }
+    expect(tabs).toHaveLength(TABS);
+  });
+
+  it('read again what happened while nobody looked', async () => {
+    const page = await rig.open();
+    await page.context().addInitScript(SAY_IT_BY_HAND);
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await hide(page);
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 17 });
+    await show(page);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'quay' }).getByText('17.0').waitFor();
+  });
+});

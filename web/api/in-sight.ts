@@ -1,0 +1,39 @@
+// Whether somebody can see the page. One that nobody sees lets go of its stream: a browser has six connections to a
+// service for all its tabs together, and a seventh tab would wait for as long as the first six are open.
+
+/** Whoever comes back within it has missed nothing. */
+const UNSEEN_AT_MOST_MS = 5_000;
+
+/** Resolves when the page can be seen, or with `until`. */
+export function inSight(until: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    function look(): void {
+      if (isHidden() && !until.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      until.removeEventListener('abort', look);
+      resolve();
+    }
+    document.addEventListener('visibilitychange', look);
+    until.addEventListener('abort', look);
+    look();
+  });
+}
+
+/** Calls `act` when the page was hidden for a while. Returns the function that ends it. */
+export function onOutOfSight(act: () => void): () => void {
+  let timer: number | undefined;
+  function look(): void {
+    window.clearTimeout(timer);
+    if (isHidden()) timer = window.setTimeout(act, UNSEEN_AT_MOST_MS);
+  }
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => {
+    window.clearTimeout(timer);
+    document.removeEventListener('visibilitychange', look);
+  };
+}
+
+function isHidden(): boolean {
+  return document.visibilityState === 'hidden';
+}
