@@ -48,6 +48,27 @@ describe.skipIf(!canOpenPages)('The sign-in', () => {
     await page.getByRole('link', { name: 'The quay-1' }).waitFor();
   });
 
+  it('says that a key is wrong which no browser can send', async () => {
+    const page = await rig.open({ as: 'nobody' });
+    // A zero-width space, as it comes along from documents.
+    await page.locator('input[name=apiKey]').fill(`\u200b${apiKeyOf(HARBOUR)}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('does not accept this API key').waitFor();
+  });
+
+  it('works where the browser keeps nothing', async () => {
+    const page = await rig.open({ as: 'nobody' });
+    const forbidden = "{ get() { throw new DOMException('insecure', 'SecurityError'); } }";
+    await page.addInitScript(`for (const place of ['localStorage', 'sessionStorage'])
+      Object.defineProperty(window, place, ${forbidden});`);
+    await page.reload();
+    await page.locator('input[name=apiKey]').fill(apiKeyOf(HARBOUR));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+    await page.getByRole('button', { name: 'Auto colours, change' }).click();
+    await page.getByRole('button', { name: 'Light colours, change' }).waitFor();
+  });
+
   it('says that a secret is wrong, without a password box of the browser', async () => {
     const page = await rig.open({ as: 'nobody', expected: REFUSED });
     await page.getByLabel('Client credentials').check();

@@ -1,7 +1,7 @@
 // The headers that say who asks: the API key, or a token that is renewed before it expires.
 import type { TokenResponse } from '../../src/wire/oauth.js';
 import type { Credential } from '../session/credential.js';
-import { errorOf } from './api-error.js';
+import { ApiError, errorOf } from './api-error.js';
 
 export interface Authorization {
   /** @throws ApiError where no token is given. */
@@ -12,11 +12,20 @@ export interface Authorization {
 
 /** A token is not used in the last tenth of its life. */
 const USED_SHARE = 0.9;
+const VISIBLE_ASCII = /^[!-~]*$/;
 
 export function createAuthorization(credential: Credential): Authorization {
   if (credential.kind === 'apiKey') {
-    const headers = Promise.resolve({ 'x-api-key': credential.apiKey });
-    return { headers: () => headers, renew: () => false };
+    const { apiKey } = credential;
+    return {
+      async headers() {
+        // A browser sends no such header, and would blame the service.
+        if (!VISIBLE_ASCII.test(apiKey))
+          throw new ApiError(401, 'UNAUTHORIZED', 'The API key has characters that are in no key.');
+        return { 'x-api-key': apiKey };
+      },
+      renew: () => false,
+    };
   }
   const client = credential;
   let token: Promise<Token> | undefined;

@@ -1,4 +1,5 @@
 // The credential of the person in front of the page: kept for this tab alone, and gone with it.
+import { keep, kept } from '../kept.js';
 
 export type Credential =
   | { readonly kind: 'apiKey'; readonly apiKey: string }
@@ -7,24 +8,24 @@ export type Credential =
 const NAME = 'headroom.credential';
 
 export function keepCredential(credential: Credential): void {
-  sessionStorage.setItem(NAME, JSON.stringify(credential));
+  keep('sessionStorage', NAME, JSON.stringify(credential));
 }
 
 export function forgetCredential(): void {
-  sessionStorage.removeItem(NAME);
+  keep('sessionStorage', NAME, null);
 }
 
 export function keptCredential(): Credential | undefined {
   try {
-    const kept: unknown = JSON.parse(sessionStorage.getItem(NAME) ?? 'null');
-    return isCredential(kept) ? kept : undefined;
+    const credential: unknown = JSON.parse(kept('sessionStorage', NAME) ?? 'null');
+    return isCredential(credential) ? credential : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isCredential(kept: unknown): kept is Credential {
-  if (typeof kept !== 'object' || kept === null) return false;
-  if ('apiKey' in kept) return typeof kept.apiKey === 'string';
-  return 'clientId' in kept && 'clientSecret' in kept && typeof kept.clientSecret === 'string';
+function isCredential(value: unknown): value is Credential {
+  if (typeof value !== 'object' || value === null) return false;
+  if ('apiKey' in value) return typeof value.apiKey === 'string';
+  return 'clientId' in value && 'clientSecret' in value && typeof value.clientSecret === 'string';
 }
