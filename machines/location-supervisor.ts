@@ -20,6 +20,7 @@ import {
 import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
+import { STEP_TENTHS_A } from './steady-shares.js';
 import { nextTurnAtMs } from './turns.js';
 import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from './units.js';
 
@@ -57,9 +58,8 @@ export interface Decision {
   readonly unattainable: string | undefined;
 }
 
-/** Raises are this far apart, and this large at least (rule 9). */
+/** Raises are this far apart (rule 9). */
 const RAISE_EVERY_MS = 10_000;
-const RAISE_TENTHS_A = 10;
 /** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
 const RENEW_AFTER_HEARTBEATS = 0.75;
 /** A charger that has not taken its newest grant after this long is told again. */
@@ -276,7 +276,7 @@ export class LocationSupervisor {
     if (tenthsA < hadTenthsA && nowMs < this.#stockTakenAtMs) return undefined;
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
-      const isWorthIt = isLast || tenthsA - sentTenthsA >= RAISE_TENTHS_A;
+      const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
       const isPaced = isFloorOwed || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
       if (!isWorthIt || !isPaced) return undefined;
     }
@@ -354,7 +354,7 @@ export class LocationSupervisor {
     let nextMs = Math.min(nowMs + REST_MS, this.validUntilMs);
     if (nowMs < this.#stockTakenAtMs) nextMs = Math.min(nextMs, this.#stockTakenAtMs);
     for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
-      const isDue = (sentTenthsA ?? 0) + RAISE_TENTHS_A <= targetTenthsA;
+      const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= targetTenthsA;
       if (isDue && raisedAtMs + RAISE_EVERY_MS > nowMs)
         nextMs = Math.min(nextMs, raisedAtMs + RAISE_EVERY_MS);
     }
