@@ -1,0 +1,76 @@
+// The checks of a world at work: what they ask of a service, and that they see what is not there any more.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostileSiteOf, TENANT } from '../../../sim/world/hostile-site.js';
+import { createWorld, type World } from '../../../sim/world/world.js';
+import { toInstant } from '../../../src/wire/rest.js';
+
+const START_MS = Date.parse('2026-06-01T00:00:00Z');
+const MINUTE_MS = 60_000;
+
+describe('The checks of a world', { timeout: 60_000 }, () => {
+  let world: World;
+
+  beforeEach(async () => {
+    const { tenants, visitorsOf } = hostileSiteOf(1, 2);
+    world = await createWorld({ tenants, visitorsOf, seed: 1, startMs: START_MS });
+    await world.advance(MINUTE_MS);
+  });
+
+  afterEach(() => world.close());
+
+  function profile(limitKw: number) {
+    const startTime = toInstant(world.nowMs() + MINUTE_MS);
+    return { startTime, endTime: toInstant(world.nowMs() + 2 * MINUTE_MS), limitKw };
+  }
+
+  it('find a write of which nobody heard whole, or not at all (P9)', async () => {
+    world.dieAtNextWrite('diedAfter', 1_000);
+    expect((await world.call('PUT', '/locations/north/limit', { limitKw: 33 })).status).toBe(0);
+    await world.advance(MINUTE_MS);
+    expect(world.oracle.permanentKw('north')).toBe(33);
+    world.dieAtNextWrite('diedBefore', 1_000);
+    expect((await world.call('POST', '/locations/north/schedules', profile(40))).status).toBe(0);
+    await world.advance(MINUTE_MS);
+    expect([...world.oracle.profilesOf('north')]).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('see what was acknowledged and is not read back (P9), and a limit that is another (P5)', async () => {
+    world.oracle.setPermanent('north', 44, world.nowMs());
+    world.oracle.submit('north', profile(20), world.nowMs());
+    world.crash(1_000);
+    await world.advance(MINUTE_MS);
+    const seen = new Set(world.violations.map(({ invariant }) => invariant));
+    expect([...seen]).toEqual(expect.arrayContaining(['P5', 'P9']));
+  });
+
+  it('see limits that allow too much together (P2), and what is drawn by them (P1)', async () => {
+    // What the oracle does not know of was never allowed: the next life of the service grants it anew.
+    world.oracle.setPermanent('north', 10, world.nowMs());
+    world.crash(1_000);
+    await world.advance(2 * MINUTE_MS);
+    world.watch.check('north', world.nowMs());
+    const seen = new Set(world.violations.map(({ invariant }) => invariant));
+    expect([...seen]).toEqual(expect.arrayContaining(['P1', 'P2']));
+  });
+
+  it('see no difference between what is delivered once and twice (P8), nor between a stranger and nobody (P11)', async () => {
+    await world.advance(5 * MINUTE_MS);
+    await world.checks.probes.tellAgain('north');
+    await world.checks.probes.tenantWalls();
+    await world.checks.probes.probe(TENANT, ['north', 'south']);
+    expect(world.violations).toEqual([]);
+    for (const branch of ['doubledDelivery', 'otherTenantRefused', 'concurrentRemovals'] as const)
+      expect(world.checks.reached.counts.get(branch), branch).toBeGreaterThan(0);
+  });
+
+  it('see that everybody holds a lease and the site draws what it can (P12)', async () => {
+    await world.advance(5 * MINUTE_MS);
+    world.checks.recovery.judgeLeases('north');
+    expect(world.violations).toEqual([]);
+    expect(world.checks.recovery.shareOfBest('north')).toBeGreaterThan(0.95);
+    world.crash(10 * MINUTE_MS);
+    await world.advance(5 * MINUTE_MS);
+    expect(world.checks.recovery.shareOfBest('north')).toBeLessThan(0.95);
+  });
+});
