@@ -1,4 +1,5 @@
 // Delivers again what was delivered, in another order, and sees that nobody holds anything else afterwards (P8).
+import { buildTopic } from '../../src/wire/topics.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { Ask } from './inquiry.js';
@@ -16,7 +17,7 @@ export interface DoubledMessages {
 }
 
 /** A counted message says by itself how old it is; so many of each connector are told again. */
-const COUNTED_KEPT = 6;
+const COUNTED_KEPT = 3;
 
 export function createDoubledMessages(options: {
   readonly books: SiteBooks;
@@ -28,6 +29,7 @@ export function createDoubledMessages(options: {
   readonly report: Report;
 }): DoubledMessages {
   const { books, runs, deliver, ask, reached, report } = options;
+  /** By topic. */
   const counted = new Map<string, ChargerMessage[]>();
   /** Without a number the newest alone can be told again. */
   const uncounted = new Map<string, ChargerMessage>();
@@ -63,9 +65,14 @@ export function createDoubledMessages(options: {
     const before = await ask({ method: 'GET', path }, tenantUuid);
     for (const run of runs) {
       if (run.charger.address.locationId !== locationId) continue;
-      const prefix = run.charger.address.controllerUuid;
-      for (const message of (counted.get(prefix) ?? []).toReversed()) deliver(run, message);
-      const state = uncounted.get(prefix);
+      const { address, connectors } = run.charger;
+      for (const { connectorId } of connectors) {
+        for (const kind of ['ack', 'meter'] as const) {
+          const kept = counted.get(buildTopic({ ...address, kind, connectorId })) ?? [];
+          for (const message of kept.toReversed()) deliver(run, message);
+        }
+      }
+      const state = uncounted.get(buildTopic({ ...address, kind: 'state' }));
       if (state !== undefined) deliver(run, state);
     }
     const after = await ask({ method: 'GET', path }, tenantUuid);
@@ -77,14 +84,17 @@ export function createDoubledMessages(options: {
 
   return {
     heard(message) {
-      const controllerUuid = message.topic.split('/')[4] ?? '';
+      const { topic } = message;
       // After a last will it would be news that the charger is there, and before it that it is gone.
-      if (message.kind === 'state' && message.body?.online === true) uncounted.set(controllerUuid, message);
-      else if (message.kind === 'state') uncounted.delete(controllerUuid);
+      if (message.kind === 'state' && message.body?.online === true) uncounted.set(topic, message);
+      else if (message.kind === 'state') uncounted.delete(topic);
       if (message.kind === 'state' || message.body === undefined) return;
       if (message.kind === 'meter' && message.body.hb === undefined) return;
-      const kept = counted.get(controllerUuid) ?? [];
-      counted.set(controllerUuid, kept);
+      let kept = counted.get(topic);
+      if (kept === undefined) {
+        kept = [];
+        counted.set(topic, kept);
+      }
       // Of another start of the charger it would not be the same message again, but one of a boot that is over.
       if (kept[0]?.kind !== 'state' && kept[0]?.body?.boot !== message.body.boot) kept.length = 0;
       kept.push(message);
