@@ -1,6 +1,5 @@
 // A simulated world: the production service on a virtual clock, its chargers, the wires between them, and what is checked.
 import { rmSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
@@ -20,17 +19,20 @@ import type { Question } from '../checks/inquiry.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock } from '../virtual-clock.js';
-import { type Agenda, createAgenda } from './agenda.js';
+import type { Agenda } from './agenda.js';
 import { createAlarmNotes } from './alarm-notes.js';
 import { BROKER_ENVIRONMENT, createBrokerCarrier } from './broker-carrier.js';
 import { createCallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
 import { type ChargerRun, runCharger } from './charger-run.js';
+import { createConnections, RECONNECT_MS } from './connections.js';
 import { createHandOver } from './hand-over.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
-import { PowerWatch, type Violation } from './power-watch.js';
+import { createPace } from './pace.js';
+import type { PowerWatch, Violation } from './power-watch.js';
 import { callService, type RestAnswer } from './rest-client.js';
 import { type CommitFate, type Outstanding, type ServiceLife, startService } from './service-life.js';
+import { createSitePower } from './site-power.js';
 import { createTracer } from './tracer.js';
 import { makeWorldFolder } from './world-folder.js';
 import { configOf, keysOf, provisionWorld } from './world-provision.js';
@@ -72,7 +74,7 @@ export interface World {
   call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
   /** The service is killed, and starts again `downMs` later. */
   crash(downMs: number): void;
-  /** The service dies before or after the next commit that a call asks for, and starts again `downMs` later. */
+  /** The service dies before or after the commit that the next call asks for, and starts again `downMs` later. */
   dieAtNextWrite(fate: CommitFate, downMs: number): void;
   /** The broker is gone for `downMs`, and with it every session. */
   restartBroker(downMs: number): void;
@@ -88,11 +90,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** A charger tries to connect again this long after it lost its connection, and up to as much later. */
-const RECONNECT_MS = 2_000;
 const CONNECT_SPREAD_MS = 5_000;
-/** A broker notices a broken connection at once, or when nothing came for one and a half keepalives. */
-const NOTICED_WITHIN_MS = 45_000;
 const KEPT_VIOLATIONS = 1_000;
 const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 /** What the service writes by itself. */
@@ -109,14 +107,12 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const clock = createVirtualClock(startMs);
   const monotonicMs = () => clock.monotonicMs();
   const nowMs = () => clock.nowMs();
-  const work: (() => Promise<void>)[] = [];
-  const agenda = createAgenda(clock, () => work.length > 0);
   const random = mersenne(seed);
   const outstanding: Outstanding = { count: 0 };
+  const { agenda, soon, settle, advance } = createPace(clock, outstanding);
   const violations: Violation[] = [];
   const runs: ChargerRun[] = [];
   const runOf = new Map<string, ChargerRun>();
-  const noticing = new Map<ChargerRun, number>();
   const counts = { fromChargers: 0, toChargers: 0 };
   const dataDir = makeWorldFolder();
   const config = configOf(dataDir, {
@@ -134,18 +130,17 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   let isBusy = false;
   let ids = 0;
   let boots = 0;
-  let disconnections = 0;
 
-  const tracer = createTracer(options.onEvent ?? (() => {}), nowMs);
-  const isTraced = options.onEvent !== undefined;
+  const tracer = options.onEvent && createTracer(options.onEvent, nowMs);
   const oracle = new LimitOracle();
   const violate = (violation: Violation) => {
-    tracer.add({ kind: 'violation', ...violation });
+    tracer?.add({ kind: 'violation', ...violation });
     if (violations.length < KEPT_VIOLATIONS) violations.push(violation);
   };
   const report: World['report'] = (violation) => violate({ atMs: nowMs(), ...violation });
-  const watch = new PowerWatch({ oracle, refresh, onViolation: violate });
-  const alarms = createAlarmNotes(tracer);
+  const power = createSitePower({ oracle, runs, tracer, nowMs, monotonicMs, onViolation: violate });
+  const { watch, look } = power;
+  const alarms = tracer && createAlarmNotes(tracer);
   const log: Log = {
     debug() {},
     info() {},
@@ -157,7 +152,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     limitLeft(connector, limit) {
       counts.toChargers++;
       checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
-      if (isTraced) tracer.granted(connector, limit);
+      tracer?.granted(connector, limit);
     },
     heard(message) {
       if (life !== undefined) checks.heard(message);
@@ -165,8 +160,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     cutOff({ controllerUuid }) {
       const run = runOf.get(controllerUuid);
       if (run === undefined) return;
-      breakConnection(run);
-      reconnect(run, RECONNECT_MS);
+      connections.cut(run);
+      connections.connectLater(run, RECONNECT_MS);
     },
   };
   const wireOf = ({ controllerUuid }: ChargerAddress) => runOf.get(controllerUuid)?.wire;
@@ -180,6 +175,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
             return run === undefined ? [] : topicsFor(run.charger);
           },
         });
+  const connections = createConnections({
+    ...{ agenda, monotonicMs, random, runs, carrier, soon, onChange: power.noteChange },
+    isServiceUp: () => life !== undefined,
+  });
   const book = createCallBook({
     ...{ oracle, watch, horizonMs, nowMs },
     events: {
@@ -187,7 +186,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         const startsAtMs = Date.parse(startTime);
         const endsAtMs = Date.parse(endTime);
         const limitW = Math.floor(limitKw * 1000);
-        tracer.add({ kind: 'profile', target, priority, limitW, startsAtMs, endsAtMs });
+        tracer?.add({ kind: 'profile', target, priority, limitW, startsAtMs, endsAtMs });
         for (const atMs of [startsAtMs, endsAtMs]) lookAgainAt(target, atMs);
         checks.submitted(target, { startTime, endTime, limitKw, priority });
       },
@@ -204,7 +203,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const checks = createChecks({
     ...{ tenants, oracle, watch, book, runs, ask, report, monotonicMs, wallMs: nowMs },
     times: { leaseMs: horizonMs - config.settleS * 1000, settleMs: config.settleS * 1000 },
-    soon: (task) => void work.push(task),
+    soon,
     at: (atMs, task) => agenda.at(atMs - startMs, task),
     deliver: sayAgain === undefined ? undefined : (run, message) => sayAgain(run.wire, message),
     pendingTimers: () => clock.pendingTimers(),
@@ -220,12 +219,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     return life === asked ? answer : NO_ANSWER;
   }
 
-  /** Limits change when time passes, too: nobody's draw has to change for one to be broken. */
-  function look(locationId: string): void {
-    tracer.limit(locationId, watch.allowedW(locationId, nowMs()));
-    watch.check(locationId, nowMs());
-  }
-
   function lookAgainAt(locationId: string, atMs: EpochMs): void {
     if (!oracle.locationIds.includes(locationId) || atMs <= nowMs()) return;
     agenda.at(atMs - startMs, () => look(locationId));
@@ -238,7 +231,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       newId: () => `id-${++ids}`,
       isDatabaseBusy: () => isBusy,
       onWritten(changes: readonly Change[]) {
-        alarms.written(changes);
+        alarms?.written(changes);
         checks.written(changes);
       },
       fateOf,
@@ -263,103 +256,9 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     if (dying === undefined) return;
     life = undefined;
     checks.ended();
-    work.push(() => dying.kill());
-    loseAllSessions();
-    for (const run of runs) reconnect(run, downMs + RECONNECT_MS + uniformInt(random, 0, RECONNECT_MS));
-    agenda.at(clock.monotonicMs() + downMs, () => void work.push(live));
-  }
-
-  /** Waits for what the service does outside the thread, which takes no virtual time. */
-  async function settle(): Promise<void> {
-    await null;
-    await null;
-    while (outstanding.count > 0 || work.length > 0) {
-      const next = work.shift();
-      if (next === undefined) await nextTurn();
-      else await next();
-      if (outstanding.count === 0) await nextTurn();
-    }
-  }
-
-  async function advance(ms: number): Promise<void> {
-    let isThere = false;
-    agenda.at(clock.monotonicMs() + ms, () => {
-      isThere = true;
-    });
-    while (!isThere && clock.step()) {
-      await settle();
-      agenda.resume();
-    }
-  }
-
-  function connect(run: ChargerRun): void {
-    // Who comes back before anybody noticed that it was gone takes its old session's place, whose last will is spoken first.
-    if (noticing.delete(run)) carrier.lose(run.wire);
-    carrier.connect(run.wire, run.charger.lastWill());
-    run.connect();
-  }
-
-  function reconnect(run: ChargerRun, afterMs: number): void {
-    agenda.at(clock.monotonicMs() + afterMs, () => {
-      if (run.isConnected) return;
-      if (life === undefined || isBrokerDown) reconnect(run, RECONNECT_MS);
-      else connect(run);
-    });
-  }
-
-  let isBrokerDown = false;
-
-  function breakConnection(run: ChargerRun): void {
-    if (!run.isConnected) return;
-    run.disconnect();
-    carrier.cut(run.wire);
-    // The same waiting with every carrier, whether it needs it or not: else the same seed would go different ways.
-    work.push(async () => {});
-    noteChange(run);
-    const number = ++disconnections;
-    noticing.set(run, number);
-    agenda.at(clock.monotonicMs() + uniformInt(random, 0, NOTICED_WITHIN_MS), () => {
-      if (noticing.get(run) !== number) return;
-      noticing.delete(run);
-      carrier.lose(run.wire);
-    });
-  }
-
-  /** Nobody is left who could speak a last will. */
-  function loseAllSessions(): void {
-    noticing.clear();
-    carrier.loseAll();
-    for (const run of runs) {
-      run.disconnect();
-      noteChange(run);
-    }
-  }
-
-  const drawnMw = new Map<ChargerRun, number>();
-  function measure(run: ChargerRun): boolean {
-    const powerMw = Math.round(1000 * run.charger.physicalPowerW());
-    const changeMw = powerMw - (drawnMw.get(run) ?? 0);
-    if (changeMw === 0) return false;
-    drawnMw.set(run, powerMw);
-    watch.change(run.charger.address.locationId, changeMw);
-    return true;
-  }
-
-  function noteChange(run: ChargerRun): void {
-    if (isTraced) tracer.charger(run);
-    const { locationId } = run.charger.address;
-    if (!measure(run)) return;
-    watch.check(locationId, nowMs());
-    if (isTraced) tracer.power(locationId, watch.powerW(locationId));
-  }
-
-  /** A charger without a connection is looked after now and then only; its cars may have done something since. */
-  function refresh(locationId: string): void {
-    for (const run of runs) {
-      if (run.charger.address.locationId !== locationId) continue;
-      run.charger.advance(clock.monotonicMs());
-      measure(run);
-    }
+    soon(() => dying.kill());
+    connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
+    agenda.at(clock.monotonicMs() + downMs, () => soon(live));
   }
 
   function addCharger(
@@ -374,11 +273,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         const { locationId, controllerUuid } = address;
         const about = { locationId, controllerUuid, connectorId, what, sessionId: car.sessionId ?? '' };
         const requestedWh = Math.round(car.batteryWh - car.storedWh);
-        tracer.add({ kind: 'session', ...about, requestedWh, deliveredWh: Math.round(deliveredWh) });
+        tracer?.add({ kind: 'session', ...about, requestedWh, deliveredWh: Math.round(deliveredWh) });
       },
     });
     const run = runCharger({
-      ...{ charger, agenda, monotonicMs, wallMs: nowMs, onChange: noteChange },
+      ...{ charger, agenda, monotonicMs, wallMs: nowMs, onChange: power.noteChange },
       seed: 2 * (seed * 1_000_003 + runs.length),
       say({ wire }, message) {
         counts.fromChargers++;
@@ -394,13 +293,13 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   for (const { tenantUuid, locations } of tenants) {
     for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
       oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
-      tracer.limit(locationId, watch.allowedW(locationId, startMs));
+      look(locationId);
       for (const { controllerUuid, connectors } of chargers)
         addCharger({ tenantUuid, locationId, controllerUuid }, connectors);
     }
   }
   await live();
-  for (const run of runs) reconnect(run, uniformInt(random, 0, CONNECT_SPREAD_MS));
+  for (const run of runs) connections.connectLater(run, uniformInt(random, 0, CONNECT_SPREAD_MS));
 
   return {
     ...{ agenda, oracle, watch, runs, violations, counts, checks, report, advance, nowMs, monotonicMs },
@@ -411,6 +310,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       book.before(call);
       const answer = await ask(call, tenantUuid);
       await settle();
+      // Death was meant for this call, or for nobody.
+      doom = undefined;
       book.after(call, answer);
       await checks.called(call, tenantUuid, answer);
       return answer;
@@ -419,29 +320,22 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     dieAtNextWrite(fate, downMs) {
       doom = { fate, downMs };
     },
-    restartBroker(downMs) {
-      isBrokerDown = true;
-      loseAllSessions();
-      agenda.at(clock.monotonicMs() + downMs, () => {
-        isBrokerDown = false;
-      });
-      for (const run of runs) reconnect(run, downMs + uniformInt(random, 1, RECONNECT_MS));
-    },
+    restartBroker: connections.restartBroker,
     setDatabaseBusy(busy) {
       isBusy = busy;
       checks.setDatabaseBusy(busy);
     },
     reboot(run) {
-      breakConnection(run);
+      connections.cut(run);
       run.reboot(`boot-${++boots}`);
-      reconnect(run, uniformInt(random, 0, RECONNECT_MS));
+      connections.connectLater(run, uniformInt(random, 0, RECONNECT_MS));
     },
     disconnect(run, downMs) {
-      breakConnection(run);
-      reconnect(run, downMs + uniformInt(random, 0, RECONNECT_MS));
+      connections.cut(run);
+      connections.connectLater(run, downMs + uniformInt(random, 0, RECONNECT_MS));
     },
-    noteFault: (fault, target, isOn) => tracer.add({ kind: 'fault', fault, target, isOn }),
-    noteAction: (name, status) => tracer.add({ kind: 'action', name, status }),
+    noteFault: (fault, target, isOn) => tracer?.add({ kind: 'fault', fault, target, isOn }),
+    noteAction: (name, status) => tracer?.add({ kind: 'action', name, status }),
     async close() {
       await settle();
       await life?.stop();
