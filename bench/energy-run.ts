@@ -1,7 +1,7 @@
 // A thread that runs one case of the energy bench and tells its figures.
 import { parentPort, workerData } from 'node:worker_threads';
 import { runScenario } from '../sim/run/run-scenario.js';
-import { type EnergyCase, energyScenario } from './energy-scenario.js';
+import { type EnergyCase, energyScenario, settingsOf } from './energy-scenario.js';
 
 /** What came of a case. Energies in kWh of sessions; `fairness` is Jain's index over what each session got of its request. */
 export interface EnergyFigures {
@@ -15,7 +15,9 @@ export interface EnergyFigures {
 }
 
 const energyCase: EnergyCase = workerData;
-const { summary, counts } = await runScenario(energyScenario(energyCase));
+const { summary, counts } = await runScenario(energyScenario(energyCase), {
+  settings: settingsOf(energyCase.column),
+});
 const [site] = summary.locations;
 const figures: EnergyFigures = {
   deliveredKwh: (site?.deliveredWh ?? 0) / 1000,

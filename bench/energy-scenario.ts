@@ -23,6 +23,18 @@ const FAILSAFE_A = 6;
 /** Every charger says that a car came or is full at once, so that the period matters little where cars are ideal. */
 const METER_PERIODS: Readonly<Record<Column, string>> = { ideal: '30s', calm: '10s', heavy: '10s' };
 
+/** Ideal cars follow at once, and their chargers within a second: nobody has to wait longer for them. */
+const SETTINGS: Readonly<Record<Column, Readonly<Record<string, string>>>> = {
+  ideal: { HEADROOM_SETTLE_S: '2' },
+  calm: {},
+  heavy: {},
+};
+
+/** Settings of the service for a column. */
+export function settingsOf(column: Column): Readonly<Record<string, string>> {
+  return SETTINGS[column];
+}
+
 function stationsOf(path: string): number {
   const [head = '', ...lines] = readFileSync(path, 'utf8').trim().split('\n');
   const column = head.split(',').indexOf('stationId');

@@ -9,7 +9,12 @@ import { optimumKwh } from './energy-optimum.js';
 import { deliveredKwh, POLICIES } from './energy-policies.js';
 import type { EnergyFigures } from './energy-run.js';
 import { COLUMNS, type Column, type EnergyCase } from './energy-scenario.js';
-import { readSteppedSessions, sessionFileBeside, type Window } from './energy-sessions.js';
+import {
+  readSteppedSessions,
+  type SteppedSession,
+  sessionFileBeside,
+  type Window,
+} from './energy-sessions.js';
 
 /** Of what equal share delivers without floors, delays and losses. */
 const GOALS: Readonly<Record<Column, number>> = { ideal: 1, calm: 0.97, heavy: 0.85 };
@@ -61,52 +66,67 @@ function percentOf(part: number, whole: number): string {
   return ((100 * part) / whole).toFixed(2);
 }
 
+/** Both tables: what was delivered, and how. */
+function printTables(cells: readonly Cell[], sessions: readonly SteppedSession[], capsKw: readonly number[]) {
+  const requestedKwh = energyOf(sessions);
+  const columns = COLUMNS.filter((column) => cells.some((cell) => cell.column === column));
+  const style = { head: [], border: [] };
+  const energy = new Table({ head: ['% of requested', 'optimum', ...POLICIES, ...columns], style });
+  for (const capKw of capsKw) {
+    const kwh = [
+      optimumKwh(sessions, capKw),
+      ...POLICIES.map((policy) => deliveredKwh(policy, sessions, capKw)),
+      ...columns.map((column) => cellOf(cells, column, capKw)?.deliveredKwh ?? Number.NaN),
+    ];
+    energy.push([`${capKw} kW`, ...kwh.map((each) => percentOf(each, requestedKwh))]);
+  }
+  const head = ['', 'overshoot kWs', 'starts a session', 'stops a session', 'fairness', 'violations'];
+  const quality = new Table({ head, style });
+  for (const { column, capKw, fairness, ...cell } of cells) {
+    const turns = [cell.startsPerSession, cell.stopsPerSession].map((times) => times.toFixed(2));
+    const name = `${column}, ${capKw} kW`;
+    quality.push([name, cell.overshootKws, ...turns, fairness.toFixed(3), cell.violations]);
+  }
+  for (const table of [energy, quality]) for (const line of table.toString().split('\n')) remark(line);
+}
+
+function cellOf(cells: readonly Cell[], column: Column, capKw: number): Cell | undefined {
+  return cells.find((cell) => cell.column === column && cell.capKw === capKw);
+}
+
+function energyOf(sessions: readonly SteppedSession[]): number {
+  return sessions.reduce((sum, { energyKwh }) => sum + energyKwh, 0);
+}
+
+function figureOf(
+  { column, capKw, overshootKws, violations, deliveredKwh: ours }: Cell,
+  equalKwh: number,
+): Figure {
+  const share = ours / equalKwh;
+  const goal = GOALS[column];
+  return {
+    name: `Energy against equal share, ${column}, ${capKw} kW; overshoot ${overshootKws} kWs`,
+    measured: `${(100 * share).toFixed(1)} %`,
+    goal: `≥ ${100 * goal} %, no overshoot`,
+    met: share >= goal && overshootKws === 0 && violations === 0,
+  };
+}
+
 async function measure(path: string): Promise<void> {
   const fromMs = Date.parse(values.from);
   const window: Window = { fromMs, untilMs: fromMs + Number(values.days) * DAY_MS };
   const capsKw = values.caps.split(',').map(Number);
   const columns = COLUMNS.filter((column) => values.columns.split(',').includes(column));
   const sessions = readSteppedSessions(path, window);
-  const requestedKwh = sessions.reduce((sum, { energyKwh }) => sum + energyKwh, 0);
   remark(
-    `${machine()}; ${sessions.length} sessions, ${requestedKwh.toFixed(1)} kWh, ` +
+    `${machine()}; ${sessions.length} sessions, ${energyOf(sessions).toFixed(1)} kWh, ` +
       `${toInstant(window.fromMs)} to ${toInstant(window.untilMs)}, seed ${values.seed}`,
   );
   const common = { sessionsPath: path, seed: Number(values.seed), ...window };
   const cases = columns.flatMap((column) => capsKw.map((capKw) => ({ column, capKw, ...common })));
   const cells = await runAll(cases, Number(values.jobs));
-  const energy = new Table({ head: ['% of requested', 'optimum', ...POLICIES, ...columns] });
-  const quality = new Table({
-    head: ['', 'of equal share', 'overshoot kWs', 'starts, stops a session', 'fairness', 'violations'],
-  });
-  const figures: Figure[] = [];
-  for (const capKw of capsKw) {
-    const equalKwh = deliveredKwh('equal share', sessions, capKw);
-    const ours = columns.flatMap((column) => cells.filter((c) => c.column === column && c.capKw === capKw));
-    energy.push([
-      `${capKw} kW`,
-      percentOf(optimumKwh(sessions, capKw), requestedKwh),
-      ...POLICIES.map((policy) => percentOf(deliveredKwh(policy, sessions, capKw), requestedKwh)),
-      ...ours.map((cell) => percentOf(cell.deliveredKwh, requestedKwh)),
-    ]);
-    for (const cell of ours) {
-      const name = `${cell.column}, ${capKw} kW`;
-      const { overshootKws, startsPerSession, stopsPerSession, fairness, violations } = cell;
-      const share = cell.deliveredKwh / equalKwh;
-      const measured = `${(100 * share).toFixed(1)} %`;
-      const turns = `${startsPerSession.toFixed(2)}, ${stopsPerSession.toFixed(2)}`;
-      quality.push([name, measured, overshootKws, turns, fairness.toFixed(3), violations]);
-      const goal = GOALS[cell.column];
-      figures.push({
-        name: `Energy against equal share, ${name}; overshoot ${overshootKws} kWs`,
-        measured,
-        goal: `≥ ${100 * goal} %, no overshoot`,
-        met: share >= goal && overshootKws === 0 && violations === 0,
-      });
-    }
-  }
-  for (const table of [energy, quality]) for (const line of table.toString().split('\n')) remark(line);
-  report(figures);
+  printTables(cells, sessions, capsKw);
+  report(cells.map((cell) => figureOf(cell, deliveredKwh('equal share', sessions, cell.capKw))));
 }
 
 const path = values.sessions ?? sessionFileBeside();

@@ -50,24 +50,30 @@ const USUAL_HEARTBEAT_MS = 10_000;
 
 /**
  * @param options.outDir where report.html, trace.sqlite and summary.json go; without it nothing is written.
+ * @param options.settings of the service, as environment variables.
  * @throws UnusableFileError where its sessions come from a file that cannot be used.
  */
 export async function runScenario(
   scenario: Scenario,
-  options: { readonly outDir?: string; readonly onProgress?: (progress: RunProgress) => void } = {},
+  options: {
+    readonly outDir?: string;
+    readonly settings?: Readonly<Record<string, string>>;
+    readonly onProgress?: (progress: RunProgress) => void;
+  } = {},
 ): Promise<RunResult> {
-  const { outDir, onProgress = () => {} } = options;
+  const { outDir, settings, onProgress = () => {} } = options;
   const { startsAtMs, endsAtMs } = scenario;
   const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
   const hash = createTraceHash();
   const summary = createSummary(startsAtMs);
   const judge = createExpectationJudge(scenario.expectations, boundariesOf(scenario));
-  const world = await createScenarioWorld(scenario, (event) => {
+  const onEvent = (event: TraceEvent) => {
     summary.add(event);
     judge.add(event);
     if (writer === undefined) hash.add(event);
     else writer.add(event);
-  });
+  };
+  const world = await createScenarioWorld(scenario, onEvent, settings);
   try {
     playFaults(world, faultPlanOf(scenario, scenario.seed), startsAtMs);
     const caller = createActionCaller(world);
@@ -108,6 +114,7 @@ function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promi
 export function createScenarioWorld(
   scenario: Scenario,
   onEvent: (event: TraceEvent) => void,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   const { provision, seed, startsAtMs, meterPeriodMs, transport } = scenario;
   const arrivals = createArrivals(sessionsOf(scenario, seed), startsAtMs);
@@ -123,7 +130,7 @@ export function createScenarioWorld(
       (connectorId) =>
         arrivals(connectorKey({ controllerUuid, connectorId })),
     traitsOf: ({ controllerUuid }) => ({ driftShare: drift.get(controllerUuid) ?? 0, meterPeriodMs }),
-    environment: timingOf(meterPeriodMs),
+    environment: { ...timingOf(meterPeriodMs), ...settings },
   });
 }
 
