@@ -31,8 +31,6 @@ export function createDoubledMessages(options: {
   const { books, runs, deliver, ask, reached, report } = options;
   /** By topic. */
   const counted = new Map<string, ChargerMessage[]>();
-  /** Without a number the newest alone can be told again. */
-  const uncounted = new Map<string, ChargerMessage>();
 
   function toChargers(locationId: string): void {
     for (const run of runs) {
@@ -72,8 +70,6 @@ export function createDoubledMessages(options: {
           for (const message of kept.toReversed()) deliver(run, message);
         }
       }
-      const state = uncounted.get(buildTopic({ ...address, kind: 'state' }));
-      if (state !== undefined) deliver(run, state);
     }
     const after = await ask({ method: 'GET', path }, tenantUuid);
     reached.note('doubledDelivery');
@@ -85,9 +81,7 @@ export function createDoubledMessages(options: {
   return {
     heard(message) {
       const { topic } = message;
-      // After a last will it would be news that the charger is there, and before it that it is gone.
-      if (message.kind === 'state' && message.body?.online === true) uncounted.set(topic, message);
-      else if (message.kind === 'state') uncounted.delete(topic);
+      // A state has no number: told again after a newer limit, it may raise what is reserved, and never lowers it.
       if (message.kind === 'state' || message.body === undefined) return;
       if (message.kind === 'meter' && message.body.hb === undefined) return;
       let kept = counted.get(topic);
@@ -102,7 +96,6 @@ export function createDoubledMessages(options: {
     },
     forget() {
       counted.clear();
-      uncounted.clear();
     },
     async tellAgain(locationId) {
       toChargers(locationId);

@@ -55,7 +55,7 @@ export function createRecoveryWatch(options: {
       }
       const roomW = limitW(locationId) - reservedW;
       // What locks leave is of no use to anybody where it is less than a floor.
-      const usableW = lockedW > 0 && roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
+      const usableW = roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
       const bestW = Math.min(wantedW, usableW);
       return bestW <= 0 ? 1 : drawnW / bestW;
     },
