@@ -1,6 +1,6 @@
 // A dialog that the browser itself makes modal: focus, Escape and the backdrop are its business.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.js';
 
 /** Shown for as long as it is rendered. `onClose` is asked for by Escape and by the button; it should stop rendering it. */
@@ -15,7 +15,8 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before effects of what is in it, which may put the keyboard's place at a field.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
     return () => {
