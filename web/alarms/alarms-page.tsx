@@ -50,7 +50,7 @@ function PastAlarms({ names }: { readonly names: LocationNames }) {
   const [span, setSpan] = useState(() => lastDay(clock));
   const { list, isReadingMore, moreError, readMore } = usePastAlarms(span);
   const columns = useMemo(() => alarmColumns(names, 'past'), [names]);
-  const ended = useMemo(() => list.value?.alarms.filter(({ endedAt }) => endedAt !== null), [list.value]);
+  const ended = list.value?.alarms;
   const error = messagesByField(list.error, ['from', 'to']).size > 0 ? undefined : list.error;
   const isMore = list.value !== undefined && list.value.nextCursor !== null;
   return (

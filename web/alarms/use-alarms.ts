@@ -31,15 +31,15 @@ export function useOpenAlarms(): Resource<readonly AlarmView[]> {
   return resource;
 }
 
-/** Alarms that lasted in `span`. Where it ends now, those that end from now on are added. */
+/** Alarms that lasted in `span` and have ended. Where it ends now, those that end from now on are added. */
 export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
   const { client } = useSession();
   const [more, setMore] = useState<{ isReading: boolean; error?: ApiError }>({ isReading: false });
   const list = useResource(
     (reader, signal) =>
-      reader.get<AlarmList>(
+      readEnded(
+        (address) => reader.get(address, signal),
         path`/alarms?limit=${PAGE_ROWS}&from=${from}` + (to === undefined ? '' : path`&to=${to}`),
-        signal,
       ),
     [from, to],
   );
@@ -56,7 +56,7 @@ export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
       if (before === undefined || before.nextCursor === null) return;
       setMore({ isReading: true });
       try {
-        const next = await client.get<AlarmList>(nextPageOf(before));
+        const next = await readEnded((address) => client.get(address), nextPageOf(before));
         // Another span may have been asked for meanwhile.
         list.update((held) => (held.nextCursor === before.nextCursor ? appended(held, next) : held));
         setMore({ isReading: false });
@@ -75,6 +75,22 @@ async function readOpenAlarms(client: ApiClient, signal: AbortSignal): Promise<r
   let list = await read(path`/alarms?from=${from}&to=${to}`);
   while (list.nextCursor !== null) list = appended(list, await read(nextPageOf(list)));
   return list.alarms.filter(({ endedAt }) => endedAt === null);
+}
+
+/** Reads on until some that have ended were found: those that last may fill many pages. */
+async function readEnded(
+  read: (address: string) => Promise<AlarmList>,
+  firstAddress: string,
+): Promise<AlarmList> {
+  let list = endedOf(await read(firstAddress));
+  while (list.nextCursor !== null && list.alarms.length < PAGE_ROWS) {
+    list = appended(list, endedOf(await read(nextPageOf(list))));
+  }
+  return list;
+}
+
+function endedOf(list: AlarmList): AlarmList {
+  return { ...list, alarms: list.alarms.filter(({ endedAt }) => endedAt !== null) };
 }
 
 function nextPageOf({ from, to, nextCursor }: AlarmList): string {

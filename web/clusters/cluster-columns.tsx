@@ -56,7 +56,7 @@ export const CLUSTER_COLUMNS: readonly Column<ListedCluster>[] = [
   },
   {
     key: 'within',
-    header: 'Cap',
+    header: 'Cap kept',
     class: 'within',
     isWideOnly: true,
     cell: ({ actualTotalKw, limitKw }) => (

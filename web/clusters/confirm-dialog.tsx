@@ -36,7 +36,7 @@ export function ConfirmDialog({
           <Button kind="danger" isBusy={isBusy} onClick={() => void send(write)}>
             {actionText}
           </Button>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
         </div>
       </div>
     </Dialog>

@@ -68,8 +68,8 @@ function memberColumns(
       ),
       sortValue: ({ locationId }) => names(locationId),
     },
-    figure('setLimitKw', 'Set limit kW'),
-    figure('effectiveLimitKw', 'Effective limit kW'),
+    figure('setLimitKw', 'Set kW'),
+    figure('effectiveLimitKw', 'Effective kW'),
     figure('actualKw', 'Draw kW'),
     {
       key: 'use',

@@ -68,7 +68,8 @@ function outcomeColumns(names: LocationNames): readonly Column<Outcome>[] {
           </>
         ) : (
           <>
-            <Badge tone="good">{outcome.status}</Badge> effective limit now {kwText(outcome.effectiveLimitKw)}
+            <Badge tone={outcome.status === 'ACTIVE' ? 'good' : 'info'}>{outcome.status}</Badge> effective
+            limit now {kwText(outcome.effectiveLimitKw)}
           </>
         ),
     },
