@@ -1,0 +1,123 @@
+// Alarms in the browser: they come and go by themselves, and what is past can be looked up, page by page.
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { AlarmView } from '../../src/wire/operator-history.js';
+import { eventually } from '../service/eventually.js';
+import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { expectAccessible } from './accessibility.js';
+import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { IN_UTC, inputOf } from './location-figures.js';
+
+const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
+const hash = '/alarms';
+const FOREVER = { startTime: '2026-01-01T00:00:00Z', endTime: '2090-01-01T00:00:00Z' };
+
+const LOCATIONS = [site('quay-1'), { ...site('quay-2'), name: HOSTILE }];
+/** So many that their alarms do not fit on one page of 100. */
+const YARDS = Array.from({ length: 104 }, (_, i) => site(`yard-${i}`));
+
+describe.skipIf(!canOpenPages)('The page of alarms', () => {
+  let rig: DashboardRig;
+
+  beforeAll(async () => {
+    rig = await createDashboardRig({
+      tenants: [tenantWith(HARBOUR, [...LOCATIONS, ...YARDS])],
+      traffic: 'none',
+    });
+    const lock = { ...FOREVER, limitKw: 11 };
+    await Promise.all(
+      [...LOCATIONS, ...YARDS].map(({ locationId }) =>
+        rig.service.call('POST', `/chargers/${locationId}-a/connectors/1/schedules`, lock),
+      ),
+    );
+  });
+  afterEach(() => rig.closePages());
+  afterAll(() => rig.stop());
+
+  /** Six amperes at three phases are more than 1 kW. */
+  async function setLimit(locationId: string, limitKw: number): Promise<void> {
+    await rig.service.call('PUT', `/locations/${locationId}/limit`, { limitKw });
+  }
+
+  function unattainable(page: Page, table: string) {
+    return page
+      .getByRole('table', { name: table })
+      .getByRole('row')
+      .filter({ hasText: 'Limit cannot be kept' });
+  }
+
+  it('shows an alarm begin and end without a reload, and then among those that are past', async () => {
+    const page = await rig.open({ ...IN_UTC, hash });
+    await page.evaluate('window.isStillThere = true');
+    await page.getByRole('heading', { name: /^Open alarms: \d+$/ }).waitFor();
+    const open = unattainable(page, 'Open alarms');
+    const before = await open.count();
+    await setLimit('quay-1', 1);
+    await eventually(async () => expect(await open.count()).toBe(before + 1));
+    await open
+      .getByText(/minimum of locked/)
+      .first()
+      .waitFor();
+    expect(await open.getByRole('link', { name: 'The quay-1' }).getAttribute('href')).toBe(
+      '#/locations/quay-1',
+    );
+    expect(await open.locator('time').first().getAttribute('title')).toMatch(/ UTC$/);
+    await setLimit('quay-1', 50);
+    await eventually(async () => expect(await open.count()).toBe(before));
+    await eventually(async () => expect(await unattainable(page, 'Past alarms').count()).toBe(before + 1));
+    expect(await page.evaluate('window.isStillThere')).toBe(true);
+  });
+
+  async function unattainableLimits(): Promise<number> {
+    const { body } = await rig.service.call('GET', '/alarms');
+    const alarms = body.alarms as readonly AlarmView[];
+    return alarms.filter(({ kind, endedAt }) => kind === 'LIMIT_UNATTAINABLE' && endedAt === null).length;
+  }
+
+  it('shows past ones by span and page by page', async () => {
+    const before = await unattainableLimits();
+    const beganMs = Date.now();
+    await Promise.all(YARDS.map(({ locationId }) => setLimit(locationId, 1)));
+    await eventually(async () => expect(await unattainableLimits()).toBe(before + YARDS.length));
+    await Promise.all(YARDS.map(({ locationId }) => setLimit(locationId, 50)));
+    await eventually(async () => expect(await unattainableLimits()).toBe(before));
+    const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
+    const past = page.getByRole('table', { name: 'Past alarms' });
+    const count = async () => Number(await past.getAttribute('aria-rowcount')) - 1;
+    await page.getByText(/^1\d\d shown, and there are more$/).waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await eventually(async () => expect(await count()).toBeGreaterThanOrEqual(YARDS.length));
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+
+    await page.getByLabel('Span').selectOption('From … to …');
+    await page.getByLabel('To (empty: now)').fill(inputOf(beganMs - 7_200_000));
+    await page.getByLabel('From').fill(inputOf(beganMs));
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await eventually(async () => {
+      expect(await page.getByLabel('To (empty: now)').getAttribute('aria-invalid')).toBe('true');
+    });
+    await page.getByText('must be after from').waitFor();
+    await page.getByLabel('From').fill(inputOf(beganMs - 7_300_000));
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('No alarm ended that lasted in this span.').waitFor();
+    await page.getByLabel('To (empty: now)').fill('');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await eventually(async () => expect(await count()).toBeGreaterThanOrEqual(100));
+  });
+
+  it('shows names as text, can be used without seeing it, and fits a phone', async () => {
+    await setLimit('quay-2', 1);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await rig.open({ colorScheme, viewport: { width: 375, height: 720 }, hash });
+      await unattainable(page, 'Open alarms').getByRole('link', { name: HOSTILE }).waitFor();
+      await page.getByText(/\d shown/).waitFor();
+      await expectAccessible(page);
+      expect(await sidewaysScroll(page)).toBe(0);
+      expect(await page.locator('main img, main b').count()).toBe(0);
+      await page.getByLabel('Span').selectOption('From … to …');
+      await page.getByLabel('To (empty: now)').waitFor();
+      await expectAccessible(page);
+      expect(await sidewaysScroll(page)).toBe(0);
+    }
+  });
+});
