@@ -1,6 +1,6 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 import { type Allocation, allocate, type Claim } from './allocation.js';
-import type { ConnectorControl } from './connector-control.js';
+import { type ConnectorControl, floorWOf } from './connector-control.js';
 import { steadyShares } from './steady-shares.js';
 import { inTurnOrder, isDwelling, takeTurn } from './turns.js';
 import {
@@ -83,17 +83,21 @@ export function heldWOf(control: ConnectorControl, usesFailsafe: boolean): numbe
 }
 
 /**
- * Writes target and reason of each connector that can be told; true where what is due to locks does not fit. What
- * unlocked connectors would fall back to is theirs even while they are paused: where locks would be lowered for it, or
- * others exceed the budget by it, they are told to fall back to 0 instead.
+ * Writes target and reason of each connector that can be told. What unlocked connectors would fall back to is theirs
+ * even while they are paused: where locks would be lowered for it, or others exceed the budget by it, they are told to
+ * fall back to 0 instead.
  */
 export function setTargets(
   controlled: readonly ConnectorControl[],
   limits: Limits,
   circumstances: Circumstances,
-): boolean {
+): void {
   for (const control of controlled) control.isFailsafeWaived = false;
   let division = divide(controlled, limits, circumstances);
+  if (isScarce(division)) {
+    for (const control of controlled) control.isFailsafeWaived = isAtRest(control, limits);
+    division = divide(controlled, limits, circumstances);
+  }
   if (isShort(division)) {
     for (const control of controlled) control.isFailsafeWaived = control.lockLimitKw === undefined;
     division = divide(controlled, limits, circumstances);
@@ -109,7 +113,6 @@ export function setTargets(
     aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
     takeTurn(control, control.targetTenthsA >= MINIMUM_TENTHS_A, nowMs);
   }
-  return allocation.isUnattainable;
 }
 
 /** What is due to each unlocked connector, tenths of an ampere: 0, or its fair share but for less than a step. */
@@ -152,6 +155,17 @@ interface Division {
 
 function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {
   return isLastResort || isUnattainable;
+}
+
+/** Somebody whose car would make use of more does not get it. */
+function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
+  if (levelW !== undefined) return true;
+  return unlocked.some((control, i) => !control.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control));
+}
+
+/** Whoever is about to be locked must have its floor by then, whether its car makes use of it or not. */
+function isAtRest({ key, demand, lockLimitKw }: ConnectorControl, limits: Limits): boolean {
+  return demand.hasCar && demand.isResting && lockLimitKw === undefined && !limits.isLockNear(key);
 }
 
 function divide(
@@ -205,12 +219,8 @@ function claimOf(control: ConnectorControl, wantedTenthsA: number, usesFailsafe:
 }
 
 function claimOfUnlocked(control: ConnectorControl, limits: Limits, usesFailsafe: boolean): Claim {
-  const { mostTenthsA, isResting } = control.demand;
-  // Whoever is about to be locked must have its floor by then, whether its car makes use of it or not.
-  return {
-    ...claimOf(control, mostTenthsA, usesFailsafe),
-    isResting: isResting && !limits.isLockNear(control.key),
-  };
+  const { mostTenthsA } = control.demand;
+  return { ...claimOf(control, mostTenthsA, usesFailsafe), isResting: isAtRest(control, limits) };
 }
 
 /** A lock that has no car yet keeps its floor ready. */
