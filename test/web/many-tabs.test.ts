@@ -1,11 +1,12 @@
 // Tabs that nobody looks at: they must not keep the browser's few connections from the one that somebody does.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { apiKeyOf, HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
 
 /** One more than a browser has connections to one service. */
 const TABS = 7;
+const STREAMS_OF_A_TENANT = 20;
 /** The browser of the tests shows all its tabs at once: what a page is told of that is said by hand. */
 const SAY_IT_BY_HAND =
   "let said = 'visible'; Object.defineProperty(document, 'visibilityState', { get: () => said });" +
@@ -52,5 +53,17 @@ describe.skipIf(!canOpenPages)('Tabs of the dashboard in one browser', () => {
     await show(page);
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('row').filter({ hasText: 'quay' }).getByText('17.0').waitFor();
+  });
+  it('show all they can where the service opens no more streams, and say why they are not live', async () => {
+    const leave = new AbortController();
+    const headers = { 'x-api-key': apiKeyOf(HARBOUR) };
+    const open = () => fetch(`${rig.httpUrl}/v1/stream`, { headers, signal: leave.signal });
+    for (let i = 0; i < STREAMS_OF_A_TENANT; i++) expect((await open()).status).toBe(200);
+    const page = await rig.open({ expected: /status of 429/ });
+    await page.getByRole('link', { name: 'The quay-1' }).waitFor();
+    await page.locator('.banner').getByText('Not live.').waitFor();
+    expect(await page.getByText('Connection lost.').count()).toBe(0);
+    leave.abort();
+    await page.getByText('Live', { exact: true }).waitFor();
   });
 });

@@ -1,6 +1,6 @@
 // The event stream of the service: opened before pages read, opened again whenever it is lost, told once a frame.
 import type { StreamEventName } from '../../src/wire/operator-stream.js';
-import { asApiError } from './api-error.js';
+import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
 import { createEventParser } from './event-parser.js';
 import { createFrameQueue, type EventData } from './frame-queue.js';
@@ -12,6 +12,8 @@ export interface FeedState {
   readonly connection: Connection;
   /** Why it is lost. */
   readonly reason?: string;
+  /** The service is there, and opens no stream. */
+  readonly isRefused?: boolean;
   /**
    * 0 until it is known whether the stream opens, then one more each time it has opened: nothing is replayed, so
    * whoever read before reads again.
@@ -82,14 +84,14 @@ export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
       await inSight(closed);
       if (closed.aborted) return;
       let openedAtMs: number | undefined;
-      let reason: string | undefined;
+      let refusal: ApiError | undefined;
       try {
         await listen(closed, () => {
           openedAtMs = performance.now();
           become({ connection: 'live', epoch: state.epoch + 1 });
         });
       } catch (thrown) {
-        reason = asApiError(thrown).message;
+        refusal = asApiError(thrown);
       }
       if (closed.aborted) return;
       if (openedAtMs !== undefined && performance.now() - openedAtMs > FIRST_WAIT_MS) {
@@ -101,7 +103,9 @@ export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
       become({
         connection: 'lost',
         epoch: Math.max(state.epoch, 1),
-        ...(reason === undefined ? {} : { reason }),
+        ...(refusal === undefined
+          ? {}
+          : { reason: refusal.message, isRefused: refusal.status >= 400 && refusal.status < 500 }),
       });
       await rest(waitMs * (0.75 + Math.random() / 2));
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);

@@ -4,7 +4,7 @@ import { useFeedState } from '../session/session.js';
 import { announce } from '../ui/announce.js';
 
 export function ConnectionBanner() {
-  const { connection, reason } = useFeedState();
+  const { connection, reason, isRefused } = useFeedState();
   const wasLost = useRef(false);
   useEffect(() => {
     if (connection === 'live' && wasLost.current)
@@ -15,7 +15,8 @@ export function ConnectionBanner() {
     <div role="status" class="banner-place">
       {connection === 'lost' && (
         <p class="banner">
-          <strong>Connection lost.</strong> What you see may be old. {reason} Trying again…
+          <strong>{isRefused ? 'Not live.' : 'Connection lost.'}</strong> What you see may be old. {reason}{' '}
+          Trying again…
         </p>
       )}
     </div>
