@@ -7,7 +7,7 @@ import { Field } from '../ui/field.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 import { type LimitState, previewOf } from './preview.js';
 import { PreviewView } from './preview-view.js';
-import { kwOf, messagesByField } from './profile-draft.js';
+import { kwOf, limitOf, messagesByField } from './profile-draft.js';
 import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
 import { useSubmission } from './use-submission.js';
@@ -37,8 +37,7 @@ export function PermanentLimitForm({
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        const body = limitKw === undefined ? {} : { limitKw };
-        void send((client) => client.put(path`/locations/${locationId}/limit`, body));
+        void send((client) => client.put(path`/locations/${locationId}/limit`, limitOf(text)));
       }}
     >
       <Field

@@ -25,14 +25,19 @@ export function freshDraft(nowMs: EpochMs): ProfileDraft {
   };
 }
 
-/** What is sent: a field that is empty or no number is left out, and the service says that it is missing. */
+/** What is sent: an empty field is left out, and what is no number is sent as it is: the service says what is wrong. */
 export function requestOf({ priority, limitKw, startTime, endTime }: ProfileDraft): object {
   return {
     priority: Number(priority),
-    ...(kwOf(limitKw) === undefined ? {} : { limitKw: kwOf(limitKw) }),
+    ...limitOf(limitKw),
     ...timeOf('startTime', startTime),
     ...timeOf('endTime', endTime),
   };
+}
+
+/** The field of a request body that holds a limit. */
+export function limitOf(text: string): { readonly limitKw?: number | string } {
+  return text.trim() === '' ? {} : { limitKw: kwOf(text) ?? text };
 }
 
 function timeOf(field: string, text: string): object {
@@ -50,10 +55,13 @@ export function profileOfDraft(draft: ProfileDraft, nowMs: EpochMs): LimitProfil
   return { priority: Number(draft.priority), limitKw, startsAtMs, endsAtMs };
 }
 
+/** With a point or a comma, as some phones offer no other; not with what may be a comma between thousands. */
+const KW = /^-?(\d+\.?|\d*\.\d+|\d*,\d{1,2})$/;
+
 /** kW as typed; undefined where it is no number. */
 export function kwOf(text: string): number | undefined {
-  const kw = Number(text);
-  return text.trim() === '' || Number.isNaN(kw) ? undefined : kw;
+  const typed = text.trim();
+  return KW.test(typed) ? Number(typed.replace(',', '.')) : undefined;
 }
 
 /** The service's messages, each by the field it is about: `limitKw: …; endTime: …`. Those of other fields are left out. */

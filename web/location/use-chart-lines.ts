@@ -12,6 +12,8 @@ import type { LiveLines } from './use-live-lines.js';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+/** The timeline reaches so far, less a day's margin. */
+const AHEAD_AT_MOST_MS = 365 * DAY_MS;
 
 export interface ChartLines {
   readonly powerKw: StepLine;
@@ -39,15 +41,17 @@ export function usePast(locationId: string, view: TimeView, nowMs: EpochMs): Res
   );
 }
 
-/** What is to come, for a day at least. `nowMs` decides nothing but how far. */
+/** What is to come, for a day at least. `nowMs` decides nothing but how far, and that it is read again each minute. */
 export function useTimeline(locationId: string, view: TimeView, nowMs: EpochMs): Resource<LocationTimeline> {
   const minuteMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS;
-  const toMs = Math.max(spanOf(view, minuteMs).toMs, minuteMs + DAY_MS) + 2 * MINUTE_MS;
-  const to = new Date(toMs).toISOString();
+  const aheadMs = spanOf(view, minuteMs).toMs + 2 * MINUTE_MS - minuteMs;
+  const toMs = minuteMs + Math.min(aheadMs, AHEAD_AT_MOST_MS);
+  // A day is what is told where nothing is named: so the first reading does not depend on the viewer's clock.
+  const query = aheadMs <= DAY_MS ? '' : path`?to=${new Date(toMs).toISOString()}`;
   return useResource(
     (client, signal) =>
-      client.get<LocationTimeline>(path`/locations/${locationId}/timeline?to=${to}`, signal),
-    [locationId, to],
+      client.get<LocationTimeline>(`${path`/locations/${locationId}/timeline`}${query}`, signal),
+    [locationId, minuteMs, query],
   );
 }
 
