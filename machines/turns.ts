@@ -57,9 +57,11 @@ export function takeTurn(control: ConnectorControl, mayCharge: boolean, nowMs: n
 export function nextTurnAtMs(controls: readonly ConnectorControl[], nowMs: number): number | undefined {
   let nextMs = Number.POSITIVE_INFINITY;
   let isSomebodyWaiting = false;
-  for (const { onSinceMs, pausedSinceMs, demand } of controls) {
+  for (const control of controls) {
+    const { onSinceMs, pausedSinceMs, demand } = control;
     if (onSinceMs === undefined) {
-      isSomebodyWaiting ||= !demand.isResting;
+      // One that rests takes no turn from others, but may have what they leave once it was paused long enough.
+      isSomebodyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
       const endsAtMs = (pausedSinceMs ?? 0) + DWELL_MS;
       if (pausedSinceMs !== undefined && endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
     } else {

@@ -16,10 +16,12 @@ describe('what a charger leaves', () => {
     const first = rig.charger('quay-1');
     const isFull = () => first.energyWh() > 990 && first.drawnA() === 0;
     await rig.until('the car is full', isFull, 900);
-    // It keeps 6 A, so that it is woken again should it want more.
-    const isUsed = () => rig.powerKw('quay') > 0.95 * (24 - 6 * 0.69);
-    await rig.until('others have it', isUsed, 60);
-    expect(first.heldA()).toBe(6);
+    await rig.until('others have all of it', () => rig.powerKw('quay') > 0.95 * 24, 60);
+    expect(first.heldA()).toBe(0);
+    // Where there is enough for all it has 6 A, so that it can begin again should it want more.
+    await rig.limitLocation('quay', 60);
+    rig.limitOf('quay').becomes(60);
+    await rig.until('it has its floor', () => first.heldA() === 6, 60);
   });
 
   it('by vanishing is used once its lease is over, its fail-safe left aside', async () => {

@@ -101,6 +101,9 @@ describe('A turn', () => {
     expect(next({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS } })).toBe(NOW_MS - DWELL_MS + TURN_MS);
     expect(next({ waiting: { pausedSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
     expect(next({ waiting: { ...waiting, isResting: true }, on: { onSinceMs: NOW_MS } })).toBeUndefined();
+    expect(next({ resting: { pausedSinceMs: NOW_MS - 1_000, isResting: true } })).toBe(
+      NOW_MS - 1_000 + DWELL_MS,
+    );
   });
 });
 
