@@ -35,6 +35,8 @@ export interface Demand {
   mostTenthsA: number;
   /** It could charge and does not: others go first. */
   isResting: boolean;
+  /** It has charged since it came or was paused last. */
+  hasCharged: boolean;
   /** Since when it has drawn clearly less than it may, and the most it drew since; undefined while it does not. */
   belowSinceMs: number | undefined;
   belowPeakTenthsA: number;
@@ -58,6 +60,7 @@ export function createDemand(maxTenthsA: number): Demand {
     arrivedAtMs: 0,
     mostTenthsA: maxTenthsA,
     isResting: false,
+    hasCharged: false,
     belowSinceMs: undefined,
     belowPeakTenthsA: 0,
     restingSinceMs: 0,
@@ -77,11 +80,21 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   if (!hasCar) return false;
   if (limitTenthsA < MINIMUM_TENTHS_A) {
     demand.belowSinceMs = undefined;
+    demand.hasCharged = false;
     return stopResting(demand, nowMs - demand.restingSinceMs >= demand.restsForMs);
   }
-  if (drawnTenthsA >= RESTING_TENTHS_A) demand.restsForMs = 0;
+  if (drawnTenthsA >= RESTING_TENTHS_A) Object.assign(demand, { restsForMs: 0, hasCharged: true });
   if (drawnTenthsA >= limitTenthsA * WANTING) return want(demand, maxTenthsA);
-  return lower(demand, drawnTenthsA, limitTenthsA, nowMs);
+  const isLowered = status === 'SuspendedEV' && demand.hasCharged && lowerAtOnce(demand, drawnTenthsA);
+  return lower(demand, drawnTenthsA, limitTenthsA, nowMs) || isLowered;
+}
+
+/** The charger says itself that its car stopped: what is above the floor need not wait for more readings. */
+function lowerAtOnce(demand: Demand, drawnTenthsA: number): boolean {
+  const leastTenthsA = withStep(drawnTenthsA);
+  if (drawnTenthsA >= RESTING_TENTHS_A || demand.mostTenthsA <= leastTenthsA) return false;
+  demand.mostTenthsA = leastTenthsA;
+  return true;
 }
 
 function want(demand: Demand, maxTenthsA: number): boolean {

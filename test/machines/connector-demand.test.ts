@@ -138,6 +138,27 @@ describe('A car that does not charge though it may', () => {
     expect(demand).toMatchObject({ isResting: true, mostTenthsA: 60 });
   });
 
+  it('is lowered to 6 A at once where its charger says that it stopped, and rests after 30 s as others do', () => {
+    const demand = withCar();
+    const stopped: DrawnReading = { ...CHARGING, status: 'SuspendedEV' };
+    foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 5_000);
+    expect(foldDemand(demand, stopped, 10_000)).toBe(true);
+    expect(demand).toMatchObject({ mostTenthsA: 60, isResting: false });
+    expect(foldDemand(demand, { ...stopped, limitTenthsA: 60 }, 20_000)).toBe(false);
+    expect(foldDemand(demand, { ...stopped, limitTenthsA: 60 }, 40_000)).toBe(true);
+    expect(demand).toMatchObject({ mostTenthsA: 60, isResting: true });
+  });
+
+  it('is left the time to begin that it needs, whatever its charger calls that', () => {
+    const demand = createDemand(320);
+    foldDemand(demand, { ...CHARGING, status: 'Preparing' }, 0);
+    expect(foldDemand(demand, { ...CHARGING, status: 'SuspendedEV' }, 1_000)).toBe(false);
+    foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 10_000);
+    foldDemand(demand, { ...CHARGING, status: 'SuspendedEVSE', limitTenthsA: 0 }, 20_000);
+    expect(foldDemand(demand, { ...CHARGING, status: 'SuspendedEV' }, 30_000)).toBe(false);
+    expect(demand.mostTenthsA).toBe(320);
+  });
+
   it('rests no longer once it draws again', () => {
     const demand = withCar();
     draw(demand, [0, 60], [10_000, 40_000]);
