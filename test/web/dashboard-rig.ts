@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/fleet.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
@@ -21,6 +21,9 @@ import {
 
 const CHROMIUM = '/usr/bin/chromium';
 const BUILT = 'dist/web/index.html';
+
+// A browser on a busy machine takes its time. It is more than a page waits for anything, so that what was missed is named.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 /** What the tests of the dashboard need and this machine lacks. */
 const missing = [CHROMIUM, BUILT].filter((path) => !existsSync(path));

@@ -61,7 +61,7 @@ export function SpanChoice({
             value={text.from}
             hint={utcOf(text.from)}
             error={messages.get('from')}
-            onInput={(from) => setText({ ...text, from })}
+            onInput={(from) => setText((before) => ({ ...before, from }))}
           />
           <Field
             label="To (empty: now)"
@@ -70,7 +70,7 @@ export function SpanChoice({
             value={text.to}
             hint={utcOf(text.to)}
             error={messages.get('to')}
-            onInput={(to) => setText({ ...text, to })}
+            onInput={(to) => setText((before) => ({ ...before, to }))}
           />
           <Button kind="primary" type="submit">
             Show
