@@ -42,6 +42,16 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
+  it('names the day of both ends of a stretch that began yesterday', async () => {
+    const page = await rig.open({ ...IN_UTC, hash });
+    await page.getByRole('button', { name: '24 h' }).click();
+    const day = String.raw`\w+ \d+, \d{4}, [\d:]{8} [AP]M`;
+    await page
+      .locator('figcaption')
+      .getByText(new RegExp(`From ${day} to ${day} `))
+      .waitFor();
+  });
+
   it('is right where the clock of the viewer is wrong by days', async () => {
     for (const days of [-3, 400]) {
       const page = await rig.open({ ...IN_UTC, as: 'nobody' });

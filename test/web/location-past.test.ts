@@ -151,5 +151,8 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
   it('says that it knows no such location', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/nowhere', expected: /status of 404/ });
     await page.getByRole('alert').getByText('nowhere').waitFor();
+    await page.getByRole('link', { name: 'All locations' }).waitFor();
+    expect(await page.getByRole('region').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Look back' }).count()).toBe(0);
   });
 });

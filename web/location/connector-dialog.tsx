@@ -1,9 +1,10 @@
 // "Why is this car slow?": one connector's limit in a sentence, its figures, and its locks, where one can be set.
 import { useState } from 'preact/hooks';
-import type { ConnectorSchedules } from '../../src/wire/operator-locations.js';
+import type { ConnectorSchedules, GridLimitCause } from '../../src/wire/operator-locations.js';
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';
+import { useClusterName } from '../clusters/use-cluster-name.js';
 import { Badge } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
@@ -22,11 +23,14 @@ import { REASON_WORDS } from './words.js';
 
 export function ConnectorDialog({
   connector,
+  cause,
   clock,
   onWritten,
   onClose,
 }: {
   readonly connector: ReadConnector;
+  /** What sets the grid limit of its location. */
+  readonly cause: GridLimitCause;
   readonly clock: ServerClock;
   readonly onWritten: () => void;
   readonly onClose: () => void;
@@ -34,6 +38,8 @@ export function ConnectorDialog({
   const { controllerUuid, connectorId, reason, explanation, lockLimitKw } = connector;
   const address = path`/chargers/${controllerUuid}/connectors/${connectorId}/schedules`;
   const [isLocking, setLocking] = useState(false);
+  const clusterId = cause.kind === 'clusterShare' ? cause.clusterId : undefined;
+  const clusterName = useClusterName(clusterId);
   const schedules = useResource(
     (client, signal) => client.get<ConnectorSchedules>(address, signal),
     [controllerUuid, connectorId],
@@ -51,7 +57,9 @@ export function ConnectorDialog({
         <section aria-label="Why it has this limit" aria-live="polite">
           <Badge tone={lockLimitKw === null ? 'info' : 'lock'}>{REASON_WORDS[reason]}</Badge>
           <p class="explanation">
-            <Sentence text={explanation} />
+            <Sentence
+              text={clusterId === undefined ? explanation : explanation.replace(clusterId, () => clusterName)}
+            />
           </p>
         </section>
         <ConnectorFigures connector={connector} clock={clock} />

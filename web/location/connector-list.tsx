@@ -53,6 +53,7 @@ export function ConnectorList({
       {asked !== undefined && (
         <ConnectorDialog
           connector={asked}
+          cause={live.gridLimitCause}
           clock={clock}
           onWritten={onWritten}
           onClose={() => setAskedKey(undefined)}

@@ -101,7 +101,7 @@ function Changes({ locationId, limits, clock, onWritten }: Props & { readonly li
 
 function OwnLimitNote() {
   return (
-    <p class="quiet small">
+    <p class="quiet small preview-note">
       The preview shows the location's own limit. A cluster or its physical connection may hold it lower.
     </p>
   );

@@ -1,5 +1,6 @@
 // A location as it is now: what it draws of what it may, what sets that, and the alarms that last.
 import type { LocationLive } from '../../src/wire/operator-locations.js';
+import { useClusterName } from '../clusters/use-cluster-name.js';
 import { hrefOf } from '../route.js';
 import { Badge } from '../ui/badge.js';
 import { kwText } from '../ui/figures.js';
@@ -10,6 +11,7 @@ import { ALARM_WORDS, causeSentence } from './words.js';
 
 export function LiveHead({ live }: { readonly live: LocationLive }) {
   const { gridLimitCause: cause, actualKw, gridLimitKw } = live;
+  const clusterName = useClusterName(cause.kind === 'clusterShare' ? cause.clusterId : undefined);
   return (
     <section class="panel stack" aria-label="Now">
       <FigureRow>
@@ -33,7 +35,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         </Figure>
       </FigureRow>
       <p class="cause">
-        {causeSentence(cause)}{' '}
+        {causeSentence(cause, clusterName)}{' '}
         {cause.kind === 'clusterShare' && <a href={hrefOf('clusters', cause.clusterId)}>See the cluster</a>}
       </p>
       <OpenAlarms alarms={live.alarms} />

@@ -35,6 +35,7 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
   const span = spanOf(view, nowMs);
   const error = live.error ?? limits.error ?? timeline.error ?? past.error;
   const { name = locationId, status } = live.value ?? {};
+  const isUnknown = live.error?.code === 'LOCATION_NOT_FOUND';
   return (
     <div class="stack location">
       <div class="row between">
@@ -47,26 +48,28 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
           </h1>
           {name !== locationId && <p class="quiet small">{locationId}</p>}
         </div>
-        <AsOfBar atMs={asOfMs} span={span} nowMs={nowMs} onChange={setAsOf} />
+        {!isUnknown && <AsOfBar atMs={asOfMs} span={span} nowMs={nowMs} onChange={setAsOf} />}
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {asOfMs === undefined && live.value !== undefined && <LiveHead live={live.value} />}
       {asOfMs !== undefined && <PastHead atMs={asOfMs} past={pastState} />}
-      <LimitsSection
-        locationId={locationId}
-        limits={asOfMs === undefined ? limits.value : pastState.value?.limits}
-        lines={lines}
-        view={view}
-        span={span}
-        onView={setView}
-        clock={clock}
-        asOfMs={asOfMs}
-        onWritten={reread}
-      />
+      {!isUnknown && (
+        <LimitsSection
+          locationId={locationId}
+          limits={asOfMs === undefined ? limits.value : pastState.value?.limits}
+          lines={lines}
+          view={view}
+          span={span}
+          onView={setView}
+          clock={clock}
+          asOfMs={asOfMs}
+          onWritten={reread}
+        />
+      )}
       {asOfMs === undefined && live.value !== undefined && (
         <ConnectorList live={live.value} clock={clock} onWritten={reread} />
       )}
-      {asOfMs !== undefined && <p class="quiet">Connectors are shown as they are now only.</p>}
+      {asOfMs !== undefined && <p class="quiet">Connectors are shown only as they are now.</p>}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/time.js';
 import { kwText } from '../ui/figures.js';
-import { localText, utcText } from '../ui/time.js';
+import { isOfToday, localText, utcText } from '../ui/time.js';
 import { columnsOf, kwAt, type StepLine } from './step-line.js';
 import { StepPlot } from './step-plot.js';
 import type { Span } from './time-view.js';
@@ -70,7 +70,10 @@ function readout(lines: ChartLines, powerKw: StepLine, atMs: EpochMs): string {
 
 /** What the picture shows, in sentences. */
 function summary(lines: ChartLines, powerKw: StepLine, { fromMs, toMs }: Span, nowMs: EpochMs): string {
-  const text = (atMs: EpochMs) => localText(new Date(atMs).toISOString(), true);
+  const iso = (atMs: EpochMs) => new Date(atMs).toISOString();
+  // A day beside one of two instants alone would be read as that of both.
+  const isToday = [fromMs, toMs].every((atMs) => isOfToday(iso(atMs)));
+  const text = (atMs: EpochMs) => localText(iso(atMs), isToday);
   const [, drawn = []] = columnsOf([powerKw], fromMs, toMs);
   const known = drawn.filter((kw) => kw !== null);
   const power =
@@ -82,6 +85,8 @@ function summary(lines: ChartLines, powerKw: StepLine, { fromMs, toMs }: Span, n
   return [
     `From ${text(fromMs)} to ${text(toMs)} ${power}.`,
     nowKw === null ? '' : `The grid limit is ${kwText(nowKw)} now.`,
-    next?.kw == null ? 'No change of it is known.' : `It becomes ${kwText(next.kw)} at ${text(next.atMs)}.`,
+    next?.kw == null
+      ? 'No change of it is known.'
+      : `It becomes ${kwText(next.kw)} at ${localText(iso(next.atMs), true)}.`,
   ].join(' ');
 }

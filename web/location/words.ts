@@ -3,15 +3,15 @@ import type { AlarmKind, LimitReason } from '../../machines/grant.js';
 import type { GridLimitCause } from '../../src/wire/operator-locations.js';
 import { localText } from '../ui/time.js';
 
-/** What sets a grid limit, as a sentence. */
-export function causeSentence(cause: GridLimitCause): string {
+/** What sets a grid limit, as a sentence; `clusterName` is that of the cluster whose share it is. */
+export function causeSentence(cause: GridLimitCause, clusterName: string): string {
   switch (cause.kind) {
     case 'permanentLimit':
       return 'No profile is active: the permanent limit applies.';
     case 'profile':
       return `The profile of priority ${cause.priority} applies until ${localText(cause.endTime, true)}.`;
     case 'clusterShare':
-      return `Its share of the cluster ${cause.clusterId} is less than its own limit.`;
+      return `Its share of the cluster ${clusterName} is less than its own limit.`;
     case 'physicalConnection':
       return 'Its physical connection allows no more.';
   }

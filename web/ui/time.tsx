@@ -20,9 +20,12 @@ export function Time({ at, isShort = false }: { readonly at: string; readonly is
 
 /** Day and time in the viewer's zone, or the time alone where `isShort` and the day is today. */
 export function localText(at: string, isShort = false): string {
-  const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return (isShort && isToday ? TIME : DAY_AND_TIME).format(date);
+  return (isShort && isOfToday(at) ? TIME : DAY_AND_TIME).format(new Date(at));
+}
+
+/** Whether `at` is of the day it is now in the viewer's zone. */
+export function isOfToday(at: string): boolean {
+  return new Date(at).toDateString() === new Date().toDateString();
 }
 
 export function utcText(at: string): string {
