@@ -7,7 +7,8 @@ export default defineConfig({
     globalSetup: ['test/build.ts'],
     // Both cores: much of the time goes into waiting for processes and databases.
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // What hangs fails; what neighbours on the machine slow down does not.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 });
