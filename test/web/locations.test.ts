@@ -145,7 +145,7 @@ describe.skipIf(!canOpenPages)('The page of locations', () => {
       const page = await rig.open({ colorScheme });
       await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();
       await expectAccessible(page);
-      await page.getByRole('button', { name: /colours/ }).click();
+      await page.getByRole('button', { name: /^Colours/ }).click();
       await expectAccessible(page);
     }
   });
@@ -154,6 +154,10 @@ describe.skipIf(!canOpenPages)('The page of locations', () => {
     const page = await rig.open({ viewport: { width: 375, height: 700 } });
     await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();
     expect(await sidewaysScroll(page)).toBe(0);
+    // The head takes two lines: what is always there, and the pages.
+    const brand = await page.getByRole('link', { name: 'Headroom' }).boundingBox();
+    const signOut = await page.getByRole('button', { name: 'Sign out' }).boundingBox();
+    expect(Math.abs((brand?.y ?? 0) - (signOut?.y ?? 99))).toBeLessThan(20);
     await page.getByRole('link', { name: 'Alarms' }).click();
     await page.waitForURL(/#\/alarms$/);
   });

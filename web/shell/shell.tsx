@@ -77,7 +77,7 @@ const CONNECTION_WORDS = { live: 'Live', connecting: 'Connecting', lost: 'Not li
 
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 
-const THEME_WORDS: Readonly<Record<Theme, string>> = { system: 'auto', light: 'light', dark: 'dark' };
+const THEME_WORDS: Readonly<Record<Theme, string>> = { system: 'Auto', light: 'Light', dark: 'Dark' };
 
 function ThemeChoice() {
   const [theme, setTheme] = useState(chosenTheme);
@@ -88,7 +88,8 @@ function ThemeChoice() {
   };
   return (
     <Button kind="plain" onClick={choose} label={`Colours: ${THEME_WORDS[theme]}, change`}>
-      Colours: {THEME_WORDS[theme]}
+      <span class="wide-only">Colours: </span>
+      {THEME_WORDS[theme]}
     </Button>
   );
 }
