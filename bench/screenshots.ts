@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContextOptions, chromium } from 'playwright-core';
 import { systemClock } from '../src/clock.js';
-import { toInstant } from '../src/wire/rest.js';
+import { type ClusterList, toInstant } from '../src/wire/rest.js';
 import { writePast } from './past-of-demo.js';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -27,16 +27,20 @@ const SITES = [
 ];
 
 const WIDE: BrowserContextOptions = { viewport: { width: 1280, height: 720 } };
+const SHORT: BrowserContextOptions = { viewport: { width: 1280, height: 640 } };
 const TALL: BrowserContextOptions = { viewport: { width: 1280, height: 1600 } };
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2 };
 
 /** Name of the file, page, and what kind of screen. */
-const PICTURES: readonly (readonly [name: string, hash: string, options: BrowserContextOptions])[] = [
+type Picture = readonly [name: string, hash: string, options: BrowserContextOptions];
+
+const picturesOf = (clusterId: string): readonly Picture[] => [
   ['locations', '/locations', WIDE],
   ['location-light', '/locations/quay-1', TALL],
   ['location-dark', '/locations/quay-1', { ...TALL, colorScheme: 'dark' }],
   ['phone', '/locations/quay-1', PHONE],
-  ['clusters', '/clusters', WIDE],
+  ['cluster', `/clusters/${clusterId}`, SHORT],
+  ['alarms', '/alarms', SHORT],
 ];
 
 function run(args: readonly string[]): Promise<number | null> {
@@ -65,7 +69,7 @@ async function startDemo(dataDir: string) {
   throw new Error(`the demo did not start: ${said}`);
 }
 
-/** Limits now and to come, of several priorities, and a lock. */
+/** Limits now and to come, of several priorities, a lock, and one that cannot be kept beside a lock. */
 async function setLimits(url: string, apiKey: string): Promise<void> {
   const nowMs = systemClock.nowMs();
   const post = async (path: string, priority: number, limitKw: number, fromH: number, toH: number) => {
@@ -87,13 +91,21 @@ async function setLimits(url: string, apiKey: string): Promise<void> {
   await post('/locations/quay-1', 8, 35, 2, 3.5);
   await post('/locations/warehouse-7', 3, 12, -0.25, 2);
   await post('/chargers/q1-c/connectors/1', 1, 8, -0.1, 2);
+  await post('/chargers/w7-a/connectors/1', 1, 8, -0.1, 2);
+  await post('/locations/warehouse-7', 7, 3, 0, 0.5);
+}
+
+async function clusterOf(url: string, apiKey: string): Promise<string> {
+  const response = await fetch(`${url}/v1/clusters`, { headers: { 'x-api-key': apiKey } });
+  const { clusters } = (await response.json()) as ClusterList;
+  return clusters[0]?.clusterId ?? '';
 }
 
 async function takePictures(url: string, apiKey: string): Promise<void> {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   const credential = JSON.stringify({ kind: 'apiKey', apiKey });
   try {
-    for (const [name, hash, options] of PICTURES) {
+    for (const [name, hash, options] of picturesOf(await clusterOf(url, apiKey))) {
       const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
       await context.addInitScript(`sessionStorage['headroom.credential'] = ${JSON.stringify(credential)}`);
       const page = await context.newPage();
