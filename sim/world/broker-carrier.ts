@@ -10,7 +10,7 @@ import { deliver } from '../charger/charger-inbox.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import { type BrokerSession, KEEPALIVE_S, openBrokerSession } from './broker-session.js';
 import type { Carrier, CarrierEvents, CarrierLife } from './carrier.js';
-import type { Outstanding } from './service-life.js';
+import type { Outstanding } from './outstanding.js';
 import type { Wire } from './wire.js';
 
 type OnMessage = (topic: string, payload: Buffer) => void;
@@ -75,12 +75,12 @@ export function createBrokerCarrier(options: {
   }
 
   function inTurn(line: Line, work: () => Promise<void>): void {
-    outstanding.count++;
+    outstanding.begin();
     line.done = line.done
       .then(work)
       .catch((error) => log.error({ err: error }, 'a virtual charger and the broker failed each other'))
       .finally(() => {
-        outstanding.count--;
+        outstanding.end();
       });
   }
 

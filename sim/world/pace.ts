@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VirtualClock } from '../virtual-clock.js';
 import { type Agenda, createAgenda } from './agenda.js';
-import type { Outstanding } from './service-life.js';
+import type { Outstanding } from './outstanding.js';
 
 export interface Pace {
   readonly agenda: Agenda;
@@ -21,11 +21,11 @@ export function createPace(clock: VirtualClock, outstanding: Outstanding): Pace 
   async function settle(): Promise<void> {
     await null;
     await null;
-    while (outstanding.count > 0 || tasks.length > 0) {
+    while (!outstanding.isIdle || tasks.length > 0) {
       const next = tasks.shift();
-      if (next === undefined) await nextTurn();
+      if (next === undefined) await outstanding.idle();
       else await next();
-      if (outstanding.count === 0) await nextTurn();
+      if (outstanding.isIdle) await nextTurn();
     }
   }
 

@@ -7,6 +7,7 @@ import type { Log } from '../../src/ports/log.js';
 import { type Change, type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { createService } from '../../src/service.js';
 import type { CarrierLife } from './carrier.js';
+import type { Outstanding } from './outstanding.js';
 
 export interface ServiceLife {
   readonly httpUrl: string;
@@ -16,11 +17,6 @@ export interface ServiceLife {
   kill(): Promise<void>;
   /** As an operator stops it. */
   stop(): Promise<void>;
-}
-
-/** Work of the service outside the thread, which takes no virtual time: the world waits for it. */
-export interface Outstanding {
-  count: number;
 }
 
 /** What becomes of a commit: nobody hears of one that the service did not survive. */
@@ -90,11 +86,11 @@ function mortalStore(
   },
 ): Store {
   async function counted<T>(work: () => Promise<T>): Promise<T> {
-    outstanding.count++;
+    outstanding.begin();
     try {
       return await work();
     } finally {
-      outstanding.count--;
+      outstanding.end();
     }
   }
   let revision: ReturnType<Store['revisionSince']> | undefined;
