@@ -32,6 +32,7 @@ export function openLineWriter(options: {
   const fd = openAppending(path, isOwn);
   const stream = createWriteStream(path, { fd, flags: 'a' });
   let waiting = isMidLine(fd) ? '\n' : '';
+  let sizeBytes: number | undefined;
   let lines = 0;
   let cancelFlush: Cancel | undefined;
   let hasEnded = false;
@@ -46,10 +47,21 @@ export function openLineWriter(options: {
   }
   stream.on('error', end);
 
+  /** Whoever began last writes on: two that take turns in one file would leave a recording of neither. */
+  function isOvertaken(): boolean {
+    // What is being written may be in the file, or not yet.
+    if (stream.writableLength > 0) return false;
+    const foundBytes = fstatSync(fd).size;
+    sizeBytes ??= foundBytes;
+    return foundBytes > sizeBytes;
+  }
+
   function flush(): void {
     cancelFlush?.();
     cancelFlush = undefined;
+    if (waiting !== '' && isOvertaken()) end(new Error(`another process writes to ${path} now`));
     if (waiting === '') return;
+    sizeBytes = (sizeBytes ?? 0) + Buffer.byteLength(waiting);
     const written = lines;
     stream.write(waiting, (error) => {
       if (error) lost += written;

@@ -45,6 +45,24 @@ describe('a line writer', () => {
     expect(readFileSync(path, 'utf8')).toBe('Dear all');
   });
 
+  it('ends where another begins to write to its file, and leaves that one its place', async () => {
+    const errors: Error[] = [];
+    const path = pathOf('lines');
+    const writer = writerOf(path, (error) => errors.push(error));
+    writer.write({ n: 1 });
+    await eventually(() => expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n'));
+    const later = writerOf(path, (error) => errors.push(error));
+    later.write({ n: 2 });
+    await eventually(() => expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n'));
+    writer.write({ n: 3 });
+    await eventually(() => expect(errors).toHaveLength(1));
+    expect(errors[0]?.message).toContain(`another process writes to ${path} now`);
+    later.write({ n: 4 });
+    await Promise.all([writer.close(), later.close()]);
+    expect([writer.lost, later.lost]).toEqual([1, 0]);
+    expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":4}\n');
+  });
+
   it('counts what a full disk does not take, says so once, and writes nothing after it', async () => {
     const errors: Error[] = [];
     // Every write to this device fails as on a full disk.
