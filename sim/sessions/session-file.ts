@@ -32,6 +32,7 @@ const LARGEST_BYTES = 256_000_000;
 const MOST_PROBLEMS = 20;
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
 const MOST_KWH = 10_000;
+const LONGEST_MESSAGE = 200;
 
 function textOf(path: string): string {
   try {
@@ -50,12 +51,26 @@ interface Row {
   readonly info: Info;
 }
 
-function rowsOf(text: string, path: string): readonly Row[] {
+interface Table {
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+}
+
+function tableOf(text: string, path: string): Table {
+  let columns: readonly string[] = [];
+  const takeColumns = (names: string[]) => {
+    columns = names;
+    return names;
+  };
+  const options = { columns: takeColumns, bom: true, skip_empty_lines: true, trim: true, info: true };
   try {
-    return parse<Row>(text, { columns: true, bom: true, skip_empty_lines: true, trim: true, info: true });
+    const rows = parse<Row>(text, options);
+    return { columns, rows };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw new UnusableFileError([`${path}: ${error.message}`]);
+    // It quotes the file, which may be anything.
+    const message = JSON.stringify(error.message.slice(0, LONGEST_MESSAGE)).slice(1, -1);
+    throw new UnusableFileError([`${path}:${error.lines} ${message}`]);
   }
 }
 
@@ -76,9 +91,9 @@ function readRow({ record, info }: Row, energyColumn: Column): RecordedSession |
   if (!station) return 'the station is missing';
   if (!sessionId) return 'the session is missing';
   if (kwh === undefined || !(kwh >= 0.001 && kwh <= MOST_KWH))
-    return `${energyColumn} energy must be from 0.001 to ${MOST_KWH} kWh`;
+    return `${energyColumn} energy "${field(energyColumn)}" must be from 0.001 to ${MOST_KWH} kWh`;
   if (maxKw !== undefined && !(maxKw > 0 && maxKw <= 1000))
-    return 'maxKw must be greater than 0 and at most 1000';
+    return `maxKw "${field('maxKw')}" must be greater than 0 and at most 1000`;
   return {
     line: info.lines,
     station,
@@ -90,11 +105,17 @@ function readRow({ record, info }: Row, energyColumn: Column): RecordedSession |
   };
 }
 
-function missingColumns(row: Row | undefined, energyColumn: Column): readonly string[] {
+function headProblems({ columns, rows }: Table, energyColumn: Column): readonly string[] {
+  if (columns.length === 0) return ['is empty; its first line must name the columns'];
   const needed: readonly Column[] = ['arrival', 'departure', 'station', 'session', energyColumn];
-  return needed
-    .filter((column) => !COLUMNS[column].some((name) => Object.hasOwn(row?.record ?? {}, name)))
+  const missing = needed
+    .filter((column) => !COLUMNS[column].some((name) => columns.includes(name)))
     .map((column) => `has no column ${COLUMNS[column].join(' or ')}`);
+  const doubled = [...needed, 'maxKw' as const]
+    .filter((column) => columns.filter((name) => COLUMNS[column].some((known) => known === name)).length > 1)
+    .map((column) => `has more than one column ${COLUMNS[column].join(' or ')}`);
+  const problems = [...missing, ...doubled];
+  return problems.length === 0 && rows.length === 0 ? ['has no session below its columns'] : problems;
 }
 
 /**
@@ -102,13 +123,13 @@ function missingColumns(row: Row | undefined, energyColumn: Column): readonly st
  * @throws UnusableFileError with up to twenty problems, each with its line.
  */
 export function readSessionFile(path: string, energy: 'requested' | 'delivered'): readonly RecordedSession[] {
-  const rows = rowsOf(textOf(path), path);
-  const missing = missingColumns(rows[0], energy);
-  if (missing.length > 0) throw new UnusableFileError(missing.map((problem) => `${path}:1 ${problem}`));
+  const table = tableOf(textOf(path), path);
+  const unusable = headProblems(table, energy);
+  if (unusable.length > 0) throw new UnusableFileError(unusable.map((problem) => `${path}:1 ${problem}`));
   const sessions: RecordedSession[] = [];
   const problems: string[] = [];
   const lineOfId = new Map<string, number>();
-  for (const row of rows) {
+  for (const row of table.rows) {
     const session = readRow(row, energy);
     if (typeof session === 'string') {
       problems.push(`${path}:${row.info.lines} ${session}`);

@@ -131,8 +131,11 @@ describe('A file of recorded sessions', () => {
 describe('A file of recorded sessions that is broken', () => {
   const ROW = '2019-03-09T14:20:00Z,2019-03-09T15:40:00Z,CA-1,x,4,6.6';
   it.each([
-    ['nothing', '', /:1 has no column arrival\n/],
-    ['no line but its head', HEAD, /:1 has no column arrival\n/],
+    ['nothing', '', /:1 is empty; its first line must name the columns$/],
+    ['no line but its head', HEAD, /:1 has no session below its columns$/],
+    ['a column named twice', `stationId,${HEAD}\nX,${ROW}`, /:1 has more than one column stationId/],
+    ['a line with a field too many', `${HEAD}\n${ROW},7`, /:2 Invalid Record Length/],
+    ['bytes that are no text', Buffer.from(`${HEAD}\n\x1b[2Jx"y`), /:2 Invalid Opening Quote.*\\u001b\[2J/],
     ['another table', 'a,b\n1,2', /has no column stationId or station_id/],
     [
       'no energy',
@@ -157,11 +160,15 @@ describe('A file of recorded sessions that is broken', () => {
     [
       'words for energy',
       `${HEAD}\n${ROW.replace(',4,', ',much,')}`,
-      /:2 requested energy must be from 0.001 to 10000 kWh/,
+      /:2 requested energy "much" must be from 0.001 to 10000 kWh/,
     ],
-    ['no energy in a line', `${HEAD}\n${ROW.replace(',4,', ',,')}`, /:2 requested energy must be/],
-    ['endless energy', `${HEAD}\n${ROW.replace(',4,', ',Infinity,')}`, /:2 requested energy must be/],
-    ['negative power', `${HEAD}\n${ROW.replace('6.6', '-1')}`, /:2 maxKw must be greater than 0/],
+    ['no energy in a line', `${HEAD}\n${ROW.replace(',4,', ',,')}`, /:2 requested energy "" must be/],
+    [
+      'endless energy',
+      `${HEAD}\n${ROW.replace(',4,', ',Infinity,')}`,
+      /:2 requested energy "Infinity" must be/,
+    ],
+    ['negative power', `${HEAD}\n${ROW.replace('6.6', '-1')}`, /:2 maxKw "-1" must be greater than 0/],
     ['no station', `${HEAD}\n${ROW.replace('CA-1', '')}`, /:2 the station is missing/],
     [
       'a session twice',
