@@ -3,6 +3,7 @@ import type { EpochMs } from '../../machines/time.js';
 import { toInstant } from '../../src/wire/rest.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
+import { sessionsOf } from '../sessions/sessions-of.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { ConnectorName, TraceState } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
@@ -138,7 +139,8 @@ async function openPlay(subject: Scenario | WorldOptions): Promise<Play> {
 }
 
 async function openScenario(scenario: Scenario, past: EventMemory): Promise<Play> {
-  const world = await createScenarioWorld(scenario, (event: TraceEvent) => past.add(event));
+  const visits = sessionsOf(scenario, scenario.seed);
+  const world = await createScenarioWorld(scenario, visits, (event: TraceEvent) => past.add(event));
   playFaults(world, faultPlanOf(scenario, scenario.seed), scenario.startsAtMs);
   const caller = createActionCaller(world);
   const stops = createStops(scenario, []);

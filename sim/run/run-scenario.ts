@@ -1,5 +1,5 @@
 // Runs one scenario from its first instant to its last, and tells what came of it.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectorKey } from '../../machines/ids.js';
@@ -10,6 +10,7 @@ import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { createArrivals } from '../sessions/arrivals.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
+import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { createTraceHash } from '../trace/trace-hash.js';
 import { openTraceReader } from '../trace/trace-reader.js';
@@ -63,6 +64,8 @@ export async function runScenario(
 ): Promise<RunResult> {
   const { outDir, settings, onProgress = () => {} } = options;
   const { startsAtMs, endsAtMs } = scenario;
+  // A file of sessions that cannot be used is told before anything is written.
+  const visits = sessionsOf(scenario, scenario.seed);
   const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
   const hash = createTraceHash();
   const summary = createSummary(startsAtMs);
@@ -73,7 +76,7 @@ export async function runScenario(
     if (writer === undefined) hash.add(event);
     else writer.add(event);
   };
-  const world = await createScenarioWorld(scenario, onEvent, settings);
+  const world = await createScenarioWorld(scenario, visits, onEvent, settings);
   try {
     playFaults(world, faultPlanOf(scenario, scenario.seed), startsAtMs);
     const caller = createActionCaller(world);
@@ -103,6 +106,8 @@ export async function runScenario(
 
 function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promise<TraceWriter> {
   mkdirSync(outDir, { recursive: true });
+  // What an earlier run left must not lie beside the trace of one that is cut short.
+  for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
   return openTraceWriter(join(outDir, TRACE_FILE), {
     scenario: name,
     seed,
@@ -113,11 +118,12 @@ function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promi
 
 export function createScenarioWorld(
   scenario: Scenario,
+  visits: readonly Visit[],
   onEvent: (event: TraceEvent) => void,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   const { provision, seed, startsAtMs, meterPeriodMs, transport } = scenario;
-  const arrivals = createArrivals(sessionsOf(scenario, seed), startsAtMs);
+  const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
     faultPlanOf(scenario, seed)
       .filter(({ kind }) => kind === 'clockDrift')

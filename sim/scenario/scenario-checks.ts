@@ -88,11 +88,14 @@ function stationProblems({ file, plan }: Context): readonly FieldProblem[] {
 }
 
 function vehicleProblems({ vehicles = [] }: ScenarioFile): readonly FieldProblem[] {
-  const problems = vehicles.flatMap(({ name }, i) =>
-    vehicles.findIndex((other) => other.name === name) === i
-      ? []
-      : [{ path: ['vehicles', i, 'name'], message: `"${name}" is used already; it must be unique` }],
-  );
+  const taken = new Set<string>();
+  const problems = vehicles.flatMap(({ name }, i) => {
+    const isTaken = taken.has(name);
+    taken.add(name);
+    return isTaken
+      ? [{ path: ['vehicles', i, 'name'], message: `"${name}" is used already; it must be unique` }]
+      : [];
+  });
   const isNoneLikely = vehicles.length > 0 && vehicles.every(({ share }) => share === 0);
   return isNoneLikely
     ? [...problems, { path: ['vehicles'], message: 'must have a class with a share above 0' }]

@@ -5,6 +5,7 @@ import type { FaultLevel } from '../../sim/scenario/fault-levels.js';
 import { parseScenario, type ScenarioOverrides } from '../../sim/scenario/parse-scenario.js';
 import type { Scenario, Transport } from '../../sim/scenario/scenario.js';
 import { LARGEST_SEED } from '../../sim/scenario/scenario-schema.js';
+import { OperatorError } from './operator-error.js';
 
 const DAY_MS = 86_400_000;
 const TRANSPORTS: readonly Transport[] = ['inProcess', 'mqtt'];
@@ -51,9 +52,17 @@ export function transportOption(): Option {
   ).choices(TRANSPORTS);
 }
 
-/** @throws UnusableFileError with every problem of the file. */
+/** @throws OperatorError where the file cannot be read. @throws UnusableFileError with every problem of it. */
 export function readScenario(path: string, flags: ScenarioFlags): Scenario {
-  return parseScenario(readFileSync(path, 'utf8'), path, overridesOf(flags));
+  return parseScenario(textOf(path), path, overridesOf(flags));
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new OperatorError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 export function overridesOf({
@@ -70,6 +79,11 @@ export function overridesOf({
   };
 }
 
+/** `path` as a shell takes it for one word. */
+export function quoted(path: string): string {
+  return /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
 /** The command line that runs `scenario` again, the same way. */
 export function reproductionOf(
   scenario: Scenario,
@@ -77,11 +91,10 @@ export function reproductionOf(
   outDir?: string,
 ): string {
   const { path, seed, transport } = scenario;
-  const file = /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
   return [
-    `headroom sim run ${file} --seed ${seed}`,
+    `headroom sim run ${quoted(path)} --seed ${seed}`,
     ...(flags.days === undefined ? [] : [`--days ${flags.days}`]),
     ...(transport === 'mqtt' ? ['--transport mqtt'] : []),
-    ...(outDir === undefined ? [] : [`--out ${outDir}`]),
+    ...(outDir === undefined ? [] : [`--out ${quoted(outDir)}`]),
   ].join(' ');
 }

@@ -10,7 +10,8 @@ import { openTraceReader, type TraceReader } from '../../sim/trace/trace-reader.
 import type { ConnectorAt, ConnectorName, TraceState } from '../../sim/trace/trace-state.js';
 import { toInstant } from '../wire/rest.js';
 import { OperatorError } from './operator-error.js';
-import { printJson, printLine, printTable } from './print.js';
+import { printJson, printLine, printNote, printTable } from './print.js';
+import { orNotRun } from './sim-not-run.js';
 import { replayRecordingFile } from './sim-replay-recording.js';
 
 interface ReplayFlags {
@@ -82,7 +83,7 @@ function printState(state: TraceState): void {
     );
 }
 
-async function show(trace: TraceReader, { at, connector, json }: ReplayFlags): Promise<void> {
+async function show(file: string, trace: TraceReader, { at, connector, json }: ReplayFlags): Promise<void> {
   const { subject, endsAtMs } = trace;
   const { startsAtMs } = subject;
   const atMs = at ?? endsAtMs;
@@ -91,7 +92,9 @@ async function show(trace: TraceReader, { at, connector, json }: ReplayFlags): P
       `--at lies outside the run, which goes from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}`,
     );
   }
-  const state = await trace.at(atMs, connector);
+  const state = await trace.at(atMs, connector).catch((error: Error) => {
+    throw new OperatorError(`${file} is damaged (${error.message}); run its scenario again`);
+  });
   if (connector !== undefined && state.locations.length === 0) {
     throw new OperatorError(
       `the run has no connector ${connector.controllerUuid}/${connector.connectorId}; replay without --connector lists all`,
@@ -99,6 +102,7 @@ async function show(trace: TraceReader, { at, connector, json }: ReplayFlags): P
   }
   if (json) printJson({ ...subject, ...state });
   else printState(state);
+  if (trace.hash === undefined) printNote(`the run was cut short; its trace ends at ${toInstant(endsAtMs)}`);
 }
 
 async function replay(path: string, flags: ReplayFlags): Promise<void> {
@@ -108,7 +112,7 @@ async function replay(path: string, flags: ReplayFlags): Promise<void> {
     throw new OperatorError(error.message);
   });
   try {
-    await show(trace, flags);
+    await show(file, trace, flags);
   } finally {
     await trace.close();
   }
@@ -123,5 +127,5 @@ export function replayCommand(): Command {
     .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
     .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
     .option('--json', 'print the state as JSON for scripts')
-    .action(replay);
+    .action(orNotRun(replay));
 }

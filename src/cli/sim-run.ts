@@ -15,6 +15,7 @@ import {
   seedOption,
   transportOption,
 } from './sim-flags.js';
+import { orNotRun } from './sim-not-run.js';
 
 interface RunFlags extends ScenarioFlags {
   readonly out?: string;
@@ -139,5 +140,5 @@ export function runCommand(): Command {
     .addOption(transportOption())
     .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
     .option('--json', 'print the result as JSON for scripts')
-    .action(run);
+    .action(orNotRun(run));
 }

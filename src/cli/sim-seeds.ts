@@ -6,16 +6,20 @@ import { Command, Option } from 'commander';
 import { runSeeds, type SeedOutcome } from '../../sim/run/seed-pool.js';
 import { FAULT_LEVELS, type FaultLevel } from '../../sim/scenario/fault-levels.js';
 import { LARGEST_SEED } from '../../sim/scenario/scenario-schema.js';
+import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { systemClock } from '../clock.js';
+import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
 import {
   daysOption,
   overridesOf,
+  quoted,
   readScenario,
   type ScenarioFlags,
   transportOption,
   wholeNumber,
 } from './sim-flags.js';
+import { orNotRun } from './sim-not-run.js';
 
 interface SeedsFlags extends ScenarioFlags {
   readonly count: number;
@@ -32,16 +36,19 @@ const SHOWN = 10;
 
 function againOf(path: string, { days, transport, faults }: SeedsFlags, seed: number): string {
   return [
-    `headroom sim seeds ${path} --from ${seed} --count 1`,
+    `headroom sim seeds ${quoted(path)} --from ${seed} --count 1`,
     ...(faults === undefined ? [] : [`--faults ${faults}`]),
     ...(days === undefined ? [] : [`--days ${days}`]),
     ...(transport === undefined ? [] : [`--transport ${transport}`]),
   ].join(' ');
 }
 
-async function runAll(path: string, flags: SeedsFlags): Promise<void> {
-  // What is wrong with the file is told once, before anything runs.
-  readScenario(path, flags);
+async function runAll(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise<void> {
+  // What is wrong with the file, or with its sessions, is told once, before anything runs.
+  sessionsOf(readScenario(path, flags), flags.from);
+  const last = flags.from + flags.count - 1;
+  if (last > LARGEST_SEED)
+    throw new OperatorError(`--from and --count lead to seed ${last}; the largest is ${LARGEST_SEED}`);
   const seeds = Array.from({ length: flags.count }, (_, i) => flags.from + i);
   const bar = process.stderr.isTTY && !flags.json ? createBar() : undefined;
   bar?.start(seeds.length, 0, { bad: 0 });
@@ -84,7 +91,7 @@ function createBar(): SingleBar {
 export function seedsCommand(): Command {
   return new Command('seeds')
     .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
-    .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml', DEFAULT_SCENARIO)
+    .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml')
     .option('--count <n>', 'how many', wholeNumber(1, 1_000_000), 200)
     .option('--from <n>', 'the first seed', wholeNumber(0, LARGEST_SEED), 1)
     .addOption(
@@ -94,5 +101,5 @@ export function seedsCommand(): Command {
     .addOption(transportOption())
     .option('--jobs <n>', 'how many at once', wholeNumber(1, 64), availableParallelism())
     .option('--json', 'print the outcome as JSON for scripts')
-    .action(runAll);
+    .action(orNotRun(runAll));
 }

@@ -93,7 +93,7 @@ describe('headroom serve --record', { timeout: 120_000 }, () => {
       [['--at', instant, '--connector', 'q1-a/9'], 'there is no connector q1-a/9'],
     ] as const) {
       const refused = await run(['sim', 'replay', recording, ...flags]);
-      expect(refused.code).toBe(1);
+      expect(refused.code).toBe(2);
       expect(refused.stderr).toContain(words);
     }
   });

@@ -1,9 +1,10 @@
 // `headroom sim replay` of a run: the state at an instant, and the reason of every limit.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openTraceFile } from '../../sim/trace/trace-file.js';
 import { run } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
@@ -67,9 +68,19 @@ describe('headroom sim replay', { timeout: 120_000 }, () => {
     await Promise.all(
       cases.map(async ([flags, words]) => {
         const { code, stdout, stderr } = await replay(...flags);
-        expect({ flags, code, stdout }).toEqual({ flags, code: 1, stdout: '' });
+        expect({ flags, code, stdout }).toEqual({ flags, code: 2, stdout: '' });
         expect(stderr).toContain(words);
       }),
+    );
+    const damaged = join(directory, 'damaged.sqlite');
+    copyFileSync(join(out, 'trace.sqlite'), damaged);
+    const database = openTraceFile(damaged);
+    await database('blocks').update({ bytes: Buffer.from('no block') });
+    await database.destroy();
+    const refused = await run(['sim', 'replay', damaged]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^headroom: \S+damaged\.sqlite is damaged \(.*\); run its scenario again\n$/,
     );
     const letters = join(directory, 'letters.txt');
     writeFileSync(letters, 'Dear all');

@@ -105,7 +105,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
       .replace('{ violations: 0,', '{ violation: 0,');
     const file = writeFile(directory, 'wrong.yaml', text);
     const { code, stdout, stderr } = await run(['sim', 'run', file]);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`${file}:2:1 seed: is -1`);
     expect(stderr).toContain(`${file}:18:7 expect[1].violation: `);
     const unknown = writeFile(
@@ -114,11 +114,16 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
       smallScenario().replace('site-1-c2/1', 'site-1-c9/1'),
     );
     const strange = await run(['sim', 'run', unknown]);
-    expect(strange.code).toBe(1);
+    expect(strange.code).toBe(2);
     expect(strange.stderr).toMatch(/unknown\.yaml:9:\d+ sessions\.visits\[1\]\.connector: /);
     const missing = await run(['sim', 'run', join(directory, 'missing.yaml')]);
-    expect(missing.code).toBe(1);
-    expect(missing.stderr).toMatch(/^headroom: ENOENT.*missing\.yaml/);
+    expect(missing.code).toBe(2);
+    expect(missing.stderr).toMatch(/^headroom: .*missing\.yaml cannot be read: ENOENT/);
+    const folder = await run(['sim', 'run', directory]);
+    expect(folder).toMatchObject({ code: 2, stdout: '' });
+    expect(folder.stderr).toBe(
+      `headroom: ${directory} cannot be read: EISDIR: illegal operation on a directory, read\n`,
+    );
   });
 
   it('refuses flags it cannot use, with what they must be', async () => {
@@ -133,7 +138,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     await Promise.all(
       refusals.map(async ([flags, words]) => {
         const { code, stdout, stderr } = await run(['sim', 'run', file, ...flags]);
-        expect({ flags, code, stdout }).toEqual({ flags, code: 1, stdout: '' });
+        expect({ flags, code, stdout }).toEqual({ flags, code: 2, stdout: '' });
         expect(stderr).toContain(words);
       }),
     );
@@ -143,6 +148,51 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     const { code, summary } = await jsonOf(['sim', 'run', scenarioFile(), '--days', '0.01']);
     expect(code).toBe(0);
     expect(summary.endsAtMs - summary.startsAtMs).toBe(864_000);
+  });
+
+  it('writes nothing where the sessions of the scenario cannot be used', async () => {
+    const directory = temporaryDirectory();
+    const out = join(directory, 'out');
+    const text = smallScenario().replace(/visits:\n.*\n.*/, 'csv: { file: cars.csv }');
+    const file = writeFile(directory, 'recorded.yaml', text);
+    const refused = await Promise.all([
+      run(['sim', 'run', file, '--out', out]),
+      run(['sim', 'seeds', file, '--count', '2']),
+    ]);
+    for (const { code, stdout, stderr } of refused) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(/^\S*cars\.csv: cannot be read: ENOENT.*\n$/);
+    }
+    expect(existsSync(out)).toBe(false);
+  });
+
+  it('prints commands that a shell takes as they are, whatever the files are called', async () => {
+    const directory = temporaryDirectory();
+    const text = smallScenario({ expect: '  - { at: "12:01", location: site-1, powerKw: 99 }' });
+    const file = writeFile(directory, "it's a yard.yaml", text);
+    const out = join(directory, 'two words');
+    const days = ['--days', '0.002'];
+    const quoted = `'${directory}/it'\\''s a yard.yaml'`;
+    const [one, many] = await Promise.all([
+      run(['sim', 'run', file, ...days, '--out', out]),
+      run(['sim', 'seeds', file, '--count', '1', ...days]),
+    ]);
+    expect(one.stderr).toContain(`again: headroom sim run ${quoted} --seed 1 --days 0.002 --out '${out}'\n`);
+    expect(many.stderr).toContain(`again: headroom sim seeds ${quoted} --from 1 --count 1 --days 0.002\n`);
+  });
+
+  it('leaves no report of an earlier run beside a trace that was cut short, and replay says that it was', async () => {
+    const directory = temporaryDirectory();
+    const out = join(directory, 'out');
+    expect((await run(['sim', 'run', scenarioFile(), '--days', '0.01', '--out', out])).code).toBe(0);
+    const long = writeFile(directory, 'long.yaml', smallScenario().replace('duration: 1h', 'duration: 30d'));
+    const running = start(['sim', 'run', long, '--out', out]);
+    await worldFolderOf(running.process.pid ?? 0);
+    await running.stop('SIGKILL');
+    expect(readdirSync(out)).toEqual(['trace.sqlite']);
+    const replayed = await run(['sim', 'replay', out]);
+    expect(replayed.code).toBe(0);
+    expect(replayed.stderr).toMatch(/^the run was cut short; its trace ends at 2026-06-\S+Z\n$/);
   });
 
   it('ends at once at Ctrl-C, as a shell expects it, and leaves nothing in memory or on disk', async () => {

@@ -58,9 +58,20 @@ describe('headroom sim seeds', { timeout: 120_000 }, () => {
       run(['sim', 'seeds', file, '--count', '50']),
       run(['sim', 'seeds', file, '--count', '0']),
     ]);
-    expect(wrong).toMatchObject({ code: 1, stdout: '' });
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
     expect(wrong.stderr.match(/wrong\.yaml:2:1 seed: /g)).toHaveLength(1);
-    expect(many.code).toBe(1);
+    expect(many.code).toBe(2);
+    const beyond = ['--from', '2147483647', '--count', '2'];
+    const far = await run([
+      'sim',
+      'seeds',
+      writeFile(temporaryDirectory(), 'small.yaml', smallScenario()),
+      ...beyond,
+    ]);
+    expect(far).toMatchObject({ code: 2, stdout: '' });
+    expect(far.stderr).toBe(
+      'headroom: --from and --count lead to seed 2147483648; the largest is 2147483647\n',
+    );
     expect(many.stderr).toContain('It must be a whole number from 1 to 1000000.');
   });
 });
