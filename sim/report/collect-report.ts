@@ -1,6 +1,4 @@
 // Goes through a trace once and collects what its report shows.
-import { parse } from 'yaml';
-import { z } from 'zod';
 import type { TraceReader } from '../trace/trace-reader.js';
 import type { EventOf } from '../trace/trace-state.js';
 import { createMarkRecorder } from './mark-recorder.js';
@@ -25,8 +23,12 @@ interface LocationRecorder {
   readonly connectors: Map<string, ConnectorRecorder>;
 }
 
-/** @param summary of the same trace. */
-export async function collectReport(trace: TraceReader, summary: Summary): Promise<ReportData> {
+/** @param summary of the same trace. @param unmet what was expected of the run and was not so, in words. */
+export async function collectReport(
+  trace: TraceReader,
+  summary: Summary,
+  unmet: readonly string[] = [],
+): Promise<ReportData> {
   const { startsAtMs } = trace.subject;
   const endsAtMs = trace.endsAtMs;
   const connectors = summary.locations.reduce((sum, location) => sum + location.connectors.length, 0);
@@ -70,7 +72,7 @@ export async function collectReport(trace: TraceReader, summary: Summary): Promi
   }
   const { scenario, seed, commit } = trace.subject;
   return {
-    ...{ title: titleOf(scenario), scenario, seed, commit, hash: trace.hash ?? '', startsAtMs, endsAtMs },
+    ...{ title: scenario, unmet, seed, commit, hash: trace.hash ?? '', startsAtMs, endsAtMs },
     ...{ stepMs, summary, modes: modes.all, ...marks.finish(endsAtMs) },
     locations: [...locations].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, held]) => trackOf(id, held)),
   };
@@ -99,15 +101,4 @@ function createModeList() {
       return all.length - 1;
     },
   };
-}
-
-const namedSchema = z.object({ name: z.string() });
-
-function titleOf(scenario: string): string {
-  try {
-    return namedSchema.parse(parse(scenario)).name;
-  } catch {
-    // A trace of something other than a scenario file has no name.
-    return 'Simulation';
-  }
 }

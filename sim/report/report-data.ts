@@ -51,8 +51,10 @@ export interface Mark extends TimeWindow {
 }
 
 export interface ReportData {
+  /** The name of the scenario. */
   readonly title: string;
-  readonly scenario: string;
+  /** What was expected of the run and was not so, in words. */
+  readonly unmet: readonly string[];
   readonly seed: number;
   readonly commit: string;
   readonly hash: string;

@@ -11,9 +11,14 @@ import type { Summary } from './summary.js';
 
 const gzipped = promisify(gzip);
 
-/** Writes the report of `trace` to `path`. @param summary of the same trace. */
-export async function writeReport(path: string, trace: TraceReader, summary: Summary): Promise<void> {
-  await writeFile(path, await reportHtml(await collectReport(trace, summary)));
+/** Writes the report of `trace` to `path`; `summary` and `unmet` as `collectReport` takes them. */
+export async function writeReport(
+  path: string,
+  trace: TraceReader,
+  summary: Summary,
+  unmet: readonly string[] = [],
+): Promise<void> {
+  await writeFile(path, await reportHtml(await collectReport(trace, summary, unmet)));
 }
 
 export async function reportHtml(data: ReportData): Promise<string> {

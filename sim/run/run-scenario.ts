@@ -19,7 +19,7 @@ import type { Violation } from '../world/power-watch.js';
 import { createWorld, type World } from '../world/world.js';
 import { createActionCaller } from './action-caller.js';
 import { commitName } from './commit-name.js';
-import { createExpectationJudge, type Failure, type LimitsOf } from './expectation-judge.js';
+import { createExpectationJudge, type Failure, formatFailure, type LimitsOf } from './expectation-judge.js';
 import { playFaults } from './fault-player.js';
 import { createStops } from './stops.js';
 
@@ -192,7 +192,7 @@ async function writeResult(outDir: string, result: RunResult): Promise<void> {
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
   const trace = await openTraceReader(join(outDir, TRACE_FILE));
   try {
-    await writeReport(join(outDir, REPORT_FILE), trace, summary);
+    await writeReport(join(outDir, REPORT_FILE), trace, summary, failures.map(formatFailure));
   } finally {
     await trace.close();
   }

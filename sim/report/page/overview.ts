@@ -5,6 +5,8 @@ import type { Site } from './unpack.js';
 import type { Viewpoint } from './viewpoint.js';
 import { decimal, duration, iso, kw, kwh, percent } from './words.js';
 
+const SHOWN_UNMET = 10;
+
 export function createOverview(data: ReportData, viewpoint: Viewpoint): HTMLElement {
   const figures = element('dl', { class: 'figures' });
   viewpoint.onChange((view, before) => {
@@ -18,17 +20,23 @@ export function createOverview(data: ReportData, viewpoint: Viewpoint): HTMLElem
     `trace ${data.hash === '' ? 'unfinished' : data.hash.slice(0, 12)}`,
     `${summary.events.toLocaleString('en')} events`,
   ];
-  const scenario = element('details', { class: 'scenario' }, element('summary', {}, 'Scenario'));
-  scenario.append(element('pre', {}, data.scenario));
   return element(
     'header',
     {},
     element('h1', {}, data.title),
     verdictOf(data),
+    ...data.unmet
+      .slice(0, SHOWN_UNMET)
+      .map((words) => element('p', { class: 'verdict broken' }, `Not as expected: ${words}.`)),
+    ...moreUnmet(data),
     element('p', { class: 'run', title: `trace ${data.hash}` }, run.join(' · ')),
-    scenario,
     figures,
   );
+}
+
+function moreUnmet({ unmet }: ReportData): HTMLElement[] {
+  const more = unmet.length - SHOWN_UNMET;
+  return more > 0 ? [element('p', { class: 'verdict broken' }, `And ${more} more.`)] : [];
 }
 
 function verdictOf({ summary, marksLeftOut }: ReportData): HTMLElement {

@@ -67,7 +67,8 @@ function countsAt({ site, instant }: View): string {
     if (!moment.mode.isOnline) count('offline');
   }
   const words = [...counts].map(([what, number]) => `${number} ${what}`);
-  return `${site.connectors.length} connectors${words.length === 0 ? '' : `: ${words.join(', ')}`}`;
+  const connectors = `${site.connectors.length} connector${site.connectors.length === 1 ? '' : 's'}`;
+  return `${connectors}${words.length === 0 ? '' : `: ${words.join(', ')}`}`;
 }
 
 function optionsOf(site: Site, plot: HTMLElement, ruler: HTMLElement): uPlot.Options {
@@ -126,7 +127,8 @@ function axisLabel(instant: number, all: readonly number[]): string {
 /** Room for the peak and for limits near it: one far above would press the rest into a line. */
 function topOf({ powerW, limitW }: Site): number {
   const peakW = highestOf(powerW, Number.POSITIVE_INFINITY);
-  return 1.08 * Math.max(peakW, highestOf(limitW, 3 * peakW), 1_000);
+  const nearW = peakW === 0 ? UNLIMITED_W - 1 : 3 * peakW;
+  return 1.08 * Math.max(peakW, highestOf(limitW, nearW), 1_000);
 }
 
 function highestOf({ values }: History, belowW: number): number {

@@ -11,10 +11,11 @@ export async function madeUpReport(
   dir: string,
   world: MadeUpWorld,
   name = 'A made-up day',
+  unmet: readonly string[] = [],
 ): Promise<Summary> {
   const tracePath = `${dir}/trace.sqlite`;
   const writer = await openTraceWriter(tracePath, {
-    scenario: `name: ${JSON.stringify(name)}\nseed: ${world.seed}\n`,
+    scenario: name,
     ...{ seed: world.seed, commit: '0123456789abcdef', startsAtMs: DAY_START_MS },
   });
   const sums = createSummary(DAY_START_MS);
@@ -26,7 +27,7 @@ export async function madeUpReport(
   await writer.finish(endsAtMs);
   const summary = sums.finish(endsAtMs);
   const trace = await openTraceReader(tracePath);
-  await writeReport(`${dir}/report.html`, trace, summary);
+  await writeReport(`${dir}/report.html`, trace, summary, unmet);
   await trace.close();
   return summary;
 }

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { REASON_WORDS } from '../../../sim/report/page/words.js';
+import { runScenario } from '../../../sim/run/run-scenario.js';
+import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { openTraceReader } from '../../../sim/trace/trace-reader.js';
 import { HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
@@ -25,6 +27,17 @@ const FIRST_INK = `(() => {
   return [...pixels.slice(opaque - 3, opaque)].join();
 })()`;
 
+/** How much of the chart has the colour of the limit. */
+const LIMIT_INK = `(() => {
+  const canvas = document.querySelector('.power canvas');
+  const probe = document.createElement('i');
+  probe.style.color = 'var(--limit)';
+  document.body.append(probe);
+  const limit = getComputedStyle(probe).color.match(/\\d+/g).join();
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.filter((_, i) => i % 4 === 0 && data[i + 3] === 255 && data.slice(i, i + 3).join() === limit).length;
+})()`;
+
 describe.skipIf(!hasChromium)('A report in a browser', () => {
   const small = mkdtempSync(join(tmpdir(), 'headroom-report-3-'));
   const large = mkdtempSync(join(tmpdir(), 'headroom-report-300-'));
@@ -34,7 +47,7 @@ describe.skipIf(!hasChromium)('A report in a browser', () => {
 
   beforeAll(async () => {
     await madeUpReport(small, THREE, HOSTILE);
-    await madeUpReport(large, MANY);
+    await madeUpReport(large, MANY, 'Many', ['day.yaml:9:5 expect[0].powerKw: site drew 2 kW, expected 3']);
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   });
 
@@ -112,6 +125,33 @@ describe.skipIf(!hasChromium)('A report in a browser', () => {
     expect(await verdict.innerText()).toBe(
       '2 violations. The first: P1 depot-01, 2026-06-01T12:00:00Z: 14500 W drawn, 12000 W allowed.',
     );
+  });
+
+  it('tells at its head what was expected and was not so', async () => {
+    await open(large);
+    expect(await page.locator('.verdict').allInnerTexts()).toEqual(
+      expect.arrayContaining([
+        'Not as expected: day.yaml:9:5 expect[0].powerKw: site drew 2 kW, expected 3.',
+      ]),
+    );
+  });
+
+  it('shows the limit and its one connector where no car ever came', async () => {
+    const idle = mkdtempSync(join(tmpdir(), 'headroom-report-idle-'));
+    const text = `name: Nobody came
+start: 2026-10-25T00:30:00+02:00
+duration: 10m
+sites: { count: 1, chargers: 1, connectors: 1, permanentLimitKw: 50 }
+`;
+    try {
+      await runScenario(parseScenario(text, 'idle.yaml'), { outDir: idle });
+      await open(idle);
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Nobody came');
+      expect(await page.locator('.counts').innerText()).toMatch(/^1 connector(:|$)/);
+      expect(await page.evaluate(LIMIT_INK)).toBeGreaterThan(0);
+    } finally {
+      rmSync(idle, { recursive: true });
+    }
   });
 
   it('takes a name with markup in it for text', async () => {
