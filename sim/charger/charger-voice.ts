@@ -128,18 +128,17 @@ class Voice implements ChargerVoice {
 
   take(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     const taken: ChargerMessage[] = [];
-    const say = (message: ChargerMessage) => taken.push(...this.#lies.messages(message));
     while (this.#acks.length > 0 && this.#budget.take(nowMs)) {
       const ack = this.#acks.shift();
-      if (ack !== undefined) say(ack);
+      if (ack !== undefined) this.#lies.tell(ack, taken);
     }
     if (this.#acks.length > 0) return taken;
     for (const { connector, toldFailsafeA } of this.#lines)
       if (connector.holder.failsafeA !== toldFailsafeA) this.#isStateDue = true;
-    if (this.#isStateDue && this.#budget.take(nowMs)) say(this.#state(true));
+    if (this.#isStateDue && this.#budget.take(nowMs)) this.#lies.tell(this.#state(true), taken);
     for (const line of this.#dueLines(nowMs)) {
       if (!this.#budget.take(nowMs)) break;
-      say(this.#meter(line, line.connector.reading(), nowMs, wallMs));
+      this.#lies.tell(this.#meter(line, line.connector.reading(), nowMs, wallMs), taken);
     }
     return taken;
   }
@@ -151,16 +150,20 @@ class Voice implements ChargerVoice {
   }
 
   goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[] {
-    const values = this.#lines.map((line) => {
+    const taken: ChargerMessage[] = [];
+    for (const line of this.#lines) {
       const reading = line.connector.reading();
       const idle: Reading = { ...reading, status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] };
-      return this.#meter(line, idle, nowMs, wallMs);
-    });
-    return [...values, this.#state(false)].flatMap((message) => this.#lies.messages(message));
+      this.#lies.tell(this.#meter(line, idle, nowMs, wallMs), taken);
+    }
+    this.#lies.tell(this.#state(false), taken);
+    return taken;
   }
 
   lastWill(): ChargerMessage | undefined {
-    return this.#lies.messages(this.#stateMessage({ v: 1, online: false, boot: this.#boot }))[0];
+    const said: ChargerMessage[] = [];
+    this.#lies.tell(this.#stateMessage({ v: 1, online: false, boot: this.#boot }), said);
+    return said[0];
   }
 
   #dueAtMs({ told, connector }: Line): number {

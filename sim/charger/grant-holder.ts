@@ -95,14 +95,9 @@ class Holder implements GrantHolder {
     const { epoch, seq, reason } = limit;
     const { maxCurrentA } = this.#options;
     this.#fence = { epoch, seq };
-    this.#aimAt(
-      {
-        ...{ epoch, seq, reason, endsAtMs },
-        limitA: Math.min(limit.limitA, maxCurrentA),
-        thenA: Math.min(limit.thenA, maxCurrentA),
-      },
-      nowMs,
-    );
+    const limitA = Math.min(limit.limitA, maxCurrentA);
+    const thenA = Math.min(limit.thenA, maxCurrentA);
+    this.#aimAt({ epoch, seq, limitA, reason, thenA, endsAtMs }, nowMs);
     return undefined;
   }
 

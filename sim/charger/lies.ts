@@ -10,8 +10,8 @@ export interface Lies {
   meter(message: MeterMessage): MeterMessage;
   /** False where it says `powerW` and nothing else. */
   readonly tellsTime: boolean;
-  /** The message, none, or more than it. */
-  messages(message: ChargerMessage): readonly ChargerMessage[];
+  /** Adds to `told` the message, nothing, or more than it. */
+  tell(message: ChargerMessage, told: ChargerMessage[]): void;
 }
 
 const IMPOSSIBLE_W = 9_999_999;
@@ -65,11 +65,12 @@ export function createLies(address: ChargerAddress, misbehaviours: readonly Misb
   return {
     meter,
     tellsTime: !kinds.has('power-only'),
-    messages(message) {
-      if (kinds.size === 0) return [message];
-      if (isMute(message)) return [];
+    tell(message, told) {
+      if (kinds.size > 0 && isMute(message)) return;
+      told.push(message);
+      if (kinds.size === 0) return;
       said++;
-      return [message, ...besides(message)];
+      told.push(...besides(message));
     },
   };
 }

@@ -86,17 +86,20 @@ export class Wire {
   #travel(luck: RandomGenerator, land: () => void): number {
     const nowMs = this.#monotonicMs();
     const { weather } = this;
-    const wayMs = () => WAY_MS + Math.floor((WAY_VARIES_MS + weather.delayMs) * uniformFloat64(luck));
     if (weather === CALM) {
-      this.#agenda.at(nowMs + wayMs(), land);
+      this.#agenda.at(nowMs + this.#wayMs(luck), land);
       return 1;
     }
     if (uniformFloat64(luck) < weather.lossShare) return 0;
     const isHeld = uniformFloat64(luck) < weather.holdShare;
     const heldMs = () => Math.floor(weather.holdMs * uniformFloat64(luck));
-    this.#agenda.at(nowMs + (isHeld ? heldMs() : wayMs()), land);
+    this.#agenda.at(nowMs + (isHeld ? heldMs() : this.#wayMs(luck)), land);
     if (uniformFloat64(luck) >= weather.duplicateShare) return 1;
-    this.#agenda.at(nowMs + wayMs(), land);
+    this.#agenda.at(nowMs + this.#wayMs(luck), land);
     return 2;
+  }
+
+  #wayMs(luck: RandomGenerator): number {
+    return WAY_MS + Math.floor((WAY_VARIES_MS + this.weather.delayMs) * uniformFloat64(luck));
   }
 }

@@ -1,5 +1,6 @@
 // Each way a virtual charger can be a bad one does what it says, and the truth about its draw stays readable.
 import { describe, expect, it } from 'vitest';
+import type { ChargerMessage } from '../../sim/charger/charger-message.js';
 import { createLies } from '../../sim/charger/lies.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { MISBEHAVIOURS, type Misbehaviour } from '../../sim/charger/traits.js';
@@ -152,7 +153,9 @@ describe('A misbehaving virtual charger', () => {
   it('says exactly what it would have said where it does not misbehave', () => {
     const message = { kind: 'meter', topic: 't', payload: '{}', qos: 0, retain: false } as const;
     const honest = createLies(ADDRESS, []);
-    expect(honest.messages(message)).toEqual([message]);
+    const told: ChargerMessage[] = [];
+    honest.tell(message, told);
+    expect(told).toEqual([message]);
     expect(honest.meter({ powerW: 1, hb: 3 })).toEqual({ powerW: 1, hb: 3 });
   });
 
