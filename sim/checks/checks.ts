@@ -1,4 +1,5 @@
 // Every invariant of power safety, wired to one world: whatever happens in it is told here, and what is wrong is reported.
+import type { ChargerAddress } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
 import type { Metrics } from '../../src/metrics.js';
 import type { Change } from '../../src/ports/store.js';
@@ -37,7 +38,7 @@ export interface Checks {
   };
   limitLeft(controllerUuid: string, connectorId: string, limit: LimitMessage): void;
   said(charger: VirtualCharger, message: ChargerMessage): void;
-  heard(message: ChargerMessage): void;
+  heard(from: ChargerAddress, message: ChargerMessage): void;
   /** A profile counts from now on. */
   submitted(target: string, profile: NewProfile): void;
   /** The service answered a call, or did not. */
@@ -61,6 +62,8 @@ export interface CheckedWorld {
   readonly soon: Soon;
   /** Does it at an instant of the wall clock. */
   readonly at: (atMs: EpochMs, work: () => void) => void;
+  /** Whether they can be told again: messages that are kept are what the garbage collector has most to do with. */
+  readonly keepsMessages: boolean;
   readonly deliver: ((run: ChargerRun, message: ChargerMessage) => void) | undefined;
   readonly wallMs: () => EpochMs;
   readonly monotonicMs: () => number;
@@ -76,7 +79,21 @@ const SWITCHED_MS = 1_000;
 const LOOK_EVERY_MS = 600_000;
 
 export function createChecks(world: CheckedWorld): Checks {
-  const { tenants, oracle, watch, book, runs, times, ask, soon, at, wallMs, monotonicMs, report } = world;
+  const {
+    tenants,
+    oracle,
+    watch,
+    book,
+    runs,
+    times,
+    ask,
+    soon,
+    at,
+    wallMs,
+    monotonicMs,
+    report,
+    keepsMessages,
+  } = world;
   const reached = createReached();
   const books = createSiteBooks(tenants, times);
   const { sites } = books;
@@ -125,6 +142,11 @@ export function createChecks(world: CheckedWorld): Checks {
     return () => outlet.physicalPowerW() / (outlet.spec.phases * outlet.spec.voltageV);
   }
 
+  async function tellAgain(locationId: string): Promise<void> {
+    if (!keepsMessages) throw new Error('a world that keeps no messages cannot tell them again');
+    await doubled.tellAgain(locationId);
+  }
+
   /** Reads back whatever the call may have changed. */
   async function readBack({ path }: Question, tenantUuid: string): Promise<void> {
     const [, kind, id = '', , connectorId = ''] = path.split('/');
@@ -138,7 +160,7 @@ export function createChecks(world: CheckedWorld): Checks {
   return {
     reached,
     recovery,
-    probes: { probe: removals.probe, tenantWalls: walls.probe, tellAgain: doubled.tellAgain },
+    probes: { probe: removals.probe, tenantWalls: walls.probe, tellAgain },
     limitLeft(controllerUuid, connectorId, limit) {
       const connector = books.byId(controllerUuid, connectorId);
       if (connector === undefined) return;
@@ -147,9 +169,9 @@ export function createChecks(world: CheckedWorld): Checks {
       grants.left(connector, limit);
     },
     said: exchange.said,
-    heard(message) {
-      exchange.heard(message);
-      doubled.heard(message);
+    heard(from, message) {
+      exchange.heard(from, message);
+      if (keepsMessages) doubled.heard(message);
     },
     submitted(target, { startTime, endTime }) {
       const isLocation = sites.has(target);

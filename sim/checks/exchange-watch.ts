@@ -1,5 +1,6 @@
 // Follows what chargers say and what of it the service hears: keeps the books of what was taken, and tells when a charger
 // took what it must not (P7).
+import type { ChargerAddress } from '../../machines/ids.js';
 import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
@@ -13,8 +14,10 @@ export interface ExchangeWatch {
   /** The charger says it now; whether it arrives is another matter. */
   said(charger: VirtualCharger, message: ChargerMessage): void;
   /** It reaches the service now. */
-  heard(message: ChargerMessage): void;
+  heard(from: ChargerAddress, message: ChargerMessage): void;
 }
+
+type ConnectorMessage = Exclude<ChargerMessage, { kind: 'state' }>;
 
 interface LastWords {
   readonly boot: string | undefined;
@@ -62,6 +65,16 @@ export function createExchangeWatch(options: {
       violate(book, `the lease of ${ack.epoch}/${ack.seq} lasts ${applied.endsAtMs - latestMs} ms too long`);
   }
 
+  /** What has a body is about a connector of its charger; of anything else only the topic tells. */
+  function bookOf(
+    { controllerUuid }: ChargerAddress,
+    { body, connectorId, topic }: ConnectorMessage,
+  ): ConnectorBook | undefined {
+    // Topics are long, and each of them is made twice: to compare them costs more than two short look-ups.
+    if (body === undefined || connectorId === undefined) return books.byTopic(topic);
+    return books.byId(controllerUuid, connectorId);
+  }
+
   function noteOwn(charger: VirtualCharger, { connectors = [] }: StateMessage): void {
     for (const { id, lease, keepsThen } of connectors) {
       const book = books.byId(charger.address.controllerUuid, id);
@@ -104,8 +117,9 @@ export function createExchangeWatch(options: {
         if (message.body !== undefined) noteOwn(charger, message.body);
         return;
       }
-      const book = books.byTopic(message.topic);
-      if (book === undefined || message.body === undefined) return;
+      if (message.body === undefined) return;
+      const book = bookOf(charger.address, message);
+      if (book === undefined) return;
       if (message.kind === 'meter') {
         const { boot = '', hb } = message.body;
         if (hb !== undefined) book.said.note(boot, hb, monotonicMs());
@@ -119,12 +133,12 @@ export function createExchangeWatch(options: {
       const outlet = charger.outlets.find(({ spec }) => spec.connectorId === message.connectorId);
       judgeTaken(book, outlet, message.body);
     },
-    heard(message) {
+    heard(from, message) {
       if (message.kind === 'state') {
         if (message.body?.online === false) reached.note('lastWillHeard');
         return;
       }
-      const book = books.byTopic(message.topic);
+      const book = bookOf(from, message);
       if (book === undefined) return;
       if (message.kind === 'meter') {
         const meter = message.body ?? read(meterSchema, message.payload);

@@ -208,7 +208,7 @@ export function createBrokerCarrier(options: {
       const count = wire.travelUp(() => {
         const bytes = copies.pop()?.payload;
         if (bytes === undefined) return;
-        events.heard(message);
+        events.heard(wire.address, message);
         hear(topic, bytes);
       });
       const copies = passAll(count, lineOf(wire), topic, (session) => session.publish(message));
@@ -222,7 +222,7 @@ export function createBrokerCarrier(options: {
     lose(wire) {
       const { lastWill, spokenWill } = lineOf(wire);
       if (lastWill === undefined || spokenWill.payload === undefined) return;
-      events.heard(lastWill);
+      events.heard(wire.address, lastWill);
       hear(lastWill.topic, spokenWill.payload);
     },
     loseAll() {

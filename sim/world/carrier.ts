@@ -10,8 +10,8 @@ import type { Wire } from './wire.js';
 export interface CarrierEvents {
   /** A limit left the service. */
   limitLeft(connector: ConnectorAddress, limit: LimitMessage): void;
-  /** What a charger said reaches the service. */
-  heard(message: ChargerMessage): void;
+  /** What `from` said reaches the service. */
+  heard(from: ChargerAddress, message: ChargerMessage): void;
   /** The broker ended the charger's session, for what it said. */
   cutOff(charger: ChargerAddress): void;
 }

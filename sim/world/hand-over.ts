@@ -47,7 +47,7 @@ export function createHandOver(options: {
 
   function arrive(to: Listener, wire: Wire, message: ChargerMessage): void {
     const { tenantUuid, locationId, controllerUuid } = wire.address;
-    events.heard(message);
+    events.heard(wire.address, message);
     if (message.kind === 'meter' && message.body !== undefined && message.connectorId !== undefined) {
       meterOf(to, wire, message.connectorId)?.record(message.body, clock.monotonicMs());
     } else if (message.kind === 'ack' && message.body !== undefined && message.connectorId !== undefined) {

@@ -55,6 +55,8 @@ export interface WorldOptions {
   readonly transport?: 'inProcess' | 'mqtt';
   /** Told of everything that happens, in order. */
   readonly onEvent?: (event: TraceEvent) => void;
+  /** For `checks.probes.tellAgain`. */
+  readonly keepsMessages?: boolean;
 }
 
 export interface World {
@@ -103,7 +105,7 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
 ]);
 
 export async function createWorld(options: WorldOptions): Promise<World> {
-  const { seed, startMs, transport = 'inProcess' } = options;
+  const { seed, startMs, transport = 'inProcess', keepsMessages = false } = options;
   const { tenants } = fillSecrets({ tenants: [...options.tenants] });
   const clock = createVirtualClock(startMs);
   const monotonicMs = () => clock.monotonicMs();
@@ -155,8 +157,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
       tracer?.granted(connector, limit);
     },
-    heard(message) {
-      if (life !== undefined) checks.heard(message);
+    heard(from, message) {
+      if (life !== undefined) checks.heard(from, message);
     },
     cutOff({ controllerUuid }) {
       const run = runOf.get(controllerUuid);
@@ -202,7 +204,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 
   const { sayAgain } = carrier;
   const checks = createChecks({
-    ...{ tenants, oracle, watch, book, runs, ask, report, monotonicMs, wallMs: nowMs },
+    ...{ tenants, oracle, watch, book, runs, ask, report, monotonicMs, wallMs: nowMs, keepsMessages },
     times: { leaseMs: horizonMs - config.settleS * 1000, settleMs: config.settleS * 1000 },
     soon,
     at: (atMs, task) => agenda.at(atMs - startMs, task),

@@ -12,7 +12,7 @@ describe('The checks of a world', { timeout: 60_000 }, () => {
 
   beforeEach(async () => {
     const { tenants, visitorsOf } = hostileSiteOf(1, 2);
-    world = await createWorld({ tenants, visitorsOf, seed: 1, startMs: START_MS });
+    world = await createWorld({ tenants, visitorsOf, seed: 1, startMs: START_MS, keepsMessages: true });
     await world.advance(MINUTE_MS);
   });
 
