@@ -8,6 +8,12 @@ import type { World } from '../world/world.js';
 type WeatherFault = 'loss' | 'duplication' | 'delay' | 'hold';
 type Episode = FaultEpisode & { readonly kind: FaultKind };
 
+/** An episode begins or ends; ms since the start of the world. */
+interface Moment {
+  readonly atMs: number;
+  happen(): void;
+}
+
 const WEATHER_FAULTS: readonly FaultKind[] = [
   'loss',
   'duplication',
@@ -49,19 +55,40 @@ export function playFaults(world: World, plan: readonly FaultEpisode[], startsAt
     run.wire.isCutDown = isCut(episodes, 'down');
   }
 
+  const moments: Moment[] = [];
   for (const episode of plan) {
     const { kind, charger } = episode;
     if (kind === 'clockDrift') continue;
     const known = { ...episode, kind };
     const target = charger?.controllerUuid ?? '';
     const [begin, end] = [startOf(known), endOf(known)];
-    world.agenda.at(episode.startsAtMs - startsAtMs, () => {
-      world.noteFault(kind, target, true);
-      begin();
-    });
-    world.agenda.at(episode.endsAtMs - startsAtMs, () => {
-      end();
-      world.noteFault(kind, target, false);
+    moments.push(
+      {
+        atMs: episode.startsAtMs - startsAtMs,
+        happen() {
+          world.noteFault(kind, target, true);
+          begin();
+        },
+      },
+      {
+        atMs: episode.endsAtMs - startsAtMs,
+        happen() {
+          end();
+          world.noteFault(kind, target, false);
+        },
+      },
+    );
+  }
+  moments.sort((a, b) => a.atMs - b.atMs);
+  // Only the next one waits: what a world has to do must not grow with the length of its scenario.
+  planFrom(0);
+
+  function planFrom(place: number): void {
+    const moment = moments[place];
+    if (moment === undefined) return;
+    world.agenda.at(moment.atMs, () => {
+      moment.happen();
+      planFrom(place + 1);
     });
   }
 }

@@ -10,11 +10,11 @@ import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.
 const MINUTE_MS = 60_000;
 
 /** Two cars that want all they can get on 20 kW; the site loses 10 kW for ten minutes. */
-function depot(faults = 'none'): Scenario {
+function depot(faults = 'none', duration = '2h'): Scenario {
   return parseScenario(
     `name: Depot
 start: 2026-06-01T08:00:00Z
-duration: 2h
+duration: ${duration}
 sites: { count: 1, chargers: 2, connectors: 1, permanentLimitKw: 20 }
 sessions:
   visits:
@@ -46,6 +46,12 @@ const lowered = {
 };
 
 describe('a rehearsal', () => {
+  it('of two weeks of faults has no more waiting to happen than one of two hours', async () => {
+    const waiting = async (duration: string) =>
+      (await rehearsalOf(depot('heavy', duration))).world.agenda.length;
+    expect(await waiting('14d')).toBe(await waiting('2h'));
+  });
+
   it('travels through the calls and faults of its scenario as a run does, instant by instant', async () => {
     const scenario = { ...depot('light'), endsAtMs: at('08:35:00') };
     const rehearsal = await rehearsalOf(scenario);
