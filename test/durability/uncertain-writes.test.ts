@@ -74,9 +74,13 @@ describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
     expect(members(body.clusters as never)).toEqual(members(state.clusters));
   }
 
-  /** Breaks the link at the commit of `call`, which must be answered 503. */
-  async function broken(link: BrokenLink, how: 'lost' | 'unanswered', call: () => Promise<Answer>) {
-    const [answer] = await Promise.all([call(), link.breakAtCommit(how)]);
+  /** Breaks the link at the commit of `call`, which writes rows `about` something and must be answered 503. */
+  async function broken(
+    link: BrokenLink,
+    { how, about }: { readonly how: 'lost' | 'unanswered'; readonly about: string },
+    call: () => Promise<Answer>,
+  ) {
+    const [answer] = await Promise.all([call(), link.breakAtCommit(how, about)]);
     expect(answer).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
     expect(answer.headers.get('retry-after')).toBe('1');
     return answer;
@@ -93,7 +97,7 @@ describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
         service.call('POST', '/locations/quay-1/schedules', { ...WINDOW, limitKw });
       expect((await submit(1)).status).toBe(200);
       const before = loads();
-      const { body } = await broken(link, how, () => submit(2));
+      const { body } = await broken(link, { how, about: 'profiles' }, () => submit(2));
       expect(JSON.stringify(body)).toContain('look whether it is there');
       await readAgain(before);
       const limits = await service.call('GET', '/locations/quay-1/limits');
@@ -110,7 +114,9 @@ describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
     });
     const path = `/clusters/${created.body.clusterId}`;
     const before = loads();
-    await broken(link, 'unanswered', () => service.call('DELETE', `${path}/locations/quay-1`));
+    await broken(link, { how: 'unanswered', about: 'cluster' }, () =>
+      service.call('DELETE', `${path}/locations/quay-1`),
+    );
     await readAgain(before);
     expect((await service.call('GET', path)).body).toMatchObject({ locationIds: ['quay-2'] });
     await expectMemoryToBeRows(service, databaseUrl);

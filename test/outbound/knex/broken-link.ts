@@ -15,8 +15,11 @@ export type AtCommit =
 export interface BrokenLink {
   /** The same database, through this link. */
   readonly databaseUrl: string;
-  /** Does this to the next COMMIT; resolves when it has been done. */
-  breakAtCommit(how: AtCommit): Promise<void>;
+  /**
+   * Does this to the next COMMIT; resolves when it has been done.
+   * @param about what a statement of the transaction must contain: a service commits for reasons of its own, too.
+   */
+  breakAtCommit(how: AtCommit, about?: string): Promise<void>;
   /** From now on nothing that is sent arrives anywhere, until the function it gives is called. */
   freeze(): () => void;
   close(): Promise<void>;
@@ -27,12 +30,13 @@ export async function openBrokenLink(databaseUrl: string): Promise<BrokenLink> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let isFrozen = false;
-  let next: { readonly how: AtCommit; readonly done: () => void } | undefined;
+  let next: { readonly how: AtCommit; readonly about: string; readonly done: () => void } | undefined;
 
   function carry(near: Socket): void {
     const far = connect(Number(target.port), target.hostname);
     const both = [near, far];
     let muted = false;
+    let transaction = '';
     const hangUp = () => both.forEach((socket) => void socket.destroy());
     for (const socket of both) {
       sockets.add(socket);
@@ -45,7 +49,11 @@ export async function openBrokenLink(databaseUrl: string): Promise<BrokenLink> {
     near.on('data', (chunk) => {
       if (isFrozen) muted = true;
       if (muted) return;
-      if (next === undefined || !chunk.includes('COMMIT')) return void far.write(chunk);
+      transaction += chunk.toString('latin1');
+      const isCommit = chunk.includes('COMMIT');
+      const isMeant = isCommit && next !== undefined && transaction.includes(next.about);
+      if (isCommit) transaction = '';
+      if (next === undefined || !isMeant) return void far.write(chunk);
       const { how, done } = next;
       next = undefined;
       if (how === 'lost') hangUp();
@@ -69,9 +77,9 @@ export async function openBrokenLink(databaseUrl: string): Promise<BrokenLink> {
   url.port = String(address.port);
   return {
     databaseUrl: url.href,
-    breakAtCommit: (how) =>
+    breakAtCommit: (how, about = '') =>
       new Promise((done) => {
-        next = { how, done };
+        next = { how, about, done };
       }),
     freeze() {
       isFrozen = true;
