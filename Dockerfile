@@ -23,7 +23,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-COPY package.json ./
+COPY package.json LICENSE ./
 COPY bin bin
 COPY demo demo
 RUN mkdir /data && chown node:node /data && ln -s /app/bin/headroom.js /usr/local/bin/headroom
