@@ -7,6 +7,7 @@ import {
   holdProfile,
   holdStack,
   type ProfileHolder,
+  releaseProfile,
   retireProfile,
   settleCrossings,
   tellCrossings,
@@ -16,6 +17,7 @@ import type { EpochMs } from './time.js';
 
 export type ConnectorEvent =
   | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
+  | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs }
   | { readonly type: 'throttle.changed'; readonly throttle: Throttle }
   | { readonly type: 'link.changed'; readonly link: Link };
@@ -64,10 +66,15 @@ export const connectorMachine = setup({
   actions: {
     holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.submitted') return;
-      retireProfile(context, event.profile.priority, enqueue);
+      retireProfile(context, event.profile.priority, 'profile.replaced', enqueue);
       enqueue.assign(({ spawn }) =>
         holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
       );
+    }),
+    releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'profile.cancelled') return;
+      retireProfile(context, event.priority, 'profile.cancelled', enqueue);
+      enqueue.assign(releaseProfile(context, event.priority));
     }),
     crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
       if (!('now' in event)) return;
@@ -109,6 +116,7 @@ export const connectorMachine = setup({
   }),
   on: {
     'profile.submitted': { actions: ['crossBoundaries', 'holdSubmitted', 'followLock'] },
+    'profile.cancelled': { actions: ['crossBoundaries', 'releaseCancelled', 'followLock'] },
     'boundary.reached': { actions: ['crossBoundaries', 'followLock'] },
   },
   states: {

@@ -12,6 +12,7 @@ import {
   holdProfile,
   holdStack,
   type ProfileHolder,
+  releaseProfile,
   retireProfile,
   settleCrossings,
   tellCrossings,
@@ -22,11 +23,13 @@ import {
   nextBoundaryAfter,
   type ProfileCrossing,
   type ProfileStack,
+  profileAtPriority,
 } from './profile-stack.js';
 import type { EpochMs } from './time.js';
 
 export type LocationEvent =
   | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
+  | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
   | { readonly type: 'permanentLimit.set'; readonly limitKw: number; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs }
   | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
@@ -35,6 +38,7 @@ export type LocationEvent =
 
 export type LocationEffect =
   | ({ readonly type: 'profile.crossed' } & ProfileCrossing)
+  | { readonly type: 'profile.cancelled'; readonly profile: LimitProfile }
   | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
   | { readonly type: 'gridLimit.changed'; readonly gridLimitKw: number }
   | ConnectorReport;
@@ -93,10 +97,17 @@ export const locationMachine = setup({
   actions: {
     holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.submitted') return;
-      retireProfile(context, event.profile.priority, enqueue);
+      retireProfile(context, event.profile.priority, 'profile.replaced', enqueue);
       enqueue.assign(({ spawn }) =>
         holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
       );
+    }),
+    releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'profile.cancelled') return;
+      const profile = profileAtPriority(context.stack, event.priority);
+      if (profile !== undefined) enqueue.emit({ type: 'profile.cancelled', profile });
+      retireProfile(context, event.priority, 'profile.cancelled', enqueue);
+      enqueue.assign(releaseProfile(context, event.priority));
     }),
     crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
       if (!('now' in event)) return;
@@ -179,6 +190,9 @@ export const locationMachine = setup({
   on: {
     'profile.submitted': {
       actions: ['crossBoundaries', 'holdSubmitted', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
+    },
+    'profile.cancelled': {
+      actions: ['crossBoundaries', 'releaseCancelled', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
     },
     'permanentLimit.set': {
       actions: ['crossBoundaries', 'setPermanentLimit', 'recomputeEffectiveLimit', 'recomputeGridLimit'],

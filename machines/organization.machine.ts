@@ -6,6 +6,7 @@ import {
   holdProfile,
   holdStack,
   type ProfileHolder,
+  releaseProfile,
   retireProfile,
   settleCrossings,
   tellCrossings,
@@ -15,6 +16,7 @@ import type { EpochMs } from './time.js';
 
 export type OrganizationEvent =
   | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
+  | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs };
 
 export interface OrganizationEffect extends ProfileCrossing {
@@ -42,10 +44,15 @@ export const organizationMachine = setup({
     }),
     holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.submitted') return;
-      retireProfile(context, event.profile.priority, enqueue);
+      retireProfile(context, event.profile.priority, 'profile.replaced', enqueue);
       enqueue.assign(({ spawn }) =>
         holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
       );
+    }),
+    releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'profile.cancelled') return;
+      retireProfile(context, event.priority, 'profile.cancelled', enqueue);
+      enqueue.assign(releaseProfile(context, event.priority));
     }),
   },
 }).createMachine({
@@ -54,6 +61,7 @@ export const organizationMachine = setup({
     holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
   on: {
     'profile.submitted': { actions: ['crossBoundaries', 'holdSubmitted'] },
+    'profile.cancelled': { actions: ['crossBoundaries', 'releaseCancelled'] },
     'boundary.reached': { actions: 'crossBoundaries' },
   },
 });

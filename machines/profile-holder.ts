@@ -2,6 +2,7 @@
 import type { ProfileActor } from './profile.machine.js';
 import {
   crossingsBetween,
+  dropProfile,
   type LimitProfile,
   type ProfileCrossing,
   type ProfileStack,
@@ -28,7 +29,10 @@ export type SpawnProfile = (input: { readonly window: LimitProfile; readonly now
 interface Enqueue {
   sendTo(
     actor: ProfileActor,
-    event: { type: 'boundary.reached'; now: EpochMs } | { type: 'profile.replaced' },
+    event:
+      | { type: 'boundary.reached'; now: EpochMs }
+      | { type: 'profile.replaced' }
+      | { type: 'profile.cancelled' },
   ): void;
   stopChild(actor: ProfileActor): void;
 }
@@ -59,11 +63,26 @@ export function holdProfile(
   return { stack: putProfile(holder.stack, profile), profiles };
 }
 
-/** Tells the actor that holds the slot of `priority`, if any, that it was replaced, and stops it. */
-export function retireProfile(holder: ProfileHolder, priority: number, enqueue: Enqueue): void {
+/** What has to change for the slot of `priority` to be free: its profile was cancelled. */
+export function releaseProfile(
+  holder: ProfileHolder,
+  priority: number,
+): Pick<ProfileHolder, 'stack' | 'profiles'> {
+  const profiles = new Map(holder.profiles);
+  profiles.delete(priority);
+  return { stack: dropProfile(holder.stack, priority), profiles: profiles.size === 0 ? NO_ACTORS : profiles };
+}
+
+/** Tells the actor that holds the slot of `priority`, if any, how it ended, and stops it. */
+export function retireProfile(
+  holder: ProfileHolder,
+  priority: number,
+  how: 'profile.replaced' | 'profile.cancelled',
+  enqueue: Enqueue,
+): void {
   const actor = holder.profiles.get(priority);
   if (actor === undefined) return;
-  enqueue.sendTo(actor, { type: 'profile.replaced' });
+  enqueue.sendTo(actor, { type: how });
   enqueue.stopChild(actor);
 }
 
@@ -89,20 +108,21 @@ export function tellCrossings(
 
 /**
  * What has to change once the crossings are told: ended profiles let go, begun ones from rows given their actor, unless
- * the profile that `event` submits is about to take their slot.
+ * `event` is about to fill their slot anew, or to free it.
  */
 export function settleCrossings(
   holder: ProfileHolder,
   crossings: readonly ProfileCrossing[],
-  event: { readonly now: EpochMs; readonly profile?: LimitProfile },
+  event: { readonly now: EpochMs; readonly profile?: LimitProfile; readonly priority?: number },
   spawn: SpawnProfile,
 ): Pick<ProfileHolder, 'profiles' | 'settledAtMs'> {
   const { now } = event;
+  const slot = event.profile?.priority ?? event.priority;
   const profiles = new Map(holder.profiles);
   for (const { profile, status } of crossings) {
     const { priority } = profile;
     if (status === 'EXPIRED') profiles.delete(priority);
-    else if (!profiles.has(priority) && priority !== event.profile?.priority)
+    else if (!profiles.has(priority) && priority !== slot)
       profiles.set(priority, spawn({ window: profile, now }));
   }
   return { profiles: profiles.size === 0 ? NO_ACTORS : profiles, settledAtMs: now };

@@ -24,6 +24,16 @@ export function putProfile(stack: ProfileStack, profile: LimitProfile): ProfileS
   return [...stack.slice(0, at), profile, ...stack.slice(replaces ? at + 1 : at)];
 }
 
+/** The stack without the profile of `priority`. */
+export function dropProfile(stack: ProfileStack, priority: number): ProfileStack {
+  return stack.filter((held) => held.priority !== priority);
+}
+
+/** The profile of `priority`, whatever its status; undefined where the slot is free. */
+export function profileAtPriority(stack: ProfileStack, priority: number): LimitProfile | undefined {
+  return stack.find((held) => held.priority === priority);
+}
+
 /** The highest-priority profile whose window is active at `now`. */
 export function activeProfileAt(stack: ProfileStack, now: EpochMs): LimitProfile | undefined {
   for (let i = stack.length - 1; i >= 0; i--) {

@@ -1,18 +1,19 @@
-// The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time, or replaced (section 3.1).
+// The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time, replaced (section 3.1) or cancelled.
 import { type ActorRefFrom, assign, setup } from 'xstate';
 import type { EpochMs, TimeWindow } from './time.js';
 import { statusAt } from './time.js';
 
 export type ProfileEvent =
   | { readonly type: 'boundary.reached'; readonly now: EpochMs }
-  | { readonly type: 'profile.replaced' };
+  | { readonly type: 'profile.replaced' }
+  | { readonly type: 'profile.cancelled' };
 
 export type ProfileActor = ActorRefFrom<typeof profileMachine>;
 
 /**
  * Time enters as data: every `boundary.reached` carries `now`, and the state follows from the window at that instant,
  * however late the event is. EXPIRED is an ordinary state, not a final one: reaching `final` makes XState walk all
- * events scheduled in the system.
+ * events scheduled in the system. Only what has not ended can be cancelled; whoever takes its slot replaces it anyway.
  */
 export const profileMachine = setup({
   types: {
@@ -39,13 +40,18 @@ export const profileMachine = setup({
   },
   states: {
     scheduled: {
+      on: { 'profile.cancelled': 'cancelled' },
       always: [
         { guard: 'hasEnded', target: 'expired' },
         { guard: 'hasBegun', target: 'active' },
       ],
     },
-    active: { always: { guard: 'hasEnded', target: 'expired' } },
+    active: {
+      on: { 'profile.cancelled': 'cancelled' },
+      always: { guard: 'hasEnded', target: 'expired' },
+    },
     expired: {},
     replaced: { on: { 'boundary.reached': {}, 'profile.replaced': {} } },
+    cancelled: { on: { 'boundary.reached': {}, 'profile.replaced': {} } },
   },
 });

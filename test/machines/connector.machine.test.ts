@@ -5,7 +5,7 @@ import { type ConnectorEvent, connectorMachine } from '../../machines/connector.
 import { type LocationEffect, locationMachine } from '../../machines/location.machine.js';
 import type { LimitProfile } from '../../machines/profile-stack.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
-import { decidingAt, type History } from './oracle.js';
+import { cancelIn, decidingAt, type History } from './oracle.js';
 
 const KEY = 'q1-a/1';
 const THROTTLES = ['free', 'limited', 'minimum', 'paused'] as const;
@@ -21,6 +21,11 @@ const submit = (profile: LimitProfile, now: number): ConnectorEvent => ({
   profile,
   now,
 });
+const cancel = (priority: number, now: number): ConnectorEvent => ({
+  type: 'profile.cancelled',
+  priority,
+  now,
+});
 const at = (now: number): ConnectorEvent => ({ type: 'boundary.reached', now });
 
 const EVENTS: ConnectorEvent[] = [
@@ -28,6 +33,8 @@ const EVENTS: ConnectorEvent[] = [
   submit(LOW, 120),
   submit(HIGH, 150),
   submit(LATER, 150),
+  cancel(0, 120),
+  cancel(5, 150),
   ...[99, 100, 150, 199, 200, 250, 300, 400].map(at),
   ...THROTTLES.map((throttle) => ({ type: 'throttle.changed', throttle }) as const),
   ...LINKS.map((link) => ({ type: 'link.changed', link }) as const),
@@ -44,10 +51,13 @@ const graph = {
 const alone = connectorMachine.provide({ actions: { reportLocked: () => {}, reportUnlocked: () => {} } });
 
 function historyOf(events: readonly ConnectorEvent[]): History {
-  const submissions = events.flatMap((event) =>
-    event.type === 'profile.submitted' ? [{ ...event.profile, atMs: event.now, target: KEY }] : [],
-  );
-  return { submissions, permanentLimitsKw: [] };
+  const history: History = { submissions: [], permanentLimitsKw: [] };
+  for (const event of events) {
+    if (event.type === 'profile.submitted')
+      history.submissions.push({ ...event.profile, atMs: event.now, target: KEY });
+    if (event.type === 'profile.cancelled') cancelIn(history, KEY, event.priority);
+  }
+  return history;
 }
 
 /** What the contract makes of `events`: the lock's limit, and what was reported last. */
@@ -116,7 +126,7 @@ describe('A connector', () => {
       expect(snapshot.context.lockLimitKw).toBe(lockLimitKw);
     }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(11);
+    expect(watch.count).toBe(12);
   });
 
   it('tells its location of every lock, of its limit, and of its end, each once (section 1)', () => {
@@ -162,6 +172,16 @@ describe('A lock of a connector (sections 1 and 3.1)', () => {
 
   it('ends where its profile is replaced by one that has not begun', () => {
     expect(limitOf(submit(LOW, 120), submit(LATER, 130))).toBeUndefined();
+  });
+
+  it('ends where its profile is cancelled, or has the limit of the next', () => {
+    const both = [submit(LOW, 50), submit(HIGH, 50), at(160)];
+    expect(limitOf(...both, cancel(5, 170))).toBe(10);
+    expect(limitOf(...both, cancel(5, 170), cancel(0, 170))).toBeUndefined();
+    expect(run([...both, cancel(5, 170), cancel(0, 170)]).effects.at(-1)).toEqual({
+      type: 'connector.unlocked',
+      key: KEY,
+    });
   });
 
   it('is there from the first where the rows say so at start', () => {

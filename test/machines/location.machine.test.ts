@@ -11,7 +11,7 @@ import {
 } from '../../machines/location.machine.js';
 import type { LimitProfile } from '../../machines/profile-stack.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
-import { decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
+import { cancelIn, decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
 
 const KEY = 'q1-a/1';
 const PERMANENT_KW = 50;
@@ -25,6 +25,11 @@ const LATER = { priority: 0, limitKw: 20, startsAtMs: 300, endsAtMs: 400 };
 const submit = (profile: LimitProfile, now: number): LocationEvent => ({
   type: 'profile.submitted',
   profile,
+  now,
+});
+const cancel = (priority: number, now: number): LocationEvent => ({
+  type: 'profile.cancelled',
+  priority,
   now,
 });
 const at = (now: number): LocationEvent => ({ type: 'boundary.reached', now });
@@ -47,6 +52,8 @@ const EVENTS: LocationEvent[] = [
   submit(LOW, 120),
   submit(HIGH, 150),
   submit(LATER, 150),
+  cancel(0, 120),
+  cancel(10, 150),
   ...[99, 100, 150, 199, 200, 250, 300, 400].map(at),
   permanent(PERMANENT_KW, 120),
   permanent(10, 120),
@@ -85,6 +92,7 @@ function expectedAfter(events: readonly LocationEvent[]) {
   for (const event of events) {
     if (event.type === 'profile.submitted')
       history.submissions.push({ ...event.profile, atMs: event.now, target: 'quay-1' });
+    if (event.type === 'profile.cancelled') cancelIn(history, 'quay-1', event.priority);
     if (event.type === 'permanentLimit.set') history.permanentLimitsKw.push(event.limitKw);
     if (event.type === 'clusterShare.set') sharesKw.set(event.clusterId, event.shareKw);
     if ('now' in event) {
@@ -139,7 +147,7 @@ describe('A location', () => {
     }
     run([lock(150), lockEnds(200)], { inspect: watch.inspect });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(9);
+    expect(watch.count).toBe(10);
   });
 });
 
@@ -174,6 +182,32 @@ describe('The effective limit of a location (section 1)', () => {
     const during = [submit(LOW, 120), permanent(33, 130)];
     expect(run(during).context.effectiveLimitKw).toBe(10);
     expect(run([...during, at(200)]).context.effectiveLimitKw).toBe(33);
+  });
+
+  it('falls back at once when the profile that decides is cancelled, and nothing is left of it', () => {
+    const { context, effects, children } = run([submit(LOW, 120), submit(HIGH, 150), cancel(10, 160)]);
+    expect(context.stack).toEqual([LOW]);
+    expect([...context.profiles.keys()]).toEqual([0]);
+    expect(Object.keys(children)).toHaveLength(2);
+    expect(effects.slice(-3)).toEqual([
+      { type: 'profile.cancelled', profile: HIGH },
+      { type: 'effectiveLimit.changed', effectiveLimitKw: 10 },
+      { type: 'gridLimit.changed', gridLimitKw: 10 },
+    ]);
+    expect(nextLocationBoundary(context, 160)).toBe(LOW.endsAtMs);
+  });
+
+  it('stays when a profile that does not decide is cancelled, or one that is not there', () => {
+    const before = [submit(LOW, 50), submit(HIGH, 150)];
+    expect(run([...before, cancel(0, 160)]).context.effectiveLimitKw).toBe(90);
+    const { context, effects } = run([...before, cancel(7, 160)]);
+    expect(context.stack).toEqual([LOW, HIGH]);
+    expect(effects.some(({ type }) => type === 'profile.cancelled')).toBe(false);
+  });
+
+  it('never takes a profile from rows into play that is cancelled as its window begins', () => {
+    const { context, children } = run([cancel(0, 120)], { from: { stack: [LOW] } });
+    expect([context.stack, context.profiles.size, Object.keys(children).length]).toEqual([[], 0, 1]);
   });
 
   it('is right from the first where the rows are older than the process', () => {

@@ -34,6 +34,12 @@ export function heldBy(history: History, target: string): Submission[] {
   );
 }
 
+/** A profile is cancelled: from then on it is as if nothing had ever been submitted there. */
+export function cancelIn(history: History, target: string, priority: number): void {
+  const others = history.submissions.filter((s) => s.target !== target || s.priority !== priority);
+  history.submissions.splice(0, history.submissions.length, ...others);
+}
+
 /** The submission that decides at `t`, if any. */
 export function decidingAt(history: History, target: string, t: number): Submission | undefined {
   return heldBy(history, target).filter((s) => phaseAt(s, t) === 'ACTIVE')[0];

@@ -15,12 +15,17 @@ import {
 } from '../../machines/profile-stack.js';
 import { eraMs, moved, profileWithin } from './arbitraries.js';
 import { everyWalk, watchTransitions } from './graph-walk.js';
-import { crossedBetween, type History, heldBy, phaseAt } from './oracle.js';
+import { cancelIn, crossedBetween, type History, heldBy, phaseAt } from './oracle.js';
 
 const TARGET = 'organization';
 const submit = (profile: LimitProfile, now: number): OrganizationEvent => ({
   type: 'profile.submitted',
   profile,
+  now,
+});
+const cancel = (priority: number, now: number): OrganizationEvent => ({
+  type: 'profile.cancelled',
+  priority,
   now,
 });
 const at = (now: number): OrganizationEvent => ({ type: 'boundary.reached', now });
@@ -47,23 +52,33 @@ describe("An organization's profiles (sections 1 and 3.1)", () => {
   const LATER = { priority: 0, limitKw: 20, startsAtMs: 300, endsAtMs: 400 };
   const HIGH = { priority: 5, limitKw: 30, startsAtMs: 150, endsAtMs: 200 };
 
-  it('are recorded in every order of submissions and boundaries, and every transition is taken', () => {
+  it('are recorded in every order of submissions, cancellations and boundaries, and every transition is taken', () => {
     const watch = watchTransitions(organizationMachine);
     const walks = everyWalk(organizationMachine, {
       input: { stack: [], now: 0 },
-      events: [submit(LOW, 50), submit(LATER, 50), submit(HIGH, 150), ...[100, 150, 200, 400].map(at)],
+      events: [
+        submit(LOW, 50),
+        submit(LATER, 50),
+        submit(HIGH, 150),
+        cancel(0, 150),
+        cancel(5, 150),
+        ...[100, 150, 200, 400].map(at),
+      ],
       serializeState: ({ context }) => JSON.stringify(context.stack),
     });
     for (const { events } of walks) {
-      const submissions = events.flatMap((event) =>
-        event.type === 'profile.submitted' ? [{ ...event.profile, target: TARGET, atMs: event.now }] : [],
-      );
+      const history: History = { submissions: [], permanentLimitsKw: [] };
+      for (const event of events) {
+        if (event.type === 'profile.submitted')
+          history.submissions.push({ ...event.profile, target: TARGET, atMs: event.now });
+        if (event.type === 'profile.cancelled') cancelIn(history, TARGET, event.priority);
+      }
       const { context } = run(events, undefined, watch.inspect);
-      const held = heldBy({ submissions, permanentLimitsKw: [] }, TARGET).reverse();
+      const held = heldBy(history, TARGET).reverse();
       expect(context.stack).toEqual(held.map(({ target: _, atMs: __, ...profile }) => profile));
     }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(2);
+    expect(watch.count).toBe(3);
   });
 
   it('that end go before those that begin at the same instant', () => {
@@ -82,6 +97,7 @@ describe("An organization's profiles (sections 1 and 3.1)", () => {
       fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 15 }) }),
       fc.record({ kind: fc.constant('submit' as const), profile: profileWithin(40) }),
       fc.constant({ kind: 'boundary' as const }),
+      fc.record({ kind: fc.constant('cancel' as const), priority: fc.integer({ min: 0, max: 10 }) }),
     );
     const rows = fc.array(profileWithin(40), { maxLength: 5 });
     fc.assert(
@@ -99,11 +115,13 @@ describe("An organization's profiles (sections 1 and 3.1)", () => {
           expected.push(crossedBetween(history, TARGET, settled, now));
           settled = now;
           if (event.type === 'profile.submitted') remember(event.profile, now);
+          if (event.type === 'profile.cancelled') cancelIn(history, TARGET, event.priority);
           events.push(event);
         };
         for (const each of steps) {
           if (each.kind === 'pass') now += each.ms;
           else if (each.kind === 'boundary') tell(at(now));
+          else if (each.kind === 'cancel') tell(cancel(each.priority, now));
           else tell(submit(moved(each.profile, now - 15), now));
         }
         tell(at(now));

@@ -1,4 +1,4 @@
-// The lifecycle of one profile: forward through its states as time passes, or replaced.
+// The lifecycle of one profile: forward through its states as time passes, or replaced, or cancelled.
 import { getSimplePaths } from '@xstate/graph';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -11,17 +11,23 @@ const WINDOW = { startsAtMs: 100, endsAtMs: 200 };
 const BEFORE = 50;
 const at = (now: number): ProfileEvent => ({ type: 'boundary.reached', now });
 const REPLACED: ProfileEvent = { type: 'profile.replaced' };
+const CANCELLED: ProfileEvent = { type: 'profile.cancelled' };
 const graph = {
   input: { window: WINDOW, now: BEFORE },
-  events: [...[BEFORE, 99, 100, 150, 199, 200, 1e13].map(at), REPLACED],
+  events: [...[BEFORE, 99, 100, 150, 199, 200, 1e13].map(at), REPLACED, CANCELLED],
   serializeState: ({ value }: { value: unknown }) => String(value),
 };
 
 const ORDER: readonly Phase[] = ['SCHEDULED', 'ACTIVE', 'EXPIRED'];
 
-/** What section 3.1 makes of it: the furthest phase that was reached, unless it was replaced. */
+/** What section 3.1 makes of it: the furthest phase that was reached, unless it was replaced, or cancelled before its end. */
 function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
-  if (events.some(({ type }) => type === 'profile.replaced')) return 'replaced';
+  const stopped = events.findIndex(
+    ({ type }, i) =>
+      type === 'profile.replaced' ||
+      (type === 'profile.cancelled' && stateAfter(events.slice(0, i), bornAtMs) !== 'expired'),
+  );
+  if (stopped !== -1) return events[stopped]?.type === 'profile.replaced' ? 'replaced' : 'cancelled';
   const submission = { atMs: 0, target: 'quay-1', priority: 0, limitKw: 1, ...WINDOW };
   const instants = [
     bornAtMs,
@@ -43,21 +49,24 @@ function run(
 }
 
 describe('A profile (section 3.1)', () => {
-  it('goes SCHEDULED, ACTIVE, EXPIRED and never back, and can be replaced in any of them', () => {
+  it('goes SCHEDULED, ACTIVE, EXPIRED and never back, and can be replaced in any of them, and cancelled in the first two', () => {
     const { states, changes } = edgesOf(everyWalk(profileMachine, graph));
-    expect(states).toEqual(new Set(['scheduled', 'active', 'expired', 'replaced']));
+    expect(states).toEqual(new Set(['scheduled', 'active', 'expired', 'replaced', 'cancelled']));
     expect(changes).toEqual(
       new Set([
         'scheduled → scheduled',
         'scheduled → active',
         'scheduled → expired',
         'scheduled → replaced',
+        'scheduled → cancelled',
         'active → active',
         'active → expired',
         'active → replaced',
+        'active → cancelled',
         'expired → expired',
         'expired → replaced',
         'replaced → replaced',
+        'cancelled → cancelled',
       ]),
     );
   });
@@ -68,7 +77,7 @@ describe('A profile (section 3.1)', () => {
       expect(run(events, BEFORE, watch.inspect).value).toBe(stateAfter(events, BEFORE));
     }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(7);
+    expect(watch.count).toBe(11);
   });
 
   it('is where the contract says along every simple path, and goes on living in every state', () => {
@@ -94,7 +103,7 @@ describe('A profile (section 3.1)', () => {
   it('needs no particular boundary: late, doubled, missing or out of order, the furthest instant counts', () => {
     const event = fc.oneof(
       { weight: 9, arbitrary: fc.integer({ min: 40, max: 260 }).map(at) },
-      { weight: 1, arbitrary: fc.constant(REPLACED) },
+      { weight: 1, arbitrary: fc.constantFrom(REPLACED, CANCELLED) },
     );
     fc.assert(
       fc.property(
