@@ -1,20 +1,67 @@
-// Secrets of API keys, OAuth clients and chargers: made here, shown once, kept only as SHA-256.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+// Secrets of API keys, OAuth clients and chargers: made here, shown once, kept only as hashes.
+import {
+  createHash,
+  randomBytes,
+  type ScryptOptions,
+  scrypt as scryptWithCallback,
+  timingSafeEqual,
+} from 'node:crypto';
+import { promisify } from 'node:util';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 // 32 bytes are 256 bits; 62^43 is the first power of 62 above 2^256.
 const SECRET_LENGTH = 43;
 const API_KEY = /^hr_([A-Za-z0-9]{8})_([A-Za-z0-9]{16,128})$/;
 
-/** 32 random bytes in base62, always 43 characters. */
-export function generateSecret(): string {
-  let value = BigInt(`0x${randomBytes(32).toString('hex')}`);
+// About one in 2,500 random ones looks otherwise and is drawn again. Whether a hash is slow depends on this rule both when
+// it is stored and when it is checked: a looser one would lock out whoever was stored under it.
+const GENERATED = /^(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[0-9A-Za-z]{43}$/;
+const GENERATED_CHARACTERS_AT_LEAST = 20;
+
+const scrypt = promisify<string, Buffer, number, ScryptOptions, Buffer>(scryptWithCallback);
+// 16 MB and about 30 ms of one core each. Stored with every hash, so that it can be raised.
+const LOG2_N = 14;
+const BLOCK_SIZE = 8;
+const PARALLEL = 1;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const ID_BYTES = 9;
+const SLOW_HASH =
+  /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2}),id=([\w-]+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+
+interface SlowHash {
+  readonly options: ScryptOptions;
+  readonly id: string;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+/**
+ * A secret of 43 characters in base62 that `isGenerated` knows again: 32 random bytes, or, from `seed`, the same for the
+ * same seed.
+ */
+export function generateSecret(seed?: string): string {
+  for (let attempt = 0; ; attempt++) {
+    const bytes =
+      seed === undefined ? randomBytes(32) : createHash('sha256').update(`${attempt}/${seed}`).digest();
+    const secret = base62Of(bytes);
+    if (isGenerated(secret)) return secret;
+  }
+}
+
+function base62Of(bytes: Buffer): string {
+  let value = BigInt(`0x${bytes.toString('hex')}`);
   let text = '';
   for (let i = 0; i < SECRET_LENGTH; i++) {
     text = BASE62.charAt(Number(value % 62n)) + text;
     value /= 62n;
   }
   return text;
+}
+
+/** Whether `secret` has the form that `generateSecret` gives, which nobody can guess and nobody would choose. */
+export function isGenerated(secret: string): boolean {
+  return GENERATED.test(secret) && new Set(secret).size >= GENERATED_CHARACTERS_AT_LEAST;
 }
 
 /** An 8-character id: random, or, from `seed`, the same for the same seed. */
@@ -24,16 +71,103 @@ export function generateKeyId(seed?: string): string {
   return [...bytes].map((byte) => BASE62.charAt(byte % 62)).join('');
 }
 
-/** SHA-256 of a secret, hex. */
+/** SHA-256 of a secret, hex: for API keys and generated secrets. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Whether `secret` is the one behind `secretHash` (hex), in constant time. */
+/** Whether `secret` is the one behind `secretHash` (SHA-256, hex), in constant time. */
 export function isSecret(secret: string, secretHash: string): boolean {
   const expected = Buffer.from(secretHash, 'hex');
   const given = createHash('sha256').update(secret).digest();
   return expected.length === given.length && timingSafeEqual(expected, given);
+}
+
+/**
+ * What is stored of a password or client secret: SHA-256 of a generated one, else scrypt with a salt of its own.
+ * @param id see `secretIdOf`; a new one where it is left out.
+ */
+export async function hashPassword(
+  password: string,
+  id: string = randomBytes(ID_BYTES).toString('base64url'),
+): Promise<string> {
+  if (isGenerated(password)) return hashSecret(password);
+  const salt = randomBytes(SALT_BYTES);
+  const options = { N: 2 ** LOG2_N, r: BLOCK_SIZE, p: PARALLEL };
+  const hash = await scrypt(password, salt, HASH_BYTES, options);
+  const text = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+  return `$scrypt$ln=${LOG2_N},r=${BLOCK_SIZE},p=${PARALLEL},id=${id}$${text(salt)}$${text(hash)}`;
+}
+
+const NOBODY: SlowHash = {
+  options: { N: 2 ** LOG2_N, r: BLOCK_SIZE, p: PARALLEL },
+  id: '',
+  salt: Buffer.alloc(SALT_BYTES),
+  hash: Buffer.alloc(HASH_BYTES),
+};
+
+/**
+ * Whether `password` is the one behind `stored`; undefined stands for nobody. A wrong one takes as long whatever is
+ * stored: next to nothing where it has the form of a generated one, else one scrypt.
+ */
+export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+  if (isGenerated(password)) return isSecret(password, stored ?? '');
+  // Stored before passwords had a slow hash.
+  if (stored !== undefined && isSecret(password, stored)) return true;
+  const slow = stored === undefined ? undefined : parseSlowHash(stored);
+  const { options, salt, hash } = slow ?? NOBODY;
+  const given = await scrypt(password, salt, hash.length, options);
+  return timingSafeEqual(given, hash) && slow !== undefined;
+}
+
+/** Whether `stored` is not what `hashPassword` makes of the same password today, its salt apart. */
+export function isHashOutdated(password: string, stored: string): boolean {
+  if (isGenerated(password)) return false;
+  const slow = parseSlowHash(stored);
+  if (slow === undefined) return true;
+  return slow.options.N !== 2 ** LOG2_N || slow.options.r !== BLOCK_SIZE || slow.options.p !== PARALLEL;
+}
+
+/** What tells a secret from the one before and after it, and stays the same where the same one is hashed anew. */
+export function secretIdOf(stored: string): string {
+  const slow = parseSlowHash(stored);
+  return slow?.id ?? createHash('sha256').update(stored).digest().subarray(0, ID_BYTES).toString('base64url');
+}
+
+function parseSlowHash(stored: string): SlowHash | undefined {
+  const match = SLOW_HASH.exec(stored);
+  if (match === null) return undefined;
+  const [, log2N, r, p, id = '', salt = '', hash = ''] = match;
+  const options = { N: 2 ** Number(log2N), r: Number(r), p: Number(p) };
+  return { options, id, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+}
+
+const SHORTEST_PASSWORD = 12;
+const DIFFERENT_CHARACTERS = 5;
+/** What a secret that somebody chooses must be; for messages. */
+export const CHOSEN_SECRET_RULE = `must have at least ${SHORTEST_PASSWORD} characters, ${DIFFERENT_CHARACTERS} different ones, and be no short piece repeated and no row like 123456`;
+// Of digits and letters, one after the other, forward or backward.
+const ROWS = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((row) => [
+  row,
+  [...row].reverse().join(''),
+]);
+
+/** Whether nobody gets at a secret that somebody chose by trying what is short or regular. */
+export function isChosenSecretFit(secret: string): boolean {
+  const characters = [...secret.toLowerCase()];
+  if (characters.length < SHORTEST_PASSWORD || new Set(characters).size < DIFFERENT_CHARACTERS) return false;
+  const isRow = characters
+    .slice(1)
+    .every((next, i) => ROWS.some((row) => row.includes(`${characters[i]}${next}`)));
+  return !isRow && !isRepeated(characters);
+}
+
+/** Whether a piece of at most a third of the text, over and over, is all of it. */
+function isRepeated(characters: readonly string[]): boolean {
+  const longest = Math.floor(characters.length / 3);
+  return Array.from({ length: longest }, (_, i) => i + 1).some((piece) =>
+    characters.every((character, i) => character === characters[i % piece]),
+  );
 }
 
 export function formatApiKey(keyId: string, secret: string): string {

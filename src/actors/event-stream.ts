@@ -47,10 +47,13 @@ const SAMPLE_EVERY_MS = 1_000;
 
 export function createEventStream(clock: Clock): EventStream {
   const audiences = new Map<TenantUuid, Audience>();
-  let lastId = 0;
+  // A counter a tenant, kept when its last listener leaves: one for all would tell each how busy the others are.
+  const lastIds = new Map<TenantUuid, number>();
 
-  function tell({ subscribers }: Audience, locationId: string, body: StreamEventBody): void {
-    const event = { id: ++lastId, ...body };
+  function tell({ tenant, subscribers }: Audience, locationId: string, body: StreamEventBody): void {
+    const id = (lastIds.get(tenant.tenantUuid) ?? 0) + 1;
+    lastIds.set(tenant.tenantUuid, id);
+    const event = { id, ...body };
     for (const { location, listener } of subscribers) {
       if (location === undefined || location.record.locationId === locationId) listener(event);
     }

@@ -34,7 +34,7 @@ export type StreamEventBody = {
   };
 }[StreamEventName];
 
-/** One event; `id` rises from event to event of a process. */
+/** One event; `id` rises by one from event to event of its tenant, for as long as the process runs. */
 export type StreamEvent = StreamEventBody & { readonly id: number };
 
 /** The last event of a stream that the service ends: why, in the words of the error envelope. */

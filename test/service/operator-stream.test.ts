@@ -101,6 +101,21 @@ describe('GET /stream', () => {
     );
   });
 
+  it('numbers the events of a tenant without a gap, however busy another is', async () => {
+    const [mine, rivals] = [await follow(), await follow('', RIVAL)];
+    for (const limitKw of [20, 21, 22]) {
+      await submit('/locations/quay-1/schedules', limitKw, 0, 60);
+      await submit('/locations/quay-1/schedules', limitKw, 0, 60, RIVAL);
+    }
+    await eventually(() =>
+      expect([mine, rivals].map((reader) => reader.of('effectiveLimit').length)).toEqual([3, 3]),
+    );
+    for (const reader of [mine, rivals]) {
+      const [first = Number.NaN, ...ids] = reader.events.map(({ id }) => Number(id));
+      expect(ids).toEqual(ids.map((_, i) => first + 1 + i));
+    }
+  });
+
   it('tells the power of a location once a second at most, and only when it changed', async () => {
     const charger = await connectCharger(service.mqttUrl, 'drawing');
     const reader = await follow('?locationId=drawing');

@@ -2,15 +2,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../ports/clock.js';
-import type { ApiKeyRecord } from '../../ports/credentials.js';
-import { hashSecret, isSecret, parseApiKey } from '../../secrets.js';
+import type { ApiKeyRecord, OauthClientRecord } from '../../ports/credentials.js';
+import { hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
 import type { CredentialDirectory } from './credentials.js';
 import type { FailedAttempts } from './failed-attempts.js';
 import { Refusal } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
-/** Whoever a credential speaks for. The tenant comes from nowhere else. */
+/** Whoever a credential speaks for, with the scopes it has now. The tenant comes from nowhere else. */
 export type Caller = VerifiedToken | ApiKeyRecord;
+
+/** Who a token speaks for as long as its client's record is this one. */
+interface CallerOfRecord {
+  readonly client: OauthClientRecord;
+  readonly caller: VerifiedToken;
+}
 
 /** The part of a request that authentication looks at; `ip` is read only when an unknown credential is checked. */
 interface Presented {
@@ -29,8 +35,8 @@ export interface Authentication {
    * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often.
    */
   authenticate(request: Presented): Caller;
-  /** Whether a caller that was authenticated before would still be: for answers that go on. */
-  doesHold(caller: Caller): boolean;
+  /** A caller that was authenticated before as it would be now, undefined where it no longer would be: for answers that go on. */
+  again(caller: Caller): Caller | undefined;
 }
 
 export function createAuthentication(options: {
@@ -43,24 +49,34 @@ export function createAuthentication(options: {
   const rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
     max: KEYS_REMEMBERED,
   });
+  const callers = new WeakMap<VerifiedToken, CallerOfRecord>();
 
   function callerOfToken(text: string, request: Presented): Caller | undefined {
     const recalled = tokens.recall(text);
-    if (recalled !== undefined && doesTokenHold(recalled)) return recalled;
+    const caller = recalled && heldBy(recalled);
+    if (caller !== undefined) return caller;
     return failedAttempts.attempt('http', request.ip ?? '', () => {
       const token = tokens.verify(text);
-      return token !== undefined && doesTokenHold(token) ? token : undefined;
+      return token && heldBy(token);
     });
   }
 
-  function doesTokenHold(token: VerifiedToken): boolean {
+  /** The caller behind a verified token, with what its client may still do; undefined where the token has ended. */
+  function heldBy(token: VerifiedToken): VerifiedToken | undefined {
     const client = credentials.oauthClient(token.clientId);
-    return (
-      clock.nowMs() < token.expiresAtMs &&
-      client !== undefined &&
+    if (client === undefined || clock.nowMs() >= token.expiresAtMs) return undefined;
+    const known = callers.get(token);
+    // Records are replaced whole: the same one says what it said before.
+    if (known?.client === client) return known.caller;
+    const holds =
       client.disabledAtMs === null &&
-      client.tenantUuid === token.tenantUuid
-    );
+      client.tenantUuid === token.tenantUuid &&
+      (token.secretId === undefined || token.secretId === secretIdOf(client.secretHash));
+    if (!holds) return undefined;
+    const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));
+    const caller = { ...token, scopes };
+    callers.set(token, { client, caller });
+    return caller;
   }
 
   function callerOfKey(text: string, request: Presented): Caller | undefined {
@@ -98,10 +114,10 @@ export function createAuthentication(options: {
 
   return {
     authenticate,
-    doesHold(caller) {
-      if ('clientId' in caller) return doesTokenHold(caller);
+    again(caller) {
+      if ('clientId' in caller) return heldBy(caller);
       const key = credentials.apiKey(caller.keyId);
-      return key?.secretHash === caller.secretHash && doesKeyHold(key);
+      return key?.secretHash === caller.secretHash && doesKeyHold(key) ? key : undefined;
     },
   };
 }

@@ -39,10 +39,12 @@ export function createAuthorize(options: {
       );
     }
     if (!credentials.isFeatureEnabled(caller.tenantUuid)) throw featureNotEnabled();
-    if (!caller.scopes.includes(scope)) {
-      throw new DomainError('INSUFFICIENT_SCOPE', `The credential lacks the scope ${scope}.`);
-    }
+    if (!caller.scopes.includes(scope)) throw insufficientScope(scope);
   };
+}
+
+export function insufficientScope(scope: Scope): DomainError {
+  return new DomainError('INSUFFICIENT_SCOPE', `The credential lacks the scope ${scope}.`);
 }
 
 export function featureNotEnabled(): DomainError {

@@ -6,6 +6,7 @@ import type { TenantUuid } from '../../../machines/ids.js';
 import type { EpochMs } from '../../../machines/time.js';
 import type { Clock } from '../../ports/clock.js';
 import { SCOPES, type Scope } from '../../ports/records.js';
+import { secretIdOf } from '../../secrets.js';
 import type { TokenKeys } from './token-keys.js';
 
 /** Lifetime of an access token, seconds (contract section 5, rule 3). */
@@ -20,6 +21,8 @@ const claimsSchema = z.object({
   sub: z.string(),
   tenantUuid: z.string().transform((text) => text as TenantUuid),
   scope: z.string().transform(parseScopes),
+  // A token of release 0.1 names none: it lives out its hour.
+  secretId: z.string().optional(),
   exp: z.number(),
 });
 
@@ -28,13 +31,15 @@ export interface VerifiedToken {
   readonly clientId: string;
   readonly tenantUuid: TenantUuid;
   readonly scopes: readonly Scope[];
+  /** Of the client's secret it was issued for (`secretIdOf`). */
+  readonly secretId: string | undefined;
   readonly expiresAtMs: EpochMs;
 }
 
 export interface Tokens {
   /** A signed token that expires `TOKEN_LIFETIME_S` from now. */
   issue(
-    client: { readonly clientId: string; readonly tenantUuid: TenantUuid },
+    client: { readonly clientId: string; readonly tenantUuid: TenantUuid; readonly secretHash: string },
     scopes: readonly Scope[],
   ): string;
   /** A token that was verified recently with keys still in force; it may have expired since. */
@@ -68,6 +73,7 @@ export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readon
           sub: client.clientId,
           tenantUuid: client.tenantUuid,
           scope: scopes.join(' '),
+          secretId: secretIdOf(client.secretHash),
           iat: issuedAtS,
           exp: issuedAtS + TOKEN_LIFETIME_S,
         },
@@ -92,8 +98,10 @@ function verifyWith(
   token: string,
   now: EpochMs,
 ): VerifiedToken | undefined {
-  const kid = decodeHeader(token)?.kid;
-  const key = kid === undefined ? undefined : keys.verifying.get(kid);
+  const header = decodeHeader(token);
+  // RFC 7515 section 4.1.11: what it names must be understood, and nothing of the kind is understood here.
+  if (header?.kid === undefined || 'crit' in header) return undefined;
+  const key = keys.verifying.get(header.kid);
   if (key === undefined) return undefined;
   try {
     const claims = claimsSchema.parse(
@@ -108,6 +116,7 @@ function verifyWith(
       clientId: claims.sub,
       tenantUuid: claims.tenantUuid,
       scopes: claims.scope,
+      secretId: claims.secretId,
       expiresAtMs: claims.exp * 1000,
     };
   } catch {

@@ -1,6 +1,8 @@
 // The event stream as a connection: who may open it, how many, how long it lasts, and what a slow client costs.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Scope } from '../../../src/ports/records.js';
+import { hashSecret } from '../../../src/secrets.js';
 import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import { type EventReader, readEvents } from './event-reader.js';
 import { LOCATION, TENANT } from './fake-application.js';
@@ -165,6 +167,29 @@ describe('a stream ends, and says why', () => {
     rig.time.tick(1000);
     await expectEnd(stream, 'UNAUTHORIZED');
   });
+
+  it('when its client gets another secret', async () => {
+    const stream = await open(bearer(rig));
+    const secretHash = hashSecret('another secret');
+    rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ secretHash })] }));
+    rig.time.tick(1000);
+    await expectEnd(stream, 'UNAUTHORIZED');
+  });
+
+  it.each(['key', 'client'])(
+    'when its %s may no longer read locations, and not for other scopes',
+    async (of) => {
+      const stream = await open(of === 'key' ? KEY : bearer(rig));
+      const withScopes = (scopes: readonly Scope[]) =>
+        credentialSet({ apiKeys: [apiKeyRecord({ scopes })], oauthClients: [clientRecord({ scopes })] });
+      rig.credentials.replace(withScopes(['locations:read']));
+      rig.time.tick(1000);
+      expect(rig.listeners.size).toBe(1);
+      rig.credentials.replace(withScopes(['clusters:read']));
+      rig.time.tick(1000);
+      await expectEnd(stream, 'INSUFFICIENT_SCOPE');
+    },
+  );
 
   it('when its token expires, and not before', async () => {
     const stream = await open(bearer(rig));

@@ -5,7 +5,8 @@ import jwt from 'jsonwebtoken';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenKeys, rotateTokenKeys, TokenKeysError } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
-import { SCOPES } from '../../../src/ports/records.js';
+import { SCOPES, type Scope } from '../../../src/ports/records.js';
+import { hashPassword, hashSecret, secretIdOf } from '../../../src/secrets.js';
 import { tokenErrorSchema, tokenResponseSchema } from '../../../src/wire/oauth.js';
 import { TENANT } from './fake-application.js';
 import { API_KEY, CLIENT, clientRecord, createRig, credentialSet, NOW_MS, type Rig } from './http-rig.js';
@@ -108,6 +109,7 @@ describe('the token endpoint', () => {
       sub: CLIENT.id,
       tenantUuid: TENANT,
       scope: 'org:write',
+      secretId: secretIdOf(clientRecord().secretHash),
       iat: nowS,
       exp: nowS + 3600,
     });
@@ -125,6 +127,36 @@ describe('the token endpoint', () => {
       const refusal = await refusalOf(await ask({ ...GRANT, ...BODY_CREDENTIAL, scope }));
       expect(refusal).toMatchObject({ status: 403, code: 'INSUFFICIENT_SCOPE' });
     }
+  });
+
+  it('gives tokens that open no more than their client may now, and all of it again once it may', async () => {
+    const { access_token } = await tokenOf(await ask({ ...GRANT, ...BODY_CREDENTIAL }));
+    const withScopes = (scopes: readonly Scope[]) =>
+      rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ scopes })] }));
+    expect(await readWith(access_token)).toBe(200);
+    withScopes(['clusters:read']);
+    expect(await readWith(access_token)).toBe(403);
+    withScopes(['locations:read']);
+    expect(await readWith(access_token)).toBe(200);
+    const narrow = await tokenOf(await ask({ ...GRANT, ...BODY_CREDENTIAL, scope: 'locations:read' }));
+    withScopes(SCOPES);
+    const clusters = await rig.call('GET', '/v1/clusters', {
+      headers: { authorization: `Bearer ${narrow.access_token}` },
+    });
+    expect(clusters.status).toBe(403);
+  });
+
+  it('gives tokens that end when the secret of their client changes, not when it is hashed anew', async () => {
+    const { access_token } = await tokenOf(await ask({ ...GRANT, ...BODY_CREDENTIAL }));
+    const withHash = (secretHash: string) =>
+      rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ secretHash })] }));
+    expect(await readWith(access_token)).toBe(200);
+    withHash(await hashPassword(CLIENT.secret, secretIdOf(clientRecord().secretHash)));
+    expect(await readWith(access_token)).toBe(200);
+    withHash(await hashPassword(CLIENT.secret));
+    expect(await readWith(access_token)).toBe(401);
+    withHash(hashSecret('another secret'));
+    expect(await readWith(access_token)).toBe(401);
   });
 
   it('answers the same 401 with WWW-Authenticate: Basic whatever is wrong with the client', async () => {
@@ -298,6 +330,10 @@ describe('the signing keys', () => {
       sign({ aud: 'something' }),
       sign({ exp: NOW_MS / 1000 }),
       sign({ tenantUuid: 7 }),
+      sign({ secretId: 'of-another-secret' }),
+      sign({ secretId: 7 }),
+      sign({}, { header: { alg: 'ES256', crit: ['exp'] } as jwt.JwtHeader }),
+      sign({}, { header: { alg: 'ES256', crit: [] } as jwt.JwtHeader }),
       sign({}, { keyid: 'unknown' }),
       sign({}, { keyid: '__proto__' }),
       hmac,

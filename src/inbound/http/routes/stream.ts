@@ -7,7 +7,7 @@ import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
 import { type StreamEvent, streamDataSchema } from '../../../wire/operator-stream.js';
 import { type Authentication, type Caller, unauthorized } from '../authenticate.js';
-import { featureNotEnabled } from '../authorize.js';
+import { featureNotEnabled, insufficientScope } from '../authorize.js';
 import type { CredentialDirectory } from '../credentials.js';
 import type { Answer } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
@@ -99,8 +99,10 @@ function openStream(
   }
 
   function refusalNow(): DomainError | undefined {
-    if (!authentication.doesHold(caller)) return unauthorized();
-    return credentials.isFeatureEnabled(tenantUuid) ? undefined : featureNotEnabled();
+    const now = authentication.again(caller);
+    if (now === undefined) return unauthorized();
+    if (!credentials.isFeatureEnabled(tenantUuid)) return featureNotEnabled();
+    return now.scopes.includes(SCOPE) ? undefined : insufficientScope(SCOPE);
   }
 
   function look(): void {
