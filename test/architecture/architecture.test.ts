@@ -143,6 +143,10 @@ describe('The banned words', () => {
     ['src/a.ts', '// @ts-ignore'],
     ['src/a.ts', '// biome-ignore lint: no'],
     ['test/a.test.ts', 'vi.useFakeTimers();'],
+    ['test/a.test.ts', 'await vi.waitFor(check);'],
+    ['test/a.test.ts', "it('is slow', { timeout: 60_000 }, f);"],
+    ['test/a.test.ts', 'fetch(url, { signal: AbortSignal.timeout(1000) });'],
+    ['test/web/a.test.ts', 'chromium.launch();'],
   ])('are found in %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).not.toEqual([]);
   });

@@ -110,7 +110,8 @@ interface BannedWord {
   readonly where: (path: string) => boolean;
 }
 
-const isProduct = (path: string) => !path.startsWith('test/');
+const isTest = (path: string) => path.startsWith('test/');
+const isProduct = (path: string) => !isTest(path);
 const isMachine = (path: string) => path.startsWith('machines/');
 const isTimed = (path: string) => isProduct(path) && path !== 'src/clock.ts';
 
@@ -128,6 +129,10 @@ const BANNED: readonly BannedWord[] = [
   { word: /\bas any\b/, where: () => true },
   { word: /@ts-(ignore|expect-error|nocheck)|biome-ignore/, where: () => true },
   { word: /\buseFakeTimers\b/, where: () => true },
+  // Bounds of the wall clock fail on a busy machine: tests wait with `test/eventually.ts`, pages with `test/browser.ts`.
+  { word: /\bvi\.(waitFor|waitUntil|setConfig)\b|\bexpect\.poll\b/, where: isTest },
+  { word: /\btimeout:\s*[1-9]|\bAbortSignal\.timeout\b/, where: isTest },
+  { word: /\bchromium\.launch\b/, where: (path) => isTest(path) && path !== 'test/browser.ts' },
 ];
 
 export function bannedWords(sources: readonly Source[]): readonly Breach[] {

@@ -1,6 +1,7 @@
 // `headroom charger run` against a running service: virtual chargers whose draw shows over REST.
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.js';
 import { run, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
@@ -45,12 +46,9 @@ describe('headroom charger run', () => {
     expect(await chargers.line((line) => line.includes('online 1/1'))).toMatch(
       /^\d\d:\d\d:\d\dZ {2}online 1\/1 {2}charging \d {2}\d+\.\d of \d+\.\d kW {2}\d+\.\d\d kWh {2}leases \d\/1 {2}\w+ 1$/,
     );
-    await vi.waitFor(async () => expect(await drawn()).toBeGreaterThan(0), {
-      timeout: 15_000,
-      interval: 100,
-    });
+    await eventually(async () => expect(await drawn()).toBeGreaterThan(0));
     expect(await chargers.stop()).toMatchObject({ code: 0, stderr: '' });
-    await vi.waitFor(async () => expect(await drawn()).toBe(0), { timeout: 5_000, interval: 100 });
+    await eventually(async () => expect(await drawn()).toBe(0));
   });
 
   it('runs a made-up charger with a login of its own, and reports in JSON', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { run, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
@@ -20,7 +20,7 @@ function chargers(mqttUrl: string, file: string) {
   return start(['charger', 'run', '--url', mqttUrl, '--file', file, '--meter-period', '1', '--lively']);
 }
 
-describe('headroom serve --record', { timeout: 120_000 }, () => {
+describe('headroom serve --record', () => {
   it('writes what a replay decides the same of: through a lost charger, a killed service and its next life', async () => {
     const directory = temporaryDirectory();
     const recording = join(directory, 'site.recording');

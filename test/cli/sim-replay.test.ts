@@ -15,7 +15,7 @@ function replay(...flags: readonly string[]) {
   return run(['sim', 'replay', out, ...flags]);
 }
 
-describe('headroom sim replay', { timeout: 120_000 }, () => {
+describe('headroom sim replay', () => {
   beforeAll(async () => {
     const file = join(directory, 'small.yaml');
     writeFileSync(file, smallScenario());

@@ -3,11 +3,9 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { run, start, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
-
-const WITHIN = { timeout: 120_000 };
 
 function scenarioFile(more?: Parameters<typeof smallScenario>[0]): string {
   return writeFile(temporaryDirectory(), 'small.yaml', smallScenario(more));
@@ -19,7 +17,7 @@ async function jsonOf(args: readonly string[]) {
   return { code, ...JSON.parse(stdout) };
 }
 
-describe('headroom sim run', WITHIN, () => {
+describe('headroom sim run', () => {
   it('prints a table with a row for each location, the speed and the hash of the trace, and exits with 0', async () => {
     const { code, stdout, stderr } = await run(['sim', 'run', scenarioFile()]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { run, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
-describe('headroom sim seeds', { timeout: 120_000 }, () => {
+describe('headroom sim seeds', () => {
   it('runs so many seeds from the first one on, several at once, and says that all is well', async () => {
     const file = writeFile(temporaryDirectory(), 'small.yaml', smallScenario());
     const args = ['sim', 'seeds', file, '--count', '3', '--from', '5', '--jobs', '2', '--days', '0.02'];

@@ -7,8 +7,6 @@ import { type Block, type Document, ROOT, readDocuments } from './document.js';
 import { parseMark } from './mark.js';
 import { openPage, type Page } from './page.js';
 
-const SETUP_TIMEOUT_MS = 60_000;
-
 /** Programs that are no part of Node; a machine without one leaves out the pages that use it. */
 const PROGRAMS = ['curl', 'mosquitto_pub', 'mosquitto_sub', 'mosquitto_rr'];
 
@@ -36,8 +34,8 @@ for (const document of documents) {
 
     beforeAll(async () => {
       page = await openPage(document);
-    }, SETUP_TIMEOUT_MS);
-    afterAll(() => page.close(), SETUP_TIMEOUT_MS);
+    });
+    afterAll(() => page.close());
 
     it('says of every block what it is', () => {
       const unsaid = document.blocks.flatMap(({ info, line }) => {
@@ -52,14 +50,13 @@ for (const document of documents) {
     });
 
     if (document.blocks.some(({ language }) => language === 'ts')) {
-      it('has TypeScript without errors', { timeout: SETUP_TIMEOUT_MS }, () => page.compile());
+      it('has TypeScript without errors', () => page.compile());
     }
 
     for (const block of document.blocks) {
       const mark = tryMark(block);
       if (mark === undefined || mark.kind === 'shown') continue;
-      const timeout = 'timeoutSeconds' in mark ? 1000 * mark.timeoutSeconds + 20_000 : SETUP_TIMEOUT_MS;
-      it(titleOf(block), { timeout }, async ({ skip }) => {
+      it(titleOf(block), async ({ skip }) => {
         if (stumbled) skip('the page stumbled before');
         stumbled = true;
         if (mark.kind === 'excerpt') {

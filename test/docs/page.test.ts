@@ -43,14 +43,14 @@ describe('A page', () => {
   });
 
   it('fails where a command takes too long', async () => {
-    const [failure] = await goThrough('```sh run timeout=1', 'tail -f /dev/null', '```');
-    expect(failure).toContain('it took more than 1000 ms');
+    const [failure] = await goThrough('```sh run timeout=0.2', 'tail -f /dev/null', '```');
+    expect(failure).toContain('it took more than 200 ms');
   });
 
   it('stops what runs until it has said something, and fails where it does not say it', async () => {
     const endless = 'echo begun; tail -f /dev/null';
     expect(await goThrough('```sh run until=begun', endless, '```')).toEqual([]);
-    const [failure] = await goThrough('```sh run until=over timeout=1', endless, '```');
+    const [failure] = await goThrough('```sh run until=over timeout=0.2', endless, '```');
     expect(failure).toContain('did not say "over"');
   });
 

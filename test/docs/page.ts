@@ -42,9 +42,9 @@ export async function openPage(document: Document): Promise<Page> {
     const terminal = await terminalOf(session);
     const own = workplace.translate(block.text);
     const script = block.language === 'ts' ? `node ${written.get(block)}.js\n` : own;
-    const timeoutMs = 1000 * timeoutSeconds;
-    if (mark.kind === 'run' && mark.until === undefined) return terminal.run(script, timeoutMs);
-    const started = await terminal.start(script, workplace.translate(mark.until ?? READY), timeoutMs);
+    const patienceMs = 1000 * timeoutSeconds;
+    if (mark.kind === 'run' && mark.until === undefined) return terminal.run(script, patienceMs);
+    const started = await terminal.start(script, workplace.translate(mark.until ?? READY), patienceMs);
     if (mark.kind === 'run') await started.interrupt();
     return started.output;
   }

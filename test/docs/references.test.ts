@@ -83,7 +83,7 @@ describe('What the documents name', () => {
     expect(missing(path, (name) => name.includes('NAME') || existsSync(join(ROOT, name)))).toEqual([]);
   });
 
-  it('is a command, with flags it has', { timeout: 120_000 }, () => {
+  it('is a command, with flags it has', () => {
     const faults = missing(/(?:`|npx |^)headroom ((?:[a-z]|--)[^`\n#]*)/gm, (found) => {
       // Alternatives and placeholders as a table writes them: `feature enable\|disable TENANT [--json]`.
       const words = found.split(/[\s[\]]+/).map((word) => word.replace(/[\\|/].*$/, ''));

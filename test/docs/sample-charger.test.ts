@@ -13,9 +13,9 @@ import { hashSecret } from '../../src/secrets.js';
 import { ackSchema, type LimitMessage, meterSchema, stateSchema } from '../../src/wire/mqtt.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { freePort } from '../enforcement/free-port.js';
+import { eventually } from '../eventually.js';
 import { type BrokerRig, startBroker, topicOf } from '../outbound/mqtt/broker-rig.js';
 import { bodyOf } from '../service/answers.js';
-import { eventually } from '../service/eventually.js';
 import { CHARGER_PASSWORD, HARBOUR, runService, site, tenantWith } from '../service/running-service.js';
 
 const SAMPLE = fileURLToPath(new URL('../../docs/sample-charger.js', import.meta.url));
@@ -45,9 +45,7 @@ function startSample(directory: string, environment: Readonly<Record<string, str
   return { lines, kill, isRunning: () => child.exitCode === null };
 }
 
-it('is held by the service, falls back when the broker is gone, and is held again when it is back', {
-  timeout: 60_000,
-}, async () => {
+it('is held by the service, falls back when the broker is gone, and is held again when it is back', async () => {
   const controllerUuid = 'q.1' as ControllerUuid;
   const connectors = [
     {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { vi } from 'vitest';
+import { eventually, inPatience, Patience } from '../eventually.js';
 
 export interface Output {
   readonly stdout: string;
@@ -13,12 +13,12 @@ export interface Output {
 
 export interface ShellSession {
   /** Runs `script` to its end. @throws Error with its output where a command of it fails. */
-  run(script: string, timeoutMs: number): Promise<Output>;
+  run(script: string, patienceMs: number): Promise<Output>;
   /**
    * Runs `script` beside what follows; resolves once it has printed `until`.
    * @throws Error with its output where it ends before that.
    */
-  start(script: string, until: string, timeoutMs: number): Promise<Started>;
+  start(script: string, until: string, patienceMs: number): Promise<Started>;
   /** Ends all that was started, and the shell. */
   end(): Promise<void>;
 }
@@ -28,8 +28,6 @@ export interface Started {
   /** As Ctrl-C does. Resolves when it is gone. */
   interrupt(): Promise<void>;
 }
-
-const ENDS_WITHIN = { timeout: 15_000, interval: 20 };
 
 /** `scriptDir` takes the scripts and their output; commands begin in `directory`. */
 export function openShell(options: {
@@ -80,41 +78,40 @@ export function openShell(options: {
 
   async function stopGroup(group: number, signal: NodeJS.Signals): Promise<void> {
     kill(group, signal);
-    await vi.waitFor(() => {
+    await eventually(() => {
       if (kill(group, 0)) throw new Error(`process group ${group} does not end`);
-    }, ENDS_WITHIN);
+    });
   }
 
   return {
-    async run(script, timeoutMs) {
+    async run(script, patienceMs) {
       const { file, redirected } = write(script);
-      const ended = echoOf(file, `${redirected}; echo ${file} done`);
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const late = once(timeout, 'abort').then(() => 'late');
-      const outcome = await Promise.race([ended, late]);
-      if (outcome === 'done') return outputOf(file);
-      kill(shellGroup, 'SIGKILL');
-      throw failure(outcome === 'late' ? `it took more than ${timeoutMs} ms` : 'it failed', outputOf(file));
+      const late = () => failure(`it took more than ${patienceMs} ms`, outputOf(file));
+      try {
+        const outcome = await inPatience(echoOf(file, `${redirected}; echo ${file} done`), late, patienceMs);
+        if (outcome !== 'done') throw failure('it failed', outputOf(file));
+        return outputOf(file);
+      } catch (error) {
+        kill(shellGroup, 'SIGKILL');
+        throw error;
+      }
     },
-    async start(script, until, timeoutMs) {
+    async start(script, until, patienceMs) {
       const { file, redirected } = write(script);
       // `set -m` gives it a process group too.
       const group = Number(await echoOf(file, `set -m; ( ${redirected} ) & echo ${file} $!; set +m`));
       if (Number.isNaN(group)) throw new Error('the shell has ended');
       groups.push(group);
-      const deadline = AbortSignal.timeout(timeoutMs);
-      const output = await vi.waitUntil(
-        () => {
-          const alive = kill(group, 0);
-          const { stdout, stderr } = outputOf(file);
-          if (`${stdout}${stderr}`.includes(until)) return { stdout, stderr };
-          if (!alive) throw failure(`it ended before it said "${until}"`, { stdout, stderr });
-          if (deadline.aborted) throw failure(`it did not say "${until}"`, { stdout, stderr });
-          return false;
-        },
-        { timeout: timeoutMs + 1000, interval: 50 },
-      );
-      return { output, interrupt: () => stopGroup(group, 'SIGINT') };
+      const patience = new Patience(patienceMs);
+      for (;;) {
+        const isAlive = kill(group, 0);
+        const output = outputOf(file);
+        if (`${output.stdout}${output.stderr}`.includes(until)) {
+          return { output, interrupt: () => stopGroup(group, 'SIGINT') };
+        }
+        if (!isAlive) throw failure(`it ended before it said "${until}"`, output);
+        if (!(await patience.lasts())) throw failure(`it did not say "${until}"`, output);
+      }
     },
     async end() {
       for (const group of groups.reverse()) await stopGroup(group, 'SIGTERM');

@@ -33,4 +33,4 @@ it('kill -9 at any moment loses nothing acknowledged and leaves nothing half don
   expect(acknowledged).toBeGreaterThan(KILLS * CLIENTS);
   expect(unanswered).toBeGreaterThan(KILLS);
   expect(REFUSALS).toEqual(expect.arrayContaining(Object.keys(refused)));
-}, 120_000);
+});

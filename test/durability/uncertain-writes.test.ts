@@ -1,7 +1,8 @@
 // A service whose PostgreSQL fails around a commit: what it answers then, and that its memory becomes what the rows say.
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/ports/store.js';
+import { eventually } from '../eventually.js';
 import { type BrokenLink, openBrokenLink } from '../outbound/knex/broken-link.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
@@ -18,7 +19,6 @@ import { observeHistory, withRows } from './observed.js';
 const missing = missingPostgres();
 if (missing !== undefined) console.warn(`uncertain writes are NOT tested: ${missing} is not installed`);
 
-const LOOKS_WITHIN = { timeout: 10_000, interval: 20 };
 const WINDOW = { startTime: '2020-01-01T00:00:00Z', endTime: '2090-01-01T00:00:00Z', priority: 3 };
 
 describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
@@ -50,8 +50,7 @@ describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
       await link.close();
     });
     /** Waits until rows were read once more. */
-    const readAgain = (before: number) =>
-      vi.waitFor(() => expect(loads).toBeGreaterThan(before), LOOKS_WITHIN);
+    const readAgain = (before: number) => eventually(() => expect(loads).toBeGreaterThan(before));
     return { databaseUrl, link, service, loads: () => loads, readAgain };
   }
 
@@ -154,7 +153,7 @@ describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
     }
     await operator.end();
     expect([...statuses.keys()].sort()).toEqual([200, 503]);
-    await vi.waitFor(() => expectMemoryToBeRows(service, databaseUrl), LOOKS_WITHIN);
+    await eventually(() => expectMemoryToBeRows(service, databaseUrl));
     const { limits } = await withRows(databaseUrl, (store) => observeHistory(store, [HARBOUR]));
     expect([...limits.values()].flat()).toEqual(expect.arrayContaining(acknowledged.map(String)));
   });

@@ -1,6 +1,6 @@
 // The sentence the service exists for: chargers of a location never draw more than its limit, whatever is cut off when.
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
 /** Hostile by the protocol's leave: up at once, down as late as it may be, by a clock as slow as it may be. */

@@ -61,7 +61,7 @@ describe('cars that cannot all charge at once', () => {
     // More than one turn of 15 minutes at 6 A, for everybody.
     const haveCharged = () => rig.chargers.every((charger) => charger.energyWh() > 1500);
     await rig.until('everybody has charged', haveCharged, 5 * 3600, 20);
-  }, 60_000);
+  });
 });
 
 describe('a location where nothing changes', () => {

@@ -25,7 +25,7 @@ function registerOf(name: string): string {
   return new URL(`register.js?${name}`, import.meta.url).href;
 }
 
-describe('A bug planted on purpose', { timeout: 60_000, concurrent: false }, () => {
+describe('A bug planted on purpose', { concurrent: false }, () => {
   it.each(PLANTS)('is seen: $name, by $invariant', async ({ name, seed, invariant }) => {
     const { failure } = await runCampaign({
       ...{ seeds: [seed], chargers: 2, durationMs: HOUR_MS, processes: 1 },

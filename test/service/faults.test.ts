@@ -9,10 +9,10 @@ import { storeOver } from '../../src/outbound/knex/store.js';
 import type { Log } from '../../src/ports/log.js';
 import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { clusterListSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
+import { eventually } from '../eventually.js';
 import { createSqliteServer } from '../outbound/knex/sqlite-server.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type EndpointCase, endpointsOn } from './endpoints.js';
-import { eventually } from './eventually.js';
 import { profile } from './profiles.js';
 import {
   type Answer,

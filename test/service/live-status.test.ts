@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
+import { eventually } from '../eventually.js';
 import { bodyOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';
-import { eventually } from './eventually.js';
 import { profileAt } from './profiles.js';
 import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
 

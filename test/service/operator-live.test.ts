@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alarmListSchema } from '../../src/wire/operator-history.js';
 import { locationListSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { clusterSchema } from '../../src/wire/rest.js';
+import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';
-import { eventually } from './eventually.js';
 import { at, NOW, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
 

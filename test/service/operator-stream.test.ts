@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { type StreamEventName, streamEventSchemas } from '../../src/wire/operator-stream.js';
+import { eventually } from '../eventually.js';
 import { type EventReader, readEvents } from '../inbound/http/event-reader.js';
 import { connectCharger } from './charger-client.js';
-import { eventually } from './eventually.js';
 import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { apiKeyOf, HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
 

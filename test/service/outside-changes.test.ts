@@ -1,5 +1,5 @@
 // What the command line changes beside a running service is seen by it within 2 s, without a restart.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId, TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { databaseUrlOf } from '../../src/config.js';
@@ -9,9 +9,9 @@ import { ENERGY_MANAGEMENT } from '../../src/ports/records.js';
 import { hashSecret } from '../../src/secrets.js';
 import { tokenResponseSchema } from '../../src/wire/oauth.js';
 import { clusterDetailSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
+import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { connectCharger } from './charger-client.js';
-import { eventually } from './eventually.js';
 import { profileAt } from './profiles.js';
 import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
 
@@ -42,7 +42,7 @@ function provision(tenant: ProvisionedTenant) {
 /** Resolves when `check` no longer throws; lets at most 2 s pass on the service's clock. */
 async function seen(check: () => Promise<void>): Promise<void> {
   clock.advance(1000);
-  await vi.waitFor(check, { timeout: 500 }).catch(async () => {
+  await eventually(check, 500).catch(async () => {
     clock.advance(1000);
     await eventually(check);
   });

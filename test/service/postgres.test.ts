@@ -10,11 +10,11 @@ import {
   locationScheduleSchema,
   organizationLimitsSchema,
 } from '../../src/wire/rest.js';
+import { eventually } from '../eventually.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { connectCharger } from './charger-client.js';
-import { eventually } from './eventually.js';
 import { HOUR_MS, MINUTE_MS, profileAt } from './profiles.js';
 import {
   HARBOUR,

@@ -9,9 +9,9 @@ import { loadConfig } from '../../src/config.js';
 import type { Store } from '../../src/ports/store.js';
 import { createService } from '../../src/service.js';
 import { locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
+import { eventually } from '../eventually.js';
 import { bodyOf } from './answers.js';
 import { recordEffects } from './effects.js';
-import { eventually } from './eventually.js';
 import { profile } from './profiles.js';
 import { HARBOUR, runService, silentLog, site, tenantWith } from './running-service.js';
 

@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Aedes, type AuthenticateHandler } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/ids.js';
 import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
 import { HUNGRY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
@@ -12,6 +12,7 @@ import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import { ackSchema, type LimitMessage, meterSchema, stateSchema } from '../../src/wire/mqtt.js';
+import { eventually } from '../eventually.js';
 import { ADDRESS } from './charger-rig.js';
 
 const PREFIX = 'ems/v1/tenant-1/quay%2E1/q1-a';
@@ -89,7 +90,7 @@ describe('A virtual charger on a broker', () => {
   it('announces itself: retained state, QoS 1, with its boot and connectors', async () => {
     const { clock } = virtualClock();
     start(clock);
-    await vi.waitFor(() => expect(states()).toHaveLength(1));
+    await eventually(() => expect(states()).toHaveLength(1));
     expect(states()[0]).toMatchObject({ qos: 1, topic: `${PREFIX}/state` });
     expect(stateSchema.parse(JSON.parse(states()[0]?.payload ?? ''))).toEqual({
       v: 1,
@@ -111,7 +112,7 @@ describe('A virtual charger on a broker', () => {
 
   it('sends a meter value per heartbeat, numbered from 1, when nothing changes', async () => {
     start(virtualClock().clock);
-    await vi.waitFor(() => expect(meters()).toHaveLength(1));
+    await eventually(() => expect(meters()).toHaveLength(1));
     const [first] = meters();
     expect(meterSchema.parse(first)).toEqual(first);
     expect(first).toMatchObject({ v: 1, boot: 'boot-1', hb: 1, status: 'Available', powerW: 0 });
@@ -126,10 +127,10 @@ describe('A virtual charger on a broker', () => {
   it('tells a change of status or power at once, and something at least every heartbeat', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock);
-    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
+    await eventually(() => expect(link.isOnline()).toBe(true));
     pass(120);
     // The last heartbeat is at most one period before the end of the two minutes.
-    await vi.waitFor(() => expect(Date.parse(meters().at(-1)?.at)).toBeGreaterThan(clock.nowMs() - 10_000));
+    await eventually(() => expect(Date.parse(meters().at(-1)?.at)).toBeGreaterThan(clock.nowMs() - 10_000));
     const values = meters();
     expect(values.map(({ hb }) => hb)).toEqual(values.map((_, i) => i + 1));
     expect(new Set(values.map(({ status }) => status)).size).toBeGreaterThan(2);
@@ -142,9 +143,9 @@ describe('A virtual charger on a broker', () => {
   it('stays within five messages a second and twenty at once, however many connectors it has', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock, { connectors: 12 });
-    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
+    await eventually(() => expect(link.isOnline()).toBe(true));
     pass(60);
-    await vi.waitFor(() => expect(new Set(heard.map(({ topic }) => topic)).size).toBe(13));
+    await eventually(() => expect(new Set(heard.map(({ topic }) => topic)).size).toBe(13));
     const bucket = createTokenBucket({ ratePerS: 5, burst: 20 });
     bucket.take(clock.nowMs() - 60_000);
     for (const { at } of meters()) expect(bucket.take(Date.parse(at))).toBe(true);
@@ -153,11 +154,11 @@ describe('A virtual charger on a broker', () => {
   it('stops drawing and says goodbye when it stops, once', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock);
-    await vi.waitFor(() => expect(states()).toHaveLength(1));
+    await eventually(() => expect(states()).toHaveLength(1));
     pass(20);
-    await vi.waitFor(() => expect(meters().some(({ powerW }) => powerW > 0)).toBe(true));
+    await eventually(() => expect(meters().some(({ powerW }) => powerW > 0)).toBe(true));
     await link.stop();
-    await vi.waitFor(() => expect(states()).toHaveLength(2));
+    await eventually(() => expect(states()).toHaveLength(2));
     expect(JSON.parse(states()[1]?.payload ?? '')).toMatchObject({ online: false, boot: 'boot-1' });
     expect(meters().at(-1)).toMatchObject({ status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] });
   });
@@ -165,12 +166,12 @@ describe('A virtual charger on a broker', () => {
   it('is declared lost by its last will when its connection breaks, and announces itself again', async () => {
     const { clock } = virtualClock();
     start(clock);
-    await vi.waitFor(() => expect(states()).toHaveLength(1));
+    await eventually(() => expect(states()).toHaveLength(1));
     for (const client of Object.values((broker as unknown as { clients: Record<string, never> }).clients)) {
       const { id, conn } = client as { id: string; conn: { destroy(): void } };
       if (id === 'q1-a') conn.destroy();
     }
-    await vi.waitFor(() => expect(states()).toHaveLength(3), { timeout: 10_000 });
+    await eventually(() => expect(states()).toHaveLength(3));
     expect(states().map(({ payload }) => JSON.parse(payload).online)).toEqual([true, false, true]);
   });
 
@@ -180,7 +181,7 @@ describe('A virtual charger on a broker', () => {
     broker.authenticate = refuse;
     const { clock } = virtualClock();
     const link = start(clock, { password: 'wrong' });
-    await vi.waitFor(() => expect(link.lastError()).toMatch(/Not authorized/));
+    await eventually(() => expect(link.lastError()).toMatch(/Not authorized/));
     expect(link.isOnline()).toBe(false);
   });
 
@@ -193,8 +194,8 @@ describe('A virtual charger on a broker', () => {
       if (client?.id === 'q1-a') order.push(topic);
     });
     start(virtualClock().clock, { connectors: 2 });
-    await vi.waitFor(() => expect(order).toContain(`${PREFIX}/c/2/meter`));
-    await vi.waitFor(() => expect(order).toContain(`${PREFIX}/state`));
+    await eventually(() => expect(order).toContain(`${PREFIX}/c/2/meter`));
+    await eventually(() => expect(order).toContain(`${PREFIX}/state`));
     const topics = [`${PREFIX}/sync`, `${PREFIX}/c/1/limit`, `${PREFIX}/c/2/limit`];
     expect(order.slice(0, 3)).toEqual(topics);
   });
@@ -214,22 +215,22 @@ describe('A virtual charger on a broker', () => {
   it('takes a limit, says so once its hardware has it, draws it, and falls back when the lease ends', async () => {
     const { clock, pass } = virtualClock();
     const { charger } = start(clock, { traffic: HUNGRY });
-    await vi.waitFor(() => expect(meters()).toHaveLength(1));
+    await eventually(() => expect(meters()).toHaveLength(1));
     await send('c/1/limit', limit);
     // It arrived when the charger, told nothing else, holds the grant.
-    await vi.waitFor(() => {
+    await eventually(() => {
       pass(0.1);
       expect(acks()).toEqual([{ v: 1, boot: 'boot-1', epoch: 1, seq: 1, result: 'APPLIED', appliedA: 10 }]);
     });
     pass(10);
     expect(charger.physicalPowerW()).toBe(6900);
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(meters().at(-1)).toMatchObject({ epoch: 1, seq: 1, limitA: 10, powerW: 6900 }),
     );
     pass(60);
     expect(charger.physicalPowerW()).toBe(8 * 690);
-    await vi.waitFor(() => expect(meters().at(-1)).toMatchObject({ epoch: 0, seq: 0, limitA: 8 }));
-    await vi.waitFor(() =>
+    await eventually(() => expect(meters().at(-1)).toMatchObject({ epoch: 0, seq: 0, limitA: 8 }));
+    await eventually(() =>
       expect(JSON.parse(states().at(-1)?.payload ?? '')).toMatchObject({ connectors: [{ failsafeA: 8 }] }),
     );
   });
@@ -237,33 +238,31 @@ describe('A virtual charger on a broker', () => {
   it('answers sync with its state and a value of every connector, and is not moved by what is no message', async () => {
     const { clock } = virtualClock();
     start(clock, { connectors: 3 });
-    await vi.waitFor(() => expect(meters()).toHaveLength(3));
+    await eventually(() => expect(meters()).toHaveLength(3));
     for (const payload of ['', 'x', '{}', '{"limitA":1}', '[]']) {
       await listener.publishAsync(`${PREFIX}/c/1/limit`, payload);
       await listener.publishAsync(`${PREFIX}/sync`, payload);
     }
     await send('c/9/limit', limit);
     await send('sync', { v: 1, epoch: 4 });
-    await vi.waitFor(() => expect(states()).toHaveLength(2));
-    await vi.waitFor(() => expect(meters()).toHaveLength(6));
+    await eventually(() => expect(states()).toHaveLength(2));
+    await eventually(() => expect(meters()).toHaveLength(6));
     expect(acks()).toEqual([]);
   });
 
   it('goes on by itself while it is cut off, and names another boot after a restart', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock, { traffic: HUNGRY });
-    await vi.waitFor(() => expect(meters()).toHaveLength(1));
+    await eventually(() => expect(meters()).toHaveLength(1));
     link.cut();
-    await vi.waitFor(() => expect(link.isOnline()).toBe(false));
+    await eventually(() => expect(link.isOnline()).toBe(false));
     pass(30);
     expect(link.charger.physicalPowerW()).toBe(6 * 690);
     link.restore();
-    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
+    await eventually(() => expect(link.isOnline()).toBe(true));
     link.reboot('boot-2');
-    await vi.waitFor(() => expect(meters().at(-1)).toMatchObject({ boot: 'boot-2', hb: 1 }), {
-      timeout: 10_000,
-    });
-    await vi.waitFor(() => {
+    await eventually(() => expect(meters().at(-1)).toMatchObject({ boot: 'boot-2', hb: 1 }));
+    await eventually(() => {
       const said = states().map(({ payload }) => JSON.parse(payload));
       expect(said.at(-2)).toMatchObject({ online: false, boot: 'boot-1' });
       expect(said.at(-1)).toMatchObject({ online: true, boot: 'boot-2' });
@@ -274,7 +273,7 @@ describe('A virtual charger on a broker', () => {
     broker.authorizeSubscribe = (_client, subscription, done) =>
       done(null, subscription.topic.endsWith('/sync') ? subscription : null);
     const link = start(virtualClock().clock);
-    await vi.waitFor(() => expect(link.isOnline()).toBe(true));
+    await eventually(() => expect(link.isOnline()).toBe(true));
     expect(link.lastError()).toMatch(/Subscribe error/);
     expect(link.charger.limits()).toMatchObject([{ limitA: 6, reason: 'failsafe' }]);
   });

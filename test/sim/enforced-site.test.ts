@@ -70,9 +70,7 @@ async function watch(
   }
 }
 
-it('keeps a scheduled decrease without overshoot though a charger is cut off before it, and uses what there is', {
-  timeout: 60_000,
-}, async () => {
+it('keeps a scheduled decrease without overshoot though a charger is cut off before it, and uses what there is', async () => {
   const quay = site('quay', { permanentLimitKw: LIMIT_KW });
   const mqttSecretHash = hashSecret(CHARGER_PASSWORD);
   const connectors = CONNECTORS.map((connector) => ({ ...connector, status: 'ACTIVE' as const }));

@@ -1,14 +1,15 @@
 // The dashboard as people have it: a running service, virtual chargers that hunger, and pages in a real browser.
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { expect, vi } from 'vitest';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/fleet.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Seams } from '../../src/service.js';
+import { launchBrowser, missingBrowser, openContext } from '../browser.js';
 import {
   apiKeyOf,
   CHARGER_PASSWORD,
@@ -19,14 +20,12 @@ import {
   tenantWith,
 } from '../service/running-service.js';
 
-const CHROMIUM = '/usr/bin/chromium';
 const BUILT = 'dist/web/index.html';
 
-// A browser on a busy machine takes its time. It is more than a page waits for anything, so that what was missed is named.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
-
 /** What the tests of the dashboard need and this machine lacks. */
-const missing = [CHROMIUM, BUILT].filter((path) => !existsSync(path));
+const missing = [missingBrowser(), existsSync(BUILT) ? undefined : BUILT].filter(
+  (path) => path !== undefined,
+);
 if (missing.length > 0) {
   process.stderr.write(
     `NOT TESTED: the dashboard in a browser, because ${missing.join(' and ')} is missing\n`,
@@ -89,7 +88,7 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
     traffic === 'none'
       ? undefined
       : startFleet({ url: service.mqttUrl, members, seed: 1, traffic, clock: systemClock, traits: TRAITS });
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   const { httpUrl } = service;
   const complaints: string[] = [];
 
@@ -122,7 +121,7 @@ async function openPage(
   complaints: string[],
   { hash = '/locations', as = HARBOUR, expected, ...contextOptions }: PageOptions,
 ): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions });
+  const context = await openContext(browser, { viewport: { width: 1280, height: 800 }, ...contextOptions });
   if (as !== 'nobody') {
     const credential = JSON.stringify({ kind: 'apiKey', apiKey: apiKeyOf(as) });
     await context.addInitScript(`sessionStorage['headroom.credential'] ??= ${JSON.stringify(credential)}`);

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 

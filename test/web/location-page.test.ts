@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
 import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inSeconds, rowsOf } from './location-figures.js';

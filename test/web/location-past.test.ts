@@ -5,7 +5,7 @@ import { databaseUrlOf } from '../../src/config.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
 import { putPowerMinutes } from '../../src/outbound/knex/power-minutes.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';

@@ -1,6 +1,6 @@
 // The organization in the browser: profiles that are recorded, and a page that says that they bind nobody.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
 import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
 import { IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';

@@ -8,7 +8,7 @@ import type { ChargerTraits } from '../../sim/charger/traits.js';
 import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { systemClock } from '../../src/clock.js';
 import { hashSecret } from '../../src/secrets.js';
-import { eventually } from '../service/eventually.js';
+import { eventually } from '../eventually.js';
 import {
   CHARGER_PASSWORD,
   HARBOUR,
@@ -102,9 +102,7 @@ function startCharger({ mqttUrl }: RunningService, controllerUuid: ControllerUui
   return { charger, link };
 }
 
-it('is true of every message that virtual chargers and the service exchange', {
-  timeout: 60_000,
-}, async () => {
+it('is true of every message that virtual chargers and the service exchange', async () => {
   const running = await runService([tenant(32)], {}, TIMING);
   onTestFinished(() => running.stop());
   const document = asyncApiSchema.parse((await running.send('GET', '/asyncapi.json')).body);

@@ -2,9 +2,10 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { errorEnvelopeSchema } from '../../../src/wire/error-envelope.js';
+import { eventually } from '../../eventually.js';
 import { API_KEY, bearer, CLIENT, createRig, type Rig, type RigOptions } from './http-rig.js';
 import { WINDOW } from './sample-requests.js';
 
@@ -100,7 +101,7 @@ describe('the log', () => {
     rig = await createRig();
     const answer = await rig.call('GET', `${LIMITS}?a=hidden`, { headers: KEY });
     const requestId = answer.headers.get('x-request-id');
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(logged(requestId)).toEqual([
         {
           level: 'info',
@@ -138,7 +139,7 @@ describe('the log', () => {
     ]) {
       await rig.call('POST', '/v1/oauth/token', { body });
     }
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(rig.logLines.filter((line) => line.includes('"msg":"request"'))).toHaveLength(7),
     );
     for (const secret of secrets) expect(rig.logLines.join('')).not.toContain(secret);
@@ -150,7 +151,7 @@ describe('the figures', () => {
     rig = await createRig();
     await rig.call('GET', LIMITS, { headers: KEY });
     await rig.call('GET', '/nowhere-in-particular');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const text = await (await rig.call('GET', '/metrics')).text();
       expect(text).toContain(
         'headroom_http_request_seconds_count{route="/v1/locations/{locationId}/limits",status="200"} 1',
@@ -170,7 +171,7 @@ describe('a client that leaves before its answer', () => {
     sent.end();
     await asked;
     sent.destroy();
-    await vi.waitFor(() => expect(rig.logLines.join('')).toContain('"status":499'));
+    await eventually(() => expect(rig.logLines.join('')).toContain('"status":499'));
     answerNow();
     expect((await rig.call('GET', LIMITS, { headers: KEY })).status).toBe(200);
   });

@@ -1,9 +1,10 @@
 // The event stream as a connection: who may open it, how many, how long it lasts, and what a slow client costs.
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/ports/records.js';
 import { hashSecret } from '../../../src/secrets.js';
 import type { StreamEvent } from '../../../src/wire/operator-stream.js';
+import { eventually } from '../../eventually.js';
 import { type EventReader, readEvents } from './event-reader.js';
 import { LOCATION, TENANT } from './fake-application.js';
 import {
@@ -44,7 +45,7 @@ function tell(actualKw: number): void {
 }
 
 function until(check: () => unknown): Promise<unknown> {
-  return vi.waitFor(check, { timeout: 10_000, interval: 10 });
+  return eventually(check);
 }
 
 describe('GET /v1/stream', () => {

@@ -1,8 +1,9 @@
 // What the store says and does when PostgreSQL or the way to it fails around a commit; real server, real connections.
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import type { Store } from '../../../src/ports/store.js';
+import { eventually } from '../../eventually.js';
 import { type AtCommit, openBrokenLink } from './broken-link.js';
 import type { DatabaseServer } from './database-server.js';
 import {
@@ -74,18 +75,15 @@ describe.skipIf(missing !== undefined)('PostgreSQL', () => {
 
   /** Waits until one of the store's sessions waits for a lock in a statement that begins so; its process id. */
   async function waiting(statement: string): Promise<number> {
-    return vi.waitFor(
-      async () => {
-        const { rows } = await watcher.query(
-          `select pid from pg_stat_activity where datname = current_database()
+    return eventually(async () => {
+      const { rows } = await watcher.query(
+        `select pid from pg_stat_activity where datname = current_database()
              and application_name = 'headroom' and wait_event_type = 'Lock' and query like $1`,
-          [`${statement}%`],
-        );
-        expect(rows).toHaveLength(1);
-        return rows[0].pid;
-      },
-      { timeout: 5000, interval: 5 },
-    );
+        [`${statement}%`],
+      );
+      expect(rows).toHaveLength(1);
+      return rows[0].pid;
+    });
   }
 
   const terminate = (pid: number) => watcher.query('select pg_terminate_backend($1)', [pid]);

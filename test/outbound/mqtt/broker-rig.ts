@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
-import { vi } from 'vitest';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
 import { systemClock } from '../../../src/clock.js';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
@@ -11,6 +10,7 @@ import { type BrokerSettings, createEmbeddedBroker } from '../../../src/outbound
 import type { CredentialSet, MqttLoginRecord } from '../../../src/ports/credentials.js';
 import type { Log } from '../../../src/ports/log.js';
 import { hashSecret } from '../../../src/secrets.js';
+import { eventually } from '../../eventually.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
 export const STRANGER = '7d1f7a52-9a3e-4d9e-8d2b-1f1f2e5a6b01';
@@ -122,13 +122,13 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}) {
       return socket;
     },
     async refused(reason: string, times = 1): Promise<void> {
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         if ((await refusals(reason)) < times) throw new Error(`not refused for ${reason} yet`);
       });
     },
     /** Resolves when a message with this text was handed on. */
     async heard(text: string): Promise<void> {
-      await vi.waitFor(() => {
+      await eventually(() => {
         if (!received.some((message) => message.text === text)) throw new Error(`not heard: ${text}`);
       });
     },

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { createExternalBroker } from '../../../src/outbound/mqtt/external-broker.js';
 import type { MessageBus } from '../../../src/ports/telemetry.js';
+import { eventually } from '../../eventually.js';
 import { HARBOUR, type LogLine, nextMessage, recordingLog, STRANGER, topicOf } from './broker-rig.js';
 
 interface ForeignBroker {
@@ -65,7 +66,7 @@ async function chargerAt(port: number): Promise<MqttClient> {
 }
 
 function hears(heard: readonly string[], text: string): Promise<void> {
-  return vi.waitFor(() => expect(heard).toContain(text), { timeout: 10_000 });
+  return eventually(() => expect(heard).toContain(text));
 }
 
 describe('an external broker', () => {
@@ -112,11 +113,11 @@ describe('an external broker', () => {
     const heard: string[] = [];
     await bus.start((_, payload) => heard.push(payload.toString()));
     await first.stop();
-    await vi.waitFor(() => expect(bus.isHealthy()).toBe(false));
+    await eventually(() => expect(bus.isHealthy()).toBe(false));
     // Out of date by the time there is a connection again, so it is not kept.
     bus.publish(topicOf('sync'), 'while away', { qos: 1, retain: true });
     const second = await foreignBroker(first.port);
-    await vi.waitFor(() => expect(bus.isHealthy()).toBe(true), { timeout: 10_000 });
+    await eventually(() => expect(bus.isHealthy()).toBe(true));
     const charger = await chargerAt(second.port);
     const got: string[] = [];
     charger.on('message', (_, payload) => got.push(payload.toString()));
@@ -138,7 +139,7 @@ describe('an external broker', () => {
     expect(lines).toMatchObject([{ level: 'warn', message: 'MQTT broker cannot be reached' }]);
     expect(JSON.stringify(lines)).not.toContain('s3cret');
     await foreignBroker(probe.port);
-    await vi.waitFor(() => expect(bus.isHealthy()).toBe(true), { timeout: 10_000 });
+    await eventually(() => expect(bus.isHealthy()).toBe(true));
     const charger = await chargerAt(probe.port);
     await charger.publishAsync(topicOf('c/1/meter'), 'found', { qos: 1 });
     await hears(heard, 'found');
@@ -162,7 +163,7 @@ describe('an external broker', () => {
     await bus.start(() => {});
     expect(broker.aedes.connectedClients).toBe(1);
     await bus.stop();
-    await vi.waitFor(() => expect(broker.aedes.connectedClients).toBe(0));
+    await eventually(() => expect(broker.aedes.connectedClients).toBe(0));
     expect(bus.isHealthy()).toBe(false);
     await broker.stop();
     const away = busAt(broker.port);

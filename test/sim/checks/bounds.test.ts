@@ -16,7 +16,7 @@ function usedBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it('keeps its heap over the hours, once it is warm (P13)', { timeout: 120_000 }, async () => {
+it('keeps its heap over the hours, once it is warm (P13)', async () => {
   const { tenants, visitorsOf } = hostileSiteOf(1, 3);
   const world = await createWorld({
     tenants,

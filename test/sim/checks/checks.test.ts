@@ -7,7 +7,7 @@ import { toInstant } from '../../../src/wire/rest.js';
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
 const MINUTE_MS = 60_000;
 
-describe('The checks of a world', { timeout: 60_000 }, () => {
+describe('The checks of a world', () => {
   let world: World;
 
   beforeEach(async () => {

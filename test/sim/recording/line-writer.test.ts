@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLineWriter } from '../../../sim/recording/line-writer.js';
 import { systemClock } from '../../../src/clock.js';
-import { eventually } from '../../service/eventually.js';
+import { eventually } from '../../eventually.js';
 
 function pathOf(name: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-lines-'));

@@ -20,7 +20,7 @@ import type { Clock } from '../../../src/ports/clock.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { Seams } from '../../../src/service.js';
 import { toInstant } from '../../../src/wire/rest.js';
-import { eventually } from '../../service/eventually.js';
+import { eventually } from '../../eventually.js';
 import {
   apiKeyOf,
   CHARGER_PASSWORD,
@@ -121,7 +121,7 @@ async function live(service: RunningService, step: (byMs: number) => void, faili
   }
 }
 
-describe('a recording of a running service', { timeout: 60_000 }, () => {
+describe('a recording of a running service', () => {
   beforeAll(async () => {
     const host = steppingClock();
     const failing = { isFailing: false };
@@ -147,7 +147,7 @@ describe('a recording of a running service', { timeout: 60_000 }, () => {
     await second.stop();
     await recorder.close();
     return () => rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('gives the same decisions again: after a restart, failed writes and a wall clock that was set', async () => {
     const outcome = await replayRecording(path);

@@ -1,19 +1,21 @@
 // report.html in a real browser: it opens from disk, asks nobody for anything, and shows any instant that is chosen.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { REASON_WORDS } from '../../../sim/report/page/words.js';
 import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { openTraceReader } from '../../../sim/trace/trace-reader.js';
+import { launchBrowser, missingBrowser, openContext } from '../../browser.js';
+import { eventually } from '../../eventually.js';
 import { HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
 
-const CHROMIUM = '/usr/bin/chromium';
-const hasChromium = existsSync(CHROMIUM);
-if (!hasChromium) process.stderr.write(`NOT TESTED: reports in a browser, because ${CHROMIUM} is missing\n`);
+const missing = missingBrowser();
+if (missing !== undefined)
+  process.stderr.write(`NOT TESTED: reports in a browser, because ${missing} is missing\n`);
 
 const HOSTILE = '</script><img src=x onerror="document.title=1"><script>document.title=1</script>';
 const THREE = { seed: 4, locations: 2, connectorsPerLocation: 3, isBroken: true };
@@ -38,7 +40,7 @@ const LIMIT_INK = `(() => {
   return data.filter((_, i) => i % 4 === 0 && data[i + 3] === 255 && data.slice(i, i + 3).join() === limit).length;
 })()`;
 
-describe.skipIf(!hasChromium)('A report in a browser', () => {
+describe.skipIf(missing !== undefined)('A report in a browser', () => {
   const small = mkdtempSync(join(tmpdir(), 'headroom-report-3-'));
   const large = mkdtempSync(join(tmpdir(), 'headroom-report-300-'));
   let browser: Browser;
@@ -48,7 +50,7 @@ describe.skipIf(!hasChromium)('A report in a browser', () => {
   beforeAll(async () => {
     await madeUpReport(small, THREE, HOSTILE);
     await madeUpReport(large, MANY, 'Many', ['day.yaml:9:5 expect[0].powerKw: site drew 2 kW, expected 3']);
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    browser = await launchBrowser();
   });
 
   afterAll(async () => {
@@ -58,7 +60,8 @@ describe.skipIf(!hasChromium)('A report in a browser', () => {
 
   beforeEach(async () => {
     complaints = [];
-    page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    const context = await openContext(browser, { viewport: { width: 1440, height: 900 } });
+    page = await context.newPage();
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
@@ -67,7 +70,7 @@ describe.skipIf(!hasChromium)('A report in a browser', () => {
   });
 
   afterEach(async () => {
-    await page.close();
+    await page.context().close();
     expect(complaints).toEqual([]);
   });
 
@@ -165,21 +168,21 @@ sites: { count: 1, chargers: 1, connectors: 1, permanentLimitKw: 50 }
     await open(small);
     await choose('2026-06-01T09:00:00Z');
     await page.keyboard.press(']');
-    await expect.poll(chosen).toBe('2026-06-01T09:02:00Z');
+    await eventually(async () => expect(await chosen()).toBe('2026-06-01T09:02:00Z'));
     expect(await page.getByRole('status').innerText()).toBe('fault serviceCrash over');
     await page.keyboard.press('[');
-    await expect.poll(chosen).toBe('2026-06-01T09:00:00Z');
+    await eventually(async () => expect(await chosen()).toBe('2026-06-01T09:00:00Z'));
     const slider = page.getByRole('slider', { name: 'Instant' });
     const span = async () =>
       Number(await slider.getAttribute('max')) - Number(await slider.getAttribute('min'));
     await page.keyboard.press('+');
-    await expect.poll(span).toBe(12 * HOUR_MS);
+    await eventually(async () => expect(await span()).toBe(12 * HOUR_MS));
     await slider.focus();
     await page.keyboard.press('ArrowRight');
-    await expect.poll(chosen).toBe('2026-06-01T09:00:43.200Z');
+    await eventually(async () => expect(await chosen()).toBe('2026-06-01T09:00:43.200Z'));
     await page.keyboard.press('End');
     await page.keyboard.press('0');
-    await expect.poll(span).toBe(24 * HOUR_MS);
+    await eventually(async () => expect(await span()).toBe(24 * HOUR_MS));
   });
 
   it('is led by a click to an instant, and by a drag to a stretch of time', async () => {
@@ -204,7 +207,9 @@ sites: { count: 1, chargers: 1, connectors: 1, permanentLimitKw: 50 }
   it('shows another location where one is chosen', async () => {
     await open(small);
     await page.getByRole('combobox', { name: 'Location' }).selectOption('depot-02');
-    await expect.poll(() => page.getByLabel('Profiles').innerText()).toContain('depot-02 · priority 5');
+    await eventually(async () =>
+      expect(await page.getByLabel('Profiles').innerText()).toContain('depot-02 · priority 5'),
+    );
     expect(await page.getByLabel('Profiles').innerText()).not.toContain('depot-01');
   });
 
@@ -228,9 +233,9 @@ sites: { count: 1, chargers: 1, connectors: 1, permanentLimitKw: 50 }
     await page.keyboard.press('End');
     await page.getByRole('combobox', { name: 'Sort' }).selectOption('power');
     const powers = async () => (await page.locator('.connector').first().innerText()).includes('22.');
-    await expect.poll(powers).toBe(true);
+    await eventually(async () => expect(await powers()).toBe(true));
     await page.getByRole('searchbox').fill('charger-007');
-    await expect.poll(() => page.locator('.connector').count()).toBe(2);
+    await eventually(async () => expect(await page.locator('.connector').count()).toBe(2));
   });
 
   it('fits a phone without a sideways scroll', async () => {

@@ -26,4 +26,4 @@ it('asks an evening what would have been with half the power and a service that 
   expect(asItWouldBe.locations[0]?.powerW).toBeGreaterThan(20_000);
   expect(asItWouldBe.locations[0]?.powerW).toBeLessThanOrEqual(40_000);
   expect(before.locations).toMatchObject([{ limitW: 80_000 }]);
-}, 120_000);
+});

@@ -17,7 +17,7 @@ async function outcomeOf(text: string, path: string, durationMs?: number) {
   return { failures: failures.map(formatFailure), violations: summary.violations };
 }
 
-describe('a scenario of the library', { timeout: 120_000 }, () => {
+describe('a scenario of the library', () => {
   it.each(FILES)('%s gives what it expects, without a violation', async (file) => {
     const path = `${FOLDER}/${file}`;
     const outcome = await outcomeOf(readFileSync(path, 'utf8'), path, SHORTENED[file]);

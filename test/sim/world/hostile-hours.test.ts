@@ -11,7 +11,7 @@ const DURATION_MS = 40 * MINUTE_MS;
 /** What so few short seeds need not reach. */
 const RARE_IN_SHORT: readonly RareBranch[] = ['clusterShareWaiting', 'unattainable', 'refusedByBusyDatabase'];
 
-describe('A world in which everything goes wrong', { timeout: 60_000 }, () => {
+describe('A world in which everything goes wrong', () => {
   const reached = new Map<RareBranch, number>();
   const struck = new Map<string, number>();
 

@@ -125,7 +125,7 @@ function connectorsIn(live: unknown): readonly Live[] {
   return (live as { connectors: readonly Live[] }).connectors;
 }
 
-describe('A world goes the same way in process and through the broker (P15)', { timeout: 120_000 }, () => {
+describe('A world goes the same way in process and through the broker (P15)', () => {
   it.each([1, 2])('while nothing goes wrong, seed %i', async (seed) => {
     const inProcess = await play('inProcess', seed, operate);
     expect(await play('mqtt', seed, operate)).toEqual(inProcess);
@@ -150,7 +150,7 @@ describe('A world goes the same way in process and through the broker (P15)', { 
   });
 });
 
-describe('Through the broker', { timeout: 120_000 }, () => {
+describe('Through the broker', () => {
   let tap: BrokerTap;
   beforeEach(() => {
     tap = tapBroker();

@@ -1,0 +1,39 @@
+// A real browser for tests, whose pages wait as everything in tests does: in time that the machine has for them.
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+import { Patience } from './eventually.js';
+
+const CHROMIUM = '/usr/bin/chromium';
+/** For everything that one test looks at; whichever of it does not come is named then. */
+const TEST_PATIENCE_MS = 40_000;
+
+/** What tests in a browser miss on this machine, or undefined where they can run. */
+export function missingBrowser(): string | undefined {
+  return existsSync(CHROMIUM) ? undefined : CHROMIUM;
+}
+
+/** A browser of the caller's own, which closes it. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], timeout: 0 });
+}
+
+/** A context for one test, with nothing kept from another. It closes when patience ends: what a page then waits for fails. */
+export async function openContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(0);
+  void closeInTime(context);
+  return context;
+}
+
+async function closeInTime(context: BrowserContext): Promise<void> {
+  let isClosed = false;
+  context.once('close', () => {
+    isClosed = true;
+  });
+  const patience = new Patience(TEST_PATIENCE_MS);
+  while (!isClosed && (await patience.lasts()));
+  if (!isClosed) await context.close({ reason: 'this took longer than a page may take' });
+}

@@ -1,0 +1,62 @@
+// The wait of all tests: it takes what comes at last, names what does not, and does not take a busy machine for a broken one.
+import { describe, expect, it } from 'vitest';
+import { eventually, inPatience, Patience } from './eventually.js';
+
+/** How often 100 ms of patience look, with `idlePerLookMs` of all processors together from one look to the next. */
+async function looks(idlePerLookMs: number): Promise<number> {
+  let idleMs = 1_000;
+  const patience = new Patience(100, () => {
+    idleMs += idlePerLookMs;
+    return idleMs;
+  });
+  let count = 1;
+  while (await patience.lasts()) count++;
+  return count;
+}
+
+describe('Patience', () => {
+  it('is spent look by look on an idle machine, however many processors it has', async () => {
+    expect(await looks(20)).toBe(5);
+    expect(await looks(64 * 20)).toBe(5);
+  });
+
+  it('lasts the longer the less the machine idles, up to ten times', async () => {
+    expect(await looks(10)).toBe(10);
+    expect(await looks(0)).toBe(50);
+  });
+
+  it('is spent look by look where nobody counts what the processors idle', async () => {
+    const patience = new Patience(40, () => 0);
+    expect([await patience.lasts(), await patience.lasts()]).toEqual([true, false]);
+  });
+});
+
+describe('Waiting', () => {
+  it('gives what a check gives once it no longer throws', async () => {
+    let looked = 0;
+    const check = async () => {
+      looked++;
+      if (looked < 3) throw new Error(`looked ${looked} times`);
+      return looked;
+    };
+    expect(await eventually(check)).toBe(3);
+  });
+
+  it('ends with what the check threw last', async () => {
+    let looked = 0;
+    const check = () => {
+      looked++;
+      throw new Error(`looked ${looked} times`);
+    };
+    const failure: Error = await eventually(check, 60).catch((error) => error);
+    expect(failure.message).toBe(`looked ${looked} times`);
+    expect(looked).toBeGreaterThan(2);
+  });
+
+  it('takes what was promised, or its failure, and names what does not come', async () => {
+    const late = () => new Error('nobody came');
+    expect(await inPatience(Promise.resolve(7), late)).toBe(7);
+    await expect(inPatience(Promise.reject(new Error('it broke')), late)).rejects.toThrow('it broke');
+    await expect(inPatience(new Promise(() => {}), late, 60)).rejects.toThrow('nobody came');
+  });
+});
