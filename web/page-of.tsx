@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import { useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks';
 import { LocationsPage } from './locations/locations-page.js';
 import type { Route } from './route.js';
+import { useTitle } from './shell/title.js';
 import { Notice } from './ui/notice.js';
 
 const LocationPage = fetched(() => import('./location/location-page.js').then((m) => m.LocationPage));
@@ -39,8 +40,13 @@ function Page({ route }: { readonly route: Route }) {
     case 'alarms':
       return <AlarmsPage />;
     case 'unknown':
-      return <Notice kind="error">There is no such page.</Notice>;
+      return <UnknownPage />;
   }
+}
+
+function UnknownPage() {
+  useTitle('Page not found');
+  return <Notice kind="error">There is no such page.</Notice>;
 }
 
 function fetched<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {

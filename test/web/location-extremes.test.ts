@@ -61,7 +61,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
       await page.locator('input[name=apiKey]').fill(apiKeyOf(HARBOUR));
       await page.evaluate(`location.hash = '#${hash}'`);
       await page.keyboard.press('Enter');
-      await page.locator('figcaption').getByText('The grid limit is 50.0 kW now.').waitFor();
+      await page.locator('figcaption').getByText('The limit in force is 50.0 kW now.').waitFor();
       expect(await page.getByRole('alert').count()).toBe(0);
     }
   });

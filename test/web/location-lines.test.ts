@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/profile-stack.js';
 import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
-import { columnsOf, continued, kwAt, since, until } from '../../web/location/step-line.js';
+import { columnsOf, continued, highestOfLast, kwAt, since, until } from '../../web/location/step-line.js';
 import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';
 import { limitKw, profileWithin } from '../machines/arbitraries.js';
 
@@ -57,14 +57,14 @@ describe('what was measured', () => {
       maxKw: 9,
       limitKw: 20,
     });
-    const { powerKw, gridKw } = pastLines({
+    const { powerKw, inForceKw } = pastLines({
       ...{ locationId: 'quay-1', from: iso(0), to: iso(600_000), stepSeconds: 60 },
       points: [point(0, 1), point(1, 2), point(5, 3)],
     });
     const minutes = [0, 1, 2, 4, 5].map((minute) => kwAt(powerKw, ERA + minute * 60_000));
     expect(minutes).toEqual([1, 2, null, null, 3]);
-    expect(kwAt(gridKw, ERA + 90_000)).toBe(20);
-    expect(kwAt(gridKw, ERA + 150_000)).toBe(null);
+    expect(kwAt(inForceKw, ERA + 90_000)).toBe(20);
+    expect(kwAt(inForceKw, ERA + 150_000)).toBe(null);
   });
 });
 
@@ -91,6 +91,26 @@ describe('lines on one axis', () => {
       { atMs: 10, kw: 2 },
       { atMs: 12, kw: null },
     ]);
+  });
+});
+
+describe('what chargers may draw while they follow a lower limit', () => {
+  const step = fc.record({ atMs: fc.nat(60), kw: fc.option(fc.integer({ min: 1, max: 50 })) });
+  const steps = fc.uniqueArray(step, { selector: ({ atMs }) => atMs, maxLength: 12 });
+
+  it('is at every instant the highest limit of the last while', () => {
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 20 }), (unordered, windowMs) => {
+        const line = unordered.toSorted((a, b) => a.atMs - b.atMs);
+        const highest = highestOfLast(line, windowMs);
+        for (let instant = 0; instant < 100; instant++) {
+          const last = Array.from({ length: windowMs + 1 }, (_, i) => kwAt(line, instant - i));
+          const known = last.filter((kw) => kw !== null);
+          const wanted = kwAt(line, instant) === null ? null : Math.max(...known);
+          expect(kwAt(highest, instant)).toBe(wanted);
+        }
+      }),
+    );
   });
 });
 

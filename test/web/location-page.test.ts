@@ -29,7 +29,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     const window = { startTime: inSeconds(1.5), endTime: inSeconds(3600) };
     await rig.service.call('POST', '/locations/quay-1/schedules', { ...window, limitKw: 12.5, priority: 4 });
     await eventually(async () => {
-      expect(await figureOf(head(page), 'Grid limit')).toBe(12.5);
+      expect(await figureOf(head(page), 'Limit in force')).toBe(12.5);
       expect(await figureOf(head(page), 'Effective limit')).toBe(12.5);
       expect(await figureOf(head(page), 'Draws')).toBeLessThanOrEqual(12.5);
       expect((await rowsOf(page, 'Profiles'))[0]?.slice(0, 3)).toEqual(['4', '12.5 kW', 'ACTIVE decides']);
@@ -38,7 +38,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     await page.locator('.profile-bar.deciding').getByText('12.5 kW').waitFor();
     await page
       .locator('figcaption')
-      .getByText('The grid limit is 12.5 kW now. It becomes 50.0 kW at')
+      .getByText('The limit in force is 12.5 kW now. Planned: 50.0 kW from')
       .waitFor();
     await eventually(async () => {
       const draws = (await rowsOf(page, 'Connectors')).map((cells) => Number(cells[2]));
@@ -59,12 +59,14 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     await eventually(async () => {
       await plot.hover({ position: { x: nowPx - 1, y: 60 } });
       const readout = (await page.locator('.readout').textContent()) ?? '';
-      expect(readout).toMatch(/UTC\): power \d+\.\d kW, effective limit \d+\.\d kW, grid limit \d+\.\d kW$/);
+      expect(readout).toMatch(
+        /UTC\): power \d+\.\d kW, effective limit \d+\.\d kW, limit in force \d+\.\d kW$/,
+      );
     });
     await plot.hover({ position: { x: nowPx + 40, y: 60 } });
     await eventually(async () => {
       expect(await page.locator('.readout').textContent()).toMatch(
-        /UTC\): effective limit .* kW, grid limit .* kW$/,
+        /UTC\): effective limit .* kW, limit in force .* kW$/,
       );
     });
   });
@@ -91,23 +93,24 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const caption = page.locator('figcaption');
     await caption.waitFor();
-    const length = async () => {
+    /** Minutes of the past that are shown: two thirds of a stretch that follows now. */
+    const pastMinutes = async () => {
       const [, from = '', to = ''] =
-        /^From (.*) to (.*) (?:no power|between)/.exec((await caption.textContent()) ?? '') ?? [];
+        /^From (.*) to (.*) (?:no power|the power)/.exec((await caption.textContent()) ?? '') ?? [];
       const today = new Date().toISOString().slice(0, 10);
       const atMs = (text: string) => Date.parse(`${text.includes(',') ? text : `${today} ${text}`} UTC`);
       return Math.round((atMs(to) - atMs(from)) / 60_000);
     };
     const press = (name: string) => page.getByRole('button', { name }).press('Enter');
     await press('7 d');
-    await eventually(async () => expect(await length()).toBe(7 * 24 * 60));
+    await eventually(async () => expect(await pastMinutes()).toBe((7 * 24 * 60 * 2) / 3));
     expect(await page.getByRole('button', { name: '7 d' }).getAttribute('aria-pressed')).toBe('true');
     await press('Zoom in');
-    await eventually(async () => expect(await length()).toBe((7 * 24 * 60) / 2));
+    await eventually(async () => expect(await pastMinutes()).toBe((7 * 24 * 60 * 5) / 12));
     expect(await page.getByRole('button', { name: '7 d' }).getAttribute('aria-pressed')).toBe('false');
     await press('Follow now');
     await press('24 h');
-    await eventually(async () => expect(await length()).toBe(24 * 60));
+    await eventually(async () => expect(await pastMinutes()).toBe((24 * 60 * 2) / 3));
     const box = await page.locator('.step-plot').first().boundingBox();
     if (box === null) throw new Error('The chart has no place.');
     const plotPx = box.width - 94;
@@ -116,7 +119,7 @@ describe.skipIf(!canOpenPages)('The page of a location', () => {
     await page.mouse.move(box.x + 64 + plotPx / 2, box.y + 60, { steps: 5 });
     await page.mouse.up();
     await eventually(async () => {
-      expect(Math.abs((await length()) - 6 * 60)).toBeLessThan(10);
+      expect(Math.abs((await pastMinutes()) - 6 * 60)).toBeLessThan(10);
     });
   });
 

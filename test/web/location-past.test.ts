@@ -40,6 +40,7 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
       tenants: [
         tenantWith(HARBOUR, [
           site('quay-1'),
+          site('quay-2'),
           named('odd:1.x', HOSTILE, ['odd:1.x-_']),
           named('depot', 'Depot', depotChargers),
         ]),
@@ -97,15 +98,26 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
     await knex.destroy();
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1' });
     await page.getByRole('button', { name: '6 h' }).click();
-    await page.locator('figcaption').getByText('between 0.0 kW and 7.4 kW were drawn').waitFor();
+    await page.locator('figcaption').getByText('the power was between 0.0 kW and 7.4 kW.').waitFor();
     await page.getByRole('button', { name: 'Look back' }).click();
     await page.getByLabel('As of').fill(inputOf(minuteMs + 30_000));
     const past = page.getByRole('region', { name: 'As it was' });
     await eventually(async () => {
       expect(await figureOf(past, 'Drew')).toBe(7.4);
-      expect(await figureOf(past, 'At most')).toBe(9.1);
-      expect(await figureOf(past, 'Grid limit')).toBe(33);
+      expect(await figureOf(past, 'Peak')).toBe(9.1);
+      expect(await figureOf(past, 'Limit in force')).toBe(33);
     });
+  });
+
+  it('begins to look back where the location is known, however young it is', async () => {
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-2' });
+    await page.getByRole('button', { name: 'Look back' }).click();
+    const past = page.getByRole('region', { name: 'As it was' });
+    await eventually(async () => expect(await figureOf(past, 'Permanent limit')).toBe(50));
+    await page.getByRole('slider').press('Home');
+    await eventually(async () => expect(await past.getAttribute('aria-busy')).toBe('false'));
+    expect(await figureOf(past, 'Permanent limit')).toBe(50);
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('says that the location did not exist yet, where it did not', async () => {

@@ -67,7 +67,7 @@ describe.skipIf(!canOpenPages)('The page of locations', () => {
     // Six amperes at three phases are more than this.
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 1 });
     await cell(page, 'The quay-1', 'count', 3).getByText('1', { exact: true }).waitFor();
-    await page.getByLabel('Only what needs a look').check();
+    await page.getByLabel('Only what needs attention').check();
     await eventually(async () => expect(await namesOf(page)).toContain('The quay-1 '));
     expect(await namesOf(page)).not.toContain('Yard 1 ');
   });

@@ -1,5 +1,6 @@
 // Signing in to the dashboard: with either kind of credential, kept for the tab alone, and out again.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.js';
 import { apiKeyOf, HARBOUR } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
@@ -26,6 +27,34 @@ describe.skipIf(!canOpenPages)('The sign-in', () => {
     expect(urls.length).toBeGreaterThan(2);
     expect(urls.filter((url) => url.includes('hr_'))).toEqual([]);
     expect(page.url()).not.toContain('hr_');
+  });
+
+  it('leads to the key with the first Tab', async () => {
+    const page = await rig.open({ as: 'nobody' });
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.locator('input[name=apiKey]').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(apiKeyOf(HARBOUR));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Locations' }).waitFor();
+  });
+
+  it('gives every page a title of its own', async () => {
+    const out = await rig.open({ as: 'nobody' });
+    await eventually(async () => expect(await out.title()).toBe('Sign in – Headroom'));
+    const page = await rig.open();
+    const titles = [
+      ['/locations', 'Locations'],
+      ['/locations/quay-1', 'The quay-1'],
+      ['/clusters', 'Clusters'],
+      ['/organization', 'Organization'],
+      ['/alarms', 'Alarms'],
+      ['/nowhere', 'Page not found'],
+    ];
+    for (const [hash, title] of titles) {
+      await page.goto(`${rig.httpUrl}/#${hash}`);
+      await eventually(async () => expect(await page.title()).toBe(`${title} – Headroom`));
+    }
   });
 
   it('takes a client id and secret, and works with a token', async () => {

@@ -5,6 +5,7 @@ import type { AlarmView } from '../../src/wire/operator-history.js';
 import { messagesByField } from '../location/profile-draft.js';
 import { useStreamClock } from '../location/stream-clock.js';
 import { type LocationNames, useLocationNames } from '../locations/use-location-names.js';
+import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Table } from '../ui/table.js';
@@ -13,6 +14,7 @@ import { lastDay, SpanChoice } from './span-choice.js';
 import { useOpenAlarms, usePastAlarms } from './use-alarms.js';
 
 export function AlarmsPage() {
+  useTitle('Alarms');
   const names = useLocationNames();
   return (
     <div class="alarms">

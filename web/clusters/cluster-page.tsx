@@ -4,6 +4,7 @@ import './clusters.css';
 import { useStreamClock } from '../location/stream-clock.js';
 import { useLocationNames } from '../locations/use-location-names.js';
 import { hrefOf } from '../route.js';
+import { useTitle } from '../shell/title.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 import { ClusterActions } from './cluster-actions.js';
@@ -18,6 +19,7 @@ export function ClusterPage({ clusterId }: { readonly clusterId: string }) {
   const clock = useStreamClock();
   // Somebody else deleted it: what it was is no longer of use.
   const cluster = error?.code === 'CLUSTER_NOT_FOUND' ? undefined : value;
+  useTitle(cluster?.name ?? 'Cluster');
   return (
     <div class="stack location cluster">
       <div>

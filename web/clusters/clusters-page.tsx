@@ -2,6 +2,7 @@
 import './clusters.css';
 import { useState } from 'preact/hooks';
 import type { Cluster } from '../../src/wire/rest.js';
+import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { ErrorNotice } from '../ui/notice.js';
@@ -12,6 +13,7 @@ import { ClusterForm } from './cluster-form.js';
 import { useClusters } from './use-clusters.js';
 
 export function ClustersPage() {
+  useTitle('Clusters');
   const { clusters, locations, error, reread } = useClusters();
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-// Looking back: choose a past instant, and see which limits applied then and what was drawn.
+// Looking back: choose a past instant, and see the limits and the power of then.
 import { useEffect, useRef } from 'preact/hooks';
 import type { EpochMs } from '../../machines/time.js';
 import type { Resource } from '../api/resource.js';
@@ -17,16 +17,29 @@ function wholeSecond(atMs: EpochMs): EpochMs {
   return Math.floor(atMs / 1000) * 1000;
 }
 
+/** The first instant to choose: the location did not exist before `knownFromMs`. */
+function firstChoice({
+  span,
+  nowMs,
+  knownFromMs,
+}: Pick<AsOfProps, 'span' | 'nowMs' | 'knownFromMs'>): EpochMs {
+  const firstMs = Math.ceil(Math.max(span.fromMs, knownFromMs) / 1000) * 1000;
+  return Math.min(firstMs, wholeSecond(nowMs));
+}
+
 interface AsOfProps {
   readonly atMs: EpochMs | undefined;
   /** What the slider reaches over, as far as it is past. */
   readonly span: Span;
   readonly nowMs: EpochMs;
+  /** From here on the service can tell what was in force. */
+  readonly knownFromMs: EpochMs;
   readonly onChange: (atMs: EpochMs | undefined) => void;
 }
 
 /** The controls; `atMs` undefined is now. */
-export function AsOfBar({ atMs, span, nowMs, onChange }: AsOfProps) {
+export function AsOfBar(props: AsOfProps) {
+  const { atMs, nowMs, onChange } = props;
   const controls = useRef<HTMLDivElement>(null);
   const isPast = atMs !== undefined;
   const wasPast = useRef(isPast);
@@ -38,17 +51,18 @@ export function AsOfBar({ atMs, span, nowMs, onChange }: AsOfProps) {
   return (
     <div ref={controls}>
       {atMs === undefined ? (
-        <Button onClick={() => onChange(wholeSecond(Math.max(span.fromMs, nowMs - 10 * MINUTE_MS)))}>
+        <Button onClick={() => onChange(Math.max(firstChoice(props), wholeSecond(nowMs - 10 * MINUTE_MS)))}>
           Look back…
         </Button>
       ) : (
-        <PastControls atMs={atMs} span={span} nowMs={nowMs} onChange={onChange} />
+        <PastControls {...props} atMs={atMs} />
       )}
     </div>
   );
 }
 
-function PastControls({ atMs, span, nowMs, onChange }: AsOfProps & { readonly atMs: EpochMs }) {
+function PastControls(props: AsOfProps & { readonly atMs: EpochMs }) {
+  const { atMs, span, nowMs, onChange } = props;
   const lastMs = wholeSecond(Math.min(span.toMs, nowMs));
   const choose = (chosenMs: EpochMs | undefined) => {
     if (chosenMs !== undefined) onChange(Math.min(chosenMs, wholeSecond(nowMs)));
@@ -69,7 +83,7 @@ function PastControls({ atMs, span, nowMs, onChange }: AsOfProps & { readonly at
           <input
             {...named}
             type="range"
-            min={wholeSecond(span.fromMs)}
+            min={Math.min(firstChoice(props), lastMs)}
             max={lastMs}
             step={1_000}
             value={Math.min(atMs, lastMs)}
@@ -85,7 +99,7 @@ function PastControls({ atMs, span, nowMs, onChange }: AsOfProps & { readonly at
   );
 }
 
-/** In the place of what is shown of now. */
+/** Takes the place of the live figures. */
 export function PastHead({
   atMs,
   past,
@@ -103,19 +117,19 @@ export function PastHead({
       {error !== undefined && <ErrorNotice error={error} />}
       {error === undefined && value !== undefined && (
         <FigureRow>
-          <Figure name="Effective limit" note="by its own profiles, as known then">
+          <Figure name="Effective limit" note="from its own profiles, as known then">
             {kwText(value.limits.effectiveLimitKw)}
           </Figure>
           <Figure name="Permanent limit" note="as set then">
             {kwText(value.limits.permanentLimitKw)}
           </Figure>
-          <Figure name="Drew" note={value.power === undefined ? 'not recorded' : 'on average in that minute'}>
+          <Figure name="Drew" note={value.power === undefined ? 'not recorded' : 'mean of that minute'}>
             {value.power === undefined ? '–' : kwText(value.power.meanKw)}
           </Figure>
-          <Figure name="At most" note="in that minute">
+          <Figure name="Peak" note="highest power of that minute">
             {value.power === undefined ? '–' : kwText(value.power.maxKw)}
           </Figure>
-          <Figure name="Grid limit" note="the lowest of that minute">
+          <Figure name="Limit in force" note="lowest of that minute">
             {value.power === undefined ? '–' : kwText(value.power.limitKw)}
           </Figure>
         </FigureRow>

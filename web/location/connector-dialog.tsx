@@ -29,7 +29,7 @@ export function ConnectorDialog({
   onClose,
 }: {
   readonly connector: ReadConnector;
-  /** What sets the grid limit of its location. */
+  /** What sets the limit in force of its location. */
   readonly cause: GridLimitCause;
   readonly clock: ServerClock;
   readonly onWritten: () => void;
@@ -113,7 +113,7 @@ function ConnectorFigures({
       <Figure name="Limit" note={limitA === null ? 'told none' : `${limitA.toFixed(1)} A a phase`}>
         {limitKw === null ? '–' : kwText(limitKw)}
       </Figure>
-      <Figure name="Reserved" note="may be drawn by right">
+      <Figure name="Reserved" note="what it may still draw">
         {kwText(reservedKw)}
       </Figure>
       <Figure name="Lease" note="until it must be renewed">

@@ -5,27 +5,30 @@ import type { LocationHistory, LocationPower } from '../../src/wire/operator-his
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { Step, StepLine } from './step-line.js';
 
-/** What was drawn on average, and the lowest limit of each roll-up; nothing where no roll-up is. */
-export function pastLines(power: LocationPower): { readonly powerKw: StepLine; readonly gridKw: StepLine } {
+/** The mean power and the mean limit in force of each roll-up; nothing where no roll-up is. */
+export function pastLines(power: LocationPower): {
+  readonly powerKw: StepLine;
+  readonly inForceKw: StepLine;
+} {
   const stepMs = power.stepSeconds * 1000;
   const powerKw: Step[] = [];
-  const gridKw: Step[] = [];
+  const inForceKw: Step[] = [];
   let endMs: EpochMs | undefined;
   for (const { at, meanKw, limitKw } of power.points) {
     const atMs = Date.parse(at);
     if (endMs !== undefined && atMs > endMs) {
       powerKw.push({ atMs: endMs, kw: null });
-      gridKw.push({ atMs: endMs, kw: null });
+      inForceKw.push({ atMs: endMs, kw: null });
     }
     powerKw.push({ atMs, kw: meanKw });
-    gridKw.push({ atMs, kw: limitKw });
+    inForceKw.push({ atMs, kw: limitKw });
     endMs = atMs + stepMs;
   }
   if (endMs !== undefined) {
     powerKw.push({ atMs: endMs, kw: null });
-    gridKw.push({ atMs: endMs, kw: null });
+    inForceKw.push({ atMs: endMs, kw: null });
   }
-  return { powerKw, gridKw };
+  return { powerKw, inForceKw };
 }
 
 /** What the location's own profiles and its permanent limit gave at each instant, as they were known then. */
@@ -61,10 +64,10 @@ export function effectiveHistory(history: LocationHistory, window: TimeWindow): 
   });
 }
 
-/** What will apply by all that is known: the location's own limit, and the one it is held to. */
+/** What is planned: the effective limit, and the limit in force. */
 export function futureLines({ segments }: Pick<LocationTimeline, 'segments'>): {
   readonly effectiveKw: StepLine;
-  readonly gridKw: StepLine;
+  readonly inForceKw: StepLine;
 } {
   const instants = segments.map(({ startTime }) => Date.parse(startTime));
   return {
@@ -72,6 +75,6 @@ export function futureLines({ segments }: Pick<LocationTimeline, 'segments'>): {
       atMs: instants[i] ?? 0,
       kw: effectiveLimitKw,
     })),
-    gridKw: segments.map(({ limitKw }, i) => ({ atMs: instants[i] ?? 0, kw: limitKw })),
+    inForceKw: segments.map(({ limitKw }, i) => ({ atMs: instants[i] ?? 0, kw: limitKw })),
   };
 }

@@ -1,4 +1,4 @@
-// A location as it is now: what it draws of what it may, what sets that, and the alarms that last.
+// A location as it is now: its power, its limits and what sets them, and its open alarms.
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { useClusterName } from '../clusters/use-cluster-name.js';
 import { hrefOf } from '../route.js';
@@ -15,22 +15,31 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
   return (
     <section class="panel stack" aria-label="Now">
       <FigureRow>
-        <Figure name="Draws" note={<MeterBar value={actualKw} limit={gridLimitKw} />}>
+        <Figure
+          name="Draws"
+          note={
+            <MeterBar
+              value={actualKw}
+              limit={gridLimitKw}
+              redAbove={Math.max(gridLimitKw, live.reservedKw)}
+            />
+          }
+        >
           <strong class="draw">{kwText(actualKw)}</strong>
         </Figure>
-        <Figure name="Grid limit" note="what is enforced">
+        <Figure name="Limit in force" note="with cluster share and connection">
           {kwText(gridLimitKw)}
         </Figure>
-        <Figure name="Effective limit" note="by its own profiles">
+        <Figure name="Effective limit" note="from its own profiles">
           {kwText(live.effectiveLimitKw)}
         </Figure>
-        <Figure name="Permanent limit" note="where no profile is active">
+        <Figure name="Permanent limit" note="when no profile is active">
           {kwText(live.permanentLimitKw)}
         </Figure>
-        <Figure name="Budget" note="may be promised now">
+        <Figure name="Budget" note="may be granted now">
           {kwText(live.budgetKw)}
         </Figure>
-        <Figure name="Reserved" note="may be drawn by right">
+        <Figure name="Reserved" note="what chargers may still draw">
           {kwText(live.reservedKw)}
         </Figure>
       </FigureRow>

@@ -3,6 +3,7 @@ import './location.css';
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/time.js';
 import { hrefOf } from '../route.js';
+import { useTitle } from '../shell/title.js';
 import { Badge } from '../ui/badge.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { AsOfBar, PastHead } from './as-of.js';
@@ -35,6 +36,7 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
   const span = spanOf(view, nowMs);
   const error = live.error ?? limits.error ?? timeline.error ?? past.error;
   const { name = locationId, status } = live.value ?? {};
+  useTitle(name);
   const isUnknown = live.error?.code === 'LOCATION_NOT_FOUND';
   return (
     <div class="stack location">
@@ -48,7 +50,15 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
           </h1>
           {name !== locationId && <p class="quiet small">{locationId}</p>}
         </div>
-        {!isUnknown && <AsOfBar atMs={asOfMs} span={span} nowMs={nowMs} onChange={setAsOf} />}
+        {!isUnknown && (
+          <AsOfBar
+            atMs={asOfMs}
+            span={span}
+            nowMs={nowMs}
+            knownFromMs={past.value?.knownFromMs ?? span.fromMs}
+            onChange={setAsOf}
+          />
+        )}
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {asOfMs === undefined && live.value !== undefined && <LiveHead live={live.value} />}

@@ -1,4 +1,4 @@
-// Power, effective limit and grid limit over time, as a picture and in sentences.
+// Power, effective limit and limit in force over time, as a picture and in sentences.
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/time.js';
 import { kwText } from '../ui/figures.js';
@@ -13,7 +13,7 @@ const HEIGHT_PX = 240;
 interface Props {
   readonly lines: ChartLines;
   readonly span: Span;
-  /** Nothing was drawn after it yet. */
+  /** Power is known until then. */
   readonly nowMs: EpochMs;
   /** The past instant that is looked at. */
   readonly asOfMs: EpochMs | undefined;
@@ -28,15 +28,20 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
       <ul class="legend" aria-hidden="true">
         <li class="power">Power</li>
         <li class="effective">Effective limit</li>
-        <li class="grid">Grid limit</li>
+        <li class="in-force">Limit in force</li>
+        {hasFollowing(lines, span) && (
+          <li class="following">Chargers may still be following a lower limit</li>
+        )}
       </ul>
       <StepPlot
         lines={[
           { label: 'Power', line: powerKw, colour: 'power', isFilled: true },
-          { label: 'Grid limit', line: lines.gridKw, colour: 'limit' },
+          { label: 'Allowed', line: endedAt(lines.allowedKw, nowMs), colour: 'limit', isHidden: true },
+          { label: 'Limit in force', line: lines.inForceKw, colour: 'limit' },
           // Dashed and on top: where both are one, both are seen.
           { label: 'Effective limit', line: lines.effectiveKw, colour: 'effective', dash: [6, 4] },
         ]}
+        band={['Allowed', 'Limit in force']}
         span={span}
         heightPx={HEIGHT_PX}
         markMs={asOfMs ?? nowMs}
@@ -53,40 +58,56 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
   );
 }
 
+/** Whether any of the band between the limit in force and what is allowed can be seen. */
+function hasFollowing({ allowedKw, inForceKw }: ChartLines, { fromMs, toMs }: Span): boolean {
+  const [, allowed = [], inForce = []] = columnsOf([allowedKw, inForceKw], fromMs, toMs);
+  return allowed.some((kw, i) => kw !== null && kw > (inForce[i] ?? kw));
+}
+
 /** The line until `nowMs`, still holding what was told last. */
 function endedAt(line: StepLine, nowMs: EpochMs): StepLine {
   return [...line.filter(({ atMs }) => atMs <= nowMs), { atMs: nowMs + 1, kw: null }];
 }
 
 function readout(lines: ChartLines, powerKw: StepLine, atMs: EpochMs): string {
-  const at = new Date(atMs).toISOString();
+  const at = iso(atMs);
   const words = [
     ['power', kwAt(powerKw, atMs)] as const,
     ['effective limit', kwAt(lines.effectiveKw, atMs)] as const,
-    ['grid limit', kwAt(lines.gridKw, atMs)] as const,
+    ['limit in force', kwAt(lines.inForceKw, atMs)] as const,
   ].flatMap(([name, kw]) => (kw === null ? [] : [`${name} ${kwText(kw)}`]));
   return `${localText(at, true)} (${utcText(at)}): ${words.join(', ') || 'nothing known'}`;
 }
 
-/** What the picture shows, in sentences. */
+/** What the picture shows, in sentences: what happened, what is in force now, and what is planned. */
 function summary(lines: ChartLines, powerKw: StepLine, { fromMs, toMs }: Span, nowMs: EpochMs): string {
-  const iso = (atMs: EpochMs) => new Date(atMs).toISOString();
+  const nowKw = kwAt(lines.inForceKw, nowMs);
+  return [
+    ...(fromMs < nowMs ? [pastSentence(powerKw, { fromMs, toMs: Math.min(toMs, nowMs) })] : []),
+    ...(nowKw === null ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
+    plannedSentence(lines.inForceKw, nowKw, nowMs),
+  ].join(' ');
+}
+
+function pastSentence(powerKw: StepLine, { fromMs, toMs }: Span): string {
   // A day beside one of two instants alone would be read as that of both.
   const isToday = [fromMs, toMs].every((atMs) => isOfToday(iso(atMs)));
-  const text = (atMs: EpochMs) => localText(iso(atMs), isToday);
+  const span = `From ${localText(iso(fromMs), isToday)} to ${localText(iso(toMs), isToday)}`;
   const [, drawn = []] = columnsOf([powerKw], fromMs, toMs);
   const known = drawn.filter((kw) => kw !== null);
-  const power =
-    known.length === 0
-      ? 'no power was measured'
-      : `between ${kwText(Math.min(...known))} and ${kwText(Math.max(...known))} were drawn`;
-  const nowKw = kwAt(lines.gridKw, nowMs);
-  const next = lines.gridKw.find(({ atMs, kw }) => atMs > nowMs && kw !== null && kw !== nowKw);
-  return [
-    `From ${text(fromMs)} to ${text(toMs)} ${power}.`,
-    nowKw === null ? '' : `The grid limit is ${kwText(nowKw)} now.`,
-    next?.kw == null
-      ? 'No change of it is known.'
-      : `It becomes ${kwText(next.kw)} at ${localText(iso(next.atMs), true)}.`,
-  ].join(' ');
+  if (known.length === 0) return `${span} no power was measured.`;
+  const [least, most] = [kwText(Math.min(...known)), kwText(Math.max(...known))];
+  if (least === most) return `${span} the power was ${most}.`;
+  return `${span} the power was between ${least} and ${most}.`;
+}
+
+function plannedSentence(inForceKw: StepLine, nowKw: number | null, nowMs: EpochMs): string {
+  const next = inForceKw.find(({ atMs, kw }) => atMs > nowMs && kw !== null && kw !== nowKw);
+  if (next?.kw != null) return `Planned: ${kwText(next.kw)} from ${localText(iso(next.atMs), true)}.`;
+  const end = inForceKw.find(({ atMs, kw }) => atMs > nowMs && kw === null);
+  return `No change is planned${end === undefined ? '' : ` until ${localText(iso(end.atMs), true)}`}.`;
+}
+
+function iso(atMs: EpochMs): string {
+  return new Date(atMs).toISOString();
 }

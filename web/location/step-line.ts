@@ -22,6 +22,30 @@ export function kwAt(line: StepLine, atMs: EpochMs): number | null {
   return line[low - 1]?.kw ?? null;
 }
 
+/** At each instant the highest value of the last `windowMs`; nothing where the line has nothing. */
+export function highestOfLast(line: StepLine, windowMs: number): StepLine {
+  const endsAtMs = line.map((_, i) => (line[i + 1]?.atMs ?? Number.POSITIVE_INFINITY) + windowMs);
+  const instants = new Set([...line.map(({ atMs }) => atMs), ...endsAtMs].filter(Number.isFinite));
+  // Falling values, each with the instant from which on it no longer counts.
+  let candidates: { readonly kw: number; readonly untilMs: EpochMs }[] = [];
+  const steps: Step[] = [];
+  let next = 0;
+  for (const instant of [...instants].sort((a, b) => a - b)) {
+    for (let step = line[next]; step !== undefined && step.atMs <= instant; step = line[next]) {
+      const { kw } = step;
+      if (kw !== null) {
+        while ((candidates.at(-1)?.kw ?? Number.POSITIVE_INFINITY) <= kw) candidates.pop();
+        candidates.push({ kw, untilMs: endsAtMs[next] ?? Number.POSITIVE_INFINITY });
+      }
+      next++;
+    }
+    candidates = candidates.filter(({ untilMs }) => untilMs > instant);
+    const highestKw = line[next - 1]?.kw === null ? null : (candidates[0]?.kw ?? null);
+    if (steps.length === 0 || steps.at(-1)?.kw !== highestKw) steps.push({ atMs: instant, kw: highestKw });
+  }
+  return steps;
+}
+
 /** `earlier` until the first step of `later`, `later` from there on. */
 export function continued(earlier: StepLine, later: StepLine): StepLine {
   const [first] = later;

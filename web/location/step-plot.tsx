@@ -18,11 +18,15 @@ export interface PlotLine {
   /** A name of the style sheet. */
   readonly colour: string;
   readonly isFilled?: boolean;
+  /** Not drawn itself: it bounds a band. */
+  readonly isHidden?: boolean;
   readonly dash?: readonly number[];
 }
 
 interface Props {
   readonly lines: readonly PlotLine[];
+  /** What lies between these two lines is shaded: the labels of the upper and of the lower one. */
+  readonly band?: readonly [upper: string, lower: string];
   readonly span: Span;
   readonly heightPx: number;
   /** Where the line that marks an instant stands. */
@@ -116,15 +120,16 @@ function optionsOf(element: HTMLElement, newest: { readonly current: Props }, co
       },
       { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} kW`) },
     ],
+    bands: bandsOf(newest.current, colour),
     series: [
       {},
-      ...newest.current.lines.map(({ label, colour: name, isFilled, dash }) => ({
+      ...newest.current.lines.map(({ label, colour: name, isFilled, isHidden, dash }) => ({
         ...paths,
         label,
         stroke: () => colour(name),
         ...(isFilled ? { fill: () => faint(colour(name)) } : {}),
         ...(dash === undefined ? {} : { dash: [...dash] }),
-        width: 2,
+        width: isHidden ? 0 : 2,
         points: { show: false },
       })),
     ],
@@ -150,6 +155,13 @@ function optionsOf(element: HTMLElement, newest: { readonly current: Props }, co
       ],
     },
   };
+}
+
+function bandsOf({ lines, band }: Props, colour: Colour): uPlot.Band[] {
+  if (band === undefined) return [];
+  const [upper, lower] = band.map((label) => 1 + lines.findIndex((line) => line.label === label));
+  if (upper === undefined || lower === undefined) return [];
+  return [{ series: [upper, lower], fill: () => faint(colour('limit')) }];
 }
 
 /** A colour as `colourOf` gives it, seen through. */

@@ -1,4 +1,4 @@
-// Everything the location's chart draws, on one time axis: roll-ups, then what was told live, then the timeline.
+// Everything the location's chart draws, on one time axis: stored minutes, then live events, then what is planned.
 import { useMemo } from 'preact/hooks';
 import type { EpochMs } from '../../machines/time.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
@@ -6,11 +6,13 @@ import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { effectiveHistory, futureLines, pastLines } from './limit-lines.js';
-import { continued, type StepLine, until } from './step-line.js';
+import { continued, highestOfLast, type StepLine, until } from './step-line.js';
 import { type Span, spanOf, stepSecondsOf, type TimeView } from './time-view.js';
 import type { LiveLines } from './use-live-lines.js';
 
 const MINUTE_MS = 60_000;
+/** Chargers follow a limit that fell without warning within their lease and settling time: 71.2 s by default. */
+const FOLLOWED_WITHIN_MS = 2 * MINUTE_MS;
 const DAY_MS = 86_400_000;
 /** The timeline reaches so far, less a day's margin. */
 const AHEAD_AT_MOST_MS = 365 * DAY_MS;
@@ -18,16 +20,28 @@ const AHEAD_AT_MOST_MS = 365 * DAY_MS;
 export interface ChartLines {
   readonly powerKw: StepLine;
   readonly effectiveKw: StepLine;
-  readonly gridKw: StepLine;
+  readonly inForceKw: StepLine;
+  /** Up to here chargers may draw: above the limit in force for as long as they may still be following a lower one. */
+  readonly allowedKw: StepLine;
 }
 
 interface Past {
   readonly powerKw: StepLine;
-  readonly gridKw: StepLine;
+  readonly inForceKw: StepLine;
   readonly effectiveKw: StepLine;
+  /** From here on the location is known to have existed. */
+  readonly knownFromMs: EpochMs;
+  /** What one point of power covers. */
+  readonly stepMs: number;
 }
 
-const NOTHING: Past = { powerKw: [], gridKw: [], effectiveKw: [] };
+const NOTHING: Past = {
+  powerKw: [],
+  inForceKw: [],
+  effectiveKw: [],
+  knownFromMs: Number.NEGATIVE_INFINITY,
+  stepMs: MINUTE_MS,
+};
 
 /** What has been in the stretch that is shown; read again each minute. */
 export function usePast(locationId: string, view: TimeView, nowMs: EpochMs): Resource<Past> {
@@ -61,13 +75,15 @@ export function useChartLines(
   timeline: LocationTimeline | undefined,
 ): ChartLines {
   return useMemo(() => {
-    const { powerKw, gridKw, effectiveKw } = past ?? NOTHING;
-    const future = timeline === undefined ? { effectiveKw: [], gridKw: [] } : futureLines(timeline);
+    const { powerKw, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
+    const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
+    const pastInForceKw = continued(inForceKw, live.inForceKw);
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
     return {
       powerKw: continued(powerKw, live.powerKw),
       effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
-      gridKw: end(continued(continued(gridKw, live.gridKw), future.gridKw)),
+      inForceKw: end(continued(pastInForceKw, future.inForceKw)),
+      allowedKw: highestOfLast(pastInForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs)),
     };
   }, [past, live, timeline]);
 }
@@ -88,9 +104,12 @@ async function readPast(
     ),
     readHistory(client, signal, path`/locations/${locationId}/history?from=${from ?? ''}&to=${to ?? ''}`),
   ]);
+  const firstSetAt = history.permanentLimits[0]?.setAt;
   return {
     ...pastLines(power),
     effectiveKw: effectiveHistory(history, { startsAtMs: fromMs, endsAtMs: toMs }),
+    knownFromMs: firstSetAt === undefined ? toMs : Math.max(fromMs, Date.parse(firstSetAt)),
+    stepMs: 1000 * step,
   };
 }
 

@@ -10,10 +10,10 @@ const KEPT_MS = 3_600_000;
 
 export interface LiveLines {
   readonly powerKw: StepLine;
-  readonly gridKw: StepLine;
+  readonly inForceKw: StepLine;
 }
 
-const NOTHING: LiveLines = { powerKw: [], gridKw: [] };
+const NOTHING: LiveLines = { powerKw: [], inForceKw: [] };
 
 /** Begins anew after a lost connection: what happened meanwhile only roll-ups know. */
 export function useLiveLines(live: LocationLive | undefined): LiveLines {
@@ -30,7 +30,7 @@ export function useLiveLines(live: LocationLive | undefined): LiveLines {
   const atMs = Date.parse(live.at);
   lines.current = {
     powerKw: appended(lines.current.powerKw, atMs, live.actualKw),
-    gridKw: appended(lines.current.gridKw, atMs, live.gridLimitKw),
+    inForceKw: appended(lines.current.inForceKw, atMs, live.gridLimitKw),
   };
   return lines.current;
 }

@@ -1,9 +1,9 @@
-// The codes of a location in words: what sets its limit, and why a connector may draw what it may.
+// The codes of a location in words: what sets its limit, and the reason of each connector's limit.
 import type { AlarmKind, LimitReason } from '../../machines/grant.js';
 import type { GridLimitCause } from '../../src/wire/operator-locations.js';
 import { localText } from '../ui/time.js';
 
-/** What sets a grid limit, as a sentence; `clusterName` is that of the cluster whose share it is. */
+/** What sets the limit in force, as a sentence; `clusterName` is that of the cluster whose share it is. */
 export function causeSentence(cause: GridLimitCause, clusterName: string): string {
   switch (cause.kind) {
     case 'permanentLimit':
@@ -11,9 +11,9 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
     case 'profile':
       return `The profile of priority ${cause.priority} applies until ${localText(cause.endTime, true)}.`;
     case 'clusterShare':
-      return `Its share of the cluster ${clusterName} is less than its own limit.`;
+      return `The location's share of the cluster ${clusterName} is below its effective limit.`;
     case 'physicalConnection':
-      return 'Its physical connection allows no more.';
+      return 'The physical connection of the location allows no more.';
   }
 }
 
@@ -28,13 +28,13 @@ export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   lastResort: 'Last resort',
   idle: 'No car',
   failsafe: 'Fail-safe',
-  nonCompliant: 'Disobeys',
+  nonCompliant: 'Exceeds its limit',
   readOnly: 'Takes no limits',
 };
 
 export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
   LIMIT_UNATTAINABLE: 'Limit cannot be kept',
-  NON_COMPLIANT: 'Disobeys its limit',
+  NON_COMPLIANT: 'Exceeds its limit',
   OFFLINE: 'Offline',
   STALE: 'Silent',
 };

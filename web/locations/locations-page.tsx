@@ -1,7 +1,8 @@
-// All locations at a glance: what each draws of what it may, and what needs a look.
+// All locations at a glance: what each draws of what it may, and what needs attention.
 import './locations.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import { useTitle } from '../shell/title.js';
 import { Field } from '../ui/field.js';
 import { isAbove } from '../ui/meter-bar.js';
 import { ErrorNotice } from '../ui/notice.js';
@@ -11,6 +12,7 @@ import { Totals } from './totals.js';
 import { useLocations } from './use-locations.js';
 
 export function LocationsPage() {
+  useTitle('Locations');
   const { value: locations, error } = useLocations();
   const [filter, setFilter] = useState('');
   const [isTroubledOnly, setTroubledOnly] = useState(false);
@@ -36,7 +38,7 @@ export function LocationsPage() {
                 checked={isTroubledOnly}
                 onChange={() => setTroubledOnly(!isTroubledOnly)}
               />
-              Only what needs a look
+              Only what needs attention
             </label>
             <p class="quiet small" role="status">
               {shown.length} of {locations.length} shown

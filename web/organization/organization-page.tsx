@@ -9,6 +9,7 @@ import { ScheduleForm } from '../location/schedule-form.js';
 import { useEvery, useEverySecond } from '../location/server-clock.js';
 import { stackedAt } from '../location/stacked-profiles.js';
 import { useStreamClock } from '../location/stream-clock.js';
+import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
@@ -17,6 +18,7 @@ import { ErrorNotice, Notice } from '../ui/notice.js';
 const EVERY_MS = 30_000;
 
 export function OrganizationPage() {
+  useTitle('Organization');
   useEverySecond();
   const [isOpen, setOpen] = useState(false);
   const clock = useStreamClock();

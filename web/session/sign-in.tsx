@@ -2,6 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { asApiError } from '../api/api-error.js';
 import { createApiClient } from '../api/client.js';
+import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';
 import { Field } from '../ui/field.js';
 import { Notice } from '../ui/notice.js';
@@ -17,6 +18,7 @@ export function SignIn({
   readonly reason: string | undefined;
   readonly onSignIn: (credential: Credential) => void;
 }) {
+  useTitle('Sign in');
   const [kind, setKind] = useState<Kind>('apiKey');
   const [refusal, setRefusal] = useState(reason);
   const [isBusy, setBusy] = useState(false);
@@ -42,11 +44,6 @@ export function SignIn({
       <h1>Headroom</h1>
       <p class="quiet">Energy management for charging sites</p>
       <form ref={form} onSubmit={submit} class="panel stack">
-        <fieldset class="choice">
-          <legend>Sign in with</legend>
-          <KindChoice kind="apiKey" label="API key" chosen={kind} onChoose={setKind} />
-          <KindChoice kind="client" label="Client credentials" chosen={kind} onChoose={setKind} />
-        </fieldset>
         {kind === 'apiKey' ? (
           <Field key="apiKey" label="API key" name="apiKey" type="password" autocomplete="off" required />
         ) : (
@@ -59,6 +56,12 @@ export function SignIn({
         <Button kind="primary" type="submit" isBusy={isBusy}>
           Sign in
         </Button>
+        {/* After the fields: the first Tab of the page leads to what has to be typed. */}
+        <fieldset class="choice">
+          <legend>Sign in with</legend>
+          <KindChoice kind="apiKey" label="API key" chosen={kind} onChoose={setKind} />
+          <KindChoice kind="client" label="Client credentials" chosen={kind} onChoose={setKind} />
+        </fieldset>
         <p class="quiet small">
           Kept for this tab only, and sent to this service alone. The API is described at{' '}
           <a href="/docs/">/docs</a>.

@@ -32,8 +32,6 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
   const address = JSON.stringify(route);
   const isFirst = useRef(true);
   useEffect(() => {
-    const name = PAGES.find(([page]) => page === LIST_OF[route.page])?.[1];
-    document.title = name === undefined ? 'Headroom' : `${name} – Headroom`;
     // As after a link to another document: what is read next is the new page, from its beginning.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;

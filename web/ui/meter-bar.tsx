@@ -2,12 +2,21 @@
 
 const ABOVE_FROM_SHARE = 1.005;
 
-/** `value` of `limit`, both in one unit. Above the limit it is red; screen readers hear the percentage. */
-export function MeterBar({ value, limit }: { readonly value: number; readonly limit: number }) {
+/** `value` of `limit`, both in one unit. Above `redAbove` it is red; screen readers hear the percentage. */
+export function MeterBar({
+  value,
+  limit,
+  redAbove = limit,
+}: {
+  readonly value: number;
+  readonly limit: number;
+  /** The limit where left out; more where chargers may still be following a lower limit. */
+  readonly redAbove?: number;
+}) {
   const share = shareOf(value, limit);
   return (
     <>
-      <span class={isAbove(value, limit) ? 'meter over' : 'meter'} aria-hidden="true">
+      <span class={isAbove(value, redAbove) ? 'meter over' : 'meter'} aria-hidden="true">
         <span class="fill" style={{ transform: `scaleX(${Math.min(share, 1)})` }} />
       </span>
       <span class="visually-hidden">{Math.round(100 * share)} %</span>
