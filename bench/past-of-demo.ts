@@ -60,5 +60,6 @@ function minuteOf(atMs: number, i: number, limitKw: number, nowMs: number): Powe
   const swell = 0.75 + 0.4 * Math.sin((i / (HOURS * 60)) * 5);
   const ripple = 0.08 * Math.sin(i / 7) + 0.05 * Math.sin(i / 2.3);
   const meanW = Math.round(Math.min(0.97 * limitW, 1000 * limitKw * Math.max(0, swell + ripple)));
-  return { atMs, meanW, maxW: Math.round(Math.min(limitW, meanW * 1.02)), limitW };
+  const maxW = Math.round(Math.min(limitW, meanW * 1.02));
+  return { atMs, meanW, maxW, estimatedW: null, limitW, meanLimitW: limitW };
 }

@@ -38,6 +38,11 @@ export interface ConnectorControl {
   readonly compliance: Compliance;
   /** Since when it is expected to report: it became known, or its charger said that it is there. */
   awaitedSinceMs: number;
+  /**
+   * What it drew, W, when it was heard of last before the service started: 0 where it never was, undefined where that is
+   * not known, infinite where it is to be taken to draw all it may.
+   */
+  heardBeforeW: number | undefined;
   /** The limit of its lock; undefined while it is not locked. */
   lockLimitKw: number | undefined;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
@@ -94,6 +99,7 @@ export function createControl(
     demand: createDemand(maxTenthsA),
     compliance: createCompliance(),
     awaitedSinceMs: nowMs,
+    heardBeforeW: 0,
     lockLimitKw: undefined,
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,

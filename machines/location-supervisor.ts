@@ -153,6 +153,7 @@ export class LocationSupervisor {
     );
     control.storedLimitTenthsA = limitTenthsA;
     control.storedThenTenthsA = thenTenthsA;
+    control.heardBeforeW = undefined;
     reserveWorstCase(this.ledger, control);
   }
 

@@ -46,7 +46,7 @@ export interface MeterSlot {
   /** As of the last call of `record`, `recordState` or `expire`; `linkAt` is exact. */
   readonly link: Link;
   readonly throttle: Throttle;
-  /** Last reading, 0 before the first. It stays when the charger falls silent: the car may draw on. */
+  /** Last reading, 0 before the first. It stays when the charger falls silent; what it counts with then says `countedWOf`. */
   readonly powerW: number;
   /** On the clock handed to the ledger; undefined before the first reading. */
   readonly receivedAtMs: number | undefined;
@@ -66,7 +66,7 @@ export type RecordResult = 'refused' | 'accepted' | 'changed';
 export interface MeterLedger {
   /** Throws where `key` is taken. */
   addConnector(key: string, maxCurrentA: number): MeterSlot;
-  /** Takes its power out of the total; the slot refuses everything from then on. */
+  /** Takes its power out of the sum; the slot refuses everything from then on. */
   removeConnector(slot: MeterSlot): void;
   connector(key: string): MeterSlot | undefined;
   connectors(): Iterable<MeterSlot>;
@@ -74,9 +74,9 @@ export interface MeterLedger {
   /** The charger said it is there or not (its last will counts). Only a meter value makes a connector `online`. */
   recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult;
   linkAt(slot: MeterSlot, nowMs: number): Link;
-  /** Sum of the last readings of all connectors, silent ones included, in W. */
-  readonly totalW: number;
-  /** Connectors that are not online at `nowMs`: how much of the total is old news. */
+  /** Sum of the last readings of the connectors that are online, as of `link`, in W. */
+  readonly measuredW: number;
+  /** Connectors that are not online at `nowMs`. */
   silentCountAt(nowMs: number): number;
   /** When the next connector turns stale; undefined while none is online. Ask again after `expire` and `changed`. */
   nextStaleAtMs(): number | undefined;
@@ -114,7 +114,7 @@ function throttleOf(limitA: number | undefined, maxCurrentA: number): Throttle {
 }
 
 class Ledger implements MeterLedger {
-  totalW = 0;
+  measuredW = 0;
   readonly #staleAfterMs: number;
   readonly #entries = new Map<string, Entry>();
   #onlineCount = 0;
@@ -156,7 +156,6 @@ class Ledger implements MeterLedger {
     if (!entry.isCurrent) return;
     if (entry.link === 'online') this.#leaveOnline(entry, 'offline');
     entry.isCurrent = false;
-    this.totalW -= entry.powerW;
     this.#entries.delete(entry.key);
   }
 
@@ -173,7 +172,7 @@ class Ledger implements MeterLedger {
     const atMs = this.#notBefore(nowMs);
     if (!entry.isCurrent || !this.#isNews(entry, reading, atMs)) return 'refused';
     if (reading.boot !== undefined && reading.boot !== entry.boot) this.#startBoot(entry, reading.boot);
-    this.totalW += reading.powerW - entry.powerW;
+    this.measuredW += reading.powerW - (entry.link === 'online' ? entry.powerW : 0);
     entry.powerW = reading.powerW;
     entry.receivedAtMs = atMs;
     if (reading.hb !== undefined) entry.hb = reading.hb;
@@ -267,6 +266,7 @@ class Ledger implements MeterLedger {
   #leaveOnline(entry: Entry, link: Link): void {
     this.#unlink(entry);
     this.#onlineCount--;
+    this.measuredW -= entry.powerW;
     entry.link = link;
   }
 

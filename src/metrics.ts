@@ -92,6 +92,12 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       labelNames: ['kind'],
       registers,
     }),
+    power: new Gauge({
+      name: 'headroom_power_watts',
+      help: 'What all locations draw, by source: measured, or estimated because connectors are silent.',
+      labelNames: ['source'],
+      registers,
+    }),
     connectors: new Gauge({
       name: 'headroom_connectors',
       help: 'Connectors by link (online, stale, offline).',

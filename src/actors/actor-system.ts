@@ -160,6 +160,15 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     for (const [kind, count] of counts) metrics.openAlarms.set({ kind }, count);
   }
 
+  function sumPower(): void {
+    const sumsW = { measured: 0, estimated: 0 };
+    forEachLocation(({ meters, enforcement: { estimatedW = 0 } }) => {
+      sumsW.measured += meters.measuredW;
+      sumsW.estimated += estimatedW;
+    });
+    for (const source of ['measured', 'estimated'] as const) metrics.power.set({ source }, sumsW[source]);
+  }
+
   let missedAtMs = Number.NEGATIVE_INFINITY;
   let askedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -178,6 +187,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     for (const link of ['online', 'stale', 'offline'] as const)
       metrics.connectors.set({ link }, counts[link]);
     countOpenAlarms();
+    sumPower();
     cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, keepHouse);
   }
 

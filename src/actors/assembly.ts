@@ -1,6 +1,7 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/cluster.machine.js';
+import { estimatedWOf } from '../../machines/counted-power.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
 import { connectorKey, type TenantUuid } from '../../machines/ids.js';
 import { locationMachine } from '../../machines/location.machine.js';
@@ -200,6 +201,7 @@ export function createAssembly(options: AssemblyOptions): Assembly {
           : Object.assign(held, { record, actor, limitsView: undefined });
       tenant.locations.set(record.locationId, location);
       placeConnectors(location, rows);
+      location.enforcement.estimatedW = estimatedWOf(location.enforcement.supervisor.controls.values());
       run(tenant.tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: location, effect })));
       knowLocks(location);
       if (held !== undefined) remind(location);

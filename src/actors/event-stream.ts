@@ -8,6 +8,7 @@ import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { toInstant } from '../wire/rest.js';
 import { viewOfAlarm } from './alarm-view.js';
 import type { Effect } from './directory.js';
+import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import type { LocationEntity, Tenant } from './entities.js';
 import { viewOfProfile } from './profile-view.js';
 
@@ -37,7 +38,7 @@ interface Subscriber {
 interface Audience {
   readonly tenant: Tenant;
   readonly subscribers: Set<Subscriber>;
-  readonly toldW: Map<LocationEntity, number>;
+  readonly toldPower: Map<LocationEntity, DrawnKw>;
   /** By `connectorKey`. */
   readonly toldGrants: Map<string, Pick<Grant, 'limitTenthsA' | 'reason'>>;
   cancelSampling: Cancel;
@@ -62,11 +63,12 @@ export function createEventStream(clock: Clock): EventStream {
   function sample(audience: Audience): void {
     const at = toInstant(clock.nowMs());
     for (const location of audience.tenant.locations.values()) {
-      const { totalW } = location.meters;
-      if (audience.toldW.get(location) === totalW) continue;
-      audience.toldW.set(location, totalW);
+      const drawn = drawnKwOf(location);
+      const told = audience.toldPower.get(location);
+      if (told?.actualKw === drawn.actualKw && told.estimatedKw === drawn.estimatedKw) continue;
+      audience.toldPower.set(location, drawn);
       const { locationId } = location.record;
-      tell(audience, locationId, { name: 'power', data: { locationId, at, actualKw: totalW / 1000 } });
+      tell(audience, locationId, { name: 'power', data: { locationId, at, ...drawn } });
     }
     audience.cancelSampling = clock.after(SAMPLE_EVERY_MS, () => sample(audience));
   }
@@ -77,7 +79,7 @@ export function createEventStream(clock: Clock): EventStream {
     const audience: Audience = {
       tenant,
       subscribers: new Set(),
-      toldW: new Map(),
+      toldPower: new Map(),
       toldGrants: new Map(),
       cancelSampling: clock.after(SAMPLE_EVERY_MS, () => sample(audience)),
     };
@@ -91,7 +93,7 @@ export function createEventStream(clock: Clock): EventStream {
       const subscriber = { location, listener };
       audience.subscribers.add(subscriber);
       // Whoever comes is told the power of every location within a second.
-      audience.toldW.clear();
+      audience.toldPower.clear();
       return () => {
         audience.subscribers.delete(subscriber);
         if (audience.subscribers.size > 0 || audiences.get(tenant.tenantUuid) !== audience) return;

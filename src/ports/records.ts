@@ -105,11 +105,15 @@ export interface AlarmRecord {
 /** What a location drew in a stretch of time that begins at `atMs`: one minute as stored, longer as asked for. */
 export interface PowerRecord {
   readonly atMs: EpochMs;
-  /** Time-weighted mean of the sum of the last meter values, W. */
+  /** Time-weighted mean of what the location's connectors count with, W. */
   readonly meanW: number;
   readonly maxW: number;
+  /** How much of the mean silent connectors count with, W: an estimate; null where everything was measured. */
+  readonly estimatedW: number | null;
   /** The lowest grid limit in force during it, W. */
   readonly limitW: number;
+  /** Time-weighted mean of the grid limit, W: what a lawful mean is held to. */
+  readonly meanLimitW: number;
 }
 
 /** Everything a tenant's actors are built from. */

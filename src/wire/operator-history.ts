@@ -1,6 +1,7 @@
 // What an operator can ask of the past: submissions, power, alarms. Extensions of the contract.
 import { z } from 'zod';
 import { ALARM_KINDS } from '../../machines/grant.js';
+import { estimatedKwSchema } from './operator-power.js';
 import { instantSchema } from './rest.js';
 
 const nextCursorSchema = z.string().nullable().meta({ description: 'null on the last page.' });
@@ -57,7 +58,14 @@ export const locationPowerSchema = z
         at: instantSchema,
         meanKw: z.number(),
         maxKw: z.number(),
+        estimatedKw: estimatedKwSchema.meta({
+          description:
+            'How much of `meanKw` nobody measured, because connectors were silent; null where all was measured.',
+        }),
         limitKw: z.number().meta({ description: 'The lowest grid limit in force during it.' }),
+        meanLimitKw: z.number().meta({
+          description: 'The mean of the grid limit in force during it: compare `meanKw` with this one.',
+        }),
       }),
     ),
   })

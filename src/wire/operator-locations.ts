@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/grant.js';
 import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
 import { alarmSchema } from './operator-history.js';
+import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 
 const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
@@ -34,7 +35,7 @@ export const locationSummarySchema = z
       description:
         'What is enforced: the smallest of effective limit, cluster shares and physical connection.',
     }),
-    actualKw: z.number(),
+    ...drawnPowerShape,
     connectors: z.number().int(),
     silentConnectors: z.number().int(),
     lockedConnectors: z.number().int(),
@@ -66,6 +67,9 @@ export const connectorLiveSchema = z
     limitA: z.number().nullable().meta({ description: 'A per phase; null before the first limit.' }),
     limitKw: z.number().nullable(),
     actualKw: z.number(),
+    isEstimated: z.boolean().meta({
+      description: 'It is silent: `actualKw` is its last reading, at most what it may still draw.',
+    }),
     reservedKw: z.number().meta({ description: 'The most it may be entitled to draw.' }),
     reason: z.enum(LIMIT_REASONS),
     explanation: z.string().meta({ description: 'The reason as a sentence.' }),
@@ -89,7 +93,7 @@ export const locationLiveSchema = z
       description: 'What may be promised now: the lowest grid limit for as long as a promise can last.',
     }),
     reservedKw: z.number().meta({ description: 'The sum of what connectors may be entitled to draw.' }),
-    actualKw: z.number(),
+    ...drawnPowerShape,
     connectors: z.array(connectorLiveSchema),
     alarms: z.array(alarmSchema).meta({ description: 'Alarms that last.' }),
   })

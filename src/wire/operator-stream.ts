@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
 import { alarmSchema } from './operator-history.js';
+import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 
 const ofLocation = { locationId: z.string(), at: instantSchema };
@@ -21,7 +22,7 @@ export const streamEventSchemas = {
     reason: z.enum(LIMIT_REASONS),
   }),
   alarm: alarmSchema,
-  power: z.object({ ...ofLocation, actualKw: z.number() }),
+  power: z.object({ ...ofLocation, ...drawnPowerShape }),
 } as const;
 
 export type StreamEventName = keyof typeof streamEventSchemas;

@@ -164,9 +164,15 @@ export const clusterListSchema = z
   .meta({ id: 'ClusterList' });
 export type ClusterList = z.output<typeof clusterListSchema>;
 
+/** Beyond the contract, and only where there is something to say. */
+const estimatedKwSchema = z.number().optional().meta({
+  description: 'How much of it silent connectors count with; left out where everything is measured.',
+});
+
 export const liveStatusSchema = z
   .object({
     actualTotalKw: z.number(),
+    estimatedTotalKw: estimatedKwSchema,
     clusterLimitKw: z.number().nullable(),
     sumLocationLimits: z.number(),
     withinLimit: z.boolean(),
@@ -176,6 +182,7 @@ export const liveStatusSchema = z
         setLimitKw: z.number(),
         effectiveLimitKw: z.number(),
         actualKw: z.number(),
+        estimatedKw: estimatedKwSchema,
       }),
     ),
   })

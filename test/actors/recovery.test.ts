@@ -69,7 +69,7 @@ describe('a location whose actor threw', () => {
     const crane = context.connectors.get('crane/1')?.getSnapshot();
     expect(crane?.context.lockLimitKw).toBe(11);
     expect(crane?.value).toEqual({ lock: 'locked', throttle: 'limited', link: 'online' });
-    expect(quay().meters.totalW).toBe(7000);
+    expect(quay().meters.measuredW).toBe(7000);
     effects.splice(0);
     clock.advance(30_000);
     expect(effects).toContainEqual(expect.objectContaining({ type: 'connector.unlocked', key: 'crane/1' }));
@@ -87,7 +87,7 @@ describe('a location whose actor threw', () => {
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
     expect(meter?.isCurrent).toBe(true);
     meter?.record({ powerW: 9000 }, clock.monotonicMs());
-    expect(quay().meters.totalW).toBe(9000);
+    expect(quay().meters.measuredW).toBe(9000);
   });
 });
 

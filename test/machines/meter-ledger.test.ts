@@ -22,24 +22,29 @@ function oneConnector() {
   return { ledger, slot: ledger.addConnector('q1-a/1', 32) };
 }
 
-describe('the total', () => {
+describe('the measured power', () => {
   it('is the sum of the last readings', () => {
     const { ledger, slots } = ledgerOf('a/1', 'a/2', 'b/1');
     slots.forEach((slot, i) => {
       ledger.record(slot, { powerW: 1_000 * (i + 1) }, i);
     });
-    expect(ledger.totalW).toBe(6_000);
+    expect(ledger.measuredW).toBe(6_000);
     for (const slot of slots) ledger.record(slot, { powerW: 7 }, 10);
-    expect(ledger.totalW).toBe(21);
+    expect(ledger.measuredW).toBe(21);
   });
 
-  it('keeps counting a connector that fell silent or said it goes: the car may draw on', () => {
+  it('leaves out a connector while it is stale or offline, and counts it again with its next reading', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 7_360 }, 0);
     ledger.expire(STALE_AFTER_MS, () => {});
-    expect([slot.link, ledger.totalW]).toEqual(['stale', 7_360]);
+    expect([slot.link, slot.powerW, ledger.measuredW]).toEqual(['stale', 7_360, 0]);
     ledger.recordState(slot, false, undefined);
-    expect([slot.link, ledger.totalW]).toEqual(['offline', 7_360]);
+    expect([slot.link, ledger.measuredW]).toEqual(['offline', 0]);
+    ledger.record(slot, { powerW: 5_000 }, STALE_AFTER_MS);
+    expect([slot.link, ledger.measuredW]).toEqual(['online', 5_000]);
+    ledger.recordState(slot, false, undefined);
+    ledger.removeConnector(slot);
+    expect(ledger.measuredW).toBe(0);
   });
 
   it('loses a connector that is removed, which then refuses everything', () => {
@@ -47,10 +52,10 @@ describe('the total', () => {
     ledger.record(slot, { powerW: 7_360 }, 0);
     ledger.removeConnector(slot);
     ledger.removeConnector(slot);
-    expect([ledger.totalW, slot.isCurrent, ledger.nextStaleAtMs()]).toEqual([0, false, undefined]);
+    expect([ledger.measuredW, slot.isCurrent, ledger.nextStaleAtMs()]).toEqual([0, false, undefined]);
     expect(ledger.record(slot, { powerW: 1 }, 1)).toBe('refused');
     expect(ledger.recordState(slot, true, 'b')).toBe('refused');
-    expect(ledger.totalW).toBe(0);
+    expect(ledger.measuredW).toBe(0);
     expect(ledger.connector('q1-a/1')).toBeUndefined();
   });
 
@@ -66,7 +71,7 @@ describe('what is news', () => {
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 5 }, 0);
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 5 }, 1)).toBe('refused');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 4 }, 2)).toBe('refused');
-    expect([slot.powerW, slot.receivedAtMs, ledger.totalW]).toEqual([10, 0, 10]);
+    expect([slot.powerW, slot.receivedAtMs, ledger.measuredW]).toEqual([10, 0, 10]);
     expect(ledger.record(slot, { powerW: 11, boot: 'x', hb: 6 }, 3)).toBe('accepted');
   });
 
@@ -299,7 +304,8 @@ describe('any history', () => {
             for (const [each, { told }] of accounts) expect(told.link).toBe(ledger.linkAt(each, nowMs));
           }
           const all = [...accounts];
-          expect(ledger.totalW).toBe(all.reduce((sum, [, { powerW }]) => sum + powerW, 0));
+          const online = all.filter(([each]) => each.link === 'online');
+          expect(ledger.measuredW).toBe(online.reduce((sum, [, { powerW }]) => sum + powerW, 0));
           expect(ledger.silentCountAt(nowMs)).toBe(
             all.filter(([, each]) => each.linkAt(nowMs) !== 'online').length,
           );

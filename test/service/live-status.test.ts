@@ -1,7 +1,8 @@
 // What chargers report over MQTT becomes the live status of clusters (2.8): a real client, a real broker.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { bodyOf } from './answers.js';
@@ -24,9 +25,9 @@ beforeAll(async () => {
     clusters.set(tenantUuid, bodyOf(answer, clusterSchema, 201).clusterId);
   }
 });
-afterAll(() => service.stop());
-afterEach(async () => {
-  for (const charger of chargers.splice(0)) await charger.stop();
+afterAll(async () => {
+  for (const charger of chargers) await charger.stop();
+  await service.stop();
 });
 
 async function charger(...[locationId, options]: [string, { tenantUuid?: TenantUuid; boot?: string }?]) {
@@ -108,40 +109,82 @@ describe('meter values', () => {
 });
 
 describe('a charger that falls silent', () => {
-  it('is stale after three heartbeats; what its car drew last still counts (decisions)', async () => {
+  /** What the connectors of quay-1 count with, and whether that is an estimate. */
+  async function counted() {
+    const live = bodyOf(await service.call('GET', '/locations/quay-1/live'), locationLiveSchema);
+    for (const { actualKw, isEstimated, reservedKw } of live.connectors)
+      if (isEstimated) expect(actualKw).toBeLessThanOrEqual(reservedKw);
+    const sumKw = (each: typeof live.connectors) => each.reduce((sum, { actualKw }) => sum + actualKw, 0);
+    expect(live.actualKw).toBeCloseTo(sumKw(live.connectors), 9);
+    const estimated = live.connectors.filter(({ isEstimated }) => isEstimated);
+    if (estimated.length === 0) expect(live.estimatedKw).toBe(null);
+    else expect(live.estimatedKw).toBeCloseTo(sumKw(estimated), 9);
+    return live.connectors.map(({ actualKw, isEstimated }) => [actualKw, isEstimated]);
+  }
+
+  it('is stale after three heartbeats; then what its car drew last is an estimate, and told as one', async () => {
     const one = await charger('quay-1', { boot: 'boot-4' });
-    await one.meter('1', { powerW: 5000 });
-    await one.meter('2', { powerW: 3000 });
-    await drawing([8, 11.601]);
-    expect(await links()).toMatchObject({ online: 2 });
+    await one.meter('1', { powerW: 500 });
+    await one.meter('2', { powerW: 300 });
+    await eventually(async () =>
+      expect((await counted()).slice(0, 2)).toEqual([
+        [0.5, false],
+        [0.3, false],
+      ]),
+    );
+    expect(await links()).toMatchObject({ online: 3 });
     clock.advance(3 * HEARTBEAT_MS - 3000);
-    expect(await links()).toMatchObject({ online: 2 });
+    expect(await links()).toMatchObject({ online: 3 });
     expect(await links()).toMatchObject({ online: 0 });
-    await drawing([8, 11.601]);
-    await one.meter('1', { powerW: 4000 });
-    await drawing([7, 11.601]);
+    expect((await counted()).slice(0, 2)).toEqual([
+      [0.5, true],
+      [0.3, true],
+    ]);
+    const status = await liveStatus();
+    expect(status.locations[0]).toMatchObject({ actualKw: 0.8, estimatedKw: 0.8 });
+    expect(status.estimatedTotalKw).toBeGreaterThanOrEqual(0.8);
+    await one.meter('1', { powerW: 400 });
+    await eventually(async () =>
+      expect((await counted()).slice(0, 2)).toEqual([
+        [0.4, false],
+        [0.3, true],
+      ]),
+    );
+    expect((await liveStatus()).locations[0]).toMatchObject({ actualKw: 0.7, estimatedKw: 0.3 });
     expect(await links()).toMatchObject({ online: 1 });
   });
 
   it('is offline when its connection is lost: its last will speaks (decisions)', async () => {
     const one = await charger('quay-1', { boot: 'boot-5' });
-    await one.meter('1', { powerW: 6000 });
+    await one.meter('1', { powerW: 600 });
     await one.meter('2', { powerW: 0 });
-    await drawing([6, 11.601]);
+    await eventually(async () =>
+      expect((await counted()).slice(0, 2)).toEqual([
+        [0.6, false],
+        [0, false],
+      ]),
+    );
     const { offline = 0 } = await links();
     one.vanish();
     await eventually(async () => expect(await links()).toMatchObject({ online: 0, offline: offline + 2 }));
-    await drawing([6, 11.601]);
+    // That nothing was drawn at the end is as good as measured.
+    expect((await counted()).slice(0, 2)).toEqual([
+      [0.6, true],
+      [0, false],
+    ]);
   });
 });
 
 describe('a restart', () => {
-  it('counts a connector 0 until its first value (decisions)', async () => {
+  it('counts a connector 0 until its first value, and says that it is an estimate (decisions)', async () => {
     service = await service.restart({ clock });
     await drawing([0, 0]);
+    expect((await liveStatus()).locations[0]).toMatchObject({ estimatedKw: 0 });
     const one = await charger('quay-1', { boot: 'boot-6' });
     await one.meter('1', { powerW: 4200 });
+    await one.meter('2', { powerW: 0 });
     await drawing([4.2, 0]);
+    expect((await liveStatus()).locations[0]).not.toHaveProperty('estimatedKw');
   });
 });
 

@@ -105,7 +105,11 @@ describe('GET /locations/{locationId}/power', () => {
     ({
       kind: 'power.put',
       locationId: 'quay-2' as LocationId,
-      minute: { atMs: Date.parse(at(time)), meanW, maxW, limitW },
+      minute: {
+        atMs: Date.parse(at(time)),
+        ...{ meanW, maxW, limitW, meanLimitW: limitW + 500 },
+        estimatedW: meanW === 3000 ? 1000 : null,
+      },
     }) as const;
 
   beforeAll(() =>
@@ -120,9 +124,9 @@ describe('GET /locations/{locationId}/power', () => {
     const power = await service.read('/locations/quay-2/power', locationPowerSchema);
     expect(power).toMatchObject({ from: '2026-05-31T12:00:00.000Z', stepSeconds: 60 });
     expect(power.points).toEqual([
-      { at: at('11:00'), meanKw: 1, maxKw: 2, limitKw: 50 },
-      { at: at('11:01'), meanKw: 3, maxKw: 3.5, limitKw: 40 },
-      { at: at('11:15'), meanKw: 8, maxKw: 9, limitKw: 50 },
+      { at: at('11:00'), meanKw: 1, maxKw: 2, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5 },
+      { at: at('11:01'), meanKw: 3, maxKw: 3.5, estimatedKw: 1, limitKw: 40, meanLimitKw: 40.5 },
+      { at: at('11:15'), meanKw: 8, maxKw: 9, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5 },
     ]);
   });
 
@@ -137,8 +141,8 @@ describe('GET /locations/{locationId}/power', () => {
       to: NOW,
       stepSeconds: 900,
       points: [
-        { at: at('11:00'), meanKw: 2, maxKw: 3.5, limitKw: 40 },
-        { at: at('11:15'), meanKw: 8, maxKw: 9, limitKw: 50 },
+        { at: at('11:00'), meanKw: 2, maxKw: 3.5, estimatedKw: 0.5, limitKw: 40, meanLimitKw: 45.5 },
+        { at: at('11:15'), meanKw: 8, maxKw: 9, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5 },
       ],
     });
   });

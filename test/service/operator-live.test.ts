@@ -57,6 +57,7 @@ describe('GET /locations', () => {
       effectiveLimitKw: 50,
       gridLimitKw: 50,
       actualKw: 0,
+      estimatedKw: null,
       connectors: 2,
       silentConnectors: 2,
       lockedConnectors: 0,

@@ -55,7 +55,9 @@ describe('what was measured', () => {
       at: iso(minute * 60_000),
       meanKw,
       maxKw: 9,
+      estimatedKw: null,
       limitKw: 20,
+      meanLimitKw: 20,
     });
     const { powerKw, inForceKw } = pastLines({
       ...{ locationId: 'quay-1', from: iso(0), to: iso(600_000), stepSeconds: 60 },

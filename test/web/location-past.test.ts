@@ -91,7 +91,14 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
 
   it('shows the power of a past minute, and draws it', async () => {
     const minuteMs = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000;
-    const minute = { atMs: minuteMs, meanW: 7_400, maxW: 9_100, limitW: 33_000 };
+    const minute = {
+      atMs: minuteMs,
+      meanW: 7_400,
+      maxW: 9_100,
+      estimatedW: null,
+      meanLimitW: 50_000,
+      limitW: 33_000,
+    };
     const knex = openDatabase(databaseUrlOf(rig.service.config));
     const locationId = 'quay-1' as LocationId;
     await knex.transaction((trx) => putPowerMinutes(trx, [{ tenantUuid: HARBOUR, locationId, minute }]));

@@ -1,8 +1,10 @@
 // Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
+import { estimatedWOf } from '../../../machines/counted-power.js';
 import { type Ack, LIMIT_REASONS } from '../../../machines/grant.js';
 import { type GrantTiming, horizonMsOf } from '../../../machines/grant-ledger.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
 import type { Link, MeterReading, MeterSlot } from '../../../machines/meter-ledger.js';
+import { wattsOfLimit } from '../../../machines/units.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -10,6 +12,7 @@ import type { AlarmRecord } from '../../ports/records.js';
 import type { LimitPublisher } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
 import type { Effect } from '../directory.js';
+import { drawnPowerOf } from '../drawn-power.js';
 import type { ClusterEntity, ConnectorEntity, LocationEntity } from '../entities.js';
 import { type AlarmBook, connectorKeyOf } from './alarm-book.js';
 import { budgetOf } from './budget.js';
@@ -104,12 +107,15 @@ export function createEnforcement(options: {
     const horizon = { now: clock.nowMs(), monotonicMs: nowMs, horizonMs };
     const budget = budgetOf(context, smallestShareW(enforcement), horizon);
     enforcement.decidedAtMs = nowMs;
+    const gridLimitW = wattsOfLimit(context.gridLimitKw);
+    if (gridLimitW !== enforcement.power.limitW) noteLimit(enforcement.power, gridLimitW, nowMs);
     const decision = supervisor.decide(budget, nowMs);
     send(location, decision.grants);
     reservations.tidy(location);
     wakeups.wakeBy(enforcement, Math.max(decision.nextAtMs, nowMs + DECIDE_EVERY_MS));
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     makeRoomKnown(location);
+    estimate(location, nowMs);
   }
 
   /** What a location gives up may be what others of its clusters wait for. */
@@ -152,6 +158,21 @@ export function createEnforcement(options: {
     onGrant(location, decided);
   }
 
+  /** Written down where it is another than it was. */
+  function followPower(location: LocationEntity, nowMs: number): void {
+    const { power } = location.enforcement;
+    const drawn = drawnPowerOf(location);
+    const isSame = drawn.actualW === power.actualW && drawn.estimatedW === power.estimatedW;
+    if (!isSame || !power.isHeardOf) notePower(power, drawn, nowMs);
+  }
+
+  /** What silent connectors count with falls with what they may still be entitled to. */
+  function estimate(location: LocationEntity, nowMs: number): void {
+    const { enforcement } = location;
+    enforcement.estimatedW = estimatedWOf(enforcement.supervisor.controls.values());
+    if (enforcement.power.isHeardOf || enforcement.estimatedW !== undefined) followPower(location, nowMs);
+  }
+
   function judge(location: LocationEntity, connector: ConnectorEntity): void {
     const { isNonCompliant } = connector.control.compliance;
     const reason = isNonCompliant
@@ -163,9 +184,8 @@ export function createEnforcement(options: {
   return {
     hear(connector, reading, nowMs) {
       const { location, control } = connector;
-      const { supervisor, power } = location.enforcement;
-      if (location.meters.totalW !== power.powerW || !power.isHeardOf)
-        notePower(power, location.meters.totalW, nowMs);
+      const { supervisor } = location.enforcement;
+      followPower(location, nowMs);
       const isNews = supervisor.hear(control, reading, nowMs);
       if (isNews) {
         judge(location, connector);
@@ -205,6 +225,7 @@ export function createEnforcement(options: {
         connector.record,
         isMissed && link === 'offline' ? NOT_CONNECTED : undefined,
       );
+      estimate(location, clock.monotonicMs());
       decideSoon(location);
     },
     takeEffect({ entity, effect }) {
@@ -218,7 +239,7 @@ export function createEnforcement(options: {
           control.lockLimitKw = effect.type === 'connector.locked' ? effect.limitKw : undefined;
         }
       } else if (effect.type === 'gridLimit.changed') {
-        noteLimit(entity.enforcement.power, effect.gridLimitKw * 1000);
+        noteLimit(entity.enforcement.power, wattsOfLimit(effect.gridLimitKw), clock.monotonicMs());
         // A heartbeat that comes first is answered under the new limit too.
         const { supervisor } = entity.enforcement;
         supervisor.validUntilMs = Math.min(supervisor.validUntilMs, clock.monotonicMs());
@@ -240,6 +261,8 @@ export function createEnforcement(options: {
         if (control.spec.isActive && (!isAwaited || nowMs - control.awaitedSinceMs < missedAfterMs)) continue;
         // One that is open since before a restart may be of the other kind.
         const isOffline = slot.link === 'offline';
+        // It was promised something before the start and is not heard of since: it is taken to draw all it may.
+        if (isAwaited) control.heardBeforeW ??= Number.POSITIVE_INFINITY;
         alarms.set(location, 'STALE', record, isAwaited && !isOffline ? SILENT : undefined);
         alarms.set(location, 'OFFLINE', record, isAwaited && isOffline ? NOT_CONNECTED : undefined);
       }

@@ -34,6 +34,8 @@ export interface LocationEnforcement extends Sleeper {
   /** Open alarms, by kind and connector. */
   readonly alarms: Map<string, AlarmRecord>;
   readonly power: PowerMinute;
+  /** What silent connectors count with in its power, W; undefined where everything is measured. */
+  estimatedW: number | undefined;
   /** Monotonic ms of the last decision. */
   decidedAtMs: number;
   /** Reserved power as of the last time its clusters looked. */
@@ -50,6 +52,7 @@ export function createLocationEnforcement(timing: GrantTiming, epoch: number): L
     shares: new Map(),
     alarms: new Map(),
     power: createPowerMinute(),
+    estimatedW: undefined,
     decidedAtMs: Number.NEGATIVE_INFINITY,
     knownReservedW: 0,
     wakeAtMs: undefined,

@@ -1,6 +1,5 @@
 // Measured power by the minute, kept for as long as the operator wants it: what a location drew, beside its limit.
 import type { EpochMs } from '../../../machines/time.js';
-import { wattsOfLimit } from '../../../machines/units.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { Store } from '../../ports/store.js';
@@ -34,9 +33,8 @@ export function createPowerHistory(options: {
   function endMinutes(): void {
     const nowMs = clock.monotonicMs();
     for (const tenant of directory.tenants.values()) {
-      for (const { enforcement, record, actor } of tenant.locations.values()) {
-        const limitW = wattsOfLimit(actor.getSnapshot().context.gridLimitKw);
-        const minute = endMinute(enforcement.power, minuteAtMs, limitW, nowMs);
+      for (const { enforcement, record } of tenant.locations.values()) {
+        const minute = endMinute(enforcement.power, minuteAtMs, nowMs);
         if (minute === undefined) continue;
         const { locationId } = record;
         bookkeeping.write(tenant.tenantUuid, { kind: 'power.put', locationId, minute });

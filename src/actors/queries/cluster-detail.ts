@@ -4,6 +4,7 @@ import type { TenantUuid } from '../../../machines/ids.js';
 import type { ClusterDetail } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
+import { type DrawnKw, drawnKwOf } from '../drawn-power.js';
 import { effectiveLimitKwOf } from '../entities.js';
 import { findCluster, findLocation } from '../targets.js';
 
@@ -16,21 +17,31 @@ export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: str
   const setLimits = members.map((location) => effectiveLimitKwOf(location, now));
   const sumLocationLimits = setLimits.reduce((sum, limitKw) => sum + limitKw, 0);
   const scale = record.status === 'ACTIVE' ? clusterScale(record.limitKw, sumLocationLimits) : 1;
-  const actualTotalKw = members.reduce((sum, { meters }) => sum + meters.totalW, 0) / 1000;
+  const drawn = members.map(drawnKwOf);
+  const actualTotalKw = drawn.reduce((sum, { actualKw }) => sum + actualKw, 0);
   return {
     ...viewOfCluster(tenantUuid, record),
     liveStatus: {
       actualTotalKw,
+      estimatedTotalKw: estimatedTotalKwOf(drawn),
       clusterLimitKw: record.limitKw,
       // Limits are finite, their sum need not be, and JSON has no infinity.
       sumLocationLimits: Math.min(sumLocationLimits, Number.MAX_VALUE),
       withinLimit: record.limitKw === null || actualTotalKw <= record.limitKw,
-      locations: members.map(({ record: { locationId }, meters }, i) => ({
+      locations: members.map(({ record: { locationId } }, i) => ({
         locationId,
         setLimitKw: setLimits[i] ?? 0,
         effectiveLimitKw: (setLimits[i] ?? 0) * scale,
-        actualKw: meters.totalW / 1000,
+        actualKw: drawn[i]?.actualKw ?? 0,
+        estimatedKw: drawn[i]?.estimatedKw ?? undefined,
       })),
     },
   };
+}
+
+/** undefined, which leaves it out of the answer, where everything is measured. */
+function estimatedTotalKwOf(drawn: readonly DrawnKw[]): number | undefined {
+  const estimates = drawn.flatMap(({ estimatedKw }) => (estimatedKw === null ? [] : [estimatedKw]));
+  if (estimates.length === 0) return undefined;
+  return estimates.reduce((sum, estimatedKw) => sum + estimatedKw, 0);
 }

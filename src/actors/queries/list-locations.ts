@@ -6,6 +6,7 @@ import type { EpochMs } from '../../../machines/time.js';
 import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
 import type { PageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';
+import { drawnKwOf } from '../drawn-power.js';
 import { effectiveLimitKwOf, type LocationEntity } from '../entities.js';
 import { gridLimitOf } from '../grid-limit.js';
 import { findTenant } from '../targets.js';
@@ -47,7 +48,7 @@ function summaryOf(location: LocationEntity, now: EpochMs, monotonicMs: number):
     permanentLimitKw: context.permanentLimitKw,
     effectiveLimitKw: effectiveLimitKwOf(location, now),
     gridLimitKw: gridLimitOf(location, now).limitKw,
-    actualKw: meters.totalW / 1000,
+    ...drawnKwOf(location),
     connectors: connectors.size,
     silentConnectors: meters.silentCountAt(monotonicMs),
     lockedConnectors,

@@ -1,4 +1,5 @@
 // Extension: one location as it is now: its limit and why, and what every connector may draw, draws, and why.
+import { countedWOf, isEstimated } from '../../../machines/counted-power.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import { activeProfileAt } from '../../../machines/profile-stack.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
@@ -6,6 +7,7 @@ import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
 import { connectorStackOf } from '../connector-stack.js';
 import type { Core } from '../core.js';
+import { drawnKwOf } from '../drawn-power.js';
 import { type ConnectorView, viewOfConnector } from '../enforcement/location-enforcement.js';
 import { type ConnectorEntity, effectiveLimitKwOf } from '../entities.js';
 import { type GridLimit, gridLimitOf } from '../grid-limit.js';
@@ -21,7 +23,7 @@ interface Instant {
 export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLive {
   const location = findLocation(core.directory, tenantUuid, locationText);
   const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
-  const { record, meters, connectors, enforcement } = location;
+  const { record, connectors, enforcement } = location;
   const gridLimit = gridLimitOf(location, instant.now);
   return {
     locationId: record.locationId,
@@ -34,7 +36,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     permanentLimitKw: location.actor.getSnapshot().context.permanentLimitKw,
     budgetKw: enforcement.supervisor.budgetW / 1000,
     reservedKw: enforcement.supervisor.reservedW / 1000,
-    actualKw: meters.totalW / 1000,
+    ...drawnKwOf(location),
     connectors: [...connectors].flatMap(([key, connector]) => {
       const held = viewOfConnector(enforcement, key, instant.monotonicMs);
       return held === undefined ? [] : [liveOf(key, connector, held, gridLimit, instant)];
@@ -64,7 +66,8 @@ function liveOf(
     lockLimitKw,
     limitA: limitTenthsA === undefined ? null : limitTenthsA / 10,
     limitKw: limitTenthsA === undefined ? null : limitW / 1000,
-    actualKw: slot.powerW / 1000,
+    actualKw: countedWOf(control) / 1000,
+    isEstimated: isEstimated(control),
     reservedKw: reservedW / 1000,
     reason,
     explanation: explanationOf({ reason, gridLimit, maxCurrentA, failsafeA, lockLimitKw }),

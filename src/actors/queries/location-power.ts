@@ -35,11 +35,13 @@ export async function locationPower(
     from: toInstant(startsAtMs),
     to: toInstant(endsAtMs),
     stepSeconds: asked.step,
-    points: points.map(({ atMs, meanW, maxW, limitW }) => ({
+    points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW }) => ({
       at: toInstant(atMs),
       meanKw: meanW / 1000,
       maxKw: maxW / 1000,
+      estimatedKw: estimatedW === null ? null : estimatedW / 1000,
       limitKw: limitW / 1000,
+      meanLimitKw: meanLimitW / 1000,
     })),
   };
 }

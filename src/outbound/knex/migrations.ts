@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import * as initial from './migrations/0001-initial.js';
 import * as owner from './migrations/0002-owner.js';
 import * as enforcement from './migrations/0003-enforcement.js';
+import * as powerEstimates from './migrations/0004-power-estimates.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -13,6 +14,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0001-initial', ...initial },
   { name: '0002-owner', ...owner },
   { name: '0003-enforcement', ...enforcement },
+  { name: '0004-power-estimates', ...powerEstimates },
 ];
 
 /** The migrations, for knex. */

@@ -16,6 +16,8 @@ const POWER_MINUTES = {
     mean_w: 'double precision',
     max_w: 'double precision',
     limit_w: 'double precision',
+    mean_limit_w: 'double precision',
+    estimated_w: 'double precision',
   },
   onlyWhere: isStored('locations', ['tenant_uuid', 'location_id']),
 } as const satisfies KeyedTable<Columns>;
@@ -43,6 +45,20 @@ const FORGET = {
 // The driver of SQLite hands whole numbers over as floating-point ones, which would not divide to a whole step.
 const STEP = '(at_ms - cast(? as bigint)) / cast(? as bigint)';
 
+// Minutes stored before these columns were have neither.
+const MEAN_LIMIT = 'avg(coalesce(mean_limit_w, limit_w))';
+// Of the whole step, as its mean is; null where nothing in it was estimated.
+const ESTIMATED = 'case when count(estimated_w) > 0 then avg(coalesce(estimated_w, 0)) end';
+
+interface StepRow {
+  readonly step: number;
+  readonly mean_w: number;
+  readonly max_w: number;
+  readonly limit_w: number;
+  readonly mean_limit_w: number;
+  readonly estimated_w: number | null;
+}
+
 /** Stores minutes, the last of each location and instant counts; those of unknown locations are left out. */
 export async function putPowerMinutes(
   trx: Knex.Transaction,
@@ -62,6 +78,8 @@ export async function putPowerMinutes(
         mean_w: minute.meanW,
         max_w: minute.maxW,
         limit_w: minute.limitW,
+        mean_limit_w: minute.meanLimitW,
+        estimated_w: minute.estimatedW,
       },
     ]),
   );
@@ -79,7 +97,7 @@ export async function powerHistory(
   window: TimeWindow,
   stepMs: number,
 ): Promise<PowerRecord[]> {
-  const rows: { step: number; mean_w: number; max_w: number; limit_w: number }[] = await knex('power_minutes')
+  const rows: StepRow[] = await knex('power_minutes')
     .where({ tenant_uuid: tenantUuid, location_id: locationId })
     .where('at_ms', '>=', window.startsAtMs)
     .where('at_ms', '<', window.endsAtMs)
@@ -87,13 +105,16 @@ export async function powerHistory(
     .avg({ mean_w: 'mean_w' })
     .max({ max_w: 'max_w' })
     .min({ limit_w: 'limit_w' })
+    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w`))
     .groupByRaw('1')
     .orderByRaw('1');
   return rows.map((row) => ({
     atMs: window.startsAtMs + row.step * stepMs,
     meanW: row.mean_w,
     maxW: row.max_w,
+    estimatedW: row.estimated_w,
     limitW: row.limit_w,
+    meanLimitW: row.mean_limit_w,
   }));
 }
 

@@ -58,6 +58,7 @@ export function createFakeApplication(): FakeApplication {
     effectiveLimitKw: 50,
     gridLimitKw: 50,
     actualKw: 7.4,
+    estimatedKw: null,
   };
   const summary = { ...common, connectors: 1, silentConnectors: 0, lockedConnectors: 0, openAlarms: 0 };
   const live: LocationLive = {

@@ -40,7 +40,8 @@ async function open(headers: Record<string, string> = KEY, query = ''): Promise<
 let lastId = 0;
 function tell(actualKw: number): void {
   const at = '2026-06-01T12:00:00.000Z';
-  const event: StreamEvent = { id: ++lastId, name: 'power', data: { locationId: LOCATION, at, actualKw } };
+  const data = { locationId: LOCATION, at, actualKw, estimatedKw: null };
+  const event: StreamEvent = { id: ++lastId, name: 'power', data };
   for (const listener of rig.listeners) listener(event);
 }
 
@@ -61,7 +62,7 @@ describe('GET /v1/stream', () => {
     expect(stream.events[0]).toEqual({
       name: 'power',
       id: String(lastId - 1),
-      data: { locationId: LOCATION, at: '2026-06-01T12:00:00.000Z', actualKw: 7.4 },
+      data: { locationId: LOCATION, at: '2026-06-01T12:00:00.000Z', actualKw: 7.4, estimatedKw: null },
     });
     expect(stream.events[1]?.id).toBe(String(lastId));
   });

@@ -289,31 +289,58 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
 
   describe('measured power', () => {
     it('gives back minutes as they were stored, the last of each', async () => {
-      const odd = { meanW: 1234.5678901234567, maxW: 0.1, limitW: 61_706.50183763426 };
+      const odd = {
+        meanW: 1234.5678901234567,
+        maxW: 0.1,
+        estimatedW: 0.30000000000000004,
+        limitW: 61_706.50183763426,
+        meanLimitW: 0.7,
+      };
       await store.append(HARBOUR, [minute(NOON_MS), minute(NOON_MS + MINUTE_MS), minute(NOON_MS, odd)]);
       await store.append(HARBOUR, [minute(NOON_MS + MINUTE_MS, { meanW: 7 })]);
       await reopen();
       expect(await powerOf()).toEqual([
         { atMs: NOON_MS, ...odd },
-        { atMs: NOON_MS + MINUTE_MS, meanW: 7, maxW: 2000, limitW: 50_000 },
+        {
+          atMs: NOON_MS + MINUTE_MS,
+          ...{ meanW: 7, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+        },
       ]);
       expect(await powerOf(PIER)).toEqual([]);
     });
 
-    it('folds minutes into steps from the start of the window: mean, highest power, lowest limit', async () => {
+    it('folds minutes into steps from the start of the window: means, highest power, lowest limit', async () => {
       const startsAtMs = NOON_MS - 2 * MINUTE_MS;
       await store.append(
         HARBOUR,
         [-3, -2, -1, 0, 7, 8, 10].map((nth) =>
-          minute(NOON_MS + nth * MINUTE_MS, { meanW: nth, maxW: 100 - nth, limitW: 1000 + nth }),
+          minute(NOON_MS + nth * MINUTE_MS, {
+            ...{ meanW: nth, maxW: 100 - nth, limitW: 1000 + nth, meanLimitW: 2000 + nth },
+            // Two of the first step's: one is wholly measured.
+            estimatedW: nth < 0 ? 3 * nth : null,
+          }),
         ),
       );
       await store.append(HARBOUR, [minute(NOON_MS, { locationId: PIER, maxW: 99_999 })]);
       const window = { startsAtMs, endsAtMs: NOON_MS + 10 * MINUTE_MS };
       expect(await powerOf(QUAY, window, 5 * MINUTE_MS)).toEqual([
-        { atMs: startsAtMs, meanW: -1, maxW: 102, limitW: 998 },
-        { atMs: startsAtMs + 5 * MINUTE_MS, meanW: 7, maxW: 93, limitW: 1007 },
-        { atMs: startsAtMs + 10 * MINUTE_MS, meanW: 8, maxW: 92, limitW: 1008 },
+        { atMs: startsAtMs, meanW: -1, maxW: 102, estimatedW: -3, limitW: 998, meanLimitW: 1999 },
+        {
+          atMs: startsAtMs + 5 * MINUTE_MS,
+          meanW: 7,
+          maxW: 93,
+          estimatedW: null,
+          limitW: 1007,
+          meanLimitW: 2007,
+        },
+        {
+          atMs: startsAtMs + 10 * MINUTE_MS,
+          meanW: 8,
+          maxW: 92,
+          estimatedW: null,
+          limitW: 1008,
+          meanLimitW: 2008,
+        },
       ]);
     });
 
@@ -324,7 +351,10 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       );
       const window = { startsAtMs: NOON_MS + 1, endsAtMs: NOON_MS + 3 * MINUTE_MS };
       expect(await powerOf(QUAY, window, 2 * MINUTE_MS)).toEqual([
-        { atMs: NOON_MS + 1, meanW: 1.5, maxW: 2000, limitW: 50_000 },
+        {
+          atMs: NOON_MS + 1,
+          ...{ meanW: 1.5, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+        },
       ]);
     });
 

@@ -131,6 +131,8 @@ export function begin(alarmId: string, over: Partial<AlarmRecord> = {}): Change 
   return { kind: 'alarm.begin', alarm: alarm(alarmId, over) };
 }
 
+const MINUTE = { meanW: 1000, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 };
+
 /** A minute of a location's power that begins at `atMs`. */
 export function minute(
   atMs: number,
@@ -140,7 +142,7 @@ export function minute(
   return {
     kind: 'power.put',
     locationId,
-    minute: { atMs, meanW: 1000, maxW: 2000, limitW: 50_000, ...power },
+    minute: { ...MINUTE, atMs, ...power },
   };
 }
 

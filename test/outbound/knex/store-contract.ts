@@ -482,7 +482,7 @@ export function describeStore(server: () => DatabaseServer): void {
       const fresh = await server().createDatabase();
       // One that waits for SQLite's lock keeps one of the four threads of this process; the one that has it needs one.
       const runs = await Promise.all([migrate(fresh), migrate(fresh), migrate(fresh)]);
-      expect(runs.flat()).toEqual(['0001-initial', '0002-owner', '0003-enforcement']);
+      expect(runs.flat()).toEqual(['0001-initial', '0002-owner', '0003-enforcement', '0004-power-estimates']);
       expect(await migrate(fresh)).toEqual([]);
     });
   });

@@ -1,0 +1,12 @@
+// What a location draws as answers and events of the extensions show it: how much of it nobody measured is told with it.
+import { z } from 'zod';
+
+export const estimatedKwSchema = z.number().nullable();
+
+export const drawnPowerShape = {
+  actualKw: z.number(),
+  estimatedKw: estimatedKwSchema.meta({
+    description:
+      'How much of `actualKw` silent connectors count with, at most what they may still draw; null where all is measured.',
+  }),
+};
