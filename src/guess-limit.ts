@@ -1,4 +1,4 @@
-// Guessing is slowed per address, whatever the way in: after too many failures nothing more is checked for a while.
+// Guessing is slowed per address, whatever the way in: who failed too often there waits, and nobody else does.
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './ports/clock.js';
@@ -6,26 +6,73 @@ import { createTokenBucket, type TokenBucket } from './token-bucket.js';
 
 const BURST = 100;
 const ADDRESSES = 10_000;
-
-export interface GuessLimit {
-  /** Milliseconds until credentials from this address are checked again; 0 where they are checked now. */
-  waitMs(address: string): number;
-  /** A credential from this address was wrong. */
-  count(address: string): void;
-}
+// A name may fail this often at once where its address failed too often, and then so much slower than an address.
+const NAME_BURST = 10;
+const NAMES = 20_000;
+const NAME_SLOWER = 10;
+// What all addresses together may fail before each name is limited wherever it comes from.
+const OVERALL_BURST = 1_000;
+const OVERALL_FASTER = 10;
 
 /** A hundred failures at once, then `failuresPerMin`, for each IPv4 address and each IPv6 /64. */
-export function createGuessLimit(clock: Clock, failuresPerMin: number): GuessLimit {
-  const buckets = new LRUCache<string, TokenBucket>({ max: ADDRESSES });
-  return {
-    waitMs: (address) => buckets.get(addressBlock(address))?.waitMs(clock.monotonicMs()) ?? 0,
-    count(address) {
-      const block = addressBlock(address);
-      const bucket = buckets.get(block) ?? createTokenBucket({ ratePerS: failuresPerMin / 60, burst: BURST });
-      buckets.set(block, bucket);
-      bucket.take(clock.monotonicMs());
-    },
-  };
+export class GuessLimit {
+  readonly #clock: Clock;
+  readonly #failuresPerMin: number;
+  readonly #addresses = new LRUCache<string, TokenBucket>({ max: ADDRESSES });
+  /** By name alone, and by name and address. */
+  readonly #names = new LRUCache<string, TokenBucket>({ max: NAMES });
+  readonly #overall: TokenBucket;
+
+  constructor(clock: Clock, failuresPerMin: number) {
+    this.#clock = clock;
+    this.#failuresPerMin = failuresPerMin;
+    this.#overall = this.#createBucket(OVERALL_FASTER, OVERALL_BURST);
+  }
+
+  /** Milliseconds until the address has not failed too often any more; 0 where it has not. */
+  waitMs(address: string): number {
+    return this.#addresses.get(addressBlock(address))?.waitMs(this.#clock.monotonicMs()) ?? 0;
+  }
+
+  /**
+   * Milliseconds until a password of `name` (undefined for a name nobody has) is checked for the address. Where the address
+   * failed too often, or all together did, a name that did not is checked all the same: it may be a neighbour of those who
+   * guess.
+   */
+  passwordWaitMs(address: string, name: string | undefined): number {
+    const nowMs = this.#clock.monotonicMs();
+    const overallMs = this.#overall.waitMs(nowMs);
+    const waitMs = Math.max(this.waitMs(address), overallMs);
+    if (waitMs === 0 || name === undefined) return waitMs;
+    return this.#names.get(overallMs > 0 ? name : nameAt(address, name))?.waitMs(nowMs) ?? 0;
+  }
+
+  /** A credential from this address was wrong; `name` is whose password it was said to be. */
+  count(address: string, name?: string): void {
+    this.#take(this.#addresses, addressBlock(address), 1, BURST);
+    if (name === undefined) return;
+    this.#take(this.#names, name, 1 / NAME_SLOWER, NAME_BURST);
+    this.#take(this.#names, nameAt(address, name), 1 / NAME_SLOWER, NAME_BURST);
+  }
+
+  /** A password took the work of a check and was wrong. */
+  countWork(): void {
+    this.#overall.take(this.#clock.monotonicMs());
+  }
+
+  #take(buckets: LRUCache<string, TokenBucket>, key: string, faster: number, burst: number): void {
+    const bucket = buckets.get(key) ?? this.#createBucket(faster, burst);
+    buckets.set(key, bucket);
+    bucket.take(this.#clock.monotonicMs());
+  }
+
+  #createBucket(faster: number, burst: number): TokenBucket {
+    return createTokenBucket({ ratePerS: (faster * this.#failuresPerMin) / 60, burst });
+  }
+}
+
+function nameAt(address: string, name: string): string {
+  return `${addressBlock(address)} ${name}`;
 }
 
 /** One subscriber's worth of addresses: an IPv4 address, or the /64 an IPv6 subscriber can pick from freely. */

@@ -1,13 +1,13 @@
 // Wrong credentials count by subscriber: an IPv4 address, or all that an IPv6 network can make up.
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../sim/virtual-clock.js';
-import { createGuessLimit } from '../src/guess-limit.js';
+import { GuessLimit } from '../src/guess-limit.js';
 
 const BURST = 100;
 
 function limitAfter(failures: number, address: string) {
   const clock = createVirtualClock(0);
-  const limit = createGuessLimit(clock, 60);
+  const limit = new GuessLimit(clock, 60);
   for (let i = 0; i < failures; i++) limit.count(address);
   return { clock, limit };
 }
@@ -37,5 +37,37 @@ describe('an address', () => {
     ['2001:db8::1', '2001:db9::1'],
   ])('%s does not count for %s', (failing, other) => {
     expect(limitAfter(BURST, failing).limit.waitMs(other)).toBe(0);
+  });
+});
+
+describe('a name', () => {
+  it('is checked ten times more where its address failed too often, whoever of its neighbours did', () => {
+    const { clock, limit } = limitAfter(BURST, '192.0.2.1');
+    expect(limit.passwordWaitMs('192.0.2.1', 'q1-a')).toBe(0);
+    for (let i = 0; i < 10; i++) limit.count('192.0.2.1', 'q1-a');
+    expect(limit.passwordWaitMs('192.0.2.1', 'q1-a')).toBe(10_000);
+    expect(limit.passwordWaitMs('192.0.2.1', 'q1-b')).toBe(0);
+    expect(limit.passwordWaitMs('192.0.2.2', 'q1-a')).toBe(0);
+    clock.advance(10_000);
+    expect(limit.passwordWaitMs('192.0.2.1', 'q1-a')).toBe(0);
+  });
+
+  it('that nobody has waits with its address', () => {
+    const { limit } = limitAfter(BURST, '192.0.2.1');
+    expect(limit.passwordWaitMs('192.0.2.1', undefined)).toBe(1_000);
+    expect(limit.passwordWaitMs('192.0.2.2', undefined)).toBe(0);
+  });
+
+  it('is limited wherever it comes from once all addresses together took too much work', () => {
+    const { clock, limit } = limitAfter(0, '192.0.2.1');
+    for (let i = 0; i < 1_000; i++) {
+      limit.count(`192.0.2.${i % 250}`, 'q1-a');
+      limit.countWork();
+    }
+    expect(limit.passwordWaitMs('198.51.100.7', undefined)).toBe(100);
+    expect(limit.passwordWaitMs('198.51.100.7', 'q1-a')).toBe(10_000);
+    expect(limit.passwordWaitMs('198.51.100.7', 'q1-b')).toBe(0);
+    clock.advance(100);
+    expect(limit.passwordWaitMs('198.51.100.7', 'q1-a')).toBe(0);
   });
 });

@@ -20,7 +20,7 @@ export interface MessageBus {
   stop(): Promise<void>;
 }
 
-/** A login that was found good, and what it may speak for. */
+/** Who may connect, and what it may speak for. */
 export interface MqttLogin {
   readonly tenantUuid: TenantUuid;
   /** The client id it must use. */
@@ -33,8 +33,8 @@ export interface MqttLogin {
 
 /** The logins chargers and gateways connect with. */
 export interface MqttLogins {
-  /** undefined for a wrong name or password. */
-  authenticate(username: string, password: Buffer): MqttLogin | undefined;
+  /** The login of that name, and what is stored of its password (`hashPassword`). */
+  find(username: string): { readonly login: MqttLogin; readonly secretHash: string } | undefined;
   /** False once the login vanished, or got another password or other chargers. */
   isCurrent(login: MqttLogin): boolean;
   /** Calls `listener` whenever logins may have stopped being current. */

@@ -15,12 +15,16 @@ const FOUNDATION = [
   'health',
   'log',
   'metrics',
+  'password-check',
   'rare-log',
   'secrets',
+  'sign-in-log',
   'token-bucket',
   'version',
 ];
-const SHARED_BY_WAYS_IN_AND_OUT = ['guess-limit', 'metrics', 'rare-log', 'secrets', 'token-bucket'];
+const SHARED_BY_WAYS_IN_AND_OUT = [
+  ...['guess-limit', 'metrics', 'password-check', 'rare-log', 'secrets', 'sign-in-log', 'token-bucket'],
+];
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: ['machines', 'xstate'],
@@ -61,7 +65,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     ...FOUNDATION,
     PACKAGES,
   ],
-  ...Object.fromEntries(FOUNDATION.map((name) => [name, ['ports', 'wire', ...FOUNDATION, PACKAGES]])),
+  ...Object.fromEntries(
+    FOUNDATION.map((name) => [name, ['machines', 'ports', 'wire', ...FOUNDATION, PACKAGES]]),
+  ),
 };
 
 /** The part of the tree `path` belongs to: a folder, or a file that stands alone in src. */

@@ -1,12 +1,11 @@
 // Which OAuth client asks for a token: HTTP Basic or the body says so, never both (RFC 6749 section 2.3).
 import type { IncomingHttpHeaders } from 'node:http';
-import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../../machines/errors.js';
+import type { PasswordCheck } from '../../password-check.js';
 import type { OauthClientRecord } from '../../ports/credentials.js';
-import { hashSecret, isSecret } from '../../secrets.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';
 import type { CredentialDirectory } from './credentials.js';
-import type { FailedAttempts } from './failed-attempts.js';
+import { type FailedSignIns, tooManyFailures } from './failed-sign-ins.js';
 import { parseBody } from './read-body.js';
 import { Refusal } from './refusal.js';
 
@@ -15,38 +14,44 @@ interface ClientCredential {
   readonly secret: string;
 }
 
-const SECRETS_REMEMBERED = 10_000;
 const BASIC = /^Basic +([A-Za-z0-9+/=_-]+) *$/i;
-// Checked against when the client is unknown, so that the answer takes as long as for a known one.
-const NO_HASH = hashSecret('');
+
+interface ClientRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly ip?: string | undefined;
+}
 
 /**
  * A function from a token request to the client that sent it.
- * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often;
+ * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where too many were wrong before;
  *   DomainError INVALID_REQUEST_BODY where it authenticates twice.
  */
 export function createAuthenticateClient(options: {
   readonly credentials: CredentialDirectory;
-  readonly failedAttempts: FailedAttempts;
-}): (request: { headers: IncomingHttpHeaders; ip?: string | undefined }, body: unknown) => OauthClientRecord {
-  const { credentials, failedAttempts } = options;
-  const remembered = new LRUCache<string, string>({ max: SECRETS_REMEMBERED });
+  readonly passwordCheck: PasswordCheck;
+  readonly failedSignIns: FailedSignIns;
+}): (request: ClientRequest, body: unknown) => Promise<OauthClientRecord> {
+  const { credentials, passwordCheck, failedSignIns } = options;
 
-  function clientOf({ clientId, secret }: ClientCredential, address: string): OauthClientRecord | undefined {
+  async function clientOf(
+    { clientId, secret }: ClientCredential,
+    address: string,
+  ): Promise<OauthClientRecord | undefined> {
+    const stored = credentials.oauthClient(clientId)?.secretHash;
+    const verdict = await passwordCheck.check({ address, name: clientId, password: secret, stored });
+    // Of now: it may have changed while its secret was checked.
     const client = credentials.oauthClient(clientId);
-    const holds = client !== undefined && client.disabledAtMs === null;
-    const name = JSON.stringify([clientId, secret]);
-    if (holds && remembered.get(name) === client.secretHash) return client;
-    return failedAttempts.attempt('token', address, () => {
-      if (!isSecret(secret, client?.secretHash ?? NO_HASH) || !holds) return undefined;
-      remembered.set(name, client.secretHash);
-      return client;
-    });
+    const isRight = verdict.is === 'right' && client?.secretHash === stored;
+    if (isRight && client?.disabledAtMs === null) return client;
+    const reason = client === undefined ? 'no such client' : isRight ? 'disabled' : 'wrong secret';
+    failedSignIns.report({ via: 'token', address, clientId, reason });
+    if (verdict.is === 'later') throw tooManyFailures(verdict.waitMs);
+    return undefined;
   }
 
-  return (request, body) => {
+  return async (request, body) => {
     for (const credential of presented(request.headers.authorization, body)) {
-      const client = clientOf(credential, request.ip ?? '');
+      const client = await clientOf(credential, request.ip ?? '');
       if (client !== undefined) return client;
     }
     throw new Refusal(

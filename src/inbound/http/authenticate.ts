@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { ApiKeyRecord, OauthClientRecord } from '../../ports/credentials.js';
 import { hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
 import type { CredentialDirectory } from './credentials.js';
-import type { FailedAttempts } from './failed-attempts.js';
+import type { FailedSignIns } from './failed-sign-ins.js';
 import { Refusal } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
@@ -18,7 +18,7 @@ interface CallerOfRecord {
   readonly caller: VerifiedToken;
 }
 
-/** The part of a request that authentication looks at; `ip` is read only when an unknown credential is checked. */
+/** The part of a request that authentication looks at; `ip` is read only where a credential is wrong. */
 interface Presented {
   readonly headers: IncomingHttpHeaders;
   readonly ip?: string | undefined;
@@ -32,7 +32,8 @@ const NO_HASH = hashSecret('');
 export interface Authentication {
   /**
    * Both schemes sent: the Bearer token decides.
-   * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often.
+   * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often before.
+   *   A good credential comes in from everywhere: keys and tokens are too long to guess.
    */
   authenticate(request: Presented): Caller;
   /** A caller that was authenticated before as it would be now, undefined where it no longer would be: for answers that go on. */
@@ -42,10 +43,10 @@ export interface Authentication {
 export function createAuthentication(options: {
   readonly credentials: CredentialDirectory;
   readonly tokens: Tokens;
-  readonly failedAttempts: FailedAttempts;
+  readonly failedSignIns: FailedSignIns;
   readonly clock: Clock;
 }): Authentication {
-  const { credentials, tokens, failedAttempts, clock } = options;
+  const { credentials, tokens, failedSignIns, clock } = options;
   const rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
     max: KEYS_REMEMBERED,
   });
@@ -53,12 +54,16 @@ export function createAuthentication(options: {
 
   function callerOfToken(text: string, request: Presented): Caller | undefined {
     const recalled = tokens.recall(text);
-    const caller = recalled && heldBy(recalled);
+    const token = recalled ?? tokens.verify(text);
+    const caller = token && heldBy(token);
     if (caller !== undefined) return caller;
-    return failedAttempts.attempt('http', request.ip ?? '', () => {
-      const token = tokens.verify(text);
-      return token && heldBy(token);
+    failedSignIns.count({
+      via: 'http',
+      address: request.ip ?? '',
+      clientId: token?.clientId ?? tokens.claimedClientId(text),
+      reason: token === undefined ? 'not a valid token' : 'expired, or its client or secret is another',
     });
+    return undefined;
   }
 
   /** The caller behind a verified token, with what its client may still do; undefined where the token has ended. */
@@ -86,16 +91,20 @@ export function createAuthentication(options: {
       if (record?.secretHash === remembered.secretHash && doesKeyHold(record)) return record;
       rememberedKeys.delete(text);
     }
-    return failedAttempts.attempt('http', request.ip ?? '', () => checkKey(text));
+    return checkKey(text, request);
   }
 
-  function checkKey(text: string): ApiKeyRecord | undefined {
+  function checkKey(text: string, request: Presented): ApiKeyRecord | undefined {
     const key = parseApiKey(text);
     const record = key && credentials.apiKey(key.keyId);
     const isRight = isSecret(key?.secret ?? '', record?.secretHash ?? NO_HASH);
-    if (record === undefined || !isRight || !doesKeyHold(record)) return undefined;
-    rememberedKeys.set(text, record);
-    return record;
+    if (record !== undefined && isRight && doesKeyHold(record)) {
+      rememberedKeys.set(text, record);
+      return record;
+    }
+    const reason = record === undefined ? 'no such key' : isRight ? 'revoked or expired' : 'wrong secret';
+    failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId: key?.keyId, reason });
+    return undefined;
   }
 
   function doesKeyHold(key: ApiKeyRecord): boolean {

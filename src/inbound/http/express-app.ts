@@ -2,9 +2,12 @@
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/errors.js';
 import type { Application } from '../../actors/application.js';
+import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
+import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
+import { SignInLog } from '../../sign-in-log.js';
 import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
@@ -15,7 +18,7 @@ import type { CredentialDirectory } from './credentials.js';
 import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
 import { type Answer, createTracer } from './exchange.js';
-import { createFailedAttempts } from './failed-attempts.js';
+import { FailedSignIns } from './failed-sign-ins.js';
 import type { OpenStreams } from './open-streams.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
@@ -66,6 +69,7 @@ interface AppParts extends HttpParts {
 }
 
 const STOPPING_WAIT_MS = 5000;
+const SECRET_CHECKS_AT_ONCE = 1;
 
 const INSTEAD_OF_DELETE = new Map(ENDPOINTS.map(({ path, insteadOfDelete }) => [path, insteadOfDelete]));
 
@@ -107,13 +111,12 @@ function refuseWhile(isStopping: () => boolean): express.RequestHandler {
 /** Every path with its methods. */
 function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const { clock, metrics, credentials, tokens } = parts;
-  const failedAttempts = createFailedAttempts({
-    clock,
-    failuresPerMin: config.authFailuresPerMin,
-    onFailure: (via) => metrics.authFailures.inc({ via }),
-  });
+  const guesses = new GuessLimit(clock, config.authFailuresPerMin);
+  const signInLog = new SignInLog(clock, parts.log);
+  const failedSignIns = new FailedSignIns({ guesses, metrics, signInLog });
+  const passwordCheck = new PasswordCheck(guesses, SECRET_CHECKS_AT_ONCE);
   const limitBytes = config.httpBodyLimitBytes;
-  const authentication = createAuthentication({ credentials, tokens, failedAttempts, clock });
+  const authentication = createAuthentication({ credentials, tokens, failedSignIns, clock });
   const endpointParts = {
     application: parts.application,
     authenticate: authentication.authenticate,
@@ -124,7 +127,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const token = createTokenHandler({
     tokens,
     readBody: createBodyReader({ limitBytes, form: true }),
-    authenticateClient: createAuthenticateClient({ credentials, failedAttempts }),
+    authenticateClient: createAuthenticateClient({ credentials, passwordCheck, failedSignIns }),
   });
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const stream = createStreamHandler({ ...parts, ...endpointParts, authentication });

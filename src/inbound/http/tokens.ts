@@ -46,6 +46,8 @@ export interface Tokens {
   recall(token: string): VerifiedToken | undefined;
   /** Verifies signature, issuer, audience and expiry; undefined where any is wrong. */
   verify(token: string): VerifiedToken | undefined;
+  /** The client a token names, whoever wrote it. */
+  claimedClientId(token: string): string | undefined;
 }
 
 export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readonly clock: Clock }): Tokens {
@@ -90,6 +92,10 @@ export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readon
       if (found !== undefined) verified.set(token, found);
       return found;
     },
+    claimedClientId(token) {
+      const subject = decode(token)?.payload.sub;
+      return typeof subject === 'string' ? subject : undefined;
+    },
   };
 }
 
@@ -98,7 +104,7 @@ function verifyWith(
   token: string,
   now: EpochMs,
 ): VerifiedToken | undefined {
-  const header = decodeHeader(token);
+  const header = decode(token)?.header;
   // RFC 7515 section 4.1.11: what it names must be understood, and nothing of the kind is understood here.
   if (header?.kid === undefined || 'crit' in header) return undefined;
   const key = keys.verifying.get(header.kid);
@@ -124,9 +130,9 @@ function verifyWith(
   }
 }
 
-function decodeHeader(token: string): jwt.JwtHeader | undefined {
+function decode(token: string): jwt.Jwt | undefined {
   try {
-    return jwt.decode(token, { complete: true })?.header;
+    return jwt.decode(token, { complete: true }) ?? undefined;
   } catch {
     return undefined;
   }

@@ -1,11 +1,8 @@
 // Who may connect over MQTT and for which chargers it may speak; a change counts at once.
 import type { CredentialSet, MqttLoginRecord } from '../../ports/credentials.js';
 import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
-import { hashSecret, isSecret } from '../../secrets.js';
+import { secretIdOf } from '../../secrets.js';
 import { topicPrefixOf } from '../../wire/topics.js';
-
-// Compared with when nobody has that name, so that an unknown name takes as long as a wrong password.
-const NOBODY = hashSecret('');
 
 interface Entry {
   readonly secretHash: string;
@@ -25,11 +22,7 @@ export function createMqttLogins(credentials: CredentialSet): ReplaceableMqttLog
       entries = indexOf(set, entries);
       for (const listener of listeners) listener();
     },
-    authenticate(username, password) {
-      const entry = entries.get(username);
-      const isRight = isSecret(password.toString(), entry?.secretHash ?? NOBODY);
-      return isRight ? entry?.login : undefined;
-    },
+    find: (username) => entries.get(username),
     isCurrent: (login) => entries.get(login.username)?.login === login,
     onReplaced(listener) {
       listeners.push(listener);
@@ -42,11 +35,13 @@ function indexOf(set: CredentialSet, before: ReadonlyMap<string, Entry>): Readon
   for (const record of set.mqttLogins) {
     const login = loginOf(record);
     const known = before.get(login.username);
+    const { secretHash } = record;
+    // The same password that is hashed anew ends no session.
     const isSame =
       known !== undefined &&
-      known.secretHash === record.secretHash &&
+      (known.secretHash === secretHash || secretIdOf(known.secretHash) === secretIdOf(secretHash)) &&
       known.login.prefixes.join() === login.prefixes.join();
-    entries.set(login.username, isSame ? known : { secretHash: record.secretHash, login });
+    entries.set(login.username, { secretHash, login: isSame ? known.login : login });
   }
   return entries;
 }

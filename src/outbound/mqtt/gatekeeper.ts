@@ -1,13 +1,13 @@
 // Decides for every packet of every client whether the embedded broker takes it: aedes asks, the session's rules answer.
 import type { AedesOptions, Client, ConnectPacket, PublishPacket } from 'aedes';
-import { LRUCache } from 'lru-cache';
-import { createGuessLimit } from '../../guess-limit.js';
+import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
+import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { MqttLogins } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
-import { hashSecret } from '../../secrets.js';
+import { SignInLog } from '../../sign-in-log.js';
 import { kindUnder } from '../../wire/topics.js';
 import type { PacketFault } from './packet-guard.js';
 import {
@@ -51,11 +51,13 @@ export interface Gatekeeper {
   fail(client: Client, error: Error): void;
 }
 
-const PROVEN_AT_MOST = 20_000;
+// A site that comes back after a restart is let in by as many threads.
+const PASSWORD_CHECKS_AT_ONCE = 2;
 // CONNACK return codes (MQTT 3.1.1, section 3.2.2.3).
-const SERVER_UNAVAILABLE = 3;
-const NOT_AUTHORIZED = 5;
-const RETURN_CODES: Partial<Record<RefusalReason, 2 | 3 | 4>> = {
+type ReturnCode = 2 | 3 | 4 | 5;
+const SERVER_UNAVAILABLE: ReturnCode = 3;
+const NOT_AUTHORIZED: ReturnCode = 5;
+const RETURN_CODES: Partial<Record<RefusalReason, ReturnCode>> = {
   'client-id': 2,
   attempts: SERVER_UNAVAILABLE,
   credentials: 4,
@@ -73,9 +75,11 @@ export function createGatekeeper(options: {
 }): Gatekeeper {
   const { settings, clock, log, metrics, logins, onMessage } = options;
   const rareLog = createRareLog(clock);
-  const guesses = createGuessLimit(clock, settings.authFailuresPerMin);
-  /** Address, username and password's hash that were right before: checked even when the address guessed too often. */
-  const proven = new LRUCache<string, true>({ max: PROVEN_AT_MOST });
+  const signInLog = new SignInLog(clock, log);
+  const passwordCheck = new PasswordCheck(
+    new GuessLimit(clock, settings.authFailuresPerMin),
+    PASSWORD_CHECKS_AT_ONCE,
+  );
   const sessions = new Set<Session>();
   const sessionOf = new WeakMap<Client, Session>();
   /** The latest session of each username: the one whose word counts. */
@@ -89,6 +93,8 @@ export function createGatekeeper(options: {
 
   function count(session: Session, reason: RefusalReason | PacketFault): Error {
     metrics.mqttRefusals.inc({ reason });
+    // These have a log of their own.
+    if (reason === 'credentials' || reason === 'attempts') return new Error(`refused: ${reason}`);
     const source = session.login?.username ?? session.address;
     rareLog(source, () => log.warn({ reason, source, address: session.address }, 'MQTT client refused'));
     return new Error(`refused: ${reason}`);
@@ -104,10 +110,14 @@ export function createGatekeeper(options: {
     try {
       return judge();
     } catch (error) {
-      metrics.mqttRefusals.inc({ reason: 'defect' });
-      rareLog('defect', () => log.error({ err: error }, 'MQTT rule failed'));
-      return error instanceof Error ? error : new Error(String(error));
+      return faultOf(error);
     }
+  }
+
+  function faultOf(error: unknown): Error {
+    metrics.mqttRefusals.inc({ reason: 'defect' });
+    rareLog('defect', () => log.error({ err: error }, 'MQTT rule failed'));
+    return error instanceof Error ? error : new Error(String(error));
   }
 
   function claim(client: Client, packet: ConnectPacket): undefined {
@@ -119,27 +129,56 @@ export function createGatekeeper(options: {
     return undefined;
   }
 
-  function authenticate(
+  async function authenticate(
     session: Session,
     username: string | undefined,
     password: Buffer | undefined,
-  ): RefusalReason | undefined {
-    if (session.claim === undefined || username === undefined || password === undefined) return 'credentials';
-    // A site's chargers share an address: one with a wrong password must not keep the others out.
-    const proof = `${session.address} ${username} ${hashSecret(password.toString())}`;
-    if (guesses.waitMs(session.address) > 0 && !proven.has(proof)) return 'attempts';
-    const login = logins.authenticate(username, password);
-    if (login === undefined) {
-      guesses.count(session.address);
+  ): Promise<RefusalReason | undefined> {
+    const { address, claim } = session;
+    if (claim === undefined || username === undefined || password === undefined) {
+      signInLog.add({ via: 'mqtt', address, username, reason: 'no name or password' });
+      return 'credentials';
+    }
+    const stored = logins.find(username)?.secretHash;
+    const verdict = await passwordCheck.check({
+      address,
+      name: username,
+      password: password.toString(),
+      stored,
+    });
+    if (verdict.is !== 'right') {
+      const reason = stored === undefined ? 'no such name' : 'wrong password';
+      signInLog.add({ via: 'mqtt', address, username, reason });
+      if (verdict.is === 'later') return 'attempts';
       metrics.authFailures.inc({ via: 'mqtt' });
       return 'credentials';
     }
-    proven.set(proof, true);
-    const reason = refusalOfConnect(login, session.claim, settings);
+    const found = logins.find(username);
+    // Changed while it was checked: the next attempt is checked against what is stored now.
+    if (found?.secretHash !== stored) return 'attempts';
+    // Who left meanwhile needs no session.
+    if (found === undefined || !sessions.has(session)) return undefined;
+    const reason = refusalOfConnect(found.login, claim, settings);
     if (reason !== undefined) return reason;
-    admit(session, login, settings);
-    latest.set(login.username, session);
+    admit(session, found.login, settings);
+    latest.set(found.login.username, session);
     return undefined;
+  }
+
+  /** Why the client may not come in, as aedes is told it. */
+  async function refusalOf(
+    client: Client,
+    username: string | undefined,
+    password: Buffer | undefined,
+  ): Promise<(Error & { readonly returnCode: ReturnCode }) | undefined> {
+    try {
+      const session = find(client);
+      const reason = await authenticate(session, username, password);
+      if (reason === undefined) return undefined;
+      return Object.assign(refuse(session, reason), { returnCode: RETURN_CODES[reason] ?? NOT_AUTHORIZED });
+    } catch (error) {
+      return Object.assign(faultOf(error), { returnCode: SERVER_UNAVAILABLE });
+    }
   }
 
   function isPublishRefused(client: Client, packet: PublishPacket): Error | null {
@@ -162,18 +201,9 @@ export function createGatekeeper(options: {
       callback(error ?? null, error === undefined);
     },
     authenticate(client, username, password, done) {
-      const error = judged(() => {
-        const session = find(client);
-        const reason = authenticate(session, username, password);
-        if (reason === undefined) return undefined;
-        return Object.assign(refuse(session, reason), { returnCode: RETURN_CODES[reason] ?? NOT_AUTHORIZED });
-      });
-      if (error === undefined) done(null, true);
-      else
-        done(
-          Object.assign(error, { returnCode: 'returnCode' in error ? error.returnCode : SERVER_UNAVAILABLE }),
-          false,
-        );
+      refusalOf(client, username, password)
+        .then((error) => (error === undefined ? done(null, true) : done(error, false)))
+        .catch(faultOf);
     },
     authorizePublish(client, packet, callback) {
       // Without a client it is a will that the broker had kept.

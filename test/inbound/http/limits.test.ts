@@ -1,10 +1,12 @@
 // Requests that come too often: per tenant, and per address where credentials are guessed.
 import { afterEach, describe, expect, it } from 'vitest';
+import { generateSecret, hashPassword } from '../../../src/secrets.js';
 import {
   API_KEY,
   apiKeyRecord,
   bearer,
   CLIENT,
+  clientRecord,
   createRig,
   credentialSet,
   OTHER_API_KEY,
@@ -14,6 +16,7 @@ import {
 const WRONG_KEY = { 'x-api-key': `${API_KEY.slice(0, -1)}X` };
 const KEY = { 'x-api-key': API_KEY };
 const BURST = 100;
+const NAME_BURST = 10;
 
 let rig: Rig;
 afterEach(() => rig.stop());
@@ -45,19 +48,24 @@ describe('the request rate of a tenant', () => {
 });
 
 describe('failed attempts of an address', () => {
-  it('are allowed 100 at once; after that unknown credentials get 429, right or wrong, and known ones go on', async () => {
+  const ask = async (id: string, secret: string) => {
+    const body = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
+    const answer = await rig.call('POST', '/v1/oauth/token', { body });
+    return [answer.status, answer.headers.get('retry-after')];
+  };
+
+  it('are allowed 100 at once; after that wrong keys and tokens get 429, and right ones go on, known or not', async () => {
     rig = await createRig();
-    const knownToken = bearer(rig);
-    expect([await statusOf(KEY), await statusOf(knownToken)]).toEqual([200, 200]);
     await failOften();
-    for (const headers of [WRONG_KEY, { 'x-api-key': OTHER_API_KEY }, { authorization: 'Bearer a.b.c' }]) {
+    for (const headers of [WRONG_KEY, { authorization: 'Bearer a.b.c' }]) {
       const refused = await read(headers);
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     }
-    expect([await statusOf(KEY), await statusOf(knownToken)]).toEqual([200, 200]);
+    expect([await statusOf(KEY), await statusOf(bearer(rig))]).toEqual([200, 200]);
+    expect(await statusOf({ 'x-api-key': OTHER_API_KEY })).toBe(404);
+    expect([await statusOf(KEY), await statusOf(WRONG_KEY)]).toEqual([200, 429]);
     rig.time.tick(1000);
-    expect([await statusOf({ 'x-api-key': OTHER_API_KEY }), await statusOf(WRONG_KEY)]).toEqual([404, 401]);
-    expect(await statusOf(WRONG_KEY)).toBe(429);
+    expect([await statusOf(WRONG_KEY), await statusOf(WRONG_KEY)]).toEqual([401, 429]);
   });
 
   it('are counted, and a request without a credential is none', async () => {
@@ -65,6 +73,28 @@ describe('failed attempts of an address', () => {
     for (let i = 0; i < BURST + 1; i++) expect(await statusOf({})).toBe(401);
     expect(await statusOf(WRONG_KEY)).toBe(401);
     expect((await rig.metrics.authFailures.get()).values).toEqual([{ labels: { via: 'http' }, value: 1 }]);
+  });
+
+  it('are in the log with address and the public part of the credential, and nothing secret', async () => {
+    rig = await createRig();
+    const token = bearer(rig, { secretHash: 'of another secret' });
+    expect([await statusOf(WRONG_KEY), await statusOf(token)]).toEqual([401, 401]);
+    expect((await ask(CLIENT.id, generateSecret('guess')))[0]).toBe(401);
+    const lines = rig.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'sign-in failed');
+    const common = { level: 'warn', time: expect.any(String), address: '127.0.0.1', msg: 'sign-in failed' };
+    expect(lines).toEqual([
+      { ...common, via: 'http', keyId: 'harbour1', reason: 'wrong secret' },
+      {
+        ...common,
+        via: 'http',
+        clientId: CLIENT.id,
+        reason: 'expired, or its client or secret is another',
+      },
+      { ...common, via: 'token', clientId: CLIENT.id, reason: 'wrong secret' },
+    ]);
+    for (const secret of [WRONG_KEY['x-api-key'].slice(-12), token.authorization, generateSecret('guess')]) {
+      expect(rig.logLines.join()).not.toContain(secret);
+    }
   });
 
   it('limit a key that was known and then revoked', async () => {
@@ -75,18 +105,40 @@ describe('failed attempts of an address', () => {
     expect(await statusOf(KEY)).toBe(429);
   });
 
-  it('limit the token endpoint in the same way, and clients that signed in before go on', async () => {
+  it('limit the token endpoint in the same way: who guesses a client waits for that client', async () => {
     rig = await createRig();
-    const ask = async (secret: string) => {
-      const body = { grant_type: 'client_credentials', client_id: CLIENT.id, client_secret: secret };
-      const answer = await rig.call('POST', '/v1/oauth/token', { body });
-      return [answer.status, answer.headers.get('retry-after')];
-    };
-    expect(await ask(CLIENT.secret)).toEqual([200, null]);
-    for (let i = 0; i < BURST; i++) expect(await ask('wrong')).toEqual([401, null]);
-    expect(await ask('wrong')).toEqual([429, '1']);
-    expect(await ask(CLIENT.secret)).toEqual([200, null]);
-    expect(await statusOf(WRONG_KEY)).toBe(429);
+    await failOften();
+    for (let i = 0; i < NAME_BURST; i++) {
+      expect(await ask(CLIENT.id, generateSecret(`guess ${i}`))).toEqual([429, '1']);
+    }
+    expect(await ask(CLIENT.id, 'guessed by hand')).toEqual([429, '10']);
+    expect(await ask('nobody', 'guessed by hand')).toEqual([429, '1']);
+    expect(await ask(CLIENT.id, CLIENT.secret)).toEqual([429, '10']);
+    rig.time.tick(10_000);
+    expect(await ask(CLIENT.id, CLIENT.secret)).toEqual([200, null]);
+  });
+
+  it('keep no client out that is right, was right before, or has a generated secret', async () => {
+    rig = await createRig();
+    const generated = generateSecret();
+    rig.credentials.replace(
+      credentialSet({
+        oauthClients: [
+          clientRecord({ secretHash: await hashPassword(CLIENT.secret) }),
+          clientRecord({ clientId: 'neighbour', secretHash: await hashPassword('a secret of its own') }),
+          clientRecord({ clientId: 'generated', secretHash: await hashPassword(generated) }),
+        ],
+      }),
+    );
+    expect(await ask(CLIENT.id, CLIENT.secret)).toEqual([200, null]);
+    await failOften();
+    for (const id of [CLIENT.id, 'generated']) {
+      for (let i = 0; i < NAME_BURST; i++) await ask(id, generateSecret(`guess ${i}`));
+      expect(await ask(id, 'guessed by hand')).toEqual([429, '10']);
+    }
+    expect(await ask(CLIENT.id, CLIENT.secret)).toEqual([200, null]);
+    expect(await ask('generated', generated)).toEqual([200, null]);
+    expect(await ask('neighbour', 'a secret of its own')).toEqual([200, null]);
   });
 
   it('believe X-Forwarded-For only behind a configured proxy', async () => {

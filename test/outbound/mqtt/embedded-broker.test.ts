@@ -1,6 +1,7 @@
 // The embedded broker against real clients: what the MQTT contract allows passes, everything else costs its sender only.
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { generateSecret, hashPassword } from '../../../src/secrets.js';
 import {
   type BrokerRig,
   CREDENTIALS,
@@ -133,35 +134,89 @@ describe('logins', () => {
     await rig.heard('here');
   });
 
-  it('checks no more passwords of an address after too many wrong ones', async () => {
+  /** So that a hundred wrong passwords take a moment: those that people choose cost a slow hash each. */
+  const guess = (i: number) => ({ password: generateSecret(`guess ${i}`) });
+
+  async function guessOften(name = 'q1-a'): Promise<void> {
+    for (let i = 0; i < 100; i++) {
+      await expect(rig.connect(name, guess(i))).rejects.toMatchObject({ code: 4 });
+    }
+  }
+
+  it('checks no more passwords of a charger that guesses, and those of its neighbours all the same', async () => {
     await rig.stop();
     rig = await startBroker({ authFailuresPerMin: 0.001 });
-    for (let i = 0; i < 100; i++) {
-      await expect(rig.connect('q1-a', { password: `guess ${i}` })).rejects.toMatchObject({ code: 4 });
-    }
+    await guessOften();
     await expect(rig.connect('q1-a')).rejects.toMatchObject({ code: 3 });
-    expect(await rig.refusals('attempts')).toBe(1);
+    await expect(rig.connect('q1-a', { username: `${HARBOUR}/nobody` })).rejects.toMatchObject({ code: 3 });
+    expect(await rig.refusals('attempts')).toBe(2);
     const { values } = await rig.metrics.authFailures.get();
     expect(values).toMatchObject([{ labels: { via: 'mqtt' }, value: 100 }]);
+    await rig.stillServes('q1-b');
   });
 
-  it('keeps letting in a charger that was right there before, whatever its neighbours guess', async () => {
+  it('lets in a charger that was right before, or has a generated password, whoever guesses its name', async () => {
     await rig.stop();
     rig = await startBroker({ authFailuresPerMin: 0.001 });
+    const generated = generateSecret();
+    rig.logins.replace(
+      credentialsOf(loginOf(HARBOUR, 'q1-a'), {
+        ...loginOf(HARBOUR, 'q1-b'),
+        secretHash: await hashPassword(generated),
+      }),
+    );
     await (await rig.connect('q1-a')).endAsync();
-    for (let i = 0; i < 100; i++) {
-      await expect(rig.connect('q1-a', { password: `guess ${i}` })).rejects.toMatchObject({ code: 4 });
+    await guessOften('q1-a');
+    for (let i = 0; i < 10; i++)
+      await expect(rig.connect('q1-b', guess(i))).rejects.toMatchObject({ code: 3 });
+    for (const name of ['q1-a', 'q1-b']) {
+      await expect(rig.connect(name, { password: 'one more' })).rejects.toMatchObject({ code: 3 });
     }
-    await expect(rig.connect('q1-a', { password: 'one more' })).rejects.toMatchObject({ code: 3 });
+    await (await rig.connect('q1-b', { password: generated })).endAsync();
     const client = await rig.connect('q1-a');
     client.publish(topicOf('c/1/meter'), 'here again');
     await rig.heard('here again');
   });
 
-  it('logs refusals of one source once a minute, without passwords', async () => {
-    for (let i = 0; i < 3; i++) await expect(rig.connect('q1-a', { password: 'guess' })).rejects.toThrow();
-    expect(rig.lines).toHaveLength(1);
-    expect(JSON.stringify(rig.lines)).not.toContain('guess');
+  it('takes a password with a slow hash, and no other', async () => {
+    const secretHash = await hashPassword('password of q1-a');
+    rig.logins.replace(credentialsOf({ ...loginOf(HARBOUR, 'q1-a'), secretHash }));
+    await expect(rig.connect('q1-a', { password: 'password of q1-b' })).rejects.toMatchObject({ code: 4 });
+    const client = await rig.connect('q1-a');
+    client.publish(topicOf('c/1/meter'), 'checked slowly');
+    await rig.heard('checked slowly');
+  });
+
+  it('forgets who left while the password was checked', async () => {
+    const secretHash = await hashPassword('password of q1-a');
+    rig.logins.replace(credentialsOf({ ...loginOf(HARBOUR, 'q1-a'), secretHash }, loginOf(HARBOUR, 'q1-b')));
+    for (let i = 0; i < 3; i++) {
+      const socket = await rig.socket();
+      socket.write(connectBytes('q1-a'));
+      socket.destroy();
+    }
+    const client = await rig.connect('q1-a');
+    client.publish(topicOf('c/1/meter'), 'mine');
+    await rig.heard('mine');
+    await rig.stillServes();
+  });
+
+  it('logs each failed sign-in with address and name, once a minute, without passwords', async () => {
+    for (let i = 0; i < 3; i++) await expect(rig.connect('q1-a', guess(i))).rejects.toThrow();
+    await expect(
+      rig.connect('q1-a', { username: 'hr_demo0001_PublicDemoKeyNotForRealUse' }),
+    ).rejects.toThrow();
+    expect(rig.lines.map(({ level, fields }) => ({ level, ...fields }))).toEqual([
+      {
+        level: 'warn',
+        via: 'mqtt',
+        address: '127.0.0.1',
+        username: `${HARBOUR}/q1-a`,
+        reason: 'wrong password',
+      },
+      { level: 'warn', via: 'mqtt', address: '127.0.0.1', reason: 'no such name' },
+    ]);
+    expect(JSON.stringify(rig.lines)).not.toContain(guess(0).password);
   });
 });
 

@@ -33,12 +33,12 @@ export const TOKEN_ENDPOINT = {
 export function createTokenHandler(options: {
   readonly tokens: Tokens;
   readonly readBody: BodyReader;
-  readonly authenticateClient: (request: Request, body: unknown) => OauthClientRecord;
+  readonly authenticateClient: (request: Request, body: unknown) => Promise<OauthClientRecord>;
 }): Handler {
   const { tokens, readBody, authenticateClient } = options;
   return async (request, response) => {
     const body = await readBody(request, response);
-    const client = authenticateClient(request, body);
+    const client = await authenticateClient(request, body);
     const scopes = narrow(client.scopes, parseBody(tokenRequestSchema, body).scope);
     const answer: TokenResponse = {
       access_token: tokens.issue(client, scopes),

@@ -1,0 +1,122 @@
+// Checks what people choose (passwords, client secrets): slow by intent, so remembered once right, and bounded when wrong.
+import { createHmac, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { GuessLimit } from './guess-limit.js';
+import { isGenerated, isPassword } from './secrets.js';
+
+/** A name and password that somebody sent. */
+export interface PasswordAttempt {
+  readonly address: string;
+  readonly name: string;
+  readonly password: string;
+  /** What is stored for that name (`hashPassword`); undefined where nobody has it. */
+  readonly stored: string | undefined;
+}
+
+/** `later`: not checked, or wrong, where too many were wrong before. */
+export type PasswordVerdict =
+  | { readonly is: 'right' | 'wrong' }
+  | { readonly is: 'later'; readonly waitMs: number };
+
+const RIGHT: PasswordVerdict = { is: 'right' };
+const WRONG: PasswordVerdict = { is: 'wrong' };
+const REMEMBERED = 50_000;
+// As many chargers as the broker takes in its default settings, and more.
+const WAITING_AT_MOST = 25_000;
+const BUSY_WAIT_MS = 5_000;
+
+/** Runs so many pieces of work at a time, in the order they came. */
+class Turns {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.size >= WAITING_AT_MOST;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    try {
+      return await work();
+    } finally {
+      const [next] = this.#waiting;
+      if (next === undefined) this.#free++;
+      else this.#waiting.delete(next);
+      next?.();
+    }
+  }
+}
+
+export class PasswordCheck {
+  readonly #guesses: GuessLimit;
+  readonly #turns: Turns;
+  readonly #key = randomBytes(32);
+  /** What was stored when a name and password were right, by their HMAC: neither can be read from here. */
+  readonly #right = new LRUCache<string, string>({ max: REMEMBERED });
+  readonly #underWay = new Map<string, Promise<PasswordVerdict>>();
+
+  /** @param atOnce checks that may run at the same time, each on one of the four threads that the database needs too. */
+  constructor(guesses: GuessLimit, atOnce: number) {
+    this.#guesses = guesses;
+    this.#turns = new Turns(atOnce);
+  }
+
+  /** What was right before is so at once; wrong ones are counted. A charger that comes again while it waits has kept its turn. */
+  async check(attempt: PasswordAttempt): Promise<PasswordVerdict> {
+    const { address, stored } = attempt;
+    const key = this.#keyOf(attempt);
+    if (stored !== undefined && this.#right.get(key) === stored) return RIGHT;
+    const name = `${key} ${address} ${stored}`;
+    const held = this.#underWay.get(name);
+    if (held !== undefined) return held;
+    const verdict = this.#judge(attempt, key).finally(() => this.#underWay.delete(name));
+    this.#underWay.set(name, verdict);
+    return verdict;
+  }
+
+  async #judge(attempt: PasswordAttempt, key: string): Promise<PasswordVerdict> {
+    // Nobody guesses one of these, and looking costs next to nothing: no neighbour's failures hold it up.
+    if (isGenerated(attempt.password)) return this.#verify(attempt, key);
+    const refusal = this.#turns.isFull ? later(BUSY_WAIT_MS) : this.#refusalOf(attempt);
+    if (refusal !== undefined) return refusal;
+    return this.#turns.run(async () => {
+      // Those before it in the queue may have failed since.
+      const now = this.#refusalOf(attempt);
+      if (now !== undefined) return now;
+      const verdict = await this.#verify(attempt, key);
+      if (verdict !== RIGHT) this.#guesses.countWork();
+      return verdict;
+    });
+  }
+
+  #refusalOf({ address, name, stored }: PasswordAttempt): PasswordVerdict | undefined {
+    const waitMs = this.#guesses.passwordWaitMs(address, stored === undefined ? undefined : name);
+    return waitMs > 0 ? later(waitMs) : undefined;
+  }
+
+  async #verify({ address, name, password, stored }: PasswordAttempt, key: string): Promise<PasswordVerdict> {
+    const isRight = await isPassword(password, stored);
+    if (isRight && stored !== undefined) {
+      this.#right.set(key, stored);
+      return RIGHT;
+    }
+    const waitMs = this.#guesses.waitMs(address);
+    this.#guesses.count(address, stored === undefined ? undefined : name);
+    return waitMs > 0 ? later(waitMs) : WRONG;
+  }
+
+  #keyOf({ name, password }: PasswordAttempt): string {
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify([name, password]))
+      .digest('base64');
+  }
+}
+
+function later(waitMs: number): PasswordVerdict {
+  return { is: 'later', waitMs };
+}
