@@ -17,7 +17,7 @@ import type { ConnectorBook, LeaseTimes } from './connector-book.js';
 import { createDoubledMessages } from './doubled-messages.js';
 import { createExchangeWatch } from './exchange-watch.js';
 import { createGrantWatch } from './grant-watch.js';
-import type { Ask, Question, Soon } from './inquiry.js';
+import { type Ask, isCancellation, type Question, type Soon } from './inquiry.js';
 import { createLimitReads } from './limit-reads.js';
 import { createLockWatch } from './lock-watch.js';
 import { createMemberRemovals, type MemberRemovals } from './member-removals.js';
@@ -189,6 +189,7 @@ export function createChecks(world: CheckedWorld): Checks {
         report({ invariant: 'P14', target: 'service', detail });
       }
       if (status === 503) reached.note('refusedByBusyDatabase');
+      if (status === 200 && isCancellation(call)) reached.note('profileCancelled');
       if (status === 0 || status >= 500) uncertain.add(call, tenantUuid);
       if (world.metrics() === undefined) return;
       await uncertain.settle();

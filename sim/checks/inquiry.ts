@@ -13,3 +13,8 @@ export type Ask = (question: Question, tenantUuid: string) => Promise<RestAnswer
 
 /** Does it before anything else happens in the world. */
 export type Soon = (work: () => Promise<void>) => void;
+
+/** Whether the call takes a profile back. */
+export function isCancellation({ method, path }: Question): boolean {
+  return method === 'DELETE' && /\/schedules\/\d+$/.test(path);
+}

@@ -23,6 +23,7 @@ export const RARE_BRANCHES = {
   diedAfterCommit: 'the service died after a commit that nobody heard of',
   refusedByBusyDatabase: 'a call was refused because nothing could be written',
   doubledDelivery: 'messages that had been delivered were delivered again',
+  profileCancelled: 'a profile was cancelled before it ended',
   concurrentRemovals: 'members of one cluster were removed at the same time',
   otherTenantRefused: "another tenant asked for the first one's objects",
 } as const;

@@ -33,6 +33,7 @@ export function createTenantWalls(options: {
       return [
         { method: 'GET', path },
         { method: 'POST', path, body: window },
+        { method: 'DELETE', path: `${path}/0` },
       ];
     }
     if (kind === 'cluster') {
@@ -53,6 +54,7 @@ export function createTenantWalls(options: {
     return [
       ...reads,
       { method: 'POST', path: `${path}/schedules`, body: window },
+      { method: 'DELETE', path: `${path}/schedules/0` },
       { method: 'PUT', path: `${path}/limit`, body: { limitKw: 1 } },
       { method: 'POST', path: '/clusters', body: { name: 'walls', locationIds: [id] } },
     ];

@@ -1,7 +1,7 @@
 // Calls that nobody answered: what they asked for is there whole, or not at all (P9). Finds out which, and enters it in the book.
 import type { CallBook } from '../world/call-book.js';
 import { type NewProfile, submissionOf } from '../world/limit-oracle.js';
-import type { Ask, Question } from './inquiry.js';
+import { type Ask, isCancellation, type Question } from './inquiry.js';
 import { isSubmission, type ProfileView } from './limit-reads.js';
 
 export interface UncertainCalls {
@@ -58,8 +58,21 @@ export function createUncertainCalls(options: {
     return isDone ? cluster : undefined;
   }
 
+  /** Where its slot is free it was cancelled, or there was nothing to cancel: the same for whoever asks from now on. */
+  async function cancelledAt(path: string, tenantUuid: string): Outcome {
+    const [, kind] = path.split('/');
+    const schedules = path.slice(0, path.lastIndexOf('/'));
+    const place = kind === 'locations' ? schedules.replace(/schedules$/, 'limits') : schedules;
+    const { status, body } = await ask({ method: 'GET', path: place }, tenantUuid);
+    if (status !== 200) return undefined;
+    const { profiles } = body as { profiles: readonly ProfileView[] };
+    const priority = Number(path.slice(path.lastIndexOf('/') + 1));
+    return profiles.some((profile) => profile.priority === priority) ? undefined : {};
+  }
+
   async function outcomeOf(call: Question, tenantUuid: string): Outcome {
     const { method, path, body } = call;
+    if (isCancellation(call)) return cancelledAt(path, tenantUuid);
     if (path.startsWith('/locations/') && method === 'POST')
       return profileAt(path.replace(/schedules$/, 'limits'), 'profiles', body, tenantUuid);
     if (path.startsWith('/chargers/')) return profileAt(path, 'profiles', body, tenantUuid);

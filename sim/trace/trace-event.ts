@@ -71,6 +71,7 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly deliveredWh: number;
     }
   | {
+      /** It was submitted; where it ends when it begins, what held its slot was cancelled. */
       readonly kind: 'profile';
       readonly target: string;
       readonly priority: number;

@@ -21,6 +21,8 @@ export interface CallBook {
 export interface BookEvents {
   /** A profile counts from now on. */
   profile(target: string, profile: NewProfile): void;
+  /** What was submitted there counts no more. */
+  cancelled(target: string, priority: number): void;
   /** The limits of these locations may be others from now on. */
   changed(locationIds: readonly string[]): void;
 }
@@ -60,6 +62,11 @@ export function createCallBook(options: {
   function submit(locationId: string, profile: NewProfile): void {
     oracle.submit(locationId, profile, nowMs());
     events.profile(locationId, profile);
+  }
+
+  function cancel(target: string, priority: string): void {
+    oracle.cancel(target, Number(priority), nowMs());
+    events.cancelled(target, Number(priority));
   }
 
   function changeCluster(
@@ -104,6 +111,19 @@ export function createCallBook(options: {
         oracle.lock(key, body as NewProfile, nowMs());
         events.profile(key, body as NewProfile);
       },
+    },
+    {
+      method: 'DELETE',
+      path: /^\/locations\/(?<locationId>[^/]+)\/schedules\/(?<priority>\d+)$/,
+      concerned: ({ locationId = '' }) => [locationId],
+      learn: ({ locationId = '', priority = '' }) => cancel(locationId, priority),
+    },
+    {
+      method: 'DELETE',
+      path: /^\/chargers\/(?<controllerUuid>[^/]+)\/connectors\/(?<connectorId>[^/]+)\/schedules\/(?<priority>\d+)$/,
+      concerned: () => [],
+      learn: ({ controllerUuid, connectorId, priority = '' }) =>
+        cancel(`${controllerUuid}/${connectorId}`, priority),
     },
     {
       method: 'POST',

@@ -50,6 +50,17 @@ export function createHostileOperator(
     await world.call('POST', `/chargers/${charger}/connectors/1/schedules`, body);
   }
 
+  /** Takes back what is planned, applies or has ended: the last is refused. */
+  async function cancel(): Promise<void> {
+    const locationId = aLocation();
+    const charger = `${locationId}-${upTo(lockable - 1)}`;
+    const isLock = upTo(2) === 0;
+    const held = [...world.oracle.profilesOf(isLock ? `${charger}/1` : locationId)];
+    const priority = held.length === 0 ? upTo(10) : oneOf(held, random).priority;
+    const path = isLock ? `/chargers/${charger}/connectors/1` : `/locations/${locationId}`;
+    await world.call('DELETE', `${path}/schedules/${priority}`);
+  }
+
   async function changeCluster(): Promise<void> {
     if (!hasCluster) return schedule();
     if (clusterId === undefined) {
@@ -77,13 +88,14 @@ export function createHostileOperator(
   /** The service dies while the call is on its way. */
   async function dieWriting(): Promise<void> {
     world.dieAtNextWrite(oneOf(['diedBefore', 'diedAfter'] as const, random), 1 + upTo(LONGEST_OUTAGE_MS));
-    await oneOf([schedule, setLimit, lock, changeCluster], random)();
+    await oneOf([schedule, setLimit, lock, cancel, changeCluster], random)();
   }
 
   const deeds: readonly (() => Promise<void>)[] = [
     ...Array.from({ length: 9 }, () => schedule),
     ...Array.from({ length: 3 }, () => setLimit),
     ...Array.from({ length: 4 }, () => lock),
+    ...Array.from({ length: 3 }, () => cancel),
     ...Array.from({ length: 3 }, () => changeCluster),
     ...[pressYard, dieWriting],
     () => probes.tellAgain(aLocation()),

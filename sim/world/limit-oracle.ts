@@ -45,6 +45,8 @@ export class LimitOracle {
   #locationIds: readonly string[] = [];
   /** Profiles of connectors, by `controllerUuid/connectorId` and priority. */
   readonly #locks = new Map<string, Map<number, Submission>>();
+  /** When a profile of the connector was last cancelled: what locks it from then on may have waited below. */
+  readonly #cancelledAtMs = new Map<string, EpochMs>();
   readonly clusters = new Map<string, KnownCluster>();
 
   addLocation(locationId: string, permanentKw: number, gridLimitKw: number | null): void {
@@ -69,6 +71,18 @@ export class LimitOracle {
     held.set(submission.priority, submission);
   }
 
+  /** What was submitted at the priority counts no more: of a location, or of a connector by its key. */
+  cancel(target: string, priority: number, atMs: EpochMs): void {
+    const known = this.#locations.get(target);
+    if (known === undefined) {
+      this.#locks.get(target)?.delete(priority);
+      this.#cancelledAtMs.set(target, atMs);
+      return;
+    }
+    known.submissions.delete(priority);
+    divide(known);
+  }
+
   setPermanent(locationId: string, limitKw: number, _atMs: EpochMs): void {
     const known = this.#known(locationId);
     known.permanentKw = limitKw;
@@ -83,7 +97,7 @@ export class LimitOracle {
     return this.#known(locationId).permanentKw;
   }
 
-  /** The profiles that nobody has replaced: of a location, or of a connector by its key. */
+  /** The profiles that nobody has replaced or cancelled: of a location, or of a connector by its key. */
   profilesOf(target: string): Iterable<Submission> {
     return (this.#locations.get(target)?.submissions ?? this.#locks.get(target))?.values() ?? [];
   }
@@ -143,7 +157,8 @@ export class LimitOracle {
   /** The instant since when the connector has been locked by what locks it now; undefined where it is not. */
   lockedSinceMs(key: string, atMs: EpochMs): EpochMs | undefined {
     const active = activeAmong(this.#locks.get(key) ?? new Map(), atMs);
-    return active === undefined ? undefined : Math.max(active.startsAtMs, active.submittedAtMs);
+    const cancelledAtMs = this.#cancelledAtMs.get(key) ?? Number.NEGATIVE_INFINITY;
+    return active && Math.max(active.startsAtMs, active.submittedAtMs, cancelledAtMs);
   }
 
   #known(locationId: string): KnownLocation {

@@ -193,6 +193,10 @@ export async function createWorld(options: WorldOptions): Promise<World> {
         for (const atMs of [startsAtMs, endsAtMs]) lookAgainAt(target, atMs);
         checks.submitted(target, { startTime, endTime, limitKw, priority });
       },
+      cancelled(target, priority) {
+        const window = { startsAtMs: nowMs(), endsAtMs: nowMs() };
+        tracer?.add({ kind: 'profile', target, priority, limitW: 0, ...window });
+      },
       changed(locationIds) {
         for (const locationId of locationIds) {
           look(locationId);

@@ -1,5 +1,10 @@
 // What can be asked of the service, one function per endpoint: the door between the ways in and the actors.
 import type { TenantUuid } from '../../machines/ids.js';
+import type {
+  CancelledConnectorSchedule,
+  CancelledLocationSchedule,
+  CancelledOrganizationSchedule,
+} from '../wire/cancelled-profiles.js';
 import type { ClusterSchedule } from '../wire/cluster-schedule.js';
 import type {
   Cluster,
@@ -16,6 +21,9 @@ import type {
   ProfileRequest,
   UpdateClusterRequest,
 } from '../wire/rest.js';
+import { cancelConnectorProfile } from './commands/cancel-connector-profile.js';
+import { cancelLocationProfile } from './commands/cancel-location-profile.js';
+import { cancelOrganizationProfile } from './commands/cancel-organization-profile.js';
 import { createCluster } from './commands/create-cluster.js';
 import { deleteCluster } from './commands/delete-cluster.js';
 import { removeClusterMember } from './commands/remove-cluster-member.js';
@@ -73,6 +81,21 @@ export interface Application extends OperatorView {
   ): Promise<Cluster>;
   deleteCluster(tenantUuid: TenantUuid, clusterId: string): Promise<ClusterDeleted>;
   removeClusterMember(tenantUuid: TenantUuid, clusterId: string, locationId: string): Promise<Cluster>;
+  /** Extension: the profile that holds the slot of `priority` ends now, and stays as history. */
+  cancelConnectorProfile(
+    tenantUuid: TenantUuid,
+    controllerUuid: string,
+    connectorId: string,
+    priority: number,
+    advise: Advise,
+  ): Promise<CancelledConnectorSchedule>;
+  cancelLocationProfile(
+    tenantUuid: TenantUuid,
+    locationId: string,
+    priority: number,
+    advise: Advise,
+  ): Promise<CancelledLocationSchedule>;
+  cancelOrganizationProfile(tenantUuid: TenantUuid, priority: number): Promise<CancelledOrganizationSchedule>;
   /** `requestId` goes into the envelope of every member that failed. */
   submitClusterProfile(
     tenantUuid: TenantUuid,
@@ -94,6 +117,12 @@ export function createApplication(core: Core): Application {
       setPermanentLimit(core, tenantUuid, locationId, limitKw, advise),
     locationLimits: (tenantUuid, locationId) => locationLimits(core, tenantUuid, locationId),
     submitOrganizationProfile: (tenantUuid, request) => submitOrganizationProfile(core, tenantUuid, request),
+    cancelConnectorProfile: (tenantUuid, controllerUuid, connectorId, priority, advise) =>
+      cancelConnectorProfile(core, tenantUuid, controllerUuid, connectorId, priority, advise),
+    cancelLocationProfile: (tenantUuid, locationId, priority, advise) =>
+      cancelLocationProfile(core, tenantUuid, locationId, priority, advise),
+    cancelOrganizationProfile: (tenantUuid, priority) =>
+      cancelOrganizationProfile(core, tenantUuid, priority),
     organizationLimits: (tenantUuid) => organizationLimits(core, tenantUuid),
     createCluster: (tenantUuid, request, advise) => createCluster(core, tenantUuid, request, advise),
     listClusters: (tenantUuid) => listClusters(core, tenantUuid),

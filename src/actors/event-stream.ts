@@ -148,6 +148,8 @@ function bodyOf(
       return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.gridLimitKw } };
     case 'profile.crossed':
       return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, now) } };
+    case 'profile.cancelled':
+      return { name: 'profileCancelled', data: { locationId, at, ...viewOfProfile(effect.profile, now) } };
     case 'connector.locked':
     case 'connector.unlocked': {
       const names = namesOf(location, effect.key, now);

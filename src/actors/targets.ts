@@ -8,6 +8,9 @@ import {
   type LocationId,
   type TenantUuid,
 } from '../../machines/ids.js';
+import { type LimitProfile, type ProfileStack, profileAtPriority } from '../../machines/profile-stack.js';
+import { type EpochMs, statusAt } from '../../machines/time.js';
+import { toInstant } from '../wire/rest.js';
 import type { Directory } from './directory.js';
 import type { ClusterEntity, ConnectorEntity, LocationEntity, Tenant } from './entities.js';
 
@@ -44,6 +47,24 @@ export function findCluster(directory: Directory, tenantUuid: TenantUuid, cluste
   if (cluster === undefined)
     throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
   return cluster;
+}
+
+/** @throws DomainError PROFILE_NOT_FOUND */
+export function findHeldProfile(stack: ProfileStack, priority: number): LimitProfile {
+  const profile = profileAtPriority(stack, priority);
+  if (profile === undefined)
+    throw new DomainError('PROFILE_NOT_FOUND', `There is no profile of priority ${priority} to cancel.`);
+  return profile;
+}
+
+/** @throws DomainError PROFILE_NOT_FOUND where there is none, and where it has ended: nothing of it is left to cancel. */
+export function requireUnended(stack: ProfileStack, priority: number, now: EpochMs): void {
+  const profile = findHeldProfile(stack, priority);
+  if (statusAt(profile, now) === 'EXPIRED')
+    throw new DomainError(
+      'PROFILE_NOT_FOUND',
+      `The profile of priority ${priority} ended at ${toInstant(profile.endsAtMs)}: there is nothing left to cancel.`,
+    );
 }
 
 /** @throws DomainError SERVICE_UNAVAILABLE where the tenant was just provisioned and its actors are still being built. */

@@ -59,12 +59,12 @@ export type ProfileTarget =
   | { readonly kind: 'connector'; readonly controllerUuid: ControllerUuid; readonly connectorId: ConnectorId }
   | { readonly kind: 'organization' };
 
-/** A profile in force in its slot (not replaced). */
+/** A profile in force in its slot (neither replaced nor cancelled). */
 export interface ProfileRecord extends LimitProfile {
   readonly target: ProfileTarget;
 }
 
-/** A profile as it was once submitted; `supersededAtMs` is null while it holds its slot. */
+/** A profile as it was once submitted; `supersededAtMs`, when it was replaced or cancelled, is null while it holds its slot. */
 export interface ProfileHistoryRecord extends ProfileRecord {
   readonly submittedAtMs: EpochMs;
   readonly supersededAtMs: EpochMs | null;

@@ -22,6 +22,13 @@ export type Change =
       readonly profile: LimitProfile;
       readonly atMs: EpochMs;
     }
+  /** Frees the slot: the profile that holds it stays as history. */
+  | {
+      readonly kind: 'profile.cancel';
+      readonly target: ProfileTarget;
+      readonly priority: number;
+      readonly atMs: EpochMs;
+    }
   | {
       readonly kind: 'permanentLimit.set';
       readonly locationId: LocationId;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import type { ErrorCode } from '../../machines/errors.js';
 import { errorEnvelopeSchema, HTTP_STATUS } from './error-envelope.js';
+import { prioritySchema } from './rest.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -35,6 +36,9 @@ export interface EndpointDescription {
   /** What a 503 carries where that is no error. */
   readonly unavailableSchema?: z.ZodType;
 }
+
+/** The parameters of paths that are no identifiers. */
+const PATH_PARAMETERS: Readonly<Record<string, z.ZodType>> = { priority: prioritySchema };
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
@@ -139,7 +143,10 @@ function parametersOf({
   path,
   querySchema,
 }: EndpointDescription): Pick<ZodOpenApiOperationObject, 'requestParams'> {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => [match[1], z.string()]);
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [
+    name,
+    PATH_PARAMETERS[name] ?? z.string(),
+  ]);
   if (names.length === 0 && querySchema === undefined) return {};
   return {
     requestParams: {

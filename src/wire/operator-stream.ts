@@ -14,6 +14,7 @@ export const streamEventSchemas = {
   effectiveLimit: z.object({ ...ofLocation, effectiveLimitKw: z.number() }),
   gridLimit: z.object({ ...ofLocation, gridLimitKw: z.number() }),
   profile: z.object({ ...ofLocation, ...profileViewSchema.shape }),
+  profileCancelled: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   lock: z.object({ ...ofConnector, limitKw: z.number().nullable() }),
   connectorLimit: z.object({
     ...ofConnector,

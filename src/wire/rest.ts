@@ -30,6 +30,13 @@ export const instantSchema = z
 
 const limitKwSchema = z.number().gt(0).meta({ description: 'Power limit in kW.', example: 42.5 });
 
+export const prioritySchema = z
+  .number()
+  .int()
+  .min(0)
+  .max(HIGHEST_PRIORITY)
+  .meta({ description: '0 (lowest) to 10 (highest).' });
+
 export const profileRequestSchema = z
   .object({
     startTime: instantSchema.meta({ description: 'First instant of the window (inclusive).' }),
@@ -37,13 +44,7 @@ export const profileRequestSchema = z
       description: 'End of the window (exclusive); after startTime and in the future.',
     }),
     limitKw: limitKwSchema,
-    priority: z
-      .number()
-      .int()
-      .min(0)
-      .max(HIGHEST_PRIORITY)
-      .default(0)
-      .meta({ description: '0 (lowest) to 10 (highest).' }),
+    priority: prioritySchema.default(0).meta({ description: '0 (lowest) to 10 (highest).' }),
   })
   .meta({ id: 'LimitProfileRequest' });
 export type ProfileRequest = z.output<typeof profileRequestSchema>;

@@ -1,6 +1,11 @@
-// The thirteen endpoints that act on a tenant, one row each, for the rules that hold for all of them.
+// The endpoints that act on a tenant, one row each, for the rules that hold for all of them.
 import type { z } from 'zod';
 import type { Scope } from '../../src/ports/records.js';
+import {
+  cancelledConnectorScheduleSchema,
+  cancelledLocationScheduleSchema,
+  cancelledOrganizationScheduleSchema,
+} from '../../src/wire/cancelled-profiles.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
   clusterDeletedSchema,
@@ -17,7 +22,7 @@ import {
 import { profile } from './profiles.js';
 
 export interface EndpointCase {
-  /** Its number in section 4. */
+  /** Its number in section 4; those of extensions begin at 101. */
   readonly number: number;
   readonly method: string;
   readonly path: string;
@@ -35,7 +40,7 @@ interface Target {
   readonly clusterId: string;
 }
 
-/** Every endpoint of section 4 with a request that succeeds, those that take away last. */
+/** Every endpoint of section 4, and those that cancel, with a request that succeeds after those before it. */
 export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }: Target): EndpointCase[] {
   const location = `/locations/${locationId}`;
   const cluster = `/clusters/${clusterId}`;
@@ -112,6 +117,27 @@ export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }:
       body: profile(),
       scope: 'clusters:write',
       schema: clusterScheduleSchema,
+    },
+    {
+      number: 101,
+      method: 'DELETE',
+      path: `/chargers/${controllerUuid}/connectors/1/schedules/0`,
+      scope: 'chargers:write',
+      schema: cancelledConnectorScheduleSchema,
+    },
+    {
+      number: 102,
+      method: 'DELETE',
+      path: `${location}/schedules/0`,
+      scope: 'locations:write',
+      schema: cancelledLocationScheduleSchema,
+    },
+    {
+      number: 103,
+      method: 'DELETE',
+      path: '/organizations/schedules/0',
+      scope: 'org:write',
+      schema: cancelledOrganizationScheduleSchema,
     },
     {
       number: 12,

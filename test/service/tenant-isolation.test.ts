@@ -74,7 +74,7 @@ function disclosed(answer: Answer, askedFor: string): object {
   return { status: answer.status, text, headers: { ...headers, date: '', 'x-request-id': '' } };
 }
 
-const ASKED_BY_LOCATION = [1, 2, 3, 4, 7];
+const ASKED_BY_LOCATION = [1, 2, 3, 4, 7, 101, 102];
 const ASKED_BY_CLUSTER = [9, 10, 11, 12, 13];
 
 describe("another tenant's id answers exactly as an unknown one (decisions)", () => {

@@ -1,13 +1,9 @@
-// What a DELETE of a profile is answered with: the contract has none, and this is the way it leaves.
+// What a DELETE of all schedules of a target is answered with: profiles are cancelled one by one.
 
-/** For the profiles of locations, clusters and organizations. */
-export const CANCEL_A_PROFILE =
-  'a profile is never deleted, it is replaced: POST one of the same priority. To cancel it before it begins, keep its ' +
-  'startTime, set endTime 1 ms later and limitKw to what applies there without it; to end it while it is active, POST ' +
-  'it again with an endTime a few seconds from now.';
+/** Where the profiles of a target are submitted. */
+export const CANCEL_BY_PRIORITY =
+  'name the priority of the profile to cancel: DELETE …/schedules/{priority}.';
 
-/** For the profiles of a connector, which lock it. */
-export const CANCEL_A_LOCK =
-  'a profile is never deleted, it is replaced: POST one of the same priority. To cancel it before it begins, keep its ' +
-  'startTime and limitKw and set endTime 1 ms later; to end it while it is active, POST it again with an endTime a few ' +
-  'seconds from now.';
+/** A cluster's schedule is a profile of each member. */
+export const CANCEL_BY_MEMBER =
+  'each member took it as a profile of its own: DELETE /v1/locations/{locationId}/schedules/{priority} for each.';

@@ -23,7 +23,7 @@ export interface Endpoint extends EndpointDescription {
   readonly scope: Scope;
   /** The same object is given for as long as it is the answer: its serialized form may be kept. */
   readonly isAnswerStable?: boolean;
-  /** What to do where a caller expects a DELETE that the contract does not have. */
+  /** What to do where a caller expects a DELETE of everything. */
   readonly insteadOfDelete?: string;
   /** `body` is undefined where the endpoint takes none. */
   readonly handle: (call: Call, body: unknown) => object | Promise<object>;

@@ -17,7 +17,7 @@ import {
   profileRequestSchema,
   updateClusterRequestSchema,
 } from '../../wire/rest.js';
-import { CANCEL_A_LOCK, CANCEL_A_PROFILE } from './cancelling.js';
+import { CANCEL_BY_MEMBER, CANCEL_BY_PRIORITY } from './cancelling.js';
 import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
 
 /** In the order of the contract. */
@@ -33,7 +33,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       responseSchema: connectorScheduleSchema,
       mayWarn: true,
       errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
-      insteadOfDelete: CANCEL_A_LOCK,
+      insteadOfDelete: CANCEL_BY_PRIORITY,
     },
     profileRequestSchema,
     ({ application, tenantUuid, param, warn }, request) =>
@@ -56,7 +56,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       responseSchema: locationScheduleSchema,
       mayWarn: true,
       errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
-      insteadOfDelete: CANCEL_A_PROFILE,
+      insteadOfDelete: CANCEL_BY_PRIORITY,
     },
     profileRequestSchema,
     ({ application, tenantUuid, param, warn }, request) =>
@@ -106,7 +106,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       scope: 'org:write',
       responseSchema: organizationScheduleSchema,
       errors: [],
-      insteadOfDelete: CANCEL_A_PROFILE,
+      insteadOfDelete: CANCEL_BY_PRIORITY,
     },
     profileRequestSchema,
     ({ application, tenantUuid }, request) => application.submitOrganizationProfile(tenantUuid, request),
@@ -220,7 +220,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       responseSchema: clusterScheduleSchema,
       mayWarn: true,
       errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
-      insteadOfDelete: CANCEL_A_PROFILE,
+      insteadOfDelete: CANCEL_BY_MEMBER,
     },
     profileRequestSchema,
     ({ application, tenantUuid, requestId, param, warn }, request) =>

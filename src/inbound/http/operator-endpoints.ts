@@ -12,9 +12,10 @@ import {
   spanQuerySchema,
 } from '../../wire/operator-queries.js';
 import { locationTimelineSchema } from '../../wire/operator-timeline.js';
+import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
 import { type Endpoint, withoutBody, withQuery } from './endpoint-row.js';
 
-/** What all of them share: reading what belongs to locations. */
+/** What those share that read what belongs to locations. */
 const EXTENSION = {
   method: 'get',
   tag: 'operators',
@@ -122,4 +123,5 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     ({ application, tenantUuid, param }) =>
       application.connectorSchedules(tenantUuid, param('controllerUuid'), param('connectorId')),
   ),
+  ...CANCEL_ENDPOINTS,
 ];

@@ -7,7 +7,7 @@ import { type AlarmBegin, type AlarmEnd, beginAlarms, endAlarms } from './alarms
 import { deleteCluster, putCluster } from './clusters.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import { putPowerMinutes } from './power-minutes.js';
-import { type ProfilePut, putProfiles } from './profiles.js';
+import { type ProfileChange, writeProfiles } from './profiles.js';
 import { putReservations } from './reservations.js';
 import { lockTenants } from './tenant-lock.js';
 
@@ -19,7 +19,7 @@ export interface Submission {
 
 /** Changes by the statements that write them. */
 interface Sorted {
-  readonly profiles: { readonly tenantUuid: TenantUuid; readonly put: ProfilePut }[];
+  readonly profiles: ProfileChange[];
   readonly permanentLimits: PermanentLimitChange[];
   readonly clusters: ((trx: Knex.Transaction) => Promise<void>)[];
   readonly reservations: { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[];
@@ -43,7 +43,7 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
     trx,
     submissions.map(({ tenantUuid }) => tenantUuid),
   );
-  await putProfiles(trx, sorted.profiles);
+  await writeProfiles(trx, sorted.profiles);
   await setPermanentLimits(trx, sorted.permanentLimits);
   for (const writeCluster of sorted.clusters) await writeCluster(trx);
   await putReservations(trx, sorted.reservations);
@@ -71,7 +71,8 @@ function sort(submissions: readonly Submission[]): Sorted {
 function add(sorted: Sorted, tenantUuid: TenantUuid, change: Change): void {
   switch (change.kind) {
     case 'profile.put':
-      sorted.profiles.push({ tenantUuid, put: change });
+    case 'profile.cancel':
+      sorted.profiles.push({ tenantUuid, change });
       break;
     case 'permanentLimit.set':
       sorted.permanentLimits.push({ tenantUuid, ...change });

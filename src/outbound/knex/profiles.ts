@@ -7,7 +7,11 @@ import type { Change, Page } from '../../ports/store.js';
 import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
 
-export type ProfilePut = Extract<Change, { kind: 'profile.put' }>;
+/** A change of what holds a slot, and whose. */
+export interface ProfileChange {
+  readonly tenantUuid: TenantUuid;
+  readonly change: Extract<Change, { kind: 'profile.put' | 'profile.cancel' }>;
+}
 
 interface TargetRow {
   readonly location_id: LocationId | null;
@@ -30,6 +34,7 @@ interface HistoryRow extends ProfileRow {
 const TARGET = ['location_id', 'controller_uuid', 'connector_id'] as const;
 const PROFILE = [...TARGET, 'priority', 'limit_kw', 'starts_at_ms', 'ends_at_ms'] as const;
 
+/** Of a cancellation `limit_kw` and the window are null: it adds no profile. */
 const PUT_COLUMNS = {
   tenant_uuid: 'text',
   location_id: 'text',
@@ -62,28 +67,28 @@ function statements(engine: Engine): { readonly supersede: string; readonly inse
         and profiles.priority = put.priority and profiles.superseded_at_ms is null`,
     insert: `insert into profiles (${counts ? 'submission, ' : ''}${columns.join(', ')})
       select ${counts ? `${last} + put.nth, ` : ''}${columns.map((name) => `put.${name}`).join(', ')}
-      from ${puts} as put order by put.nth`,
+      from ${puts} as put where put.limit_kw is not null order by put.nth`,
   };
 }
 
-/** Writes puts of any tenants in the order given; each supersedes what held its slot, another of the same call included. */
-export async function putProfiles(
-  trx: Knex.Transaction,
-  puts: readonly { readonly tenantUuid: TenantUuid; readonly put: ProfilePut }[],
-): Promise<void> {
-  if (puts.length === 0) return;
+/** Writes changes of any tenants in the order given; each supersedes what held its slot, another of the same call included. */
+export async function writeProfiles(trx: Knex.Transaction, changes: readonly ProfileChange[]): Promise<void> {
+  if (changes.length === 0) return;
   const { supersede, insert } = STATEMENTS[engineOf(trx)];
-  const rows = JSON.stringify(rowsOf(puts));
+  const rows = JSON.stringify(rowsOf(changes));
   await trx.raw(supersede, [rows]);
   await trx.raw(insert, [rows]);
 }
 
-function rowsOf(puts: readonly { readonly tenantUuid: TenantUuid; readonly put: ProfilePut }[]): Cell[][] {
+function rowsOf(changes: readonly ProfileChange[]): Cell[][] {
   const newest = new Map<string, Cell[]>();
-  return puts.map(({ tenantUuid, put: { target, profile, atMs } }) => {
+  return changes.map(({ tenantUuid, change }) => {
+    const { target, atMs } = change;
     const { location_id, controller_uuid, connector_id } = targetRow(target);
+    const profile = change.kind === 'profile.put' ? change.profile : undefined;
+    const priority = change.kind === 'profile.put' ? change.profile.priority : change.priority;
     // `/` is in no identifier.
-    const slot = `${tenantUuid}/${location_id ?? ''}/${controller_uuid ?? ''}/${connector_id ?? ''}/${profile.priority}`;
+    const slot = `${tenantUuid}/${location_id ?? ''}/${controller_uuid ?? ''}/${connector_id ?? ''}/${priority}`;
     const before = newest.get(slot);
     if (before !== undefined) before[SUPERSEDED_AT] = atMs;
     const row = [
@@ -91,10 +96,10 @@ function rowsOf(puts: readonly { readonly tenantUuid: TenantUuid; readonly put: 
       location_id,
       controller_uuid,
       connector_id,
-      profile.priority,
-      exactDouble(profile.limitKw),
-      profile.startsAtMs,
-      profile.endsAtMs,
+      priority,
+      profile === undefined ? null : exactDouble(profile.limitKw),
+      profile?.startsAtMs ?? null,
+      profile?.endsAtMs ?? null,
       atMs,
       null,
       before === undefined ? 1 : 0,

@@ -50,6 +50,11 @@ export function createFakeApplication(): FakeApplication {
   }
   const profile = (request: ProfileRequest) => ({ ...request, status: 'SCHEDULED' as const });
 
+  const cancelled = (priority: number) => {
+    const window = { startTime: INSTANT, endTime: INSTANT };
+    return { ...profile({ ...window, priority, limitKw: 11 }), supersededAt: INSTANT };
+  };
+
   const common = {
     locationId: LOCATION,
     name: 'Quay 1',
@@ -145,6 +150,22 @@ export function createFakeApplication(): FakeApplication {
     async submitOrganizationProfile(tenantUuid, request) {
       asked.push(['submitOrganizationProfile', tenantUuid, request]);
       return { tenantUuid, ...profile(request), note: 'recorded' };
+    },
+    async cancelConnectorProfile(tenantUuid, controllerUuid, connectorId, priority) {
+      asked.push(['cancelConnectorProfile', tenantUuid, controllerUuid, connectorId, priority]);
+      if (controllerUuid !== 'q1-a' || connectorId !== '1') {
+        throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
+      }
+      return { controllerUuid, connectorId, ...cancelled(priority) };
+    },
+    async cancelLocationProfile(tenantUuid, locationId, priority) {
+      asked.push(['cancelLocationProfile', tenantUuid, locationId, priority]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId, ...cancelled(priority), permanentLimitKw: 50, effectiveLimitKw: 50 };
+    },
+    async cancelOrganizationProfile(tenantUuid, priority) {
+      asked.push(['cancelOrganizationProfile', tenantUuid, priority]);
+      return { tenantUuid, ...cancelled(priority), note: 'recorded' };
     },
     organizationLimits(tenantUuid) {
       asked.push(['organizationLimits', tenantUuid]);

@@ -46,6 +46,9 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['f', 'GET', '/v1/chargers/q1-a/connectors/1/schedules', 'locations:read'],
   ['g', 'GET', '/v1/locations', 'locations:read'],
   ['h', 'GET', '/v1/locations/quay-1/live', 'locations:read'],
+  ['i', 'DELETE', '/v1/chargers/q1-a/connectors/1/schedules/3', 'chargers:write'],
+  ['j', 'DELETE', '/v1/locations/quay-1/schedules/3', 'locations:write'],
+  ['k', 'DELETE', '/v1/organizations/schedules/3', 'org:write'],
 ].map((row) => toSample(row as [string, string, string, Scope]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
@@ -65,7 +68,8 @@ function toSample([number, method, path, scope, body]: [
       .replace('q1-a', '{controllerUuid}')
       .replace('/connectors/1', '/connectors/{connectorId}')
       .replace('quay-1', '{locationId}')
-      .replace('c-1', '{clusterId}'),
+      .replace('c-1', '{clusterId}')
+      .replace('/schedules/3', '/schedules/{priority}'),
     scope,
     status: number === 7 ? 201 : 200,
     ...(body && { body }),

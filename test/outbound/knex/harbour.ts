@@ -94,6 +94,11 @@ export function put(
   return { kind: 'profile.put', target, profile: { priority, limitKw, startsAtMs, endsAtMs }, atMs };
 }
 
+/** Cancels what holds the slot of `priority` at `atMs`. */
+export function cancel(target: ProfileTarget, priority = 0, atMs = 1): Change {
+  return { kind: 'profile.cancel', target, priority, atMs };
+}
+
 /** What connector 1 of the crane is promised: 16 A, then 6 A. */
 export function reservation(over: Partial<ReservationRecord> = {}): ReservationRecord {
   return {

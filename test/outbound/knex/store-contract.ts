@@ -10,6 +10,7 @@ import {
   ALL_TIME,
   CRANE,
   CRANE_TARGET,
+  cancel,
   cluster,
   everything,
   HARBOUR,
@@ -217,6 +218,59 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(history).toHaveLength(puts.length);
       expect(history.filter(({ supersededAtMs }) => supersededAtMs === null)).toHaveLength(1);
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(1);
+    });
+
+    it('keeps a cancelled profile as history, and nothing in its slot', async () => {
+      await store.append(HARBOUR, [
+        put(QUAY_TARGET, { limitKw: 10, atMs: 100 }),
+        put(QUAY_TARGET, { priority: 1, atMs: 100 }),
+        put(CRANE_TARGET, { atMs: 100 }),
+        put(ORGANIZATION, { atMs: 100 }),
+      ]);
+      await store.append(RIVAL, [put(QUAY_TARGET, { atMs: 100 })]);
+      await store.append(HARBOUR, [cancel(QUAY_TARGET, 0, 200)]);
+      await reopen();
+      const { profiles } = await store.loadTenant(HARBOUR);
+      expect(profiles.map(({ target, priority }) => ({ target, priority }))).toEqual([
+        { target: ORGANIZATION, priority: 0 },
+        { target: CRANE_TARGET, priority: 0 },
+        { target: QUAY_TARGET, priority: 1 },
+      ]);
+      expect(await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME)).toMatchObject([
+        { limitKw: 10, submittedAtMs: 100, supersededAtMs: 200 },
+        { priority: 1, supersededAtMs: null },
+      ]);
+      expect((await store.profilesAt(HARBOUR, QUAY_TARGET, 199)).map(({ priority }) => priority)).toEqual([
+        0, 1,
+      ]);
+      expect((await store.profilesAt(HARBOUR, QUAY_TARGET, 200)).map(({ priority }) => priority)).toEqual([
+        1,
+      ]);
+      expect((await store.loadTenant(RIVAL)).profiles).toHaveLength(1);
+      await store.append(HARBOUR, [cancel(CRANE_TARGET), cancel(ORGANIZATION)]);
+      expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(1);
+    });
+
+    it('puts and cancels in the order of the calls, when they share a commit too', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 1, atMs: 1 })]);
+      await Promise.all(
+        [
+          [cancel(QUAY_TARGET, 0, 2)],
+          [cancel(QUAY_TARGET, 0, 3)],
+          [put(QUAY_TARGET, { limitKw: 4, atMs: 4 })],
+          [cancel(QUAY_TARGET, 0, 5), put(QUAY_TARGET, { limitKw: 6, atMs: 6 })],
+          [put(QUAY_TARGET, { priority: 7, limitKw: 7, atMs: 7 }), cancel(QUAY_TARGET, 7, 8)],
+          [cancel(QUAY_TARGET, 9, 9)],
+        ].map((changes) => store.append(HARBOUR, changes)),
+      );
+      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      expect(history.map(({ limitKw, supersededAtMs }) => [limitKw, supersededAtMs])).toEqual([
+        [1, 2],
+        [4, 5],
+        [6, null],
+        [7, 8],
+      ]);
+      expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 6 }]);
     });
 
     it('tells the history of the windows that meet the one asked about, bounds excluded', async () => {

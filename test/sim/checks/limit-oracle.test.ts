@@ -32,6 +32,16 @@ describe('The oracle of limits', () => {
     ]);
   });
 
+  it('falls back to the next that is active when a profile is cancelled', () => {
+    const oracle = oracleOf();
+    oracle.submit('quay', profile(0, 9_000, 20, 1), 0);
+    oracle.submit('quay', profile(2_000, 4_000, 70, 5), 0);
+    oracle.cancel('quay', 5, 2_500);
+    expect([oracle.effectiveLimitKw('quay', 3_000), [...oracle.profilesOf('quay')].length]).toEqual([20, 1]);
+    oracle.cancel('quay', 1, 3_000);
+    expect(oracle.effectiveLimitKw('quay', 3_000)).toBe(50);
+  });
+
   it('is never above the physical connection', () => {
     const oracle = oracleOf();
     oracle.setPermanent('quay', 200, 0);
@@ -64,5 +74,10 @@ describe('The oracle of limits', () => {
     expect(oracle.lockedSinceMs('q/1', 3_000)).toBe(1_000);
     oracle.lock('q/1', profile(1_000, 9_000, 7), 4_000);
     expect([oracle.lockKw('q/1', 5_000), oracle.lockedSinceMs('q/1', 5_000)]).toEqual([7, 4_000]);
+    oracle.lock('q/1', profile(1_000, 9_000, 5, 3), 4_500);
+    oracle.cancel('q/1', 3, 6_000);
+    expect([oracle.lockKw('q/1', 6_000), oracle.lockedSinceMs('q/1', 6_000)]).toEqual([7, 6_000]);
+    oracle.cancel('q/1', 0, 7_000);
+    expect([oracle.lockKw('q/1', 7_000), oracle.lockedSinceMs('q/1', 7_000)]).toEqual([undefined, undefined]);
   });
 });
