@@ -83,6 +83,16 @@ export const SETTINGS = {
     positive.default(30),
     'seconds a client may take to send a whole request',
   ),
+  httpConnections: setting(
+    'HTTP_CONNECTIONS',
+    count.default(2_000),
+    'HTTP connections at once; never more than a quarter of the files that may be open',
+  ),
+  httpConnectionsPerAddress: setting(
+    'HTTP_CONNECTIONS_PER_ADDRESS',
+    count.default(1_000),
+    'HTTP connections at once of one address; a reverse proxy is one address',
+  ),
   httpRatePerS: setting(
     'HTTP_RATE_PER_S',
     positive.default(10_000),

@@ -76,7 +76,7 @@ function nameAt(address: string, name: string): string {
 }
 
 /** One subscriber's worth of addresses: an IPv4 address, or the /64 an IPv6 subscriber can pick from freely. */
-function addressBlock(address: string): string {
+export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address;
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1);
   const [head = '', tail] = address.split('::');

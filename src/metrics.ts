@@ -17,6 +17,17 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers,
     }),
+    httpConnections: new Gauge({
+      name: 'headroom_http_connections',
+      help: 'Open HTTP connections.',
+      registers,
+    }),
+    httpRefusals: new Counter({
+      name: 'headroom_http_refusals_total',
+      help: 'HTTP connections that were refused, or closed for what their client did, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
     authFailures: new Counter({
       name: 'headroom_auth_failures_total',
       help: 'Refused credentials, by way in (http, token, mqtt).',

@@ -15,6 +15,7 @@ const FOUNDATION = [
   'health',
   'log',
   'metrics',
+  'open-files',
   'password-check',
   'rare-log',
   'secrets',
@@ -23,7 +24,16 @@ const FOUNDATION = [
   'version',
 ];
 const SHARED_BY_WAYS_IN_AND_OUT = [
-  ...['guess-limit', 'metrics', 'password-check', 'rare-log', 'secrets', 'sign-in-log', 'token-bucket'],
+  ...[
+    'guess-limit',
+    'metrics',
+    'open-files',
+    'password-check',
+    'rare-log',
+    'secrets',
+    'sign-in-log',
+    'token-bucket',
+  ],
 ];
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {

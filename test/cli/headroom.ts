@@ -41,9 +41,11 @@ export function writeFile(directory: string, name: string, text: string): string
   return file;
 }
 
-/** Starts the command; it is killed at the end of the test if it still runs. */
-export function start(args: readonly string[], environment: Environment = {}): Running {
-  const running = launch(args, environment);
+/**
+ * Starts the command, with no more than `openFiles` files if given; it is killed at the end of the test if it still runs.
+ */
+export function start(args: readonly string[], environment: Environment = {}, openFiles?: number): Running {
+  const running = launch(args, environment, openFiles);
   onTestFinished(async () => {
     running.process.kill('SIGKILL');
     await running.finished;
@@ -51,11 +53,11 @@ export function start(args: readonly string[], environment: Environment = {}): R
   return running;
 }
 
-function launch(args: readonly string[], environment: Environment): Running {
-  const child = spawn(process.execPath, [COMMAND, ...args], {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+function launch(args: readonly string[], environment: Environment, openFiles?: number): Running {
+  const command = [process.execPath, COMMAND, ...args];
+  const [program = '', ...rest] =
+    openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
+  const child = spawn(program, rest, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   let stderr = '';
@@ -106,14 +108,20 @@ export async function runJson(args: readonly string[], environment: Environment)
 }
 
 /** A service on free ports and on `dataDir`, ready. */
-export async function serve(dataDir: string, environment: Environment = {}, flags: readonly string[] = []) {
-  const running = start(['serve', ...flags], {
+export async function serve(
+  dataDir: string,
+  environment: Environment = {},
+  flags: readonly string[] = [],
+  openFiles?: number,
+) {
+  const settings = {
     HEADROOM_DATA_DIR: dataDir,
     HEADROOM_HTTP_PORT: '0',
     HEADROOM_MQTT_PORT: '0',
     HEADROOM_LOG_LEVEL: 'warn',
     ...environment,
-  });
+  };
+  const running = start(['serve', ...flags], settings, openFiles);
   const ready = JSON.parse(await running.line((line) => line.includes('"event":"ready"')));
   return { ...running, httpUrl: ready.httpUrl as string, mqttUrl: ready.mqttUrl as string };
 }

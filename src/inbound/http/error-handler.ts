@@ -7,13 +7,12 @@ import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
 import { toErrorDescription } from '../../wire/oauth.js';
 import { type Answer, sendJson } from './exchange.js';
 import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
+import { TOKEN_ENDPOINT } from './routes/token.js';
 
 const STORE_WAIT_MS = 1000;
 
-/** Answers the error with the envelope; a token request gets RFC 6749's `error_description` beside it. */
-export function createErrorHandler(options: { readonly log: Log; readonly tokenPath: string }) {
-  const { log, tokenPath } = options;
-
+/** Express's last handler: it answers every error with a refusal. */
+export function createErrorHandler(log: Log) {
   function refusalOf(error: unknown, requestId: string): DomainError {
     if (error instanceof DomainError) return error;
     if (error instanceof StoreUnavailableError) {
@@ -33,20 +32,28 @@ export function createErrorHandler(options: { readonly log: Log; readonly tokenP
   }
 
   // Express knows an error handler by its four parameters.
-  return (error: unknown, request: Request, response: Answer, _next: NextFunction): void => {
-    const { requestId } = response.locals;
-    const refusal = refusalOf(error, requestId);
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    const envelope = errorEnvelope(refusal.code, refusal.message, requestId);
-    const body =
-      request.path === tokenPath
-        ? { ...envelope, error_description: toErrorDescription(refusal.message) }
-        : envelope;
-    sendJson(response, HTTP_STATUS[refusal.code], JSON.stringify(body), headersOf(refusal));
+  return (error: unknown, _request: Request, response: Answer, _next: NextFunction): void => {
+    const refusal = refusalOf(error, response.locals.requestId);
+    if (response.headersSent) response.destroy();
+    else sendRefusal(response, refusal);
   };
+}
+
+/**
+ * Answers with the envelope; a token request gets RFC 6749's `error_description` beside it. `status` is for where HTTP has
+ * a closer one than the code's own.
+ */
+export function sendRefusal(
+  response: Answer,
+  refusal: DomainError,
+  status: number = HTTP_STATUS[refusal.code],
+): void {
+  const envelope = errorEnvelope(refusal.code, refusal.message, response.locals.requestId);
+  const body =
+    response.req.path === TOKEN_ENDPOINT.path
+      ? { ...envelope, error_description: toErrorDescription(refusal.message) }
+      : envelope;
+  sendJson(response, status, JSON.stringify(body), headersOf(refusal));
 }
 
 function headersOf(refusal: DomainError): Headers {

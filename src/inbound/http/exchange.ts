@@ -1,5 +1,6 @@
 // One request and its answer: the id, the log line and the measure every exchange gets, and how answers are written.
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { Metrics } from '../../metrics.js';
@@ -20,6 +21,9 @@ export interface ExchangeLocals {
 
 export type Answer = Response<unknown, ExchangeLocals>;
 
+/** The answers that are not out yet, to be found by Node's name for them. */
+export type Unanswered = Map<ServerResponse, Answer>;
+
 const PATH_LOGGED = 200;
 /** Nginx's status for a client that left before its answer. */
 const CLIENT_GONE = 499;
@@ -35,7 +39,7 @@ export function createTracer(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly unanswered: Set<Answer>;
+  readonly unanswered: Unanswered;
 }): (request: Request, response: Answer, next: NextFunction) => void {
   const { clock, log, metrics, unanswered } = options;
   return (request, response, next) => {
@@ -45,7 +49,7 @@ export function createTracer(options: {
     const path = request.originalUrl.split('?', 1)[0]?.slice(0, PATH_LOGGED);
     locals.requestId = randomUUID();
     locals.route = 'unmatched';
-    unanswered.add(response);
+    unanswered.set(response, response);
     response.on('close', () => {
       unanswered.delete(response);
       const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;

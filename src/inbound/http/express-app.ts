@@ -17,7 +17,7 @@ import { createAuthorize } from './authorize.js';
 import type { CredentialDirectory } from './credentials.js';
 import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
-import { type Answer, createTracer } from './exchange.js';
+import { type Answer, createTracer, type Unanswered } from './exchange.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import type { OpenStreams } from './open-streams.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
@@ -57,13 +57,17 @@ export interface HttpParts {
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
   readonly version: string;
+  /** How many files the process may have open; what the host says if left out. */
+  readonly openFiles?: number;
+  /** How long a client may neither send nor read while an answer is due; 30 s if left out. */
+  readonly silentAtMostMs?: number;
   /** Of the built dashboard, with a slash at its end; where the build puts it if left out. */
   readonly pageDirectory?: string;
 }
 
 /** What the app shares with the server that runs it. */
 interface AppParts extends HttpParts {
-  readonly unanswered: Set<Answer>;
+  readonly unanswered: Unanswered;
   readonly openStreams: OpenStreams;
   readonly isStopping: () => boolean;
 }
@@ -90,7 +94,7 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
   app.use((request) => {
     throw new DomainError('NOT_FOUND', `There is nothing at ${request.path}: see ${OPENAPI_PATH}.`);
   });
-  app.use(createErrorHandler({ log: parts.log, tokenPath: TOKEN_ENDPOINT.path }));
+  app.use(createErrorHandler(parts.log));
   return app;
 }
 

@@ -1,21 +1,13 @@
 // The REST side: listens with time limits, answers even what is no proper HTTP, and stops without dropping a request.
-import { randomUUID } from 'node:crypto';
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { ErrorCode } from '../../../machines/errors.js';
-import { errorEnvelope } from '../../wire/error-envelope.js';
-import type { Answer } from './exchange.js';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type ConnectionSettings, Connections } from './connections.js';
+import type { Unanswered } from './exchange.js';
 import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
 import { createOpenStreams } from './open-streams.js';
 import { readableTarget } from './request-target.js';
+import { createUnreadableHandler } from './unreadable.js';
 
-export interface ServerSettings extends HttpSettings {
+export interface ServerSettings extends HttpSettings, ConnectionSettings {
   readonly httpHost: string;
   readonly httpPort: number;
   readonly httpHeaderTimeoutS: number;
@@ -31,13 +23,14 @@ export interface HttpServer {
 
 const HEADERS_AT_MOST = 100;
 const TIMEOUTS_CHECKED_EVERY_MS = 1000;
-const STOP_WITHIN_MS = 9000;
+/** A client that reads none of its answer for so long is gone. A stream says something every 15 s. */
+const SILENT_AT_MOST_MS = 30_000;
 
 export function createHttpServer({
   config,
   ...parts
 }: HttpParts & { readonly config: ServerSettings }): HttpServer {
-  const unanswered = new Set<Answer>();
+  const unanswered: Unanswered = new Map();
   let isStopping = false;
   const openStreams = createOpenStreams();
   const app = createExpressApp(config, {
@@ -47,9 +40,17 @@ export function createHttpServer({
     isStopping: () => isStopping,
   });
 
+  const connections = new Connections({
+    config,
+    ...parts,
+    handle(request, response) {
+      request.url = readableTarget(request.url ?? '/');
+      app(request, response);
+    },
+  });
+
   function accept(request: IncomingMessage, response: ServerResponse): void {
-    request.url = readableTarget(request.url ?? '/');
-    app(request, response);
+    connections.of(request.socket)?.take(request, response);
   }
 
   const server = createServer(
@@ -61,7 +62,10 @@ export function createHttpServer({
     accept,
   );
   server.maxHeadersCount = HEADERS_AT_MOST;
-  server.on('clientError', answerUnreadable);
+  server.timeout = parts.silentAtMostMs ?? SILENT_AT_MOST_MS;
+  server.on('connection', (socket) => connections.open(socket));
+  server.on('timeout', (socket) => connections.onSilence(socket));
+  server.on('clientError', createUnreadableHandler({ connections, unanswered, ...parts }));
   // An expectation nobody knows is ignored (RFC 9110 allows it): Node's own answer would have no envelope.
   server.on('checkExpectation', accept);
 
@@ -69,10 +73,9 @@ export function createHttpServer({
     start: () => listen(server, config),
     stop() {
       isStopping = true;
-      // Node closes idle connections itself; the others close with their answer.
-      for (const response of unanswered) response.shouldKeepAlive = false;
+      for (const response of unanswered.values()) response.shouldKeepAlive = false;
       openStreams.endAll();
-      const cancel = parts.clock.after(STOP_WITHIN_MS, () => server.closeAllConnections());
+      const cancel = connections.stop();
       return new Promise((resolve) => {
         server.close(() => {
           cancel();
@@ -93,39 +96,4 @@ function listen(server: Server, { httpHost, httpPort }: ServerSettings): Promise
       resolve({ url: `http://${httpHost.includes(':') ? `[${httpHost}]` : httpHost}:${port}` });
     });
   });
-}
-
-const UNREADABLE: Readonly<Record<string, readonly [number, ErrorCode, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'PAYLOAD_TOO_LARGE', 'The headers are larger than this service accepts.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [
-    408,
-    'INVALID_REQUEST_BODY',
-    'The request did not arrive in time: send it again.',
-  ],
-};
-
-/** What never became a request gets the envelope too, and its connection is closed. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, code, message] = UNREADABLE[error.code ?? ''] ?? [
-    400,
-    'INVALID_REQUEST_BODY',
-    'This is not an HTTP request.',
-  ];
-  const requestId = randomUUID();
-  const body = JSON.stringify(errorEnvelope(code, message, requestId));
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'content-type: application/json; charset=utf-8',
-      `content-length: ${Buffer.byteLength(body)}`,
-      `x-request-id: ${requestId}`,
-      'connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
 }

@@ -37,6 +37,8 @@ const SETTINGS: ServerSettings = {
   httpBodyLimitBytes: 100_000,
   httpHeaderTimeoutS: 10,
   httpRequestTimeoutS: 30,
+  httpConnections: 2_000,
+  httpConnectionsPerAddress: 1_000,
   httpRatePerS: 10_000,
   authFailuresPerMin: 60,
   trustProxy: 0,
@@ -85,6 +87,8 @@ export interface RigOptions {
   /** Keys of an earlier rig, to play a restart. */
   readonly dataDir?: string;
   readonly pageDirectory?: string;
+  readonly silentAtMostMs?: number;
+  readonly openFiles?: number;
 }
 
 export type Rig = Awaited<ReturnType<typeof createRig>>;
@@ -118,6 +122,8 @@ export async function createRig(options: RigOptions = {}) {
     health: options.health ?? (() => WELL),
     version: '0.1.0',
     ...(options.pageDirectory !== undefined && { pageDirectory: options.pageDirectory }),
+    ...(options.openFiles !== undefined && { openFiles: options.openFiles }),
+    ...(options.silentAtMostMs !== undefined && { silentAtMostMs: options.silentAtMostMs }),
   });
   const { url } = await server.start();
 

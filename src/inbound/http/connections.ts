@@ -1,0 +1,187 @@
+// The connections of clients: how many there may be, which one goes when they are too many, and how all end.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { addressBlock } from '../../guess-limit.js';
+import type { Metrics } from '../../metrics.js';
+import { openFilesLimit } from '../../open-files.js';
+import type { Cancel, Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
+import { Connection, type ConnectionKeeper } from './connection.js';
+
+/** Settings of the same names. */
+export interface ConnectionSettings {
+  readonly httpConnections: number;
+  readonly httpConnectionsPerAddress: number;
+}
+
+interface ConnectionParts {
+  readonly config: ConnectionSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Files that the process may have open, if that is known. */
+  readonly openFiles?: number | undefined;
+}
+
+/** Why a connection was refused or cut, as the metric names it. */
+type Reason = 'connections' | 'address' | 'room' | 'pipelined' | 'silent';
+
+const WHAT_HAPPENED = {
+  connections: 'an HTTP connection was refused: there are as many as HEADROOM_HTTP_CONNECTIONS allows',
+  address: 'an HTTP connection was refused: HEADROOM_HTTP_CONNECTIONS_PER_ADDRESS come from its address',
+  room: 'an HTTP connection that waited for its client was closed to make room for another',
+  pipelined: 'an HTTP connection was cut: too many requests wait on it',
+  silent: 'an HTTP connection was cut: its client neither sends nor reads',
+} as const satisfies Record<Reason, string>;
+
+/** Requests of one connection that may wait for the answers before them, and those of all connections together. */
+const WAITING_AT_MOST = 16;
+const WAITING_IN_ALL = 1_000;
+/** HTTP may hold one in so many of the files that may be open; the rest is for chargers and the database. */
+const OPEN_FILES_PART = 4;
+const LINGER_MS = 1_000;
+const CLIENTS_STOP_WITHIN_MS = 2_000;
+const STOP_WITHIN_MS = 8_000;
+
+export class Connections implements ConnectionKeeper {
+  readonly handle: ConnectionKeeper['handle'];
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #metrics: Metrics;
+  readonly #rareLog: RareLog;
+  readonly #atMost: number;
+  readonly #atMostPerAddress: number;
+  readonly #bySocket = new WeakMap<Duplex, Connection>();
+  /** Those whose last answer is the longest ago come first. */
+  readonly #open = new Set<Connection>();
+  readonly #ofAddress = new Map<string, number>();
+  #waitingInAll = 0;
+  #isStopping = false;
+
+  constructor({ config, clock, log, metrics, handle, openFiles = openFilesLimit() }: ConnectionParts) {
+    this.handle = handle;
+    this.#clock = clock;
+    this.#log = log;
+    this.#metrics = metrics;
+    this.#rareLog = createRareLog(clock);
+    this.#atMost = Math.min(config.httpConnections, Math.ceil((openFiles ?? Infinity) / OPEN_FILES_PART));
+    this.#atMostPerAddress = config.httpConnectionsPerAddress;
+    if (this.#atMost < config.httpConnections) {
+      log.warn({ openFiles, atMost: this.#atMost }, 'few files may be open: HTTP takes fewer connections');
+    }
+  }
+
+  /** Takes a new connection, or refuses it where there are too many that somebody works for. */
+  open(socket: Socket): void {
+    const address = addressBlock(socket.remoteAddress ?? 'unknown');
+    if (!this.#hasRoomFor(address)) {
+      socket.destroy();
+      return;
+    }
+    const connection = new Connection(socket, address, this);
+    this.#bySocket.set(socket, connection);
+    this.#open.add(connection);
+    this.#ofAddress.set(address, this.#countOf(address) + 1);
+    this.#metrics.httpConnections.set(this.#open.size);
+    socket.once('close', () => this.#remove(connection));
+  }
+
+  of(socket: Duplex): Connection | undefined {
+    return this.#bySocket.get(socket);
+  }
+
+  takeRoomToWait(connection: Connection): boolean {
+    if (connection.waitingCount >= WAITING_AT_MOST || this.#waitingInAll >= WAITING_IN_ALL) {
+      this.#cut(connection, 'pipelined');
+      return false;
+    }
+    this.#waitingInAll++;
+    return true;
+  }
+
+  giveBackRoomToWait(count: number): void {
+    this.#waitingInAll -= count;
+  }
+
+  onIdle(connection: Connection): void {
+    if (this.#isStopping) {
+      connection.destroy();
+      return;
+    }
+    this.#open.delete(connection);
+    this.#open.add(connection);
+  }
+
+  /** Nothing came or went for long. Between two requests that is how connections usually end. */
+  onSilence(socket: Socket): void {
+    const connection = this.of(socket);
+    if (connection === undefined || connection.isIdle) socket.destroy();
+    else this.#cut(connection, 'silent');
+  }
+
+  /** Sends the last words. The client has a moment to read them before the connection is gone. */
+  end(connection: Connection, text: string): void {
+    connection.end(text);
+    this.#clock.after(LINGER_MS, () => connection.destroy());
+  }
+
+  /**
+   * Closes every connection as soon as what was asked on it is answered. A client has 2 s to finish what it was asking,
+   * and to read its answer; the service has 8 s to answer. Gives what cancels those times.
+   */
+  stop(): Cancel {
+    this.#isStopping = true;
+    const cancels = [
+      this.#clock.after(CLIENTS_STOP_WITHIN_MS, () =>
+        this.#destroyWhere((connection) => connection.isWaitingForClient),
+      ),
+      this.#clock.after(STOP_WITHIN_MS, () => this.#destroyWhere(() => true)),
+    ];
+    return () => {
+      for (const cancel of cancels) cancel();
+    };
+  }
+
+  #hasRoomFor(address: string): boolean {
+    const isAddressFull = this.#countOf(address) >= this.#atMostPerAddress;
+    if (!isAddressFull && this.#open.size < this.#atMost) return true;
+    for (const connection of this.#open) {
+      if (!connection.isWaitingForClient || (isAddressFull && connection.address !== address)) continue;
+      this.#cut(connection, 'room');
+      this.#remove(connection);
+      return true;
+    }
+    this.#tell(isAddressFull ? 'address' : 'connections', address);
+    return false;
+  }
+
+  #cut(connection: Connection, reason: Reason): void {
+    this.#tell(reason, connection.address);
+    connection.destroy();
+  }
+
+  #tell(reason: Reason, address: string): void {
+    this.#metrics.httpRefusals.inc({ reason });
+    this.#rareLog(`${reason} ${address}`, () => this.#log.warn({ address, reason }, WHAT_HAPPENED[reason]));
+  }
+
+  #destroyWhere(matches: (connection: Connection) => boolean): void {
+    for (const connection of [...this.#open]) if (matches(connection)) connection.destroy();
+  }
+
+  #countOf(address: string): number {
+    return this.#ofAddress.get(address) ?? 0;
+  }
+
+  #remove(connection: Connection): void {
+    connection.release();
+    if (!this.#open.delete(connection)) return;
+    const count = this.#countOf(connection.address) - 1;
+    if (count === 0) this.#ofAddress.delete(connection.address);
+    else this.#ofAddress.set(connection.address, count);
+    this.#metrics.httpConnections.set(this.#open.size);
+  }
+}

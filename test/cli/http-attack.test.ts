@@ -1,0 +1,91 @@
+// A service whose REST side is attacked: it goes on answering, chargers get in, nothing is kept, and it stops in time.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectAsync } from 'mqtt';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../eventually.js';
+import { type RawClient, rawClient, requestText } from '../inbound/http/raw-client.js';
+import { run, serve, temporaryDirectory, writeFile } from './headroom.js';
+import { siteYaml, TENANT } from './site.js';
+
+const MANY = 300;
+
+async function attacked(openFiles?: number) {
+  const directory = temporaryDirectory();
+  const environment = { HEADROOM_DATA_DIR: join(directory, 'data') };
+  await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], environment);
+  return serve(environment.HEADROOM_DATA_DIR, {}, [], openFiles);
+}
+
+function openFilesOf(pid: number | undefined): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+function residentMb(pid: number | undefined): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
+async function clients(url: string, count: number, isReading = true): Promise<readonly RawClient[]> {
+  const made: RawClient[] = [];
+  for (let i = 0; i < count; i++) made.push(await rawClient(url, { isReading }));
+  return made;
+}
+
+describe.skipIf(process.platform !== 'linux')('An attacked service', () => {
+  it('lets chargers and clients in and stops well, though 300 connections say nothing and 256 files may be open', async () => {
+    const service = await attacked(256);
+    const silent = await clients(service.httpUrl, MANY);
+    expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+    const charger = await connectAsync(service.mqttUrl, {
+      ...{ clientId: 'q1-a', username: `${TENANT}/q1-a`, password: 'charger-secret', reconnectPeriod: 0 },
+    });
+    onTestFinished(() => charger.endAsync(true));
+    expect((await fetch(`${service.httpUrl}/v1/openapi.json`)).status).toBe(200);
+    expect(silent.filter(({ isOver }) => !isOver()).length).toBeLessThanOrEqual(64);
+    expect(await service.stop()).toMatchObject({ code: 0 });
+  });
+
+  it.each(['/docs/', '/', '/v1/openapi.json', '/v1/asyncapi.json', '/metrics'])(
+    'holds no file open after 200 requests of %s at once whose client left',
+    async (path) => {
+      const service = await attacked();
+      expect((await fetch(service.httpUrl + path)).status).toBe(200);
+      const before = openFilesOf(service.process.pid);
+      for (const count of [17, 200]) {
+        const client = await rawClient(service.httpUrl, { isReading: false });
+        client.send(requestText('GET', path).repeat(count));
+        expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+        client.socket.destroy();
+      }
+      await eventually(() => expect(openFilesOf(service.process.pid)).toBeLessThanOrEqual(before));
+    },
+  );
+
+  it('takes little memory for 56 connections that ask 3,000 times and never read', async () => {
+    const service = await attacked();
+    expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+    const before = residentMb(service.process.pid);
+    const crowd = await clients(service.httpUrl, 56, false);
+    for (const { send } of crowd) send(requestText('GET', '/v1/openapi.json').repeat(3_000));
+    expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+    const text = await (await fetch(`${service.httpUrl}/metrics`)).text();
+    expect(text).toContain('headroom_http_refusals_total{reason="pipelined"}');
+    expect(residentMb(service.process.pid) - before).toBeLessThan(300);
+    expect(await service.stop()).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    ['nothing', ''],
+    [
+      'half a request',
+      'POST /v1/oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    ],
+  ])('stops with 0 while a connection has sent %s', async (_, bytes) => {
+    const service = await attacked();
+    const client = await rawClient(service.httpUrl);
+    if (bytes !== '') client.send(bytes);
+    expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+    expect(await service.stop()).toMatchObject({ code: 0, stderr: '' });
+  });
+});
