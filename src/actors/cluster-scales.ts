@@ -3,6 +3,7 @@ import { clusterScale } from '../../machines/cluster-share.js';
 import { compositeTimeline } from '../../machines/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/time.js';
 import type { ClusterEntity } from './entities.js';
+import { type Assumption, ownLimitsOf } from './own-limits.js';
 
 /** From `atMs` on, members get their set limit times `scale`. */
 export interface ScaleStep {
@@ -14,12 +15,16 @@ export interface ScaleStep {
 const MW_PER_KW = 1_000_000;
 
 /** The scales inside `window` in order, the first at its start; one step of 1 where the cluster binds nobody. */
-export function clusterScales({ record, members }: ClusterEntity, window: TimeWindow): readonly ScaleStep[] {
+export function clusterScales(
+  { record, members }: ClusterEntity,
+  window: TimeWindow,
+  assumption?: Assumption,
+): readonly ScaleStep[] {
   const unbound = [{ atMs: window.startsAtMs, scale: 1 }];
   if (record.status !== 'ACTIVE' || record.limitKw === null) return unbound;
   const changes = new Map<EpochMs, number>();
-  for (const { actor } of members) {
-    const { stack, permanentLimitKw } = actor.getSnapshot().context;
+  for (const member of members) {
+    const { stack, permanentLimitKw } = ownLimitsOf(member, assumption);
     let beforeMw = 0;
     for (const { startsAtMs, limitKw } of compositeTimeline(stack, permanentLimitKw, window)) {
       const limitMw = Math.round((limitKw ?? 0) * MW_PER_KW);

@@ -5,6 +5,7 @@ import type { EpochMs, TimeWindow } from '../../machines/time.js';
 import { clusterScales } from './cluster-scales.js';
 import type { LocationEntity } from './entities.js';
 import { causeOf, type GridLimit, underConnection } from './grid-limit.js';
+import { type Assumption, ownLimitsOf } from './own-limits.js';
 
 export interface GridSegment extends TimeWindow, GridLimit {
   /** By the location's own profiles alone, kW. */
@@ -13,19 +14,20 @@ export interface GridSegment extends TimeWindow, GridLimit {
 
 /**
  * Segments in order, without gaps, neighbours differing. It tells what follows from the profiles and clusters that are
- * known now; a share that is still on its way to the location is counted as there. Where there would be more than `most`
- * segments, it ends earlier.
+ * known now, or from `assumption` where there is one; a share that is still on its way to the location is counted as there.
+ * Where there would be more than `most` segments, it ends earlier.
  */
 export function gridTimeline(
   location: LocationEntity,
   window: TimeWindow,
   most: number,
+  assumption?: Assumption,
 ): readonly GridSegment[] {
-  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
+  const { stack, permanentLimitKw } = ownLimitsOf(location, assumption);
   const own = compositeTimeline(stack, permanentLimitKw, window);
   const clusters = [...location.clusters].map((cluster) => ({
     clusterId: cluster.record.clusterId,
-    steps: clusterScales(cluster, window),
+    steps: clusterScales(cluster, window, assumption),
   }));
   const instants = new Set([
     ...own.map(({ startsAtMs }) => startsAtMs),

@@ -2,7 +2,7 @@
 import type { TenantUuid } from '../../machines/ids.js';
 import type { AlarmList, LocationHistory, LocationPower } from '../wire/operator-history.js';
 import type { ConnectorSchedules, LocationList, LocationLive } from '../wire/operator-locations.js';
-import type { PageQuery, PowerQuery, SpanPageQuery, SpanQuery } from '../wire/operator-queries.js';
+import type { PageQuery, PowerQuery, SpanPageQuery, TimelineQuery } from '../wire/operator-queries.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
 import type { LocationTimeline } from '../wire/operator-timeline.js';
 import type { LocationLimits } from '../wire/rest.js';
@@ -25,7 +25,7 @@ export interface OperatorView {
   locationLive(tenantUuid: TenantUuid, locationId: string): LocationLive;
   /** The limits view as of `at`, from what was known then. */
   locationLimitsAt(tenantUuid: TenantUuid, locationId: string, at: string): Promise<LocationLimits>;
-  locationTimeline(tenantUuid: TenantUuid, locationId: string, asked: SpanQuery): LocationTimeline;
+  locationTimeline(tenantUuid: TenantUuid, locationId: string, asked: TimelineQuery): LocationTimeline;
   locationHistory(tenantUuid: TenantUuid, locationId: string, asked: SpanPageQuery): Promise<LocationHistory>;
   locationPower(tenantUuid: TenantUuid, locationId: string, asked: PowerQuery): Promise<LocationPower>;
   /** Of every location where `locationId` is undefined. */

@@ -1,6 +1,7 @@
 // The query parameters of the extensions for operators: every one may be left out, unknown ones are ignored.
 import { z } from 'zod';
 import 'zod-openapi';
+import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
 import { instantSchema } from './rest.js';
 
 const DAY_S = 86_400;
@@ -39,9 +40,34 @@ export const locationLimitsQuerySchema = z.object({
 export const pageQuerySchema = z.object({ limit: limitParameter, cursor: cursorParameter });
 export type PageQuery = z.output<typeof pageQuerySchema>;
 
+const withKwParameter = z.coerce.number('must be a number above 0').gt(0).optional();
+
+/** A span of the timeline, and a change of the location's own limits to try in it. */
+export const timelineQuerySchema = z.object({
+  ...spanParameters,
+  withLimitKw: withKwParameter.meta({
+    description:
+      'Try a profile with this limit, kW. Needs `withStartTime` and `withEndTime`; nothing is written.',
+  }),
+  withStartTime: instantSchema.optional().meta({ description: 'First instant of the profile to try.' }),
+  withEndTime: instantSchema
+    .optional()
+    .meta({ description: 'End of the profile to try; after `withStartTime` and in the future.' }),
+  withPriority: z.coerce
+    .number(`must be an integer from 0 to ${HIGHEST_PRIORITY}`)
+    .int({ abort: true })
+    .min(0)
+    .max(HIGHEST_PRIORITY)
+    .optional()
+    .meta({ description: 'Priority of the profile to try; 0 where left out.' }),
+  withPermanentLimitKw: withKwParameter.meta({
+    description: 'Try this permanent limit, kW; nothing is written.',
+  }),
+});
+export type TimelineQuery = z.output<typeof timelineQuerySchema>;
+
 /** A span of time; what is left out is up to the endpoint. */
-export const spanQuerySchema = z.object(spanParameters);
-export type SpanQuery = z.output<typeof spanQuerySchema>;
+export type SpanQuery = Pick<TimelineQuery, 'from' | 'to'>;
 
 /** A page of what happened in a span of time. */
 export const spanPageQuerySchema = z.object({ ...spanParameters, ...pageQuerySchema.shape });

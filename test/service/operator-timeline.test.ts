@@ -7,7 +7,19 @@ import { bodyOf, refusalOf } from './answers.js';
 import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, site, tenantWith } from './running-service.js';
 
-const SITES = ['plain', 'stacked', 'wide', 'shared', 'partner', 'idle', 'cancelled', 'ended', 'held'];
+const SITES = [
+  'plain',
+  'stacked',
+  'wide',
+  'shared',
+  'partner',
+  'idle',
+  'cancelled',
+  'ended',
+  'held',
+  'tried',
+  'beside',
+];
 
 let service: OperatedService;
 beforeAll(async () => {
@@ -157,16 +169,53 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(await refused('from=&to=')).toMatch(/^from: .*; to: /);
   });
 
+  it('tells what a change would do, with the shares that follow from it, and writes nothing', async () => {
+    const cluster = { name: 'Tried', locationIds: ['tried', 'beside'], limitKw: 50 };
+    await service.call('POST', '/clusters', cluster);
+    const window = `withStartTime=${at('13:00')}&withEndTime=${at('14:00')}`;
+    expect(await rowsOf('tried', `${TODAY}&${window}&withLimitKw=150&withPriority=2`)).toEqual([
+      ['12:00', 25, 'clusterShare'],
+      ['13:00', 37.5, 'clusterShare'],
+      ['14:00', 25, 'clusterShare'],
+    ]);
+    expect(await rowsOf('tried', `${TODAY}&withPermanentLimitKw=10`)).toEqual([
+      ['12:00', 10 * (50 / 60), 'clusterShare'],
+    ]);
+    expect(await rowsOf('tried')).toEqual([['12:00', 25, 'clusterShare']]);
+    expect((await service.call('GET', '/locations/tried/limits')).body.profiles).toEqual([]);
+  });
+
+  it.each([
+    ['withLimitKw=0', /^withLimitKw: /],
+    ['withLimitKw=ten', /^withLimitKw: must be a number above 0/],
+    ['withPermanentLimitKw=-1', /^withPermanentLimitKw: /],
+    ['withPriority=11', /^withPriority: /],
+    ['withLimitKw=5', /^withStartTime: needed/],
+    ['withPriority=5', /^withLimitKw: needed/],
+    ['withLimitKw=5&withStartTime=2030-01-01T00:00:00Z', /^withEndTime: needed/],
+    [
+      'withLimitKw=5&withStartTime=2030-01-02T00:00:00Z&withEndTime=2030-01-01T00:00:00Z',
+      /^endTime: must be after/,
+    ],
+    [
+      'withLimitKw=5&withStartTime=2020-01-01T00:00:00Z&withEndTime=2020-01-02T00:00:00Z',
+      /^endTime: must be in/,
+    ],
+  ])('refuses to try what could not be submitted: %s', async (query, message) => {
+    const answer = await service.call('GET', `/locations/plain/timeline?${query}`);
+    expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(message);
+  });
+
   it('answers 404 for a location that is unknown', async () => {
     refusalOf(await service.call('GET', '/locations/nowhere/timeline'), 'LOCATION_NOT_FOUND');
   });
 });
 
 describe('cancelling a profile, which the contract does not delete', () => {
-  it('is told to whoever sends a DELETE', async () => {
+  it('needs the priority in the path', async () => {
     for (const path of ['/locations/idle/schedules', '/chargers/idle-a/connectors/1/schedules']) {
       const answer = await service.call('DELETE', path);
-      expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).toContain('same priority');
+      expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).toContain('name the priority');
       expect(answer.headers.get('allow')).toContain('POST');
     }
     expect(

@@ -56,7 +56,7 @@ describe('what was measured', () => {
       meanKw,
       maxKw: 9,
       estimatedKw: null,
-      limitKw: 20,
+      limitKw: 15,
       meanLimitKw: 20,
     });
     const { powerKw, inForceKw } = pastLines({

@@ -112,7 +112,8 @@ describe.skipIf(!canOpenPages)('The page of a location without chargers', () => 
     await eventually(async () => {
       expect(await figureOf(past, 'Drew')).toBe(7.4);
       expect(await figureOf(past, 'Peak')).toBe(9.1);
-      expect(await figureOf(past, 'Limit in force')).toBe(33);
+      expect(await figureOf(past, 'Limit in force')).toBe(50);
+      await past.getByText('mean of that minute, lowest 33.0 kW').waitFor();
     });
   });
 

@@ -129,11 +129,17 @@ export function PastHead({
           <Figure name="Peak" note="highest power of that minute">
             {value.power === undefined ? '–' : kwText(value.power.maxKw)}
           </Figure>
-          <Figure name="Limit in force" note="lowest of that minute">
-            {value.power === undefined ? '–' : kwText(value.power.limitKw)}
+          <Figure name="Limit in force" note={limitNote(value.power)}>
+            {value.power === undefined ? '–' : kwText(value.power.meanLimitKw)}
           </Figure>
         </FigureRow>
       )}
     </section>
   );
+}
+
+function limitNote(power: PastState['power']): string {
+  if (power === undefined) return 'not recorded';
+  if (power.limitKw === power.meanLimitKw) return 'all of that minute';
+  return `mean of that minute, lowest ${kwText(power.limitKw)}`;
 }

@@ -14,6 +14,7 @@ import { nameOf, type ReadConnector } from './connector-columns.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { Lease } from './lease.js';
 import { stackOf } from './preview.js';
+import { OwnPreview } from './preview-view.js';
 import { ProfileTable } from './profile-table.js';
 import { ScheduleForm } from './schedule-form.js';
 import { Sentence } from './sentence.js';
@@ -81,7 +82,14 @@ export function ConnectorDialog({
           <ScheduleForm
             address={address}
             state={{ stack: stackOf(profiles), fallbackKw: undefined }}
-            unlimited="not locked"
+            preview={(change) => (
+              <OwnPreview
+                state={{ stack: stackOf(profiles), fallbackKw: undefined }}
+                change={change}
+                unlimited="not locked"
+                nowMs={clock.nowMs()}
+              />
+            )}
             submitText="Lock the connector"
             clock={clock}
             onWritten={(hasWarnings) => {

@@ -14,14 +14,14 @@ export function pastLines(power: LocationPower): {
   const powerKw: Step[] = [];
   const inForceKw: Step[] = [];
   let endMs: EpochMs | undefined;
-  for (const { at, meanKw, limitKw } of power.points) {
+  for (const { at, meanKw, meanLimitKw } of power.points) {
     const atMs = Date.parse(at);
     if (endMs !== undefined && atMs > endMs) {
       powerKw.push({ atMs: endMs, kw: null });
       inForceKw.push({ atMs: endMs, kw: null });
     }
     powerKw.push({ atMs, kw: meanKw });
-    inForceKw.push({ atMs, kw: limitKw });
+    inForceKw.push({ atMs, kw: meanLimitKw });
     endMs = atMs + stepMs;
   }
   if (endMs !== undefined) {

@@ -5,6 +5,7 @@ import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
+import { LocationPreview } from './location-preview.js';
 import { PermanentLimitForm } from './permanent-limit-form.js';
 import { PowerChart } from './power-chart.js';
 import { type LimitState, stackOf } from './preview.js';
@@ -81,28 +82,20 @@ function Changes({ locationId, limits, clock, onWritten }: Props & { readonly li
           <ScheduleForm
             address={path`/locations/${locationId}/schedules`}
             state={state}
-            unlimited="no limit"
+            preview={(change) => (
+              <LocationPreview locationId={locationId} state={state} change={change} nowMs={clock.nowMs()} />
+            )}
             submitText="Set the schedule"
             clock={clock}
             onWritten={written}
           />
-          <OwnLimitNote />
         </Dialog>
       )}
       {open === 'permanentLimit' && (
         <Dialog title="Change the permanent limit" onClose={close}>
           <PermanentLimitForm locationId={locationId} state={state} clock={clock} onWritten={written} />
-          <OwnLimitNote />
         </Dialog>
       )}
     </div>
-  );
-}
-
-function OwnLimitNote() {
-  return (
-    <p class="quiet small preview-note">
-      The preview shows the location's own limit. A cluster or its physical connection may hold it lower.
-    </p>
   );
 }

@@ -47,6 +47,11 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         {causeSentence(cause, clusterName)}{' '}
         {cause.kind === 'clusterShare' && <a href={hrefOf('clusters', cause.clusterId)}>See the cluster</a>}
       </p>
+      {live.estimatedKw !== null && (
+        <p class="quiet small">
+          {kwText(live.estimatedKw)} of the power is an estimate, because connectors are silent.
+        </p>
+      )}
       <OpenAlarms alarms={live.alarms} />
     </section>
   );

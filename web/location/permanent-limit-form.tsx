@@ -5,8 +5,8 @@ import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
 import { Field } from '../ui/field.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
-import { type LimitState, previewOf } from './preview.js';
-import { PreviewView } from './preview-view.js';
+import { LocationPreview } from './location-preview.js';
+import type { LimitState } from './preview.js';
 import { kwOf, limitOf, messagesByField } from './profile-draft.js';
 import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
@@ -48,11 +48,11 @@ export function PermanentLimitForm({
         error={message}
         onInput={setText}
       />
-      <PreviewView
-        unlimited="no limit"
-        preview={
-          canPreview ? previewOf(state, { kind: 'permanentLimit', limitKw }, clock.nowMs()) : undefined
-        }
+      <LocationPreview
+        locationId={locationId}
+        state={state}
+        change={canPreview ? { kind: 'permanentLimit', limitKw } : undefined}
+        nowMs={clock.nowMs()}
       />
       {error !== undefined && message === undefined && <ErrorNotice error={error} />}
       {written?.warnings.map((warning) => (

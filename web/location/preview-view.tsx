@@ -1,7 +1,8 @@
 // A preview in sight: the limit without and with the change as a picture, and the spans that change as a table.
+import type { EpochMs } from '../../machines/time.js';
 import { kwText } from '../ui/figures.js';
 import { Time } from '../ui/time.js';
-import type { ChangedSpan, Preview } from './preview.js';
+import { type ChangedSpan, type LimitChange, type LimitState, type Preview, previewOf } from './preview.js';
 import type { StepLine } from './step-line.js';
 import { StepPlot } from './step-plot.js';
 import type { Span } from './time-view.js';
@@ -10,30 +11,50 @@ const HEIGHT_PX = 140;
 const HOUR_MS = 3_600_000;
 const SPANS_SHOWN = 20;
 
+/** Of a target whose own profiles alone decide: no cluster and no connection holds it lower. */
+export function OwnPreview({
+  state,
+  change,
+  unlimited,
+  nowMs,
+}: {
+  readonly state: LimitState;
+  readonly change: LimitChange | undefined;
+  readonly unlimited: string;
+  readonly nowMs: EpochMs;
+}) {
+  return <PreviewView preview={change && previewOf(state, change, nowMs)} unlimited={unlimited} />;
+}
+
 export function PreviewView({
   preview,
   unlimited,
+  isLoading = false,
 }: {
   readonly preview: Preview | undefined;
+  readonly isLoading?: boolean;
   /** What is said where no limit applies. */
   readonly unlimited: string;
 }) {
   return (
     <section class="preview" aria-label="Preview">
       <h3>Preview</h3>
-      {preview === undefined && <p class="quiet small">Fill in the fields to see what would change.</p>}
+      {isLoading && <p class="quiet small">Loading…</p>}
+      {preview === undefined && !isLoading && (
+        <p class="quiet small">Fill in the fields to see what would change.</p>
+      )}
       {preview !== undefined && preview.changed.length === 0 && (
-        <p>No other limit would apply at any time.</p>
+        <p>The limit would not change at any time.</p>
       )}
       {preview !== undefined && preview.changed.length > 0 && (
         <>
           <ul class="legend" aria-hidden="true">
-            <li class="before">Now planned</li>
+            <li class="before">Planned now</li>
             <li class="after">With this change</li>
           </ul>
           <StepPlot
             lines={[
-              { label: 'Now planned', line: lineOf(preview.before), colour: 'muted', dash: [6, 4] },
+              { label: 'Planned now', line: lineOf(preview.before), colour: 'muted', dash: [6, 4] },
               { label: 'With this change', line: lineOf(preview.after), colour: 'effective', isFilled: true },
             ]}
             span={spanOfPreview(preview)}

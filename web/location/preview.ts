@@ -1,4 +1,4 @@
-// What a change would do, before it is sent: the timeline of a stack without and with it, by the service's own rules.
+// What a change would do, before it is sent: the timeline of a target without and with it.
 import {
   compositeTimeline,
   EMPTY_STACK,
@@ -8,6 +8,7 @@ import {
   type TimelineSegment,
 } from '../../machines/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { ProfileView } from '../../src/wire/rest.js';
 
 const DAY_MS = 86_400_000;
@@ -28,10 +29,13 @@ export interface ChangedSpan extends TimeWindow {
   readonly afterKw: number | undefined;
 }
 
+/** `limitKw` is undefined where no limit applies. */
+export type PreviewSegment = Pick<TimelineSegment, 'startsAtMs' | 'endsAtMs' | 'limitKw'>;
+
 export interface Preview {
   readonly window: TimeWindow;
-  readonly before: readonly TimelineSegment[];
-  readonly after: readonly TimelineSegment[];
+  readonly before: readonly PreviewSegment[];
+  readonly after: readonly PreviewSegment[];
   /** Ends at the end of the window mean: from then on. */
   readonly changed: readonly ChangedSpan[];
 }
@@ -50,13 +54,34 @@ export function profileOf({
 }
 
 /** From `nowMs` until a day after the last window ends. */
+export function previewWindow(state: LimitState, change: LimitChange, nowMs: EpochMs): TimeWindow {
+  const ends = [...state.stack, ...applied(state, change).stack].map(({ endsAtMs }) => endsAtMs);
+  return { startsAtMs: nowMs, endsAtMs: Math.max(nowMs, ...ends) + DAY_MS };
+}
+
+/** Of a target whose own profiles alone decide, as of a connector's locks. */
 export function previewOf(state: LimitState, change: LimitChange, nowMs: EpochMs): Preview {
+  const window = previewWindow(state, change, nowMs);
   const changedState = applied(state, change);
-  const ends = [...state.stack, ...changedState.stack].map(({ endsAtMs }) => endsAtMs);
-  const window = { startsAtMs: nowMs, endsAtMs: Math.max(nowMs, ...ends) + DAY_MS };
   const before = compositeTimeline(state.stack, state.fallbackKw, window);
   const after = compositeTimeline(changedState.stack, changedState.fallbackKw, window);
   return { window, before, after, changed: changedSpans(before, after) };
+}
+
+/** Of a location: what will be in force, from its timeline without and with the change. */
+export function previewOfTimelines(before: LocationTimeline, after: LocationTimeline): Preview {
+  const [first, second] = [before, after].map(({ segments }) => segments.map(segmentOf));
+  const endsAtMs = Math.min(Date.parse(before.to), Date.parse(after.to));
+  return {
+    window: { startsAtMs: Date.parse(after.from), endsAtMs },
+    before: first ?? [],
+    after: second ?? [],
+    changed: changedSpans(first ?? [], second ?? []),
+  };
+}
+
+function segmentOf({ startTime, endTime, limitKw }: LocationTimeline['segments'][number]): PreviewSegment {
+  return { startsAtMs: Date.parse(startTime), endsAtMs: Date.parse(endTime), limitKw };
 }
 
 function applied(state: LimitState, change: LimitChange): LimitState {
@@ -66,8 +91,8 @@ function applied(state: LimitState, change: LimitChange): LimitState {
 
 /** Both cover the same window without gaps. */
 function changedSpans(
-  before: readonly TimelineSegment[],
-  after: readonly TimelineSegment[],
+  before: readonly PreviewSegment[],
+  after: readonly PreviewSegment[],
 ): readonly ChangedSpan[] {
   const spans: ChangedSpan[] = [];
   let i = 0;

@@ -1,4 +1,5 @@
 // Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { statusAt } from '../../machines/time.js';
 import { announce } from '../ui/announce.js';
@@ -6,8 +7,7 @@ import { Button } from '../ui/button.js';
 import { kwText } from '../ui/figures.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 import { localText } from '../ui/time.js';
-import { type LimitState, previewOf } from './preview.js';
-import { PreviewView } from './preview-view.js';
+import type { LimitChange, LimitState } from './preview.js';
 import {
   freshDraft,
   messagesByField,
@@ -24,8 +24,8 @@ interface Props {
   /** Where it is posted, below `/v1`. */
   readonly address: string;
   readonly state: LimitState;
-  /** What applies where no profile is active, in a word. */
-  readonly unlimited: string;
+  /** Shows what the change would do; undefined while the fields say nothing that could be sent. */
+  readonly preview: (change: LimitChange | undefined) => ComponentChildren;
   readonly submitText: string;
   /** What is announced once it was written. */
   readonly doneText?: string;
@@ -37,7 +37,7 @@ interface Props {
 export function ScheduleForm({
   address,
   state,
-  unlimited,
+  preview,
   submitText,
   doneText = 'The profile was set.',
   clock,
@@ -71,10 +71,7 @@ export function ScheduleForm({
         priorityNote={(priority) => replacedNote(priority, state, nowMs)}
         onChange={(part) => setDraft((before) => ({ ...before, ...part }))}
       />
-      <PreviewView
-        unlimited={unlimited}
-        preview={profile && previewOf(state, { kind: 'profile', profile }, nowMs)}
-      />
+      {preview(profile && { kind: 'profile', profile })}
       {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
       {written?.warnings.map((text) => (
         <Notice key={text} kind="warning">

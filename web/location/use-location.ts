@@ -45,7 +45,7 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
 
   useEvents('power', (events) => {
     const last = ofThis(events).at(-1);
-    if (last !== undefined) set({ actualKw: last.actualKw, at: last.at });
+    if (last !== undefined) set({ actualKw: last.actualKw, estimatedKw: last.estimatedKw, at: last.at });
   });
   useEvents('gridLimit', (events) => {
     const last = ofThis(events).at(-1);

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { OrganizationLimits } from '../../src/wire/rest.js';
 import { useResource } from '../api/resource.js';
 import { stackOf } from '../location/preview.js';
+import { OwnPreview } from '../location/preview-view.js';
 import { ProfileTable } from '../location/profile-table.js';
 import { ScheduleForm } from '../location/schedule-form.js';
 import { useEvery, useEverySecond } from '../location/server-clock.js';
@@ -59,7 +60,14 @@ export function OrganizationPage() {
             <ScheduleForm
               address="/organizations/schedules"
               state={{ stack: stackOf(value.profiles), fallbackKw: undefined }}
-              unlimited="no limit"
+              preview={(change) => (
+                <OwnPreview
+                  state={{ stack: stackOf(value.profiles), fallbackKw: undefined }}
+                  change={change}
+                  unlimited="no limit"
+                  nowMs={clock.nowMs()}
+                />
+              )}
               submitText="Record the profile"
               doneText="The profile was recorded. It is not enforced."
               clock={clock}

@@ -1,11 +1,17 @@
-// Extension: which limit a location is held to when, and why.
+// Extension: which limit is in force at a location when, and why; also with a change that nobody made yet.
+import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
-import type { SpanQuery } from '../../wire/operator-queries.js';
+import { putProfile } from '../../../machines/profile-stack.js';
+import type { EpochMs } from '../../../machines/time.js';
+import type { TimelineQuery } from '../../wire/operator-queries.js';
 import type { LocationTimeline } from '../../wire/operator-timeline.js';
 import { toInstant } from '../../wire/rest.js';
 import { askedFuture } from '../asked-window.js';
 import type { Core } from '../core.js';
+import type { LocationEntity } from '../entities.js';
 import { gridTimeline } from '../grid-timeline.js';
+import { type Assumption, ownLimitsOf } from '../own-limits.js';
+import { profileOf } from '../profile-view.js';
 import { findLocation } from '../targets.js';
 
 const LONGEST_DAYS = 366;
@@ -16,11 +22,12 @@ export function locationTimeline(
   core: Core,
   tenantUuid: TenantUuid,
   locationText: string,
-  asked: SpanQuery,
+  asked: TimelineQuery,
 ): LocationTimeline {
-  const window = askedFuture(asked, core.clock.nowMs(), LONGEST_DAYS);
+  const now = core.clock.nowMs();
+  const window = askedFuture(asked, now, LONGEST_DAYS);
   const location = findLocation(core.directory, tenantUuid, locationText);
-  const segments = gridTimeline(location, window, SEGMENTS_AT_MOST);
+  const segments = gridTimeline(location, window, SEGMENTS_AT_MOST, assumptionOf(location, asked, now));
   const endsAtMs = segments.at(-1)?.endsAtMs ?? window.endsAtMs;
   return {
     locationId: location.record.locationId,
@@ -35,4 +42,30 @@ export function locationTimeline(
       cause: segment.cause,
     })),
   };
+}
+
+/**
+ * The location's limits with the profile or permanent limit of the query; undefined where it names neither.
+ * @throws DomainError INVALID_REQUEST_BODY where a part of the profile is missing, or its window could not be submitted
+ */
+function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
+  const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw } = asked;
+  const { stack, permanentLimitKw } = ownLimitsOf(location);
+  const permanentKw = withPermanentLimitKw ?? permanentLimitKw;
+  const parts = { withLimitKw, withStartTime, withEndTime };
+  if (Object.values({ ...parts, withPriority }).every((part) => part === undefined))
+    return withPermanentLimitKw === undefined
+      ? undefined
+      : { location, stack, permanentLimitKw: permanentKw };
+  if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {
+    const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
+    throw new DomainError('INVALID_REQUEST_BODY', `${missing}: needed to try a profile`);
+  }
+  const request = {
+    priority: withPriority ?? 0,
+    limitKw: withLimitKw,
+    startTime: withStartTime,
+    endTime: withEndTime,
+  };
+  return { location, stack: putProfile(stack, profileOf(request, now)), permanentLimitKw: permanentKw };
 }

@@ -9,7 +9,7 @@ import {
   pageQuerySchema,
   powerQuerySchema,
   spanPageQuerySchema,
-  spanQuerySchema,
+  timelineQuerySchema,
 } from '../../wire/operator-queries.js';
 import { locationTimelineSchema } from '../../wire/operator-timeline.js';
 import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
@@ -52,11 +52,11 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       ...EXTENSION,
       operationId: 'getLocationTimeline',
       path: '/v1/locations/{locationId}/timeline',
-      summary: 'Which limit applies to a location when, and why',
+      summary: 'Which limit is in force at a location when, and why',
       responseSchema: locationTimelineSchema,
       errors: ['LOCATION_NOT_FOUND'],
     },
-    spanQuerySchema,
+    timelineQuerySchema,
     ({ application, tenantUuid, param }, query) =>
       application.locationTimeline(tenantUuid, param('locationId'), query),
   ),

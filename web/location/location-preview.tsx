@@ -1,0 +1,32 @@
+// The preview of a change to a location's own limits: which limit will be in force, clusters and connection included.
+import type { EpochMs } from '../../machines/time.js';
+import { ErrorNotice } from '../ui/notice.js';
+import type { LimitChange, LimitState } from './preview.js';
+import { PreviewView } from './preview-view.js';
+import { useLocationPreview } from './use-location-preview.js';
+
+export function LocationPreview({
+  locationId,
+  state,
+  change,
+  nowMs,
+}: {
+  readonly locationId: string;
+  readonly state: LimitState;
+  /** Undefined while the fields say nothing that could be sent. */
+  readonly change: LimitChange | undefined;
+  readonly nowMs: EpochMs;
+}) {
+  const { preview, error } = useLocationPreview(locationId, state, change, nowMs);
+  if (change !== undefined && error !== undefined) return <ErrorNotice error={error} />;
+  return (
+    <div>
+      <PreviewView
+        preview={preview}
+        unlimited="no limit"
+        isLoading={change !== undefined && preview === undefined}
+      />
+      <p class="quiet small">Limits in force: cluster shares and the physical connection are counted.</p>
+    </div>
+  );
+}

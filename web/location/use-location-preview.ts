@@ -1,0 +1,72 @@
+// What would be in force at a location with a change: asked of the service, which knows all members of its clusters.
+import { useEffect, useState } from 'preact/hooks';
+import type { EpochMs } from '../../machines/time.js';
+import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
+import type { ApiError } from '../api/api-error.js';
+import { path } from '../api/client.js';
+import { useResource } from '../api/resource.js';
+import {
+  type LimitChange,
+  type LimitState,
+  type Preview,
+  previewOfTimelines,
+  previewWindow,
+} from './preview.js';
+
+/** People type more than one digit. */
+const TYPED_WITHIN_MS = 250;
+/** A timeline reaches no further, less a day's margin. */
+const LONGEST_MS = 365 * 86_400_000;
+/** How far now may move before the timelines are asked for again. */
+const NOW_STEP_MS = 10_000;
+
+export interface LocationPreviewState {
+  /** Of the change that was given; undefined until it was read. */
+  readonly preview: Preview | undefined;
+  readonly error: ApiError | undefined;
+}
+
+export function useLocationPreview(
+  locationId: string,
+  state: LimitState,
+  change: LimitChange | undefined,
+  nowMs: EpochMs,
+): LocationPreviewState {
+  const asked = change === undefined ? undefined : queryOf(change);
+  const query = useSettled(asked);
+  const fromMs = Math.floor(nowMs / NOW_STEP_MS) * NOW_STEP_MS;
+  const endsAtMs = change === undefined ? fromMs : previewWindow(state, change, fromMs).endsAtMs;
+  const toMs = Math.min(endsAtMs, fromMs + LONGEST_MS);
+  const { value, error } = useResource(
+    async (client, signal) => {
+      if (query === undefined || toMs <= fromMs) return undefined;
+      const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString());
+      const address = path`/locations/${locationId}/timeline?from=${from ?? ''}&to=${to ?? ''}`;
+      const [before, after] = await Promise.all([
+        client.get<LocationTimeline>(address, signal),
+        client.get<LocationTimeline>(`${address}&${query}`, signal),
+      ]);
+      return { query, preview: previewOfTimelines(before, after) };
+    },
+    [locationId, query, fromMs, toMs],
+  );
+  return { preview: value?.query === asked ? value?.preview : undefined, error };
+}
+
+function queryOf(change: LimitChange): string {
+  if (change.kind === 'permanentLimit') return path`withPermanentLimitKw=${String(change.limitKw)}`;
+  const { priority, limitKw, startsAtMs, endsAtMs } = change.profile;
+  const [start, end] = [startsAtMs, endsAtMs].map((atMs) => new Date(atMs).toISOString());
+  const window = path`withStartTime=${start ?? ''}&withEndTime=${end ?? ''}`;
+  return `${window}&${path`withLimitKw=${String(limitKw)}&withPriority=${String(priority)}`}`;
+}
+
+/** The newest value once it has stayed the same for a moment. */
+function useSettled(value: string | undefined): string | undefined {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSettled(value), TYPED_WITHIN_MS);
+    return () => window.clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
