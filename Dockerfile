@@ -26,7 +26,7 @@ COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY bin bin
 COPY demo demo
-RUN mkdir /data && chown node:node /data && ln -s /app/bin/headroom.js /usr/local/bin/headroom
+RUN mkdir -m 700 /data && chown node:node /data && ln -s /app/bin/headroom.js /usr/local/bin/headroom
 USER node
 VOLUME /data
 EXPOSE 8080 1883

@@ -142,20 +142,22 @@ function parseSlowHash(stored: string): SlowHash | undefined {
   return { options, id, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
 }
 
-const SHORTEST_PASSWORD = 12;
+const SHORTEST_CHOSEN = 12;
+const LONGEST_CHOSEN = 256;
 const DIFFERENT_CHARACTERS = 5;
 /** What a secret that somebody chooses must be; for messages. */
-export const CHOSEN_SECRET_RULE = `must have at least ${SHORTEST_PASSWORD} characters, ${DIFFERENT_CHARACTERS} different ones, and be no short piece repeated and no row like 123456`;
+export const CHOSEN_SECRET_RULE = `must be text of ${SHORTEST_CHOSEN} to ${LONGEST_CHOSEN} characters, at least ${DIFFERENT_CHARACTERS} of them different, no short piece repeated and no row like abcdef`;
 // Of digits and letters, one after the other, forward or backward.
 const ROWS = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((row) => [
   row,
   [...row].reverse().join(''),
 ]);
 
-/** Whether nobody gets at a secret that somebody chose by trying what is short or regular. */
+/** Whether a secret that somebody chose is neither short nor regular: `CHOSEN_SECRET_RULE`. */
 export function isChosenSecretFit(secret: string): boolean {
   const characters = [...secret.toLowerCase()];
-  if (characters.length < SHORTEST_PASSWORD || new Set(characters).size < DIFFERENT_CHARACTERS) return false;
+  if (characters.length < SHORTEST_CHOSEN || characters.length > LONGEST_CHOSEN) return false;
+  if (new Set(characters).size < DIFFERENT_CHARACTERS) return false;
   const isRow = characters
     .slice(1)
     .every((next, i) => ROWS.some((row) => row.includes(`${characters[i]}${next}`)));

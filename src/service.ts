@@ -1,6 +1,5 @@
 // The composition root: puts the parts together, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import type { GrantTiming } from '../machines/grant-ledger.js';
 import { type ActorSystem, createActorSystem } from './actors/actor-system.js';
 import { systemClock } from './clock.js';
@@ -23,6 +22,7 @@ import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
 import type { Store } from './ports/store.js';
 import type { ChargerGateway, MessageBus, MqttLogins } from './ports/telemetry.js';
+import { exposureOf, makePrivateDirectory } from './private-files.js';
 import { createRareLog } from './rare-log.js';
 import { VERSION } from './version.js';
 
@@ -83,8 +83,14 @@ export function createService(config: Config, seams: Seams = {}): Service {
     return stopped;
   }
 
+  function warnOfExposure(path: string): void {
+    const exposure = exposureOf(path);
+    if (exposure !== undefined) log?.warn({ path }, exposure);
+  }
+
   async function openStore(): Promise<{ readonly store: Store; readonly epoch: number }> {
-    mkdirSync(config.dataDir, { recursive: true });
+    makePrivateDirectory(config.dataDir);
+    warnOfExposure(config.dataDir);
     const store = await createStore({
       databaseUrl: databaseUrlOf(config),
       ...common,
@@ -132,6 +138,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
     const credentials = createCredentialDirectory(NO_CREDENTIALS);
     const logins = createMqttLogins(NO_CREDENTIALS);
     const tokenKeys = createTokenKeys(config);
+    if (tokenKeys.file !== undefined) warnOfExposure(tokenKeys.file);
     const gateway = seams.gateway ?? createMqttGateway(logins);
     const timing = timingOf(config);
     const createActors = seams.createActors ?? createActorSystem;

@@ -1,11 +1,10 @@
 // The secrets a scenario leaves out, made from what they belong to: a run must be the same each time.
-import { createHash } from 'node:crypto';
 import { SCOPES } from '../../src/ports/records.js';
 import type { ProvisioningFile, TenantEntry } from '../../src/provisioning/provisioning-schema.js';
-import { formatApiKey, generateKeyId } from '../../src/secrets.js';
+import { formatApiKey, generateKeyId, generateSecret } from '../../src/secrets.js';
 
 function secretOf(...owner: readonly (string | number)[]): string {
-  return createHash('sha256').update(owner.join('/')).digest('hex').slice(0, 43);
+  return generateSecret(owner.join('/'));
 }
 
 function fillTenant(tenant: TenantEntry): TenantEntry {

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.js';
 import type { ProvisioningAction } from '../ports/administration.js';
+import { exposureOf } from '../private-files.js';
 import { parseProvisioning } from '../provisioning/parse-provisioning.js';
 import { provisionFile, type TenantOutcome } from '../provisioning/provision-file.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import { isGenerated } from '../secrets.js';
 import {
   type AdministrationFlags,
   administrationCommand,
@@ -13,6 +15,9 @@ import {
 } from './administration-command.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
+
+/** So many slow hashes take longer than one waits for without a word. */
+const WORTH_A_NOTE = 100;
 
 type ProvisionFlags = AdministrationFlags & { readonly dryRun?: true };
 
@@ -57,8 +62,26 @@ function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
   return { ...outcome, issued: issued.map(({ kind, id }) => ({ kind, id })) };
 }
 
+/** What its owner should know of the file before it is applied. */
+function printNotes(file: string, { tenants }: ProvisioningFile): void {
+  const logins = tenants.flatMap(({ clients, gateways, locations }) => [
+    ...clients.map(({ clientSecret }) => clientSecret),
+    ...[...gateways, ...locations.flatMap(({ chargers }) => chargers)].map(
+      ({ mqttPassword }) => mqttPassword,
+    ),
+  ]);
+  const keys = tenants.flatMap(({ apiKeys }) => apiKeys.map(({ key }) => key));
+  const exposure = exposureOf(file);
+  if (exposure !== undefined && [...logins, ...keys].some((secret) => secret !== undefined)) {
+    printNote(`warning: ${exposure}`);
+  }
+  const slow = logins.filter((secret) => secret !== undefined && !isGenerated(secret)).length;
+  if (slow > WORTH_A_NOTE) printNote(`Hashing ${slow} passwords: a minute for every 4,000 on two cores.`);
+}
+
 async function provision(file: string, flags: ProvisionFlags): Promise<void> {
   const content = readProvisioningFile(file);
+  printNotes(file, content);
   const dryRun = flags.dryRun === true;
   const outcomes: TenantOutcome[] = [];
   try {

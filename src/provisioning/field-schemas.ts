@@ -1,6 +1,7 @@
 // The fields of files that people write: bounds, and for each an error that says what must be.
 import { z } from 'zod';
 import { isId } from '../../machines/ids.js';
+import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
 import { isStorable, STORABLE_RULE } from '../wire/rest.js';
 
 export const GROUP_RULE = 'must be a group of fields';
@@ -16,6 +17,12 @@ export function idSchema<T extends string>() {
 export function textSchema(max: number) {
   const rule = `must be text of 1 to ${max} characters`;
   return z.string(rule).min(1, rule).max(max, rule).refine(isStorable, STORABLE_RULE);
+}
+
+/** A password or client secret that somebody chose. */
+export function secretSchema() {
+  const rule = `${CHOSEN_SECRET_RULE}; leave it out to keep the one that is stored or to have one made`;
+  return z.string(rule).refine(isChosenSecretFit, rule).refine(isStorable, STORABLE_RULE);
 }
 
 export function numberSchema(min: number, max: number, unit: string) {

@@ -2,6 +2,7 @@
 import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
+import type { PresetSecrets } from './preset-secrets.js';
 import type { TenantEntry } from './provisioning-schema.js';
 
 /** A secret that was made because the file names none: it is shown once and kept nowhere but as a hash. */
@@ -23,63 +24,111 @@ export interface TenantPlan {
   readonly issued: readonly IssuedSecret[];
 }
 
-/**
- * The plan for `entry`. An API key without `key` gets an id made from the tenant and its place in the list, so that
- * the same file finds it again at the next run.
- */
-export function planTenant(entry: TenantEntry, held: HeldCredentials): TenantPlan {
-  const issued: IssuedSecret[] = [];
-  const withPassword = new Set(held.mqttLogins.map(({ clientId }) => clientId));
-  const { tenantUuid, name, features, apiKeys, clients, locations, gateways } = entry;
+/** Plans one tenant: what its file presets, and what is made because the file leaves it out and nothing is stored. */
+class SecretPlan {
+  readonly issued: IssuedSecret[] = [];
+  readonly #tenantUuid: string;
+  readonly #held: HeldCredentials;
+  readonly #presets: PresetSecrets;
 
-  function issue(kind: IssuedSecret['kind'], id: string, format = (secret: string) => secret): string {
-    const secret = generateSecret();
-    issued.push({ kind, id, secret: format(secret) });
-    return hashSecret(secret);
+  constructor(tenantUuid: string, held: HeldCredentials, presets: PresetSecrets) {
+    this.#tenantUuid = tenantUuid;
+    this.#held = held;
+    this.#presets = presets;
   }
 
-  function planKey({ key, scopes, expiresAt }: TenantEntry['apiKeys'][number], position: number) {
+  key({ key, scopes, expiresAt }: TenantEntry['apiKeys'][number], position: number) {
     const preset = key === undefined ? undefined : parseApiKey(key);
-    const keyId = preset?.keyId ?? generateKeyId(`${tenantUuid}/${position}`);
-    const stored = held.apiKeys.find((record) => record.keyId === keyId)?.secretHash;
+    const keyId = preset?.keyId ?? generateKeyId(`${this.#tenantUuid}/${position}`);
+    const stored = this.#held.apiKeys.find((record) => record.keyId === keyId)?.secretHash;
     const secretHash =
       preset === undefined
-        ? (stored ?? issue('api-key', keyId, (secret) => formatApiKey(keyId, secret)))
+        ? (stored ?? this.#issue('api-key', keyId, (secret) => formatApiKey(keyId, secret)))
         : hashSecret(preset.secret);
     return { keyId, secretHash, scopes, expiresAtMs: expiresAt ?? null };
   }
 
-  function planClient({ clientId, clientSecret, scopes }: TenantEntry['clients'][number]) {
-    const stored = held.oauthClients.find((record) => record.clientId === clientId)?.secretHash;
-    const secretHash =
-      clientSecret === undefined ? (stored ?? issue('client', clientId)) : hashSecret(clientSecret);
+  async client({ clientId, clientSecret, scopes }: TenantEntry['clients'][number]) {
+    const stored = this.#held.oauthClients.find((record) => record.clientId === clientId)?.secretHash;
+    const secretHash = await this.#password('client', clientId, clientSecret, stored);
     return { clientId, secretHash, scopes };
   }
 
   /** undefined keeps the password that is stored. */
-  function planPassword(kind: 'charger' | 'gateway', id: string, password: string | undefined) {
-    if (password !== undefined) return hashSecret(password);
-    return withPassword.has(id) ? undefined : issue(kind, id);
+  async login(
+    kind: 'charger' | 'gateway',
+    id: string,
+    password: string | undefined,
+    stored: string | undefined,
+  ) {
+    const hash = await this.#password(kind, id, password, stored);
+    return hash === stored ? undefined : hash;
   }
 
-  const tenant: ProvisionedTenant = {
-    ...{ tenantUuid, name, features },
-    apiKeys: apiKeys.map(planKey),
-    oauthClients: clients.map(planClient),
-    locations: locations.map(({ gridLimitKw, chargers, ...location }) => ({
-      ...location,
-      gridLimitKw: gridLimitKw ?? null,
-      chargers: chargers.map(({ controllerUuid, mqttPassword, connectors }) => ({
+  async #password(
+    kind: IssuedSecret['kind'],
+    id: string,
+    password: string | undefined,
+    stored: string | undefined,
+  ): Promise<string> {
+    if (password === undefined) return stored ?? this.#issue(kind, id);
+    return this.#presets.hashOf(`${this.#tenantUuid}/${kind}/${id}`, password, stored);
+  }
+
+  #issue(kind: IssuedSecret['kind'], id: string, format = (secret: string) => secret): string {
+    const secret = generateSecret();
+    this.issued.push({ kind, id, secret: format(secret) });
+    return hashSecret(secret);
+  }
+}
+
+/**
+ * The plan for `entry`. An API key without `key` gets an id made from the tenant and its place in the list, so that
+ * the same file finds it again at the next run.
+ */
+export async function planTenant(
+  entry: TenantEntry,
+  held: HeldCredentials,
+  presets: PresetSecrets,
+): Promise<TenantPlan> {
+  const { tenantUuid, name, features, apiKeys, clients, locations, gateways } = entry;
+  const plan = new SecretPlan(tenantUuid, held, presets);
+  const passwords = new Map(held.mqttLogins.map(({ clientId, secretHash }) => [clientId, secretHash]));
+
+  const planChargers = (chargers: TenantEntry['locations'][number]['chargers']) =>
+    Promise.all(
+      chargers.map(async ({ controllerUuid, mqttPassword, connectors }) => ({
         controllerUuid,
-        mqttSecretHash: planPassword('charger', controllerUuid, mqttPassword),
+        mqttSecretHash: await plan.login(
+          'charger',
+          controllerUuid,
+          mqttPassword,
+          passwords.get(controllerUuid),
+        ),
         connectors,
       })),
-    })),
-    gateways: gateways.map(({ gatewayId, mqttPassword, controllers }) => ({
-      gatewayId,
-      mqttSecretHash: planPassword('gateway', gatewayId, mqttPassword),
-      controllers,
-    })),
+    );
+
+  const tenant: ProvisionedTenant = {
+    tenantUuid,
+    name,
+    features,
+    apiKeys: apiKeys.map((key, position) => plan.key(key, position)),
+    oauthClients: await Promise.all(clients.map((client) => plan.client(client))),
+    locations: await Promise.all(
+      locations.map(async ({ gridLimitKw, chargers, ...location }) => ({
+        ...location,
+        gridLimitKw: gridLimitKw ?? null,
+        chargers: await planChargers(chargers),
+      })),
+    ),
+    gateways: await Promise.all(
+      gateways.map(async ({ gatewayId, mqttPassword, controllers }) => ({
+        gatewayId,
+        mqttSecretHash: await plan.login('gateway', gatewayId, mqttPassword, passwords.get(gatewayId)),
+        controllers,
+      })),
+    ),
   };
-  return { tenant, issued };
+  return { tenant, issued: plan.issued };
 }

@@ -2,6 +2,7 @@
 import type { EpochMs } from '../../machines/time.js';
 import type { Administration, ProvisioningAction } from '../ports/administration.js';
 import { type IssuedSecret, planTenant, type TenantPlan } from './plan-tenant.js';
+import { PresetSecrets } from './preset-secrets.js';
 import type { ProvisioningFile, TenantEntry } from './provisioning-schema.js';
 
 /** What became, or in a dry run would become, of one tenant. */
@@ -12,12 +13,17 @@ export interface TenantOutcome {
   readonly issued: readonly IssuedSecret[];
 }
 
-async function plan(administration: Administration, entry: TenantEntry): Promise<TenantPlan> {
-  return planTenant(entry, {
+async function plan(
+  administration: Administration,
+  entry: TenantEntry,
+  presets: PresetSecrets,
+): Promise<TenantPlan> {
+  const held = {
     apiKeys: await administration.listApiKeys(entry.tenantUuid),
     oauthClients: await administration.listOauthClients(entry.tenantUuid),
     mqttLogins: await administration.mqttLogins(entry.tenantUuid),
-  });
+  };
+  return planTenant(entry, held, presets);
 }
 
 /**
@@ -30,8 +36,9 @@ export async function* provisionFile(
   options: { readonly dryRun: boolean; readonly atMs: EpochMs },
 ): AsyncGenerator<TenantOutcome> {
   const rehearsed: TenantOutcome[] = [];
+  const presets = new PresetSecrets();
   for (const entry of tenants) {
-    const { tenant, issued } = await plan(administration, entry);
+    const { tenant, issued } = await plan(administration, entry, presets);
     const actions = await administration.provision(tenant, { ...options, dryRun: true });
     rehearsed.push({ tenantUuid: tenant.tenantUuid, actions, issued });
   }
@@ -40,7 +47,7 @@ export async function* provisionFile(
     return;
   }
   for (const entry of tenants) {
-    const { tenant, issued } = await plan(administration, entry);
+    const { tenant, issued } = await plan(administration, entry, presets);
     yield { tenantUuid: tenant.tenantUuid, actions: await administration.provision(tenant, options), issued };
   }
 }

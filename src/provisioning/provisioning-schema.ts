@@ -3,22 +3,37 @@ import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/units.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../ports/records.js';
-import { parseApiKey } from '../secrets.js';
+import { CHOSEN_SECRET_RULE, isChosenSecretFit, parseApiKey } from '../secrets.js';
 import { fromInstant, instantSchema } from '../wire/rest.js';
-import { GROUP_RULE, idSchema, listSchema, numberSchema, powerSchema, textSchema } from './field-schemas.js';
+import {
+  GROUP_RULE,
+  idSchema,
+  listSchema,
+  numberSchema,
+  powerSchema,
+  secretSchema,
+  textSchema,
+} from './field-schemas.js';
 
 const KEY_RULE = 'must be hr_<8 characters>_<16 to 128 characters>, all of A-Z a-z 0-9';
+const KEY_SECRET_RULE = `after hr_<8 characters>_ it ${CHOSEN_SECRET_RULE}; leave the key out to have one made`;
 const STATUS_RULE = 'must be ACTIVE or INACTIVE';
 const FAILSAFE_RULE = `must be 0, or from ${MINIMUM_CURRENT_A} up to maxCurrentA, in A per phase`;
 
 const statusSchema = z.enum(['ACTIVE', 'INACTIVE'], STATUS_RULE).default('ACTIVE');
 const scopesSchema = listSchema(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)).default([...SCOPES]);
 
+function isKeyFit(text: string): boolean {
+  const key = parseApiKey(text);
+  return key === undefined || isChosenSecretFit(key.secret);
+}
+
 const apiKeySchema = z.strictObject(
   {
     key: z
       .string(KEY_RULE)
       .refine((text) => parseApiKey(text) !== undefined, KEY_RULE)
+      .refine(isKeyFit, KEY_SECRET_RULE)
       .optional(),
     scopes: scopesSchema,
     expiresAt: instantSchema.transform(fromInstant).optional(),
@@ -27,7 +42,7 @@ const apiKeySchema = z.strictObject(
 );
 
 const clientSchema = z.strictObject(
-  { clientId: idSchema<string>(), clientSecret: textSchema(256).optional(), scopes: scopesSchema },
+  { clientId: idSchema<string>(), clientSecret: secretSchema().optional(), scopes: scopesSchema },
   GROUP_RULE,
 );
 
@@ -50,7 +65,7 @@ const connectorSchema = z.strictObject(
 const chargerSchema = z.strictObject(
   {
     controllerUuid: idSchema<ControllerUuid>(),
-    mqttPassword: textSchema(256).optional(),
+    mqttPassword: secretSchema().optional(),
     connectors: listSchema(connectorSchema).min(1, 'must name at least one connector'),
   },
   GROUP_RULE,
@@ -71,7 +86,7 @@ const locationSchema = z.strictObject(
 const gatewaySchema = z.strictObject(
   {
     gatewayId: idSchema<string>(),
-    mqttPassword: textSchema(256).optional(),
+    mqttPassword: secretSchema().optional(),
     controllers: listSchema(idSchema<ControllerUuid>()).min(1, 'must name at least one charger'),
   },
   GROUP_RULE,

@@ -37,7 +37,8 @@ export function temporaryDirectory(): string {
 
 export function writeFile(directory: string, name: string, text: string): string {
   const file = join(directory, name);
-  writeFileSync(file, text);
+  // Secrets lie in some, and the command says so where others can read them.
+  writeFileSync(file, text, { mode: 0o600 });
   return file;
 }
 

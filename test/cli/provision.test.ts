@@ -1,7 +1,9 @@
 // `headroom provision`: creates and updates, shows generated secrets once, and touches nothing when anything is wrong.
+import { chmodSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
-import { isSecret, parseApiKey } from '../../src/secrets.js';
+import { openDatabase } from '../../src/outbound/knex/connection.js';
+import { hashSecret, isPassword, isSecret, parseApiKey, secretIdOf } from '../../src/secrets.js';
 import { run, runJson, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
@@ -30,6 +32,13 @@ async function stored(environment: { readonly HEADROOM_DATABASE_URL: string }) {
   return found;
 }
 
+/** Puts a charger's hash in the place of what is stored. */
+async function rewrite(environment: { readonly HEADROOM_DATABASE_URL: string }, hash: string): Promise<void> {
+  const knex = openDatabase(environment.HEADROOM_DATABASE_URL);
+  await knex('chargers').update({ mqtt_secret_hash: hash });
+  await knex.destroy();
+}
+
 const actionsOf = ({ actions }: Outcome) => new Set(actions.map(({ action }) => action));
 
 describe('headroom provision', () => {
@@ -42,16 +51,40 @@ describe('headroom provision', () => {
     const { tenants, keys, clients, logins } = await stored(environment);
     expect(tenants).toMatchObject([{ tenantUuid: TENANT, locations: 1, connectors: 1 }]);
     expect(isSecret(parseApiKey(API_KEY)?.secret ?? '', keys[0]?.secretHash ?? '')).toBe(true);
-    expect(isSecret('backend-secret', clients[0]?.secretHash ?? '')).toBe(true);
-    expect(
-      logins.map(({ clientId, secretHash }) => [
-        clientId,
-        isSecret(`${clientId === 'q1-a' ? 'charger' : 'gateway'}-secret`, secretHash),
-      ]),
-    ).toEqual([
-      ['q1-a', true],
-      ['quay-gateway', true],
+    expect(await isPassword('backend-secret', clients[0]?.secretHash)).toBe(true);
+    expect(logins.map(({ clientId }) => clientId)).toEqual(['q1-a', 'quay-gateway']);
+    const [charger, gateway] = logins.map(({ secretHash }) => secretHash);
+    expect(await isPassword('charger-secret', charger)).toBe(true);
+    expect(await isPassword('gateway-secret', gateway)).toBe(true);
+    for (const hash of [clients[0]?.secretHash, charger, gateway]) expect(hash).toMatch(/^\$scrypt\$/);
+  });
+
+  it('warns where others can read a file with secrets in it, and not where there is none', async () => {
+    const open = place(siteYaml());
+    chmodSync(open.file, 0o640);
+    expect((await run(['provision', open.file], open.environment)).stderr).toMatch(
+      /^warning: .*site\.yaml is open to others than its owner \(mode 0640\) and holds secrets: chmod 600 .*site\.yaml\n$/,
+    );
+    const bare = place(siteYaml({ secrets: false }));
+    chmodSync(bare.file, 0o644);
+    expect((await run(['provision', bare.file], bare.environment)).stderr).toBe('');
+  });
+
+  it('hashes anew what release 0.1 stored, and changes nothing else: neither tokens nor connections end', async () => {
+    const { file, environment } = place(siteYaml());
+    await run(['provision', file], environment);
+    const fast = hashSecret('charger-secret');
+    await rewrite(environment, fast);
+    const outcome: Outcome = (await runJson(['provision', file], environment)).tenants[0];
+    expect(outcome.actions.filter(({ action }) => action !== 'unchanged')).toEqual([
+      { action: 'updated', kind: 'charger', id: 'q1-a' },
     ]);
+    const hash = (await stored(environment)).logins[0]?.secretHash ?? '';
+    expect(hash).toMatch(/^\$scrypt\$/);
+    expect(await isPassword('charger-secret', hash)).toBe(true);
+    expect(secretIdOf(hash)).toBe(secretIdOf(fast));
+    const again: Outcome = (await runJson(['provision', file], environment)).tenants[0];
+    expect(actionsOf(again)).toEqual(new Set(['unchanged']));
   });
 
   it('is idempotent: the second run changes nothing', async () => {

@@ -8,10 +8,10 @@ const HARBOUR = `tenants:
     name: Harbour Charging
     features: [energy-management]
     apiKeys:
-      - { key: hr_demo0001_3vQm3vQm3vQm3vQm3vQm, scopes: [locations:read], expiresAt: 2027-01-01T00:00:00Z }
+      - { key: hr_demo0001_3vQm8Lr2Xc5Tz9Wb4Kd7, scopes: [locations:read], expiresAt: 2027-01-01T00:00:00Z }
       - {}
     clients:
-      - { clientId: harbour-backend, clientSecret: "s3cret", scopes: [locations:read, locations:write] }
+      - { clientId: harbour-backend, clientSecret: "s3cret-of-backend", scopes: [locations:read, locations:write] }
     locations:
       - locationId: quay-1
         name: Quay 1
@@ -20,7 +20,7 @@ const HARBOUR = `tenants:
         gridLimitKw: 80
         chargers:
           - controllerUuid: q1-a
-            mqttPassword: "pw"
+            mqttPassword: "pw-of-charger-a"
             connectors:
               - { connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32, status: ACTIVE, failsafeA: 6 }
           - controllerUuid: q1-b
@@ -50,7 +50,7 @@ describe('A provisioning file', () => {
   it('gives every field, with defaults for what may be left out', () => {
     const [tenant] = parseProvisioning(HARBOUR, 'site.yaml').tenants;
     expect(tenant?.apiKeys[0]).toEqual({
-      key: 'hr_demo0001_3vQm3vQm3vQm3vQm3vQm',
+      key: 'hr_demo0001_3vQm8Lr2Xc5Tz9Wb4Kd7',
       scopes: ['locations:read'],
       expiresAt: Date.UTC(2027, 0, 1),
     });
@@ -153,18 +153,49 @@ describe('A provisioning file', () => {
 
   it('never repeats a secret in an error', () => {
     const problems = problemsOf(
-      harbourWith('hr_demo0001_3vQm', 'hr_demo_3vQm').replace('mqttPassword: "pw"', 'mqttPassword: 4711'),
+      harbourWith('hr_demo0001_3vQm', 'hr_demo_3vQm').replace(
+        'mqttPassword: "pw-of-charger-a"',
+        'mqttPassword: 4711',
+      ),
     );
     expect(problems).toHaveLength(2);
     expect(problems.join('\n')).not.toMatch(/3vQm|4711/);
   });
 
+  it.each(['1', 'eleven-char', 'aaaaaaaaaaaaaaa', 'abcabcabcabcabc', '123456789012', 'x-x-x-x-x-x-x-x'])(
+    'refuses %s as a password or client secret, and names the field and the way out',
+    (secret) => {
+      const text = HARBOUR.replace('"pw-of-charger-a"', `"${secret}"`)
+        .replace('"s3cret-of-backend"', `"${secret}"`)
+        .replace('gatewayId: quay-gateway,', `gatewayId: quay-gateway, mqttPassword: "${secret}",`);
+      const problems = problemsOf(text);
+      expect(problems.map((problem) => problem.split(' ')[1])).toEqual([
+        'tenants[0].clients[0].clientSecret:',
+        'tenants[0].locations[0].chargers[0].mqttPassword:',
+        'tenants[0].gateways[0].mqttPassword:',
+      ]);
+      for (const problem of problems) {
+        expect(problem).toMatch(/: is not usable; must be text of 12 to 256 characters, .*; leave it out to/);
+        expect(problem).not.toContain(`"${secret}"`);
+      }
+    },
+  );
+
+  it.each(['aaaaaaaaaaaaaaaa', '0123456789012345', 'abcdabcdabcdabcd'])(
+    'refuses an API key that ends in %s',
+    (secret) => {
+      const problems = problemsOf(harbourWith('3vQm8Lr2Xc5Tz9Wb4Kd7', secret));
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toMatch(/apiKeys\[0\]\.key: is not usable; after hr_.* must be text of 12/);
+    },
+  );
+
   it('refuses ids used twice: tenants, keys and clients in the file, connectors on their charger', () => {
     const text = `tenants:
-  - { tenantUuid: t, name: A, apiKeys: [{ key: hr_demo0001_aaaaaaaaaaaaaaaa }], clients: [{ clientId: c }] }
+  - { tenantUuid: t, name: A, apiKeys: [{ key: hr_demo0001_abcdefgh12345678 }], clients: [{ clientId: c }] }
   - tenantUuid: t
     name: B
-    apiKeys: [{ key: hr_demo0001_bbbbbbbbbbbbbbbb }]
+    apiKeys: [{ key: hr_demo0001_hgfedcba87654321 }]
     clients: [{ clientId: c }]
     locations:
       - locationId: l

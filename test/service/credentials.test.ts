@@ -1,4 +1,7 @@
 // Section 5 for every endpoint: who may come in, for how long, and what each scope opens.
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -19,6 +22,7 @@ import {
   RIVAL,
   type RunningService,
   runService,
+  silentLog,
   site,
   tenantWith,
 } from './running-service.js';
@@ -265,6 +269,30 @@ describe('the rate of requests', () => {
     clock.advance(1000);
     expect((await read(HARBOUR)).status).toBe(200);
     await limited.stop();
+  });
+});
+
+describe('what lies on the disk', () => {
+  it('is for its owner alone; the log says where it is not, and how to mend it', async () => {
+    const parent = mkdtempSync(join(tmpdir(), 'headroom-owner-'));
+    const dataDir = join(parent, 'data');
+    const warnings: string[] = [];
+    const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) };
+    const owned = await runService([], { clock, log }, { HEADROOM_DATA_DIR: dataDir });
+    const modes = ['', 'token-keys.json', 'headroom.sqlite'].map(
+      (name) => statSync(join(dataDir, name)).mode,
+    );
+    expect(modes.map((mode) => mode & 0o777)).toEqual([0o700, 0o600, 0o600]);
+    expect(warnings).toEqual([]);
+    chmodSync(dataDir, 0o755);
+    chmodSync(join(dataDir, 'token-keys.json'), 0o644);
+    const again = await owned.restart({ clock, log });
+    expect(warnings).toEqual([
+      expect.stringMatching(/data is open to others .*: chmod 700 /),
+      expect.stringMatching(/token-keys\.json is open to others .*: chmod 600 /),
+    ]);
+    await again.stop();
+    rmSync(parent, { recursive: true, force: true });
   });
 });
 

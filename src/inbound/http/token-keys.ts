@@ -10,7 +10,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -19,6 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { makePrivateDirectory } from '../../private-files.js';
 
 const OWNER_ONLY = 0o600;
 const KEYS_AT_ONCE = 2;
@@ -43,6 +43,8 @@ interface KeyRing {
 }
 
 export interface TokenKeys {
+  /** Where they lie; undefined where they were given as JSON. */
+  readonly file: string | undefined;
   /** The keys of now; another object once they changed. */
   current(): KeyRing;
   /** Reads the file again if it changed. @throws TokenKeysError, and the keys of before stay in force. */
@@ -61,7 +63,7 @@ export function createTokenKeys(options: {
   const { tokenKeys } = options;
   if (tokenKeys?.trimStart().startsWith('{')) {
     const ring = keyRingOf(parseJwkSet(tokenKeys, 'the JSON given as token keys'));
-    return { current: () => ring, refresh: () => undefined };
+    return { file: undefined, current: () => ring, refresh: () => undefined };
   }
   const file = tokenKeys ?? join(options.dataDir, 'token-keys.json');
   if (tokenKeys === undefined && !existsSync(file)) writeJwkSet(file, [generateJwk()]);
@@ -81,6 +83,7 @@ function keysOfFile(file: string): TokenKeys {
   let seen = versionOf(file);
   let ring = keyRingOf(readJwkSet(file));
   return {
+    file,
     current: () => ring,
     refresh() {
       const version = versionOf(file);
@@ -144,7 +147,7 @@ function thumbprintOf({ crv, kty, x, y }: PrivateJwk): string {
 
 /** All or nothing: a reader sees the old file or the new one, also after a power cut. */
 function writeJwkSet(file: string, keys: readonly PrivateJwk[]): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makePrivateDirectory(dirname(file));
   const written = `${file}.new`;
   const descriptor = openSync(written, 'w', OWNER_ONLY);
   writeSync(descriptor, `${JSON.stringify({ keys }, undefined, 2)}\n`);

@@ -1,10 +1,11 @@
 // The database behind a URL: one place for what a connection must be set to before it may hold the truth.
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Database as SqliteConnection } from 'sqlite3';
 import type { Log } from '../../ports/log.js';
+import { makePrivateDirectory } from '../../private-files.js';
 import { sqliteFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
 
@@ -57,7 +58,7 @@ export function knexSettings(databaseUrl: string, log?: Log): Knex.Config {
 export function openDatabase(databaseUrl: string, log?: Log): Knex {
   const file = sqliteFileOf(databaseUrl);
   if (file !== undefined && file !== ':memory:') {
-    mkdirSync(dirname(file), { recursive: true });
+    makePrivateDirectory(dirname(file));
     closeSync(openSync(file, 'a', 0o600));
   }
   return createKnex(knexSettings(databaseUrl, log));

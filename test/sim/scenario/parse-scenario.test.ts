@@ -172,10 +172,10 @@ describe('A scenario file', () => {
     const passwords = tenant?.locations[0]?.chargers.map(({ mqttPassword }) => mqttPassword);
     expect(new Set(passwords).size).toBe(2);
     expect(parseScenario(QUAY, 'sim/quay.yaml').provision).toEqual(scenario.provision);
-    const preset = quayWith('controllerUuid: q1,', 'controllerUuid: q1, mqttPassword: own,');
+    const preset = quayWith('controllerUuid: q1,', 'controllerUuid: q1, mqttPassword: own-of-charger-q1,');
     const kept = parseScenario(preset, 'a.yaml').provision.tenants[0]?.locations[0]?.chargers[0]
       ?.mqttPassword;
-    expect(kept).toBe('own');
+    expect(kept).toBe('own-of-charger-q1');
   });
 
   it('can be run with another seed, transport and length; what lies beyond the end is left out, and totals too', () => {

@@ -1,0 +1,22 @@
+// Files and directories with secrets in them are their owner's alone: made so, and told of where they are not.
+import { mkdirSync, statSync } from 'node:fs';
+
+const OWNER_ALONE = 0o700;
+const GROUP_AND_OTHERS = 0o077;
+
+/** Makes a directory, and those above it that are missing, for the owner alone; one that is there stays as it is. */
+export function makePrivateDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: OWNER_ALONE });
+}
+
+/** A line that says who else gets at a file or directory, and the way out; undefined where nobody does or it is not there. */
+export function exposureOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  // Windows has no such bits.
+  if (stat === undefined || process.platform === 'win32' || (stat.mode & GROUP_AND_OTHERS) === 0) {
+    return undefined;
+  }
+  const mode = (stat.mode & 0o777).toString(8).padStart(4, '0');
+  const wanted = stat.isDirectory() ? '700' : '600';
+  return `${path} is open to others than its owner (mode ${mode}) and holds secrets: chmod ${wanted} ${path}`;
+}

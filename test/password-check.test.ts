@@ -1,0 +1,89 @@
+// Slow hashes of wrong passwords are bounded, right ones are remembered, and nobody pays for a neighbour.
+import { scrypt } from 'node:crypto';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../sim/virtual-clock.js';
+import { GuessLimit } from '../src/guess-limit.js';
+import { type PasswordAttempt, PasswordCheck } from '../src/password-check.js';
+import { generateSecret, hashPassword, hashSecret } from '../src/secrets.js';
+
+vi.mock('node:crypto', async (original) => {
+  const real = await original<typeof import('node:crypto')>();
+  return { ...real, scrypt: vi.fn(real.scrypt) };
+});
+
+const HERE = '192.0.2.1';
+const slowHashes = vi.mocked(scrypt);
+const stored = await hashPassword('the right password');
+
+let clock: VirtualClock;
+let guesses: GuessLimit;
+let check: PasswordCheck;
+beforeEach(() => {
+  clock = createVirtualClock(0);
+  guesses = new GuessLimit(clock, 60);
+  check = new PasswordCheck(guesses, 2);
+  slowHashes.mockClear();
+});
+
+function attempt(parts: Partial<PasswordAttempt> = {}): PasswordAttempt {
+  return { address: HERE, name: 'q1-a', password: 'the right password', stored, ...parts };
+}
+
+async function is(parts: Partial<PasswordAttempt> = {}): Promise<string> {
+  return (await check.check(attempt(parts))).is;
+}
+
+it('takes one slow hash for a right password, and none when it comes again, from wherever', async () => {
+  expect([await is(), await is(), await is({ address: '198.51.100.7' })]).toEqual([
+    'right',
+    'right',
+    'right',
+  ]);
+  expect(slowHashes).toHaveBeenCalledTimes(1);
+});
+
+it('checks anew once another password is stored, and one that was right is right no longer', async () => {
+  expect(await is()).toBe('right');
+  expect(await is({ stored: await hashPassword('another password') })).toBe('wrong');
+  expect(await is({ stored: undefined })).toBe('wrong');
+});
+
+it('takes as long for a name that nobody has', async () => {
+  expect([await is({ password: 'guess' }), await is({ stored: undefined })]).toEqual(['wrong', 'wrong']);
+  expect(slowHashes).toHaveBeenCalledTimes(2);
+});
+
+it('takes none for what has the form of a generated secret, right or wrong, and never refuses a right one', async () => {
+  const password = generateSecret();
+  for (let i = 0; i < 200; i++) guesses.count(HERE, 'q1-a');
+  expect(await is({ password, stored: hashSecret(password) })).toBe('right');
+  expect(await is({ password })).toBe('later');
+  expect(slowHashes).toHaveBeenCalledTimes(0);
+});
+
+it('does no more work for a flood than its limits allow, however much of it comes at once', async () => {
+  const flood = Array.from({ length: 2_000 }, (_, i) => is({ password: `guess ${i}`, stored: undefined }));
+  const verdicts = await Promise.all(flood);
+  expect(verdicts.filter((verdict) => verdict === 'wrong')).toHaveLength(100);
+  // The second of the two at a time was under way already.
+  expect(slowHashes.mock.calls.length).toBeLessThanOrEqual(101);
+});
+
+it('lets in a whole site after a restart while one of it guesses on', async () => {
+  const passwords = Array.from({ length: 20 }, (_, i) => `password of charger ${i}`);
+  const hashes = await Promise.all(passwords.map((password) => hashPassword(password)));
+  for (let i = 0; i < 110; i++) guesses.count(HERE, 'guesser');
+  const site = passwords.flatMap((password, i) => [
+    is({ name: 'guesser', password: `guess ${i}` }),
+    is({ name: `charger ${i}`, password, stored: hashes[i] }),
+  ]);
+  const verdicts = await Promise.all(site);
+  expect(verdicts.filter((_, i) => i % 2 === 1)).toEqual(passwords.map(() => 'right'));
+  expect(verdicts.filter((_, i) => i % 2 === 0)).toEqual(passwords.map(() => 'later'));
+});
+
+it('keeps the turn of who hangs up and comes again', async () => {
+  const verdicts = await Promise.all([is(), is(), is()]);
+  expect(verdicts).toEqual(['right', 'right', 'right']);
+  expect(slowHashes).toHaveBeenCalledTimes(1);
+});

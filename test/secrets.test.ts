@@ -1,0 +1,106 @@
+// What becomes of a secret before it is stored, and which ones nobody may choose.
+import { scryptSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import {
+  generateSecret,
+  hashPassword,
+  hashSecret,
+  isChosenSecretFit,
+  isGenerated,
+  isHashOutdated,
+  isPassword,
+  secretIdOf,
+} from '../src/secrets.js';
+
+const PASSWORD = 'correct horse battery';
+
+describe('a generated secret', () => {
+  it('is known by its form, whatever came out', () => {
+    const secrets = Array.from({ length: 2_000 }, () => generateSecret());
+    expect(new Set(secrets).size).toBe(secrets.length);
+    for (const secret of secrets) expect(secret).toMatch(/^[0-9A-Za-z]{43}$/);
+    expect(secrets.every(isGenerated)).toBe(true);
+    expect(generateSecret('a seed')).toBe(generateSecret('a seed'));
+  });
+
+  it('keeps the fast hash, because nobody can guess it', async () => {
+    const secret = generateSecret();
+    expect(await hashPassword(secret)).toBe(hashSecret(secret));
+    expect(await isPassword(secret, hashSecret(secret))).toBe(true);
+    expect(isHashOutdated(secret, hashSecret(secret))).toBe(false);
+  });
+
+  it.each([
+    'a'.repeat(43),
+    `${'abc'.repeat(14)}d`,
+    'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq',
+    'TheQuickBrownFoxJumpsOverTheLazyDogTwiceAAA',
+    `${generateSecret()}x`,
+    generateSecret().slice(1),
+  ])('is not taken for one: %s', (text) => {
+    expect(isGenerated(text)).toBe(false);
+  });
+});
+
+describe('a password that somebody chose', () => {
+  it('is stored as scrypt with its parameters and a salt of its own', async () => {
+    const [one, other] = [await hashPassword(PASSWORD), await hashPassword(PASSWORD)];
+    expect(one).toMatch(/^\$scrypt\$ln=14,r=8,p=1,id=[\w-]{12}\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(one).not.toBe(other);
+    expect([await isPassword(PASSWORD, one), await isPassword(PASSWORD, other)]).toEqual([true, true]);
+    for (const wrong of ['', 'correct horse', `${PASSWORD} `, one, generateSecret()]) {
+      expect(await isPassword(wrong, one)).toBe(false);
+    }
+  });
+
+  it('is checked by the parameters it was stored with', async () => {
+    const text = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+    const hash = scryptSync(PASSWORD, Buffer.alloc(16), 32, { N: 1024 });
+    const stored = `$scrypt$ln=10,r=8,p=1,id=old$${text(Buffer.alloc(16))}$${text(hash)}`;
+    expect(await isPassword(PASSWORD, stored)).toBe(true);
+    expect(isHashOutdated(PASSWORD, stored)).toBe(true);
+    expect(secretIdOf(stored)).toBe('old');
+  });
+
+  it('of release 0.1 goes on being right, and keeps its id when it is hashed anew', async () => {
+    const fast = hashSecret(PASSWORD);
+    expect([await isPassword(PASSWORD, fast), await isPassword('wrong', fast)]).toEqual([true, false]);
+    expect(isHashOutdated(PASSWORD, fast)).toBe(true);
+    const slow = await hashPassword(PASSWORD, secretIdOf(fast));
+    expect(secretIdOf(slow)).toBe(secretIdOf(fast));
+    expect(isHashOutdated(PASSWORD, slow)).toBe(false);
+    expect(secretIdOf(await hashPassword(PASSWORD))).not.toBe(secretIdOf(slow));
+  });
+
+  it.each([undefined, '', 'nonsense', '$scrypt$ln=14,r=8,p=1,id=x$$'])(
+    'is never the one behind %s',
+    async (stored) => {
+      expect([await isPassword(PASSWORD, stored), await isPassword('', stored)]).toEqual([false, false]);
+      expect(await isPassword(generateSecret(), stored)).toBe(false);
+    },
+  );
+});
+
+describe('what somebody may choose', () => {
+  it.each([
+    'replace-this-too',
+    'public-demo-q1-a',
+    'ReplaceThisBeforeYouGoLive',
+    'zwölf Zeichen',
+    generateSecret(),
+  ])('is %s', (secret) => expect(isChosenSecretFit(secret)).toBe(true));
+
+  it.each([
+    '',
+    '1',
+    'eleven-char',
+    'aaaaaaaaaaaa',
+    'abababababab',
+    'abcdabcdabcd',
+    'Abcde-abcde-aBcde-',
+    '012345678901',
+    'lkjihgfedcba',
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+    'x'.repeat(257),
+  ])('is not %s', (secret) => expect(isChosenSecretFit(secret)).toBe(false));
+});
