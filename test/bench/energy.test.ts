@@ -10,6 +10,7 @@ import {
   type SteppedSession,
   sessionFileBeside,
 } from '../../bench/energy-sessions.js';
+import { needing } from '../needs.js';
 
 /** Published for the file, % of what was requested: FCFS, EDF, LLF, equal share. */
 const PUBLISHED = {
@@ -92,8 +93,8 @@ describe('The algorithms', () => {
     expect(found).toEqual([6, 10, 10, 8.5]);
   });
 
-  const itWithFile = path !== undefined ? it : it.skip;
-  itWithFile('deliver what is published for the recorded month (needs its file beside the project)', () => {
+  const recordings = path === undefined ? 'the recorded month beside the project' : undefined;
+  it('deliver what is published for the recorded month', needing(recordings), () => {
     const sessions = readSteppedSessions(path ?? '', MARCH);
     const requestedKwh = sessions.reduce((sum, { energyKwh }) => sum + energyKwh, 0);
     expect(requestedKwh).toBeCloseTo(8900.5, 1);

@@ -1,13 +1,12 @@
 // The demo does what it promises: its three lines, run as printed, show a schedule, a limit and live draw.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
+import { missingPrograms, needing } from '../needs.js';
 import { start, temporaryDirectory } from './headroom.js';
-
-const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
 function shell(line: string) {
   return JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' }));
@@ -31,8 +30,9 @@ async function runDemo(environment: Readonly<Record<string, string>>) {
 
 describe('headroom demo', () => {
   // curl is no part of Node: a machine without it tries the three lines with nothing.
-  it.skipIf(!hasCurl)(
+  it(
     'prints three curl lines that set a schedule, read limits and read live kW, all changing by themselves',
+    needing(missingPrograms('curl')),
     async () => {
       const { demo, curls } = await runDemo({});
       const [set = '', read = '', live = ''] = curls;

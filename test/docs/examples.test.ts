@@ -1,8 +1,8 @@
 // Everything the documents tell people to type is typed here, top to bottom, and does what the page says.
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { missingPrograms, needing } from '../needs.js';
 import { type Block, type Document, ROOT, readDocuments } from './document.js';
 import { parseMark } from './mark.js';
 import { openPage, type Page } from './page.js';
@@ -10,11 +10,9 @@ import { openPage, type Page } from './page.js';
 /** Programs that are no part of Node; a machine without one leaves out the pages that use it. */
 const PROGRAMS = ['curl', 'mosquitto_pub', 'mosquitto_sub', 'mosquitto_rr'];
 
-function missingFor(document: Document): readonly string[] {
+function missingFor(document: Document): string | undefined {
   const commands = document.blocks.filter(({ info }) => /^(run|start)/.test(info)).map(({ text }) => text);
-  return PROGRAMS.filter(
-    (program) => commands.join('').includes(program) && spawnSync(program, ['--help']).error !== undefined,
-  );
+  return missingPrograms(...PROGRAMS.filter((program) => commands.join('').includes(program)));
 }
 
 function titleOf({ language, info, line, text }: Block): string {
@@ -25,9 +23,7 @@ function titleOf({ language, info, line, text }: Block): string {
 const documents = readDocuments().filter(({ blocks }) => blocks.length > 0);
 
 for (const document of documents) {
-  const missing = missingFor(document);
-  const name = missing.length > 0 ? `${document.path} (skipped: needs ${missing.join(', ')})` : document.path;
-  describe.skipIf(missing.length > 0)(name, () => {
+  describe(document.path, needing(missingFor(document)), () => {
     let page: Page;
     // What comes after a mistake tells nothing more.
     let stumbled = false;

@@ -1,5 +1,5 @@
 // docs/operations.md and what lies beside it: settings as the code has them, no metric that does not exist, configurations that load.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { SETTINGS } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import { freePort } from '../enforcement/free-port.js';
+import { missingPrograms, needing } from '../needs.js';
 import { runService } from '../service/running-service.js';
 import { blocksOf, ROOT } from './document.js';
 
@@ -140,12 +141,6 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
   });
 });
 
-function isInstalled(program: string, flag: string): boolean {
-  const isThere = spawnSync(program, [flag]).error === undefined;
-  if (!isThere) process.stderr.write(`SKIPPED: what needs ${program}, which is not installed\n`);
-  return isThere;
-}
-
 describe('The configurations', () => {
   let directory: string;
 
@@ -173,18 +168,18 @@ describe('The configurations', () => {
     return file;
   }
 
-  it.skipIf(!isInstalled('haproxy', '-v'))('for HAProxy is one', async () => {
+  it('for HAProxy is one', needing(missingPrograms('haproxy')), async () => {
     execFileSync('haproxy', ['-c', '-f', await written('haproxy.cfg')], { stdio: 'pipe' });
   });
 
-  it.skipIf(!isInstalled('nginx', '-v'))('for nginx is one', async () => {
+  it('for nginx is one', needing(missingPrograms('nginx')), async () => {
     const file = await written('nginx.conf');
     const log = join(directory, 'error.log');
     const paths = `pid ${directory}/nginx.pid;`;
     execFileSync('nginx', ['-t', '-c', file, '-p', directory, '-e', log, '-g', paths], { stdio: 'pipe' });
   });
 
-  describe.skipIf(!isInstalled('promtool', '--version'))('for Prometheus', () => {
+  describe('for Prometheus', needing(missingPrograms('promtool')), () => {
     it('is one, and its alerts do what its tests say', () => {
       const cwd = join(ROOT, 'docs/prometheus');
       execFileSync('promtool', ['check', 'rules', 'headroom-rules.yml'], { cwd, stdio: 'pipe' });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/ports/store.js';
 import { eventually } from '../eventually.js';
+import { needing } from '../needs.js';
 import { type BrokenLink, openBrokenLink } from '../outbound/knex/broken-link.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
@@ -16,12 +17,9 @@ import {
 } from '../service/running-service.js';
 import { observeHistory, withRows } from './observed.js';
 
-const missing = missingPostgres();
-if (missing !== undefined) console.warn(`uncertain writes are NOT tested: ${missing} is not installed`);
-
 const WINDOW = { startTime: '2020-01-01T00:00:00Z', endTime: '2090-01-01T00:00:00Z', priority: 3 };
 
-describe.skipIf(missing !== undefined)('A service on PostgreSQL', () => {
+describe('A service on PostgreSQL', needing(missingPostgres()), () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await startPostgresServer();

@@ -11,6 +11,7 @@ import {
   organizationLimitsSchema,
 } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
+import { needing } from '../needs.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { bodyOf, refusalOf } from './answers.js';
@@ -26,11 +27,7 @@ import {
   tenantWith,
 } from './running-service.js';
 
-const missing = missingPostgres();
-if (missing !== undefined)
-  console.warn(`the service on PostgreSQL is NOT tested: ${missing} is not installed`);
-
-describe.skipIf(missing !== undefined)('the service on PostgreSQL', () => {
+describe('the service on PostgreSQL', needing(missingPostgres()), () => {
   const clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
   const quays = () => ['quay-1', 'quay-2'].map((id) => site(id));
   let server: DatabaseServer;

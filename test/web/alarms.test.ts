@@ -5,7 +5,7 @@ import type { AlarmView } from '../../src/wire/operator-history.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 import { IN_UTC, inputOf } from './location-figures.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
@@ -16,7 +16,7 @@ const LOCATIONS = [site('quay-1'), { ...site('quay-2'), name: HOSTILE }];
 /** So many that their alarms do not fit on one page of 100. */
 const YARDS = Array.from({ length: 104 }, (_, i) => site(`yard-${i}`));
 
-describe.skipIf(!canOpenPages)('The page of alarms', () => {
+describe('The page of alarms', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

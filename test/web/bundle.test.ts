@@ -3,11 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { missingFile, needing } from '../needs.js';
 
 const ASSETS = fileURLToPath(new URL('../../dist/web/assets/', import.meta.url));
 const COMPRESSED_AT_MOST_BYTES = 150_000;
 
-describe.skipIf(!existsSync(ASSETS))('The built dashboard', () => {
+describe('The built dashboard', needing(missingFile(ASSETS)), () => {
   const scripts = (existsSync(ASSETS) ? readdirSync(ASSETS) : []).filter((name) => name.endsWith('.js'));
 
   it('has no more JavaScript than 150 kB, compressed, all pages together', () => {

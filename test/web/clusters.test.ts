@@ -5,7 +5,7 @@ import type { ClusterList } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 import { figure, figureOf, IN_UTC, inputOf, rowsOf } from './location-figures.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
@@ -17,7 +17,7 @@ const LOCATIONS = [
   { ...site('old-pier', { status: 'INACTIVE', permanentLimitKw: 30 }), chargers: [] },
 ];
 
-describe.skipIf(!canOpenPages)('The pages of clusters', () => {
+describe('The pages of clusters', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { databaseUrlOf } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { HARBOUR, provision, silentLog, site, tenantWith } from '../service/running-service.js';
-import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
 /** What a browser says of requests that nobody answers. */
 const UNANSWERED = /Failed to load resource/;
@@ -13,7 +13,7 @@ const UNANSWERED = /Failed to load resource/;
 const QUAY = { ...site('quay-1'), chargers: [] };
 const TWO_HOURS_MS = 7_200_000;
 
-describe.skipIf(!canOpenPages)('The dashboard', () => {
+describe('The dashboard', ON_PAGES, () => {
   let rig: DashboardRig;
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + aheadMs };

@@ -1,5 +1,4 @@
 // The dashboard as people have it: a running service, virtual chargers that hunger, and pages in a real browser.
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -10,6 +9,7 @@ import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Seams } from '../../src/service.js';
 import { launchBrowser, missingBrowser, openContext } from '../browser.js';
+import { missingFile, needing } from '../needs.js';
 import {
   apiKeyOf,
   CHARGER_PASSWORD,
@@ -22,18 +22,8 @@ import {
 
 const BUILT = 'dist/web/index.html';
 
-/** What the tests of the dashboard need and this machine lacks. */
-const missing = [missingBrowser(), existsSync(BUILT) ? undefined : BUILT].filter(
-  (path) => path !== undefined,
-);
-if (missing.length > 0) {
-  process.stderr.write(
-    `NOT TESTED: the dashboard in a browser, because ${missing.join(' and ')} is missing\n`,
-  );
-}
-
-/** For `describe.skipIf(!canOpenPages)`. */
-export const canOpenPages = missing.length === 0;
+/** For `describe`: tests of the dashboard need a browser. */
+export const ON_PAGES = needing(missingBrowser(), missingFile(BUILT));
 
 const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '2' };
 const TRAITS = { meterPeriodMs: 1_000, pilotDelayMs: 200, settleMs: 2_000 };

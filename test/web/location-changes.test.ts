@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { eventually } from '../eventually.js';
-import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/locations/quay-1';
@@ -16,7 +16,7 @@ interface Span {
   readonly changed: string;
 }
 
-describe.skipIf(!canOpenPages)('Changing the limits of a location', () => {
+describe('Changing the limits of a location', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 // The page of a location at its limits: long ids, times far away, viewers whose clock is wrong, figures typed their own way.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyOf, HARBOUR, site, tenantWith } from '../service/running-service.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 import { IN_UTC, inputOf } from './location-figures.js';
 
 /** The longest id and name that a location may have. */
@@ -10,7 +10,7 @@ const QUAY = { ...site('quay-1'), chargers: [] };
 const hash = '/locations/quay-1';
 const DAY_MS = 86_400_000;
 
-describe.skipIf(!canOpenPages)('The page of a location', () => {
+describe('The page of a location', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

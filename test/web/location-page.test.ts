@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/locations/quay-1';
 
-describe.skipIf(!canOpenPages)('The page of a location', () => {
+describe('The page of a location', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;/..%2F`;
@@ -32,7 +32,7 @@ function named(
 
 const depotChargers = Array.from({ length: CHARGERS }, (_, i) => `depot-${i + 1}`);
 
-describe.skipIf(!canOpenPages)('The page of a location without chargers', () => {
+describe('The page of a location without chargers', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

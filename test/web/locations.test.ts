@@ -5,7 +5,7 @@ import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
 const SITES = 120;
@@ -36,7 +36,7 @@ async function namesOf(page: Page): Promise<readonly string[]> {
   return page.getByRole('rowheader').allTextContents();
 }
 
-describe.skipIf(!canOpenPages)('The page of locations', () => {
+describe('The page of locations', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyOf, HARBOUR, site, tenantWith } from '../service/running-service.js';
-import { canOpenPages, createDashboardRig, type DashboardRig } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
 /** One more than a browser has connections to one service. */
 const TABS = 7;
@@ -15,7 +15,7 @@ const SAY_IT_BY_HAND =
 const hide = (page: Page) => page.evaluate("sayIt('hidden')");
 const show = (page: Page) => page.evaluate("sayIt('visible')");
 
-describe.skipIf(!canOpenPages)('Tabs of the dashboard in one browser', () => {
+describe('Tabs of the dashboard in one browser', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

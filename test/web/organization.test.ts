@@ -2,12 +2,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 import { IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/organization';
 
-describe.skipIf(!canOpenPages)('The page of the organization', () => {
+describe('The page of the organization', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

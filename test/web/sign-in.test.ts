@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { apiKeyOf, HARBOUR } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { canOpenPages, createDashboardRig, type DashboardRig, sidewaysScroll } from './dashboard-rig.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 
 const REFUSED = /status of 401/;
 
-describe.skipIf(!canOpenPages)('The sign-in', () => {
+describe('The sign-in', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../../src/outbound/knex/migrate.js';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
+import { needing } from '../../needs.js';
 import { describeAdministration } from './administration-contract.js';
 import type { DatabaseServer } from './database-server.js';
 import { describeEnforcementRows } from './enforcement-rows-contract.js';
@@ -9,10 +10,7 @@ import { cluster, HARBOUR, HARBOUR_TENANT, openStore, provisionAll, QUAY } from 
 import { missingPostgres, startPostgresServer } from './postgres-server.js';
 import { describeStore } from './store-contract.js';
 
-const missing = missingPostgres();
-if (missing !== undefined) console.warn(`PostgreSQL is NOT tested: ${missing} is not installed`);
-
-describe.skipIf(missing !== undefined)('PostgreSQL', () => {
+describe('PostgreSQL', needing(missingPostgres()), () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await startPostgresServer();

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import type { Store } from '../../../src/ports/store.js';
 import { eventually } from '../../eventually.js';
+import { needing } from '../../needs.js';
 import { type AtCommit, openBrokenLink } from './broken-link.js';
 import type { DatabaseServer } from './database-server.js';
 import {
@@ -20,9 +21,6 @@ import {
 } from './harbour.js';
 import { missingPostgres, startPostgresServer } from './postgres-server.js';
 
-const missing = missingPostgres();
-if (missing !== undefined) console.warn(`lost commits are NOT tested: ${missing} is not installed`);
-
 const BEFORE = put(QUAY_TARGET, { limitKw: 1 });
 const AROUND = put(QUAY_TARGET, { limitKw: 2 });
 const AFTER = put(QUAY_TARGET, { limitKw: 3 });
@@ -36,7 +34,7 @@ const SLOW_COMMITS = `
     deferrable initially deferred for each row execute function wait_at_gate();
 `;
 
-describe.skipIf(missing !== undefined)('PostgreSQL', () => {
+describe('PostgreSQL', needing(missingPostgres()), () => {
   let server: DatabaseServer;
   let databaseUrl: string;
   let operator: pg.Client;

@@ -1,22 +1,16 @@
 // The embedded broker with the clients of mosquitto, which share no code with it.
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { missingPrograms, needing } from '../../needs.js';
 import { type BrokerRig, HARBOUR, startBroker, topicOf } from './broker-rig.js';
 
 const run = promisify(execFile);
 // Without stdbuf (coreutils) mosquitto_sub tells of its subscription only at its end.
-const isInstalled = ['mosquitto_pub', 'mosquitto_sub', 'stdbuf'].every(
-  (command) => spawnSync(command, ['--help']).error === undefined,
-);
-if (!isInstalled) {
-  process.stderr.write(
-    'SKIPPED: mosquitto_pub and mosquitto_sub are missing (Debian package mosquitto-clients)\n',
-  );
-}
+const PROGRAMS = ['mosquitto_pub', 'mosquitto_sub', 'stdbuf'];
 
-describe.skipIf(!isInstalled)('mosquitto clients', () => {
+describe('mosquitto clients', needing(missingPrograms(...PROGRAMS)), () => {
   let rig: BrokerRig;
 
   beforeEach(async () => {

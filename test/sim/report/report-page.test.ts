@@ -10,12 +10,9 @@ import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { openTraceReader } from '../../../sim/trace/trace-reader.js';
 import { launchBrowser, missingBrowser, openContext } from '../../browser.js';
 import { eventually } from '../../eventually.js';
+import { needing } from '../../needs.js';
 import { HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
-
-const missing = missingBrowser();
-if (missing !== undefined)
-  process.stderr.write(`NOT TESTED: reports in a browser, because ${missing} is missing\n`);
 
 const HOSTILE = '</script><img src=x onerror="document.title=1"><script>document.title=1</script>';
 const THREE = { seed: 4, locations: 2, connectorsPerLocation: 3, isBroken: true };
@@ -40,7 +37,7 @@ const LIMIT_INK = `(() => {
   return data.filter((_, i) => i % 4 === 0 && data[i + 3] === 255 && data.slice(i, i + 3).join() === limit).length;
 })()`;
 
-describe.skipIf(missing !== undefined)('A report in a browser', () => {
+describe('A report in a browser', needing(missingBrowser()), () => {
   const small = mkdtempSync(join(tmpdir(), 'headroom-report-3-'));
   const large = mkdtempSync(join(tmpdir(), 'headroom-report-300-'));
   let browser: Browser;

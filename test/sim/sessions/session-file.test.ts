@@ -8,6 +8,7 @@ import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { readSessionFile } from '../../../sim/sessions/session-file.js';
 import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
 import { UnusableFileError } from '../../../src/provisioning/parse-yaml.js';
+import { needing } from '../../needs.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'headroom-sessions-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -220,8 +221,9 @@ describe('A file of recorded sessions that is broken', () => {
 
 // The public recordings are not part of the project; SESSION_DATA names the folder they lie in.
 const data = process.env.SESSION_DATA;
-describe.skipIf(data === undefined)(
-  'The public recordings (skipped unless SESSION_DATA names their folder)',
+describe(
+  'The public recordings',
+  needing(data === undefined ? 'SESSION_DATA, the folder of the public recordings' : undefined),
   () => {
     const files = data === undefined ? [] : readdirSync(data).filter((name) => /\.csv(\.gz)?$/.test(name));
     it.each(files)('%s is read whole', (name) => {

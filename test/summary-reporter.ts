@@ -1,0 +1,66 @@
+// The end of a test run in words: what was skipped and what for, which files took longest, and how long all took.
+import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
+import './needs.js';
+
+const SLOWEST = 10;
+const SHOWN_FROM_MS = 1_000;
+
+export default class SummaryReporter implements Reporter {
+  #startedMs = performance.now();
+
+  onTestRunStart(): void {
+    this.#startedMs = performance.now();
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const seconds = (performance.now() - this.#startedMs) / 1000;
+    const minutes = `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+    process.stdout.write(
+      [...skippedLines(modules), ...slowestLines(modules), `\nTotal: ${minutes}`, ''].join('\n'),
+    );
+  }
+}
+
+/** Skipped tests by what they are skipped for. */
+export function skippedLines(modules: readonly TestModule[]): readonly string[] {
+  const byReason = new Map<string, Map<string, number>>();
+  for (const module of modules) {
+    for (const test of module.children.allTests('skipped')) {
+      const files = byReason.get(reasonOf(test)) ?? new Map<string, number>();
+      files.set(module.relativeModuleId, (files.get(module.relativeModuleId) ?? 0) + 1);
+      byReason.set(reasonOf(test), files);
+    }
+  }
+  if (byReason.size === 0) return [];
+  const lines = [...byReason].flatMap(([reason, files]) => [
+    `  ${reason}`,
+    ...[...files].map(([file, count]) => `    ${count} in ${file}`),
+  ]);
+  return ['\nSkipped:', ...lines];
+}
+
+function reasonOf(test: TestCase): string {
+  for (let task: TestCase | TestSuite | TestModule = test; task.type !== 'module'; task = task.parent) {
+    const { missing } = task.meta();
+    if (missing !== undefined) return `missing on this machine: ${missing}`;
+  }
+  const result = test.result();
+  return (result.state === 'skipped' ? result.note : undefined) ?? 'no reason given';
+}
+
+/** The files that took longest, with the time of their tests, hooks and imports. */
+export function slowestLines(modules: readonly TestModule[]): readonly string[] {
+  const timed = modules.map((module) => {
+    const { duration, collectDuration } = module.diagnostic();
+    return { file: module.relativeModuleId, ms: duration + collectDuration };
+  });
+  const slowest = timed
+    .filter(({ ms }) => ms >= SHOWN_FROM_MS)
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST);
+  if (slowest.length === 0) return [];
+  return [
+    '\nSlowest files:',
+    ...slowest.map(({ file, ms }) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`),
+  ];
+}

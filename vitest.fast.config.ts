@@ -1,0 +1,16 @@
+// `npm run test:fast`: what tells most in a minute. No page is built, no browser and no process of its own is started.
+import { defineConfig } from 'vitest/config';
+import config from './vitest.config.js';
+
+export default defineConfig({
+  test: {
+    ...config.test,
+    include: [
+      'test/*.test.ts',
+      'test/{actors,architecture,inbound,machines,provisioning,service,wire}/**/*.test.ts',
+      'test/sim/{scenario,trace}/**/*.test.ts',
+    ],
+    exclude: ['test/service/postgres.test.ts'],
+    globalSetup: [],
+  },
+});
