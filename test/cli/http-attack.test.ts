@@ -5,6 +5,7 @@ import { connectAsync } from 'mqtt';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 import { type RawClient, rawClient, requestText } from '../inbound/http/raw-client.js';
+import { needing } from '../needs.js';
 import { run, serve, temporaryDirectory, writeFile } from './headroom.js';
 import { siteYaml, TENANT } from './site.js';
 
@@ -32,7 +33,7 @@ async function clients(url: string, count: number, isReading = true): Promise<re
   return made;
 }
 
-describe.skipIf(process.platform !== 'linux')('An attacked service', () => {
+describe('An attacked service', needing(process.platform === 'linux' ? undefined : 'Linux'), () => {
   it('lets chargers and clients in and stops well, though 300 connections say nothing and 256 files may be open', async () => {
     const service = await attacked(256);
     const silent = await clients(service.httpUrl, MANY);
