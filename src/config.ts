@@ -18,6 +18,11 @@ export function isBrokerUrl(text: string): boolean {
   return URL.canParse(text) && /^(mqtts?|wss?|tcp|tls):$/.test(new URL(text).protocol);
 }
 
+/** Whether a client speaks TLS to the broker at `url`. */
+export function isTlsUrl(url: string): boolean {
+  return /^(mqtts|wss|tls):$/.test(URL.canParse(url) ? new URL(url).protocol : '');
+}
+
 function setting<S extends z.ZodType>(name: string, schema: S, about: string) {
   return { name, schema, about } as const satisfies Setting;
 }
@@ -36,6 +41,26 @@ export const SETTINGS = {
     'MQTT_URL',
     z.string().refine(isBrokerUrl, 'must be mqtt://…, mqtts://…, ws://… or wss://…').optional(),
     'external broker instead of the embedded one, e.g. mqtt://user:secret@host:1883',
+  ),
+  mqttCa: setting(
+    'MQTT_CA',
+    optionalText,
+    "PEM file with the certificate authority of the external broker; the system's own if left out",
+  ),
+  tlsCert: setting(
+    'TLS_CERT',
+    optionalText,
+    'PEM file with the certificate, and the intermediate ones after it; with it REST and the embedded broker speak TLS',
+  ),
+  tlsKey: setting(
+    'TLS_KEY',
+    optionalText,
+    'PEM file with the private key of that certificate, not encrypted',
+  ),
+  tlsClientCa: setting(
+    'TLS_CLIENT_CA',
+    optionalText,
+    'PEM file with the authority that signed the certificates of chargers; with it each has to show one',
   ),
   dataDir: setting('DATA_DIR', z.string().min(1).default('./data'), 'SQLite file and generated keys'),
   databaseUrl: setting(
@@ -116,7 +141,7 @@ export const SETTINGS = {
   mqttConnectTimeoutS: setting(
     'MQTT_CONNECT_TIMEOUT_S',
     positive.default(5),
-    'seconds a connection may take to send CONNECT',
+    'seconds a connection may take for its TLS handshake, and to send CONNECT',
   ),
   mqttTopicLevels: setting('MQTT_TOPIC_LEVELS', count.default(10), 'levels a topic may have'),
   mqttKeepaliveMaxS: setting(
@@ -140,10 +165,22 @@ export const SETTINGS = {
     'subscriptions one MQTT client may hold',
   ),
   mqttConnections: setting('MQTT_CONNECTIONS', count.default(20_000), 'MQTT connections at once'),
+  mqttPendingConnections: setting(
+    'MQTT_PENDING_CONNECTIONS',
+    count.default(1_000),
+    'MQTT connections at once that have not logged in; the oldest give way to new ones',
+  ),
 } as const satisfies Record<string, Setting>;
 
 /** The settings, parsed. Seconds, bytes and counts as the names say. */
 export type Config = { readonly [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+const NEEDED_BY = [
+  ['tlsCert', 'tlsKey'],
+  ['tlsKey', 'tlsCert'],
+  ['tlsClientCa', 'tlsCert'],
+  ['mqttCa', 'mqttUrl'],
+] as const satisfies readonly (readonly [keyof typeof SETTINGS, keyof typeof SETTINGS])[];
 
 /** A setting that cannot be used; its message is the one line to print. */
 export class ConfigError extends Error {}
@@ -187,12 +224,32 @@ export function loadConfig(
     parsed[key] = result.data;
   }
   const config = parsed as Config;
+  checkTogether(config);
+  return config;
+}
+
+/** @throws ConfigError where settings contradict each other. */
+function checkTogether(config: Config): void {
+  for (const [key, needed] of NEEDED_BY) {
+    if (config[key] !== undefined && config[needed] === undefined) {
+      throw new ConfigError(
+        `${variableOf(key)}: is of no use without ${variableOf(needed)}; set both or neither`,
+      );
+    }
+  }
+  if (config.tlsClientCa !== undefined && config.mqttUrl !== undefined) {
+    throw new ConfigError(
+      `${variableOf('tlsClientCa')}: chargers connect to the broker of ${variableOf('mqttUrl')}, which has to ask for their certificates itself`,
+    );
+  }
+  if (config.mqttCa !== undefined && !isTlsUrl(config.mqttUrl ?? '')) {
+    throw new ConfigError(`${variableOf('mqttCa')}: needs mqtts://… or wss://… in ${variableOf('mqttUrl')}`);
+  }
   if (config.leaseTtlS < 3 * config.heartbeatS) {
     throw new ConfigError(
       `HEADROOM_LEASE_TTL_S: ${config.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${config.heartbeatS} s)`,
     );
   }
-  return config;
 }
 
 /** The database to use: the one named, else SQLite in the data directory. */

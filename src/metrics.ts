@@ -97,6 +97,12 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       help: 'Open MQTT connections of the embedded broker.',
       registers,
     }),
+    tlsCertificateExpires: new Gauge({
+      name: 'headroom_tls_certificate_expires_timestamp_seconds',
+      help: 'When the certificates end, seconds since 1970, by certificate (server, client_ca); the earliest of a chain.',
+      labelNames: ['certificate'],
+      registers,
+    }),
     openAlarms: new Gauge({
       name: 'headroom_open_alarms',
       help: 'Alarms that last, by kind.',

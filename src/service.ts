@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { GrantTiming } from '../machines/grant-ledger.js';
 import { type ActorSystem, createActorSystem } from './actors/actor-system.js';
 import { systemClock } from './clock.js';
-import { type Config, databaseUrlOf } from './config.js';
+import { type Config, databaseUrlOf, variableOf } from './config.js';
 import { createHealth } from './health.js';
 import { createCredentialDirectory } from './inbound/http/credentials.js';
 import { createHttpServer } from './inbound/http/server.js';
-import { createTokenKeys, type TokenKeys } from './inbound/http/token-keys.js';
+import { createTokenKeys } from './inbound/http/token-keys.js';
 import { createTokens } from './inbound/http/tokens.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
 import { createTelemetry } from './inbound/mqtt/telemetry.js';
@@ -24,6 +24,7 @@ import type { Store } from './ports/store.js';
 import type { ChargerGateway, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { exposureOf, makePrivateDirectory } from './private-files.js';
 import { createRareLog } from './rare-log.js';
+import { readCertificates, TlsFiles } from './tls-files.js';
 import { VERSION } from './version.js';
 
 export interface Service {
@@ -54,7 +55,7 @@ export interface Seams {
 }
 
 const STALE_AFTER_HEARTBEATS = 3;
-const LOOK_AT_KEYS_EVERY_MS = 1_000;
+const LOOK_AT_FILES_EVERY_MS = 1_000;
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
 
 export function createService(config: Config, seams: Seams = {}): Service {
@@ -101,29 +102,32 @@ export function createService(config: Config, seams: Seams = {}): Service {
     return { store: seams.wrapStore?.(store) ?? store, epoch };
   }
 
-  /** Keys that were rotated in their file come into force without a restart. */
-  function followTokenKeys(tokenKeys: TokenKeys): void {
+  /** What was replaced in its file comes into force without a restart. */
+  function follow(what: string, files: { refresh(): void }): void {
     const rareLog = createRareLog(clock);
     let cancel: Cancel;
     const look = () => {
       try {
-        tokenKeys.refresh();
+        files.refresh();
       } catch (error) {
-        rareLog('token keys', () =>
-          log?.error({ err: error }, 'the token keys cannot be read; those of before stay in force'),
+        rareLog(what, () =>
+          log?.error({ err: error }, `the ${what} cannot be used; those of before stay in force`),
         );
       }
-      cancel = clock.after(LOOK_AT_KEYS_EVERY_MS, look);
+      cancel = clock.after(LOOK_AT_FILES_EVERY_MS, look);
     };
     look();
     undo.push(async () => cancel());
   }
 
-  function createMqttGateway(logins: MqttLogins): ChargerGateway {
-    const broker =
-      config.mqttUrl === undefined
-        ? createEmbeddedBroker({ config, ...common, logins })
-        : createExternalBroker({ url: config.mqttUrl, clientId: `headroom-${randomUUID()}`, ...common });
+  function createBroker(logins: MqttLogins, tlsFiles: TlsFiles | undefined): MessageBus {
+    const { mqttUrl: url, mqttCa } = config;
+    if (url === undefined) return createEmbeddedBroker({ config, ...common, logins, tlsFiles });
+    const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
+    return createExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, ...common });
+  }
+
+  function createMqttGateway(broker: MessageBus): ChargerGateway {
     const bus = seams.wrapBus?.(broker) ?? broker;
     return {
       ...createLimitPublisher(bus),
@@ -134,12 +138,14 @@ export function createService(config: Config, seams: Seams = {}): Service {
   }
 
   async function startAll() {
+    warnOfPlainText(config, common.log);
+    const tlsFiles = openTlsFiles(config, common);
+    const logins = createMqttLogins(NO_CREDENTIALS);
+    const gateway = seams.gateway ?? createMqttGateway(createBroker(logins, tlsFiles));
     const { store, epoch } = await openStore();
     const credentials = createCredentialDirectory(NO_CREDENTIALS);
-    const logins = createMqttLogins(NO_CREDENTIALS);
     const tokenKeys = createTokenKeys(config);
     if (tokenKeys.file !== undefined) warnOfExposure(tokenKeys.file);
-    const gateway = seams.gateway ?? createMqttGateway(logins);
     const timing = timingOf(config);
     const createActors = seams.createActors ?? createActorSystem;
     const actors: ActorSystem = createActors({
@@ -173,13 +179,15 @@ export function createService(config: Config, seams: Seams = {}): Service {
       tokens: createTokens({ keys: tokenKeys, clock }),
       health,
       version: VERSION,
+      tlsFiles,
     });
     await actors.start();
     undo.push(() => actors.stop());
     const { url: mqttUrl } = await gateway.start(actors.meterSink);
     undo.push(() => gateway.stop());
     actors.syncChargers();
-    followTokenKeys(tokenKeys);
+    follow('token keys', tokenKeys);
+    if (tlsFiles !== undefined) follow('files for TLS', tlsFiles);
     const { url: httpUrl } = await http.start();
     undo.push(() => http.stop());
     return { httpUrl, mqttUrl };
@@ -204,6 +212,32 @@ export function createService(config: Config, seams: Seams = {}): Service {
     },
     stop,
   };
+}
+
+/** @throws TlsFileError */
+function openTlsFiles(
+  { tlsCert, tlsKey, tlsClientCa }: Config,
+  parts: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
+): TlsFiles | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, parts);
+}
+
+/** Says so where credentials would cross a network unencrypted. */
+function warnOfPlainText({ tlsCert, httpHost, mqttHost, mqttUrl }: Config, log: Log): void {
+  if (tlsCert !== undefined) return;
+  const exposed = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])].filter(
+    (host) => !isLoopback(host),
+  );
+  if (exposed.length === 0) return;
+  log.warn(
+    { hosts: exposed },
+    `keys and passwords travel unencrypted: let nobody but a TLS proxy reach these addresses, or set ${variableOf('tlsCert')} and ${variableOf('tlsKey')}`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function timingOf({ heartbeatS, leaseTtlS, settleS }: Config): GrantTiming {

@@ -25,6 +25,14 @@ export interface ChargerLogin {
   /** `{tenantUuid}/{controllerUuid}` unless the broker has logins of its own. */
   readonly username: string | undefined;
   readonly password: string | undefined;
+  readonly tls?: ChargerTls | undefined;
+}
+
+/** For a broker that speaks TLS, all as PEM: whom the charger trusts in the place of the system's own, and its certificate. */
+export interface ChargerTls {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 const KEEPALIVE_S = 30;
@@ -34,7 +42,7 @@ const GOODBYE_MS = 2000;
 const LONGEST_SLEEP_MS = 1000;
 const SHORTEST_SLEEP_MS = 20;
 
-function open({ url, username, password }: ChargerLogin, charger: VirtualCharger): MqttClient {
+function open({ url, username, password, tls }: ChargerLogin, charger: VirtualCharger): MqttClient {
   return connect(url, {
     clientId: charger.address.controllerUuid,
     ...(username === undefined ? {} : { username }),
@@ -49,6 +57,9 @@ function open({ url, username, password }: ChargerLogin, charger: VirtualCharger
     resubscribe: false,
     // Meter values of a minute ago are worth nothing once the link is back.
     queueQoSZero: false,
+    ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls?.key === undefined ? {} : { key: tls.key }),
     ...willOf(charger),
   });
 }

@@ -5,7 +5,7 @@ import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '..
 import type { ChargingStatus } from '../../machines/meter-ledger.js';
 import { wattsOf } from '../../machines/units.js';
 import type { Clock } from '../../src/ports/clock.js';
-import { type ChargerLink, connectCharger } from './charger-link.js';
+import { type ChargerLink, type ChargerTls, connectCharger } from './charger-link.js';
 import type { Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 import { createVirtualCharger, type VirtualCharger } from './virtual-charger.js';
@@ -100,8 +100,9 @@ export function startFleet(options: {
   readonly traffic: Traffic;
   readonly clock: Clock;
   readonly traits: Partial<ChargerTraits>;
+  readonly tls?: ChargerTls | undefined;
 }): Fleet {
-  const { url, members, seed, traffic, clock, traits } = options;
+  const { url, members, seed, traffic, clock, traits, tls } = options;
   const running: { readonly link: ChargerLink; readonly charger: VirtualCharger }[] = [];
   const apartMs = Math.min(APART_MS, SPREAD_MS / members.length);
 
@@ -109,7 +110,7 @@ export function startFleet(options: {
     const startsAtMs = clock.monotonicMs();
     const boot = randomUUID();
     const charger = createVirtualCharger({ ...member, boot, seed: seed + i, traffic, startsAtMs, traits });
-    running.push({ link: connectCharger({ url, username, password, charger, clock }), charger });
+    running.push({ link: connectCharger({ url, username, password, tls, charger, clock }), charger });
   }
 
   function connectors(): readonly FleetConnector[] {

@@ -47,6 +47,8 @@ export const BROKER_ENVIRONMENT: Readonly<Record<string, string>> = {
  */
 export function createBrokerCarrier(options: {
   readonly tenants: readonly TenantEntry[];
+  /** Who signed the certificate of a broker that speaks TLS, as PEM. */
+  readonly ca: string | undefined;
   readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
   readonly topicsOf: (charger: ChargerAddress) => readonly string[];
   readonly monotonicMs: () => number;
@@ -54,7 +56,7 @@ export function createBrokerCarrier(options: {
   readonly log: Log;
   readonly events: CarrierEvents;
 }): Carrier {
-  const { wireOf, topicsOf, monotonicMs, outstanding, log, events } = options;
+  const { ca, wireOf, topicsOf, monotonicMs, outstanding, log, events } = options;
   const passwords = passwordsOf(options.tenants);
   const lines = new Map<Wire, Line>();
   /** Who waits for what comes out of the broker, by topic: a line waits for one message at a time. */
@@ -119,7 +121,7 @@ export function createBrokerCarrier(options: {
   async function connect(line: Line): Promise<void> {
     const { address } = line.wire;
     line.session = await openBrokerSession({
-      ...{ url, charger: address, lastWill: line.lastWill, topics: [...line.topics], onMessage: comeOut },
+      ...{ url, ca, charger: address, lastWill: line.lastWill, topics: [...line.topics], onMessage: comeOut },
       password: passwords.get(usernameOf(address)) ?? '',
       onClose() {
         line.session = undefined;

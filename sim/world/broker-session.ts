@@ -19,6 +19,7 @@ export const KEEPALIVE_S = 65_535;
  */
 export async function openBrokerSession(options: {
   readonly url: string;
+  readonly ca: string | undefined;
   readonly charger: ChargerAddress;
   readonly password: string;
   readonly lastWill: ChargerMessage | undefined;
@@ -26,7 +27,7 @@ export async function openBrokerSession(options: {
   readonly onMessage: (topic: string, payload: Buffer) => void;
   readonly onClose: () => void;
 }): Promise<BrokerSession> {
-  const { url, charger, password, lastWill, topics, onMessage, onClose } = options;
+  const { url, ca, charger, password, lastWill, topics, onMessage, onClose } = options;
   const client = await connectAsync(
     url,
     {
@@ -38,6 +39,7 @@ export async function openBrokerSession(options: {
       keepalive: KEEPALIVE_S,
       reschedulePings: false,
       reconnectPeriod: 0,
+      ...(ca === undefined ? {} : { ca }),
       ...(lastWill === undefined ? {} : { will: willOf(lastWill) }),
     },
     false,

@@ -1,5 +1,6 @@
 // Requests to a world's service, over real HTTP: what an operator's back end would send.
-import { Agent, request as send } from 'node:http';
+import { Agent, type IncomingMessage, request as sendPlain } from 'node:http';
+import { request as sendEncrypted, Agent as TlsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
 
 export interface RestAnswer {
@@ -10,12 +11,14 @@ export interface RestAnswer {
 
 /** A world asks its service after every call and at every boundary: connections are kept, as a back end keeps them. */
 const agent = new Agent({ keepAlive: true });
+const tlsAgent = new TlsAgent({ keepAlive: true });
 
-/** @throws what the connection throws. */
+/** `ca` has signed the certificate of a service that speaks HTTPS. @throws what the connection throws. */
 export function callService(
   httpUrl: string,
   apiKey: string,
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
+  ca?: string,
 ): Promise<RestAnswer> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -25,14 +28,19 @@ export function callService(
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
   };
   return new Promise((resolve, reject) => {
-    const request = send(`${httpUrl}/v1${path}`, { method, headers, agent }, (response) => {
+    const url = `${httpUrl}/v1${path}`;
+    const take = (response: IncomingMessage) => {
       text(response).then((answer) => {
         resolve({
           status: response.statusCode ?? 0,
           body: answer === '' ? undefined : JSON.parse(answer),
         });
       }, reject);
-    });
+    };
+    const request =
+      ca === undefined
+        ? sendPlain(url, { method, headers, agent }, take)
+        : sendEncrypted(url, { method, headers, agent: tlsAgent, ca }, take);
     request.on('error', reject);
     request.end(payload);
   });

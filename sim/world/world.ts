@@ -6,10 +6,12 @@ import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { horizonMsOf } from '../../machines/grant-ledger.js';
 import type { ChargerAddress } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
+import { variableOf } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { readCertificates } from '../../src/tls-files.js';
 import { topicsFor } from '../charger/charger-inbox.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { createVirtualCharger } from '../charger/virtual-charger.js';
@@ -128,6 +130,9 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     settleMs: config.settleS * 1000,
   });
   const keys = keysOf(tenants);
+  // Whoever is in the world trusts its service's own certificate.
+  const ca =
+    config.tlsCert === undefined ? undefined : readCertificates(variableOf('tlsCert'), config.tlsCert);
   const metrics = createMetrics();
   let life: ServiceLife | undefined;
   let isBusy = false;
@@ -172,7 +177,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     transport === 'inProcess'
       ? createHandOver({ wireOf, clock, log, metrics, events: carrierEvents })
       : createBrokerCarrier({
-          ...{ tenants, wireOf, monotonicMs, outstanding, log, events: carrierEvents },
+          ...{ tenants, ca, wireOf, monotonicMs, outstanding, log, events: carrierEvents },
           topicsOf({ controllerUuid }) {
             const run = runOf.get(controllerUuid);
             return run === undefined ? [] : topicsFor(run.charger);
@@ -222,7 +227,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   async function ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
     const asked = life;
     if (asked === undefined) return NO_ANSWER;
-    const answer = await callService(asked.httpUrl, keys.get(tenantUuid) ?? '', question);
+    const answer = await callService(asked.httpUrl, keys.get(tenantUuid) ?? '', question, ca);
     return life === asked ? answer : NO_ANSWER;
   }
 

@@ -1,6 +1,7 @@
 // `headroom charger run`: virtual chargers in real time against any broker that carries the MQTT contract.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { LEASE_KINDS, type LeaseKind } from '../../machines/grant.js';
+import type { ChargerTls } from '../../sim/charger/charger-link.js';
 import {
   type Fleet,
   type FleetConnector,
@@ -11,15 +12,20 @@ import {
 import { EVERYDAY, LIVELY } from '../../sim/charger/traffic.js';
 import { type ChargerTraits, HONEST, MISBEHAVIOURS, type Misbehaviour } from '../../sim/charger/traits.js';
 import { systemClock } from '../clock.js';
-import { isBrokerUrl } from '../config.js';
+import { isBrokerUrl, isTlsUrl } from '../config.js';
+import { readCertificates, readKey } from '../tls-files.js';
 import { toInstant } from '../wire/rest.js';
 import { type FleetWish, madeUpMembers, membersOfFile } from './fleet-plan.js';
+import { OperatorError } from './operator-error.js';
 import { printJson, printLine } from './print.js';
 import { readProvisioningFile } from './provision.js';
 import { stopWithGrace } from './serve.js';
 
 interface ChargerFlags extends FleetWish {
   readonly url: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
   readonly file?: string;
   readonly connectors: number;
   readonly meterPeriod: number;
@@ -94,6 +100,22 @@ function traitsOf(flags: ChargerFlags): Partial<ChargerTraits> {
   };
 }
 
+/** @throws OperatorError or TlsFileError */
+function tlsOf({ url, ca, cert, key }: ChargerFlags): ChargerTls {
+  const isGiven = ca !== undefined || cert !== undefined || key !== undefined;
+  if (isGiven && !isTlsUrl(url)) {
+    throw new OperatorError('--ca, --cert and --key are for a --url that begins with mqtts:// or wss://');
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new OperatorError('--cert and --key go together');
+  }
+  return {
+    ca: ca === undefined ? undefined : readCertificates('--ca', ca),
+    cert: cert === undefined ? undefined : readCertificates('--cert', cert),
+    key: key === undefined ? undefined : readKey('--key', key),
+  };
+}
+
 function run(flags: ChargerFlags): void {
   const members =
     flags.file === undefined ? madeUpMembers(flags) : membersOfFile(readProvisioningFile(flags.file), flags);
@@ -101,6 +123,7 @@ function run(flags: ChargerFlags): void {
     ...{ url: flags.url, members, seed: flags.seed, clock: systemClock },
     traffic: flags.lively ? LIVELY : EVERYDAY,
     traits: traitsOf(flags),
+    tls: tlsOf(flags),
   });
   const reportAgain = () => {
     report(fleet, flags);
@@ -131,6 +154,12 @@ export function chargerCommand(): Command {
   const runCommand = new Command('run')
     .description('run virtual chargers until a signal ends them; they keep to the limits they are sent')
     .requiredOption('--url <url>', 'broker, such as mqtt://127.0.0.1:1883', parseBrokerUrl)
+    .option(
+      '--ca <file>',
+      "PEM file with the authority of a broker's certificate (default: the system's own)",
+    )
+    .option('--cert <file>', 'PEM file with the certificate to show, which has to name each of the chargers')
+    .option('--key <file>', 'PEM file with its private key')
     .option('--count <n>', 'how many (default: all of the file, else 1)', numberBetween(1, 10_000, true))
     .option('--file <file>', 'provisioning file whose chargers, with their passwords, to be')
     .option('--tenant <tenant>', 'tenantUuid')

@@ -20,11 +20,21 @@ import { isPortFree } from './ports.js';
 import { printLine, printNote } from './print.js';
 import { readProvisioningFile } from './provision.js';
 import { stopWithGrace } from './serve.js';
-import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
+import {
+  ALL_SETTINGS,
+  addSettingsFlags,
+  configOf,
+  type SettingKey,
+  type SettingsFlags,
+} from './settings-flags.js';
 
 const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url));
 const SEED = 4;
 const LIVE_LINES_EVERY_MS = 2000;
+
+/** What a demo does without: whoever tries it would first have to trust a certificate, its chargers too. */
+const TLS_SETTINGS: readonly SettingKey[] = ['tlsCert', 'tlsKey', 'tlsClientCa'];
+const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !TLS_SETTINGS.includes(key));
 
 type Undo = (step: () => Promise<void> | void) => void;
 
@@ -40,6 +50,7 @@ async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
   const { httpHost, mqttHost } = config;
   return {
     ...config,
+    ...{ tlsCert: undefined, tlsKey: undefined, tlsClientCa: undefined },
     dataDir: isGiven('dataDir', flags) ? config.dataDir : temporaryDirectory(undo),
     logLevel: isGiven('logLevel', flags) ? config.logLevel : 'error',
     httpPort: await freePort('the REST server', httpHost, config.httpPort),
@@ -130,5 +141,5 @@ export function demoCommand(): Command {
   const command = new Command('demo')
     .description('the service with a demo tenant and virtual chargers, live')
     .action(demo);
-  return addSettingsFlags(command, ALL_SETTINGS);
+  return addSettingsFlags(command, SETTINGS_OF_DEMO);
 }

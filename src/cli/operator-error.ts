@@ -4,6 +4,7 @@ import { TokenKeysError } from '../inbound/http/token-keys.js';
 import { AdministrationError } from '../ports/administration.js';
 import { StoreUnavailableError } from '../ports/store.js';
 import { UnusableFileError } from '../provisioning/parse-yaml.js';
+import { TlsFileError } from '../tls-files.js';
 
 /** A mistake in what was asked for; its message names it and the way out. */
 export class OperatorError extends Error {}
@@ -14,6 +15,7 @@ const TOLD = [
   AdministrationError,
   StoreUnavailableError,
   UnusableFileError,
+  TlsFileError,
   TokenKeysError,
 ];
 

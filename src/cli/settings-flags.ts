@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../config.js';
 
-type SettingKey = keyof typeof SETTINGS;
+export type SettingKey = keyof typeof SETTINGS;
 
 /** Values of the flags that were given, as text, by setting. */
 export type SettingsFlags = Partial<Record<SettingKey, string>>;

@@ -21,6 +21,7 @@ const FOUNDATION = [
   'rare-log',
   'secrets',
   'sign-in-log',
+  'tls-files',
   'token-bucket',
   'version',
 ];
@@ -34,6 +35,7 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
     'rare-log',
     'secrets',
     'sign-in-log',
+    'tls-files',
     'token-bucket',
   ],
 ];
@@ -67,6 +69,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'config',
       'metrics',
       'secrets',
+      'tls-files',
       'version',
     ],
     'token-bucket',

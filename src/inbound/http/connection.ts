@@ -20,7 +20,7 @@ export interface ConnectionKeeper {
 export class Connection {
   /** An IPv4 address or an IPv6 /64. */
   readonly address: string;
-  readonly #socket: Socket;
+  #socket: Socket;
   readonly #keeper: ConnectionKeeper;
   readonly #waiting: Exchange[] = [];
   #request: IncomingMessage | undefined;
@@ -31,6 +31,11 @@ export class Connection {
     this.#socket = socket;
     this.address = address;
     this.#keeper = keeper;
+  }
+
+  /** Its handshake is over: what is said from now on goes through `socket`, which runs over the one it began with. */
+  encrypt(socket: Socket): void {
+    this.#socket = socket;
   }
 
   get waitingCount(): number {

@@ -89,6 +89,14 @@ export class Connections implements ConnectionKeeper {
     socket.once('close', () => this.#remove(connection));
   }
 
+  /** What began on `socket` goes on through `encrypted`, which runs over it. */
+  encrypt(socket: Socket, encrypted: Socket): void {
+    const connection = this.of(socket);
+    if (connection === undefined) return;
+    connection.encrypt(encrypted);
+    this.#bySocket.set(encrypted, connection);
+  }
+
   of(socket: Duplex): Connection | undefined {
     return this.#bySocket.get(socket);
   }

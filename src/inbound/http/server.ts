@@ -1,8 +1,10 @@
 // The REST side: listens with time limits, answers even what is no proper HTTP, and stops without dropping a request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { TlsFiles } from '../../tls-files.js';
 import { type ConnectionSettings, Connections } from './connections.js';
 import type { Unanswered } from './exchange.js';
 import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
+import { createHttpsServer } from './https-server.js';
 import { createOpenStreams } from './open-streams.js';
 import { readableTarget } from './request-target.js';
 import { createUnreadableHandler } from './unreadable.js';
@@ -28,8 +30,13 @@ const SILENT_AT_MOST_MS = 30_000;
 
 export function createHttpServer({
   config,
+  tlsFiles,
   ...parts
-}: HttpParts & { readonly config: ServerSettings }): HttpServer {
+}: HttpParts & {
+  readonly config: ServerSettings;
+  /** With them it speaks HTTPS. */
+  readonly tlsFiles?: TlsFiles | undefined;
+}): HttpServer {
   const unanswered: Unanswered = new Map();
   let isStopping = false;
   const openStreams = createOpenStreams();
@@ -53,14 +60,15 @@ export function createHttpServer({
     connections.of(request.socket)?.take(request, response);
   }
 
-  const server = createServer(
-    {
-      headersTimeout: Math.min(config.httpHeaderTimeoutS, config.httpRequestTimeoutS) * 1000,
-      requestTimeout: config.httpRequestTimeoutS * 1000,
-      connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
-    },
-    accept,
-  );
+  const options = {
+    headersTimeout: Math.min(config.httpHeaderTimeoutS, config.httpRequestTimeoutS) * 1000,
+    requestTimeout: config.httpRequestTimeoutS * 1000,
+    connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+  };
+  const server =
+    tlsFiles === undefined
+      ? createServer(options, accept)
+      : createHttpsServer(options, accept, { tlsFiles, connections });
   server.maxHeadersCount = HEADERS_AT_MOST;
   server.timeout = parts.silentAtMostMs ?? SILENT_AT_MOST_MS;
   server.on('connection', (socket) => connections.open(socket));
@@ -70,7 +78,7 @@ export function createHttpServer({
   server.on('checkExpectation', accept);
 
   return {
-    start: () => listen(server, config),
+    start: () => listen(server, config, tlsFiles === undefined ? 'http' : 'https'),
     stop() {
       isStopping = true;
       for (const response of unanswered.values()) response.shouldKeepAlive = false;
@@ -86,14 +94,18 @@ export function createHttpServer({
   };
 }
 
-function listen(server: Server, { httpHost, httpPort }: ServerSettings): Promise<{ url: string }> {
+function listen(
+  server: Server,
+  { httpHost, httpPort }: ServerSettings,
+  scheme: 'http' | 'https',
+): Promise<{ url: string }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(httpPort, httpHost, () => {
       server.off('error', reject);
       const address = server.address();
       const port = typeof address === 'object' && address !== null ? address.port : httpPort;
-      resolve({ url: `http://${httpHost.includes(':') ? `[${httpHost}]` : httpHost}:${port}` });
+      resolve({ url: `${scheme}://${httpHost.includes(':') ? `[${httpHost}]` : httpHost}:${port}` });
     });
   });
 }

@@ -17,11 +17,13 @@ const KEEPALIVE_S = 30;
  */
 export function createExternalBroker(options: {
   readonly url: string;
+  /** Who may have signed its certificate, as PEM; undefined for whom the system trusts. */
+  readonly ca?: string | undefined;
   readonly clientId: string;
   readonly clock: Clock;
   readonly log: Log;
 }): MessageBus {
-  const { url, clientId, clock, log } = options;
+  const { url, ca, clientId, clock, log } = options;
   const rareLog = createRareLog(clock);
   let client: MqttClient | undefined;
   let isSubscribed = false;
@@ -48,6 +50,7 @@ export function createExternalBroker(options: {
         keepalive: KEEPALIVE_S,
         reconnectPeriod: RECONNECT_EVERY_MS,
         connectTimeout: CONNECT_TIMEOUT_MS,
+        ...(ca === undefined ? {} : { ca }),
       });
       client = connecting;
       connecting.on('message', (topic, payload) => onMessage(topic, payload));

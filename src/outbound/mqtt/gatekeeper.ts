@@ -9,6 +9,7 @@ import type { MqttLogins } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { kindUnder } from '../../wire/topics.js';
+import { type Connection, type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.js';
 import type { PacketFault } from './packet-guard.js';
 import {
   admit,
@@ -28,7 +29,7 @@ type HookName =
   | 'authorizeSubscribe'
   | 'authorizeForward';
 
-export interface GatekeeperSettings extends SessionLimits {
+export interface GatekeeperSettings extends SessionLimits, ConnectionLimitSettings {
   readonly mqttPacketLimitBytes: number;
   readonly authFailuresPerMin: number;
 }
@@ -36,8 +37,8 @@ export interface GatekeeperSettings extends SessionLimits {
 export interface Gatekeeper {
   /** What aedes asks before it does anything. None of these throws. */
   readonly hooks: Required<Pick<AedesOptions, HookName>>;
-  /** A connection was made; `bind` its client before it reads. */
-  open(address: string): Session;
+  /** A connection was made; `bind` its client before it reads. undefined where there is no room for it. */
+  open(connection: Connection): Session | undefined;
   bind(session: Session, client: Client): void;
   close(session: Session): void;
   /** Whether one more packet is bearable. */
@@ -47,6 +48,8 @@ export interface Gatekeeper {
   unsubscribe(topics: readonly string[], client: Client): void;
   /** Counts and logs, and marks the session, whose end then needs no further word. */
   refuse(session: Session, reason: RefusalReason | PacketFault): Error;
+  /** Counts and logs that the connection never came to speak MQTT. */
+  failHandshake(session: Session, error: unknown): void;
   /** Counts and logs an error of the connection itself. */
   fail(client: Client, error: Error): void;
 }
@@ -80,6 +83,7 @@ export function createGatekeeper(options: {
     new GuessLimit(clock, settings.authFailuresPerMin),
     PASSWORD_CHECKS_AT_ONCE,
   );
+  const connectionLimits = new ConnectionLimits(settings);
   const sessions = new Set<Session>();
   const sessionOf = new WeakMap<Client, Session>();
   /** The latest session of each username: the one whose word counts. */
@@ -122,6 +126,7 @@ export function createGatekeeper(options: {
 
   function claim(client: Client, packet: ConnectPacket): undefined {
     const session = find(client);
+    connectionLimits.spoke(session);
     session.claim = { clientId: packet.clientId, keepaliveS: packet.keepalive ?? 0, will: packet.will };
     packet.clean = true;
     // aedes tells sessions apart by client id alone, which is unique only inside its tenant.
@@ -158,9 +163,10 @@ export function createGatekeeper(options: {
     if (found?.secretHash !== stored) return 'attempts';
     // Who left meanwhile needs no session.
     if (found === undefined || !sessions.has(session)) return undefined;
-    const reason = refusalOfConnect(found.login, claim, settings);
+    const reason = refusalOfConnect(found.login, claim, session, settings);
     if (reason !== undefined) return reason;
     admit(session, found.login, settings);
+    connectionLimits.loggedIn(session);
     latest.set(found.login.username, session);
     return undefined;
   }
@@ -249,8 +255,21 @@ export function createGatekeeper(options: {
 
   return {
     hooks,
-    open(address) {
-      const session = createSession(address, settings);
+    open({ address, giveWay }) {
+      const session: Session = createSession(
+        {
+          address,
+          giveWay() {
+            refuse(session, 'pending');
+            giveWay();
+          },
+        },
+        settings,
+      );
+      if (!connectionLimits.open(session)) {
+        refuse(session, 'connections');
+        return undefined;
+      }
       sessions.add(session);
       metrics.mqttConnections.set(sessions.size);
       return session;
@@ -260,6 +279,7 @@ export function createGatekeeper(options: {
       sessionOf.set(client, session);
     },
     close(session) {
+      connectionLimits.close(session);
       sessions.delete(session);
       metrics.mqttConnections.set(sessions.size);
       const username = session.login?.username;
@@ -272,6 +292,15 @@ export function createGatekeeper(options: {
       for (const topic of topics) session?.subscriptions.delete(topic);
     },
     refuse,
+    failHandshake(session, error) {
+      if (session.isRefused) return;
+      session.isRefused = true;
+      metrics.mqttRefusals.inc({ reason: 'tls' });
+      const { address } = session;
+      rareLog(`TLS ${address}`, () =>
+        log.warn({ err: error, address }, 'TLS handshake of an MQTT client failed'),
+      );
+    },
     fail(client, error) {
       const session = sessionOf.get(client);
       if (session === undefined || session.isRefused) return;

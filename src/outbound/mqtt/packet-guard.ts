@@ -1,54 +1,168 @@
-// Stands in front of the MQTT parser, which buffers whatever length a packet announces, logged in or not.
+// Stands in front of the MQTT parser, which buffers whatever length a packet announces and lets pass what the standard forbids.
 
-/** Why a connection is cut: a packet too long, a length no packet can have, or too many packets. */
-export type PacketFault = 'oversized' | 'malformed' | 'flood';
-
-export interface PacketGuard {
-  /** Looks at the next bytes of the stream; after a fault the stream is of no more use. */
-  check(chunk: Buffer): PacketFault | undefined;
-}
+/**
+ * Why a connection is cut: a packet too long, one that MQTT 3.1.1 does not allow, another version of MQTT, or too many
+ * packets.
+ */
+export type PacketFault = 'oversized' | 'malformed' | 'version' | 'flood';
 
 const MORE = 0x80;
 // A remaining length takes at most four bytes (MQTT 3.1.1, section 2.2.3).
 const LENGTH_BYTES = 4;
 
-/** `takePacket` is asked once per packet, as soon as its first byte is there. */
-export function createPacketGuard(packetLimitBytes: number, takePacket: () => boolean): PacketGuard {
-  let lengthBytes = 0;
-  let bodyBytes = 0;
-  let state: 'header' | 'length' | 'body' = 'header';
+const CONNECT = 1;
+const PUBLISH = 3;
+const SUBSCRIBE = 8;
+const UNSUBSCRIBE = 10;
+/** How long the rest of each type that a client may send can be: the others are a server's, or reserved. */
+const BODY_BYTES: Readonly<Record<number, { readonly least: number; readonly most: number }>> = {
+  [CONNECT]: { least: 12, most: Number.POSITIVE_INFINITY },
+  [PUBLISH]: { least: 3, most: Number.POSITIVE_INFINITY },
+  4: { least: 2, most: 2 },
+  5: { least: 2, most: 2 },
+  6: { least: 2, most: 2 },
+  7: { least: 2, most: 2 },
+  [SUBSCRIBE]: { least: 6, most: Number.POSITIVE_INFINITY },
+  [UNSUBSCRIBE]: { least: 5, most: Number.POSITIVE_INFINITY },
+  12: { least: 0, most: 0 },
+  14: { least: 0, most: 0 },
+};
 
-  function readLength(byte: number): PacketFault | undefined {
-    bodyBytes += (byte & ~MORE) * 128 ** lengthBytes;
-    lengthBytes++;
-    if (1 + lengthBytes + bodyBytes > packetLimitBytes) return 'oversized';
-    if ((byte & MORE) === 0) state = bodyBytes === 0 ? 'header' : 'body';
-    else if (lengthBytes === LENGTH_BYTES) return 'malformed';
+const NAME = 'MQTT';
+/** What MQTT 3.1 called itself. */
+const OLD_NAME = 'MQIsdp';
+const LEVEL = 4;
+const WILL_QOS = 0b0001_1000;
+const USERNAME_AND_PASSWORD = 0b1100_0000;
+const PASSWORD = 0b0100_0000;
+const DUP_AND_QOS = 0b1110;
+const DUP = 0b1000;
+const QOS = 0b0110;
+
+export class PacketGuard {
+  readonly #packetLimitBytes: number;
+  readonly #takePacket: () => boolean;
+  #state: 'header' | 'length' | 'body' = 'header';
+  #isConnecting = true;
+  #header = 0;
+  #lengthBytes = 0;
+  #bodyBytes = 0;
+  /** Bytes of the body that have passed. */
+  #passed = 0;
+  /** The last two of them, as a number. */
+  #word = 0;
+  /** Where in the body what is looked for ends; nothing is looked for once it has passed. */
+  #looksUntil = 0;
+  #name = '';
+
+  /** `takePacket` is asked once per packet, as soon as its first byte is there. */
+  constructor(packetLimitBytes: number, takePacket: () => boolean) {
+    this.#packetLimitBytes = packetLimitBytes;
+    this.#takePacket = takePacket;
+  }
+
+  /** Looks at the next bytes of the stream; after a fault the stream is of no more use. */
+  check(chunk: Buffer): PacketFault | undefined {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#state === 'body' && this.#passed >= this.#looksUntil) {
+        at += this.#skip(chunk.length - at);
+        continue;
+      }
+      const fault = this.#take(chunk[at] ?? 0);
+      if (fault !== undefined) return fault;
+      at++;
+    }
     return undefined;
   }
 
-  return {
-    check(chunk) {
-      let at = 0;
-      while (at < chunk.length) {
-        if (state === 'body') {
-          const taken = Math.min(bodyBytes, chunk.length - at);
-          at += taken;
-          bodyBytes -= taken;
-          if (bodyBytes === 0) state = 'header';
-        } else if (state === 'header') {
-          if (!takePacket()) return 'flood';
-          at++;
-          lengthBytes = 0;
-          bodyBytes = 0;
-          state = 'length';
-        } else {
-          const fault = readLength(chunk[at] ?? 0);
-          if (fault !== undefined) return fault;
-          at++;
-        }
-      }
+  /** What is of no interest in the body; how many bytes it was. */
+  #skip(available: number): number {
+    const skipped = Math.min(this.#bodyBytes - this.#passed, available);
+    this.#passed += skipped;
+    if (this.#passed === this.#bodyBytes) this.#state = 'header';
+    return skipped;
+  }
+
+  #take(byte: number): PacketFault | undefined {
+    if (this.#state === 'header') return this.#beginPacket(byte);
+    if (this.#state === 'length') return this.#takeLength(byte);
+    this.#word = ((this.#word << 8) | byte) & 0xffff;
+    this.#passed++;
+    const fault = this.#type() === CONNECT ? this.#lookAtConnect(byte) : this.#lookAtId();
+    if (this.#passed === this.#bodyBytes) this.#state = 'header';
+    return fault;
+  }
+
+  #type(): number {
+    return this.#header >> 4;
+  }
+
+  #beginPacket(byte: number): PacketFault | undefined {
+    if (!this.#takePacket()) return 'flood';
+    this.#header = byte;
+    this.#lengthBytes = 0;
+    this.#bodyBytes = 0;
+    this.#passed = 0;
+    this.#state = 'length';
+    // A session begins with CONNECT, and has no second one.
+    if ((this.#type() === CONNECT) !== this.#isConnecting) return 'malformed';
+    this.#isConnecting = false;
+    return this.#type() === PUBLISH && (byte & DUP_AND_QOS) === DUP ? 'malformed' : undefined;
+  }
+
+  #takeLength(byte: number): PacketFault | undefined {
+    this.#bodyBytes += (byte & ~MORE) * 128 ** this.#lengthBytes;
+    this.#lengthBytes++;
+    if (1 + this.#lengthBytes + this.#bodyBytes > this.#packetLimitBytes) return 'oversized';
+    if ((byte & MORE) !== 0) return this.#lengthBytes === LENGTH_BYTES ? 'malformed' : undefined;
+    return this.#beginBody();
+  }
+
+  #beginBody(): PacketFault | undefined {
+    const bounds = BODY_BYTES[this.#type()];
+    if (bounds === undefined || this.#bodyBytes < bounds.least || this.#bodyBytes > bounds.most)
+      return 'malformed';
+    this.#state = this.#bodyBytes === 0 ? 'header' : 'body';
+    this.#looksUntil = this.#hasIdOrIsConnect() ? 2 : 0;
+    return undefined;
+  }
+
+  #hasIdOrIsConnect(): boolean {
+    const type = this.#type();
+    if (type === PUBLISH) return (this.#header & QOS) !== 0;
+    return type === CONNECT || type === SUBSCRIBE || type === UNSUBSCRIBE;
+  }
+
+  /** The packet id comes first, in PUBLISH behind the topic, whose length does; it is never 0. */
+  #lookAtId(): PacketFault | undefined {
+    if (this.#passed < this.#looksUntil) return undefined;
+    if (this.#type() === PUBLISH && this.#looksUntil === 2) {
+      this.#looksUntil = 2 + this.#word + 2;
+      return this.#looksUntil > this.#bodyBytes ? 'malformed' : undefined;
+    }
+    return this.#word === 0 ? 'malformed' : undefined;
+  }
+
+  /** CONNECT begins with the length of a name, the name, the level, and flags. */
+  #lookAtConnect(byte: number): PacketFault | undefined {
+    if (this.#passed < 2) return undefined;
+    if (this.#passed === 2) {
+      this.#looksUntil = 2 + this.#word + 2;
+      return this.#word > OLD_NAME.length ? 'malformed' : undefined;
+    }
+    const nameEnds = this.#looksUntil - 2;
+    if (this.#passed <= nameEnds) {
+      this.#name += String.fromCharCode(byte);
       return undefined;
-    },
-  };
+    }
+    if (this.#passed === nameEnds + 1) return versionFault(this.#name, byte);
+    const isWillQos3 = (byte & WILL_QOS) === WILL_QOS;
+    return isWillQos3 || (byte & USERNAME_AND_PASSWORD) === PASSWORD ? 'malformed' : undefined;
+  }
+}
+
+function versionFault(name: string, level: number): PacketFault | undefined {
+  if (name === NAME) return level === LEVEL ? undefined : 'version';
+  return name === OLD_NAME ? 'version' : 'malformed';
 }

@@ -3,6 +3,7 @@ import type { Client, ConnectPacket } from 'aedes';
 import type { MqttLogin } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { directionOf, kindUnder } from '../../wire/topics.js';
+import type { Connection } from './connection-limits.js';
 
 /** Settings of the same names. Rates, bursts and subscriptions are those of one charger. */
 export interface SessionLimits {
@@ -14,6 +15,10 @@ export interface SessionLimits {
 
 /** What the broker refuses, as counted. */
 export type RefusalReason =
+  | 'connections'
+  | 'pending'
+  | 'tls'
+  | 'certificate'
   | 'credentials'
   | 'attempts'
   | 'client-id'
@@ -36,8 +41,9 @@ export interface Claim {
   readonly will: ConnectPacket['will'];
 }
 
-export interface Session {
-  readonly address: string;
+export interface Session extends Connection {
+  /** Whom its certificate names; undefined where none is asked for. */
+  certificateNames: ReadonlySet<string> | undefined;
   client: Client | undefined;
   claim: Claim | undefined;
   login: MqttLogin | undefined;
@@ -49,9 +55,11 @@ export interface Session {
   isRefused: boolean;
 }
 
-export function createSession(address: string, limits: SessionLimits): Session {
+export function createSession(connection: Connection, limits: SessionLimits): Session {
   return {
-    address,
+    address: connection.address,
+    giveWay: () => connection.giveWay(),
+    certificateNames: undefined,
     client: undefined,
     claim: undefined,
     login: undefined,
@@ -78,12 +86,16 @@ function bucketsOf(limits: SessionLimits, chargers: number) {
   };
 }
 
-/** Why the client may not connect as `login`, or undefined. */
+/** Why the client may not connect as `login`, or undefined. A certificate has to name the user or the client id. */
 export function refusalOfConnect(
   login: MqttLogin,
   claim: Claim,
+  { certificateNames }: Pick<Session, 'certificateNames'>,
   limits: SessionLimits,
 ): RefusalReason | undefined {
+  const isNamed =
+    certificateNames?.has(login.username) === true || certificateNames?.has(login.clientId) === true;
+  if (certificateNames !== undefined && !isNamed) return 'certificate';
   // A foreign client id would take over a session.
   if (claim.clientId !== login.clientId) return 'client-id';
   if (claim.keepaliveS === 0 || claim.keepaliveS > limits.mqttKeepaliveMaxS) return 'keepalive';

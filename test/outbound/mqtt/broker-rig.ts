@@ -10,7 +10,9 @@ import { type BrokerSettings, createEmbeddedBroker } from '../../../src/outbound
 import type { CredentialSet, MqttLoginRecord } from '../../../src/ports/credentials.js';
 import type { Log } from '../../../src/ports/log.js';
 import { hashSecret } from '../../../src/secrets.js';
+import { TlsFiles } from '../../../src/tls-files.js';
 import { eventually } from '../../eventually.js';
+import { silentLog } from '../../service/running-service.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
 export const STRANGER = '7d1f7a52-9a3e-4d9e-8d2b-1f1f2e5a6b01';
@@ -26,6 +28,7 @@ export const SETTINGS: BrokerSettings = {
   mqttMessageBurst: 20,
   mqttSubscriptions: 8,
   mqttConnections: 1_000,
+  mqttPendingConnections: 100,
   authFailuresPerMin: 60,
 };
 
@@ -72,13 +75,27 @@ export function recordingLog(lines: LogLine[]): Log {
 
 export type BrokerRig = Awaited<ReturnType<typeof startBroker>>;
 
-export async function startBroker(settings: Partial<BrokerSettings> = {}) {
+export interface BrokerFiles {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa?: string;
+}
+
+/** With `files` it speaks TLS. */
+export async function startBroker(settings: Partial<BrokerSettings> = {}, files?: BrokerFiles) {
   const metrics = createMetrics();
   const logins = createMqttLogins(CREDENTIALS);
   const lines: LogLine[] = [];
   const config = { ...SETTINGS, ...settings };
   const log = recordingLog(lines);
-  const bus = createEmbeddedBroker({ config, clock: systemClock, log, metrics, logins });
+  const tlsFiles =
+    files === undefined
+      ? undefined
+      : new TlsFiles(
+          { tlsCert: files.cert, tlsKey: files.key, tlsClientCa: files.clientCa },
+          { clock: systemClock, log: silentLog, metrics },
+        );
+  const bus = createEmbeddedBroker({ config, clock: systemClock, log, metrics, logins, tlsFiles });
   const received: { readonly topic: string; readonly text: string }[] = [];
   const { url } = await bus.start((topic, payload) => received.push({ topic, text: payload.toString() }));
   const clients: MqttClient[] = [];
@@ -109,6 +126,7 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}) {
     url,
     logins,
     metrics,
+    tlsFiles,
     lines,
     received,
     refusals,
@@ -120,6 +138,13 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}) {
       sockets.push(socket);
       await once(socket, 'connect');
       return socket;
+    },
+    /** Resolves when so many connections are open. */
+    async connections(count: number): Promise<void> {
+      await eventually(async () => {
+        const { values } = await metrics.mqttConnections.get();
+        if (values[0]?.value !== count) throw new Error(`${values[0]?.value} connections, not ${count}`);
+      });
     },
     async refused(reason: string, times = 1): Promise<void> {
       await eventually(async () => {

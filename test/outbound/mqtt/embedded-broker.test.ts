@@ -473,6 +473,7 @@ describe('hostile connections', () => {
     for (let round = 0; round < 600; round++) {
       const socket = await rig.socket();
       const end = closed(socket);
+      socket.resume();
       if (round % 3 > 0) socket.write(connectBytes('q1-a', { level: round % 3 === 1 ? 4 : 5 }));
       const packets = Array.from({ length: 3 }, () => {
         const body = Buffer.from(Array.from({ length: random(24) }, () => random(256)));

@@ -1,0 +1,37 @@
+// The HTTP server behind TLS: shows the newest certificate, and keeps one connection for what Node shows as two sockets.
+import type { RequestListener, Server, ServerOptions } from 'node:http';
+import { createServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { TlsFiles } from '../../tls-files.js';
+import type { Connections } from './connections.js';
+
+/** A handshake may take as long as the headers may (`headersTimeout`). */
+export function createHttpsServer(
+  options: ServerOptions & { readonly headersTimeout: number },
+  accept: RequestListener,
+  { tlsFiles, connections }: { readonly tlsFiles: TlsFiles; readonly connections: Connections },
+): Server {
+  const handshakeTimeout = options.headersTimeout;
+  const server = createServer({ ...options, ...tlsFiles.serverContext(), handshakeTimeout }, accept);
+  tlsFiles.onChange(() => server.setSecureContext(tlsFiles.serverContext()));
+  /** Node gives no way from an encrypted socket to the one it runs over, but both have the same peer. */
+  const handshakes = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    handshakes.set(peer, socket);
+    socket.once('close', () => {
+      if (handshakes.get(peer) === socket) handshakes.delete(peer);
+    });
+  });
+  server.on('secureConnection', (encrypted) => {
+    const peer = peerOf(encrypted);
+    const socket = handshakes.get(peer);
+    handshakes.delete(peer);
+    if (socket !== undefined) connections.encrypt(socket, encrypted);
+  });
+  return server;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

@@ -1,0 +1,74 @@
+// Keeps room for chargers: who has logged in stays, and of those who have not only so many may wait.
+import { addressBlock } from '../../guess-limit.js';
+
+/** Settings of the same names. */
+export interface ConnectionLimitSettings {
+  readonly mqttConnections: number;
+  readonly mqttPendingConnections: number;
+}
+
+export interface Connection {
+  readonly address: string;
+  /** It has to make room. */
+  giveWay(): void;
+}
+
+/**
+ * A connection is silent until its whole CONNECT is there, then pending until it has logged in. Where there is no room
+ * for one more, a silent one gives way: the oldest of the address that has most of them, so that whoever opens many
+ * only displaces their own.
+ */
+export class ConnectionLimits {
+  readonly #settings: ConnectionLimitSettings;
+  readonly #open = new Set<Connection>();
+  readonly #pending = new Set<Connection>();
+  /** By address, oldest first; no entry is empty. */
+  readonly #silent = new Map<string, Set<Connection>>();
+
+  constructor(settings: ConnectionLimitSettings) {
+    this.#settings = settings;
+  }
+
+  /** False where there is no room, and nobody who could make some. */
+  open(connection: Connection): boolean {
+    const { mqttConnections, mqttPendingConnections } = this.#settings;
+    if (this.#open.size >= mqttConnections || this.#pending.size >= mqttPendingConnections) {
+      const displaced = this.#oldestOfMost();
+      if (displaced === undefined) return false;
+      this.close(displaced);
+      displaced.giveWay();
+    }
+    this.#open.add(connection);
+    this.#pending.add(connection);
+    const block = addressBlock(connection.address);
+    const silent = this.#silent.get(block) ?? new Set();
+    this.#silent.set(block, silent.add(connection));
+    return true;
+  }
+
+  /** Its CONNECT is there: it gives way to nobody while it is checked. */
+  spoke(connection: Connection): void {
+    const block = addressBlock(connection.address);
+    const silent = this.#silent.get(block);
+    silent?.delete(connection);
+    if (silent?.size === 0) this.#silent.delete(block);
+  }
+
+  loggedIn(connection: Connection): void {
+    this.#pending.delete(connection);
+  }
+
+  close(connection: Connection): void {
+    this.spoke(connection);
+    this.#pending.delete(connection);
+    this.#open.delete(connection);
+  }
+
+  #oldestOfMost(): Connection | undefined {
+    let most: ReadonlySet<Connection> = new Set();
+    for (const silent of this.#silent.values()) {
+      if (silent.size > most.size) most = silent;
+    }
+    return most.values().next().value;
+  }
+}

@@ -1,0 +1,119 @@
+// Where chargers' connections arrive, with TLS or without: each becomes a session of the gatekeeper before it is served.
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { TlsFiles } from '../../tls-files.js';
+import { namesOf } from './certificate-names.js';
+import type { Gatekeeper } from './gatekeeper.js';
+import type { Session } from './session.js';
+
+type Serve = (socket: Socket, session: Session) => void;
+
+export interface MqttListener {
+  readonly server: Server;
+  /** Ends every connection, those in their TLS handshake too. */
+  dropConnections(): void;
+}
+
+/** `serve` is called once bytes of MQTT can be read from the socket. */
+export function createMqttListener(options: {
+  readonly gatekeeper: Gatekeeper;
+  readonly tlsFiles: TlsFiles | undefined;
+  readonly handshakeTimeoutMs: number;
+  readonly serve: Serve;
+}): MqttListener {
+  const { gatekeeper, tlsFiles, serve } = options;
+  const sockets = new Set<Socket>();
+
+  function accept(socket: Socket): Session | undefined {
+    const address = socket.remoteAddress ?? 'unknown';
+    const session = gatekeeper.open({ address, giveWay: () => socket.destroy() });
+    if (session === undefined) {
+      socket.destroy();
+      return undefined;
+    }
+    sockets.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      gatekeeper.close(session);
+    });
+    return session;
+  }
+
+  const server =
+    tlsFiles === undefined
+      ? createServer({ noDelay: true }, (socket) => {
+          const session = accept(socket);
+          if (session !== undefined) serve(socket, session);
+        })
+      : createTlsListener({ ...options, tlsFiles, accept });
+  return {
+    server,
+    dropConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function createTlsListener(options: {
+  readonly gatekeeper: Gatekeeper;
+  readonly tlsFiles: TlsFiles;
+  readonly handshakeTimeoutMs: number;
+  readonly accept: (socket: Socket) => Session | undefined;
+  readonly serve: Serve;
+}): Server {
+  const { gatekeeper, tlsFiles, accept, serve } = options;
+  /** Node gives no way from an encrypted socket to the one it runs over, but both have the same peer. */
+  const handshakes = new Map<string, Session>();
+
+  function take(socket: Socket): Session | undefined {
+    const peer = peerOf(socket);
+    const session = handshakes.get(peer);
+    handshakes.delete(peer);
+    return session;
+  }
+
+  const server = createTlsServer({
+    ...tlsFiles.brokerContext(),
+    noDelay: true,
+    handshakeTimeout: options.handshakeTimeoutMs,
+    requestCert: tlsFiles.asksForCertificates(),
+    // Whoever has none that is trusted is refused below, where it is counted and logged.
+    rejectUnauthorized: false,
+  });
+  tlsFiles.onChange(() => server.setSecureContext(tlsFiles.brokerContext()));
+  server.on('connection', (socket: Socket) => {
+    const session = accept(socket);
+    if (session === undefined) return;
+    const peer = peerOf(socket);
+    handshakes.set(peer, session);
+    socket.once('close', () => {
+      if (handshakes.get(peer) === session) handshakes.delete(peer);
+    });
+  });
+  server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
+    const session = take(socket);
+    if (session !== undefined) gatekeeper.failHandshake(session, error);
+    socket.destroy();
+  });
+  server.on('secureConnection', (socket: TLSSocket) => {
+    const session = take(socket);
+    if (session === undefined) {
+      socket.destroy();
+      return;
+    }
+    if (tlsFiles.asksForCertificates()) {
+      if (!socket.authorized) {
+        gatekeeper.failHandshake(session, socket.authorizationError);
+        socket.destroy();
+        return;
+      }
+      session.certificateNames = namesOf(socket.getPeerCertificate());
+    }
+    serve(socket, session);
+  });
+  return server;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}

@@ -1,0 +1,194 @@
+// The certificate that REST and the embedded broker show, from its files, which may be replaced while they serve.
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { variableOf } from './config.js';
+import type { Metrics } from './metrics.js';
+import type { Clock } from './ports/clock.js';
+import type { Log } from './ports/log.js';
+
+/** Settings of the same names: PEM files. */
+export interface TlsSettings {
+  readonly tlsCert: string;
+  readonly tlsKey: string;
+  readonly tlsClientCa: string | undefined;
+}
+
+/** A file for TLS that cannot be used; its message is one line for the operator and shows nothing of a key. */
+export class TlsFileError extends Error {}
+
+interface Pems {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string | undefined;
+}
+
+const OLDEST_VERSION = 'TLSv1.2';
+const DAY_MS = 24 * 3600 * 1000;
+const WARN_AHEAD_MS = 14 * DAY_MS;
+
+export class TlsFiles {
+  readonly #settings: TlsSettings;
+  readonly #parts: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
+  readonly #listeners: (() => void)[] = [];
+  #pems: Pems;
+  #expiresAtMs = 0;
+  #warnsNextAtMs = 0;
+
+  /** @throws TlsFileError */
+  constructor(
+    settings: TlsSettings,
+    parts: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
+  ) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#pems = this.#read();
+    this.#use(this.#pems);
+  }
+
+  /** What a server shows; it asks for no certificate. */
+  serverContext(): SecureContextOptions {
+    const { cert, key } = this.#pems;
+    return { cert, key, minVersion: OLDEST_VERSION };
+  }
+
+  /** What the broker shows, and whom it trusts where chargers have to show certificates. */
+  brokerContext(): SecureContextOptions {
+    const { clientCa } = this.#pems;
+    return clientCa === undefined ? this.serverContext() : { ...this.serverContext(), ca: clientCa };
+  }
+
+  asksForCertificates(): boolean {
+    return this.#pems.clientCa !== undefined;
+  }
+
+  /** Calls `listener` when the contexts are others; connections that are open keep theirs. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Reads the files again, and warns once a day of a near end. @throws TlsFileError; those of before stay in force. */
+  refresh(): void {
+    this.#warnOfEnd();
+    const pems = this.#read();
+    const { cert, key, clientCa } = this.#pems;
+    if (pems.cert === cert && pems.key === key && pems.clientCa === clientCa) return;
+    this.#use(pems);
+    for (const listener of this.#listeners) listener();
+  }
+
+  #read(): Pems {
+    const { tlsCert, tlsKey, tlsClientCa } = this.#settings;
+    return {
+      cert: readPem(variableOf('tlsCert'), tlsCert),
+      key: readPem(variableOf('tlsKey'), tlsKey),
+      clientCa: tlsClientCa === undefined ? undefined : readPem(variableOf('tlsClientCa'), tlsClientCa),
+    };
+  }
+
+  #use(pems: Pems): void {
+    const { tlsCert, tlsKey, tlsClientCa } = this.#settings;
+    const chain = certificatesOf(variableOf('tlsCert'), tlsCert, pems.cert);
+    const isPair = chain[0]?.checkPrivateKey(keyOf(variableOf('tlsKey'), tlsKey, pems.key)) === true;
+    if (!isPair) {
+      throw new TlsFileError(
+        `${variableOf('tlsKey')}: ${tlsKey} is not the key of the first certificate in ${tlsCert}`,
+      );
+    }
+    const authorities =
+      tlsClientCa === undefined
+        ? []
+        : certificatesOf(variableOf('tlsClientCa'), tlsClientCa, pems.clientCa ?? '');
+    checkContext(pems, tlsCert);
+    this.#pems = pems;
+    this.#tellEnd('server', chain);
+    if (authorities.length > 0) this.#tellEnd('client_ca', authorities);
+    this.#expiresAtMs = Math.min(...[...chain, ...authorities].map(endsAtMs));
+    this.#warnsNextAtMs = 0;
+    this.#parts.log.info(
+      { file: tlsCert, expiresAt: new Date(this.#expiresAtMs).toISOString() },
+      'TLS certificate in force',
+    );
+    this.#warnOfEnd();
+  }
+
+  #tellEnd(certificate: 'server' | 'client_ca', chain: readonly X509Certificate[]): void {
+    this.#parts.metrics.tlsCertificateExpires.set({ certificate }, Math.min(...chain.map(endsAtMs)) / 1000);
+  }
+
+  #warnOfEnd(): void {
+    const { clock, log } = this.#parts;
+    const nowMs = clock.nowMs();
+    if (nowMs < this.#warnsNextAtMs || nowMs < this.#expiresAtMs - WARN_AHEAD_MS) return;
+    this.#warnsNextAtMs = nowMs + DAY_MS;
+    const expiresAt = new Date(this.#expiresAtMs).toISOString();
+    log.warn(
+      { expiresAt },
+      nowMs < this.#expiresAtMs
+        ? 'a TLS certificate ends soon'
+        : 'a TLS certificate has expired: clients refuse it',
+    );
+  }
+}
+
+/**
+ * The certificates in `file`, as PEM. `name` is the setting or flag that names the file.
+ * @throws TlsFileError
+ */
+export function readCertificates(name: string, file: string): string {
+  const pem = readPem(name, file);
+  certificatesOf(name, file, pem);
+  return pem;
+}
+
+/** The private key in `file`, as PEM. @throws TlsFileError */
+export function readKey(name: string, file: string): string {
+  const pem = readPem(name, file);
+  keyOf(name, file, pem);
+  return pem;
+}
+
+function readPem(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TlsFileError(`${name}: cannot read ${file}: ${why}`, { cause });
+  }
+}
+
+function certificatesOf(name: string, file: string, pem: string): readonly X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  try {
+    if (blocks.length > 0) return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    // Told below, like a file without any.
+  }
+  throw new TlsFileError(`${name}: ${file} must hold certificates in PEM form`);
+}
+
+function keyOf(name: string, file: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The cause is left out: it may quote the key.
+    const isEncrypted = pem.includes('ENCRYPTED');
+    throw new TlsFileError(
+      `${name}: ${file} ${isEncrypted ? 'is encrypted: give one without a passphrase' : 'must hold a private key in PEM form'}`,
+    );
+  }
+}
+
+/** What only OpenSSL knows, such as keys too short for it. */
+function checkContext({ cert, key, clientCa }: Pems, file: string): void {
+  try {
+    createSecureContext({ cert, key, ...(clientCa === undefined ? {} : { ca: clientCa }) });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TlsFileError(`${variableOf('tlsCert')}: ${file} cannot be used: ${why}`, { cause });
+  }
+}
+
+function endsAtMs(certificate: X509Certificate): number {
+  return Date.parse(certificate.validTo);
+}
