@@ -1,8 +1,10 @@
 // The token endpoint as three OAuth client libraries see it, each in the ways it can authenticate.
+import { readFileSync } from 'node:fs';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { ClientCredentials } from 'simple-oauth2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toErrorDescription, tokenErrorSchema } from '../../../src/wire/oauth.js';
 import { CLIENT, createRig, type Rig } from './http-rig.js';
 
 const SCOPE = 'locations:read clusters:read';
@@ -76,4 +78,87 @@ describe('simple-oauth2', () => {
     const { token } = await client.getToken({ scope: SCOPE });
     await expectUsable(token.access_token);
   });
+});
+
+/** What a library throws, and the body of the answer, found where it leaves it. */
+interface Refused {
+  readonly name: string;
+  readonly code: unknown;
+  readonly body: unknown;
+}
+
+interface LibraryError extends Error {
+  readonly code?: unknown;
+  readonly response?: Response;
+  readonly data?: { readonly payload: unknown };
+}
+
+async function refusedBy(library: string, secret: string, scope?: string): Promise<Refused> {
+  const server = { issuer: rig.url, token_endpoint: `${rig.url}/v1/oauth/token` };
+  const parameters: Record<string, string> = scope === undefined ? {} : { scope };
+  const error: LibraryError = await (library === 'simple-oauth2'
+    ? new ClientCredentials({
+        client: { id: CLIENT.id, secret },
+        auth: { tokenHost: rig.url, tokenPath: '/v1/oauth/token' },
+      }).getToken(parameters)
+    : library === 'openid-client'
+      ? openidGrant(server, secret, parameters)
+      : oauth4webapiGrant(server, secret, parameters)
+  ).then(
+    () => new Error('it was not refused'),
+    (thrown: LibraryError) => thrown,
+  );
+  const answer = error.response ?? (error.cause instanceof Response ? error.cause : undefined);
+  return {
+    name: error.constructor.name,
+    code: error.code,
+    body: error.data?.payload ?? (await answer?.json()),
+  };
+}
+
+function openidGrant(server: openid.ServerMetadata, secret: string, parameters: Record<string, string>) {
+  const config = new openid.Configuration(server, CLIENT.id, secret, openid.ClientSecretBasic(secret));
+  openid.allowInsecureRequests(config);
+  return openid.clientCredentialsGrant(config, parameters);
+}
+
+async function oauth4webapiGrant(
+  server: oauth.AuthorizationServer,
+  secret: string,
+  parameters: Record<string, string>,
+) {
+  const client = { client_id: CLIENT.id };
+  const authentication = oauth.ClientSecretBasic(secret);
+  const options = { [oauth.allowInsecureRequests]: true };
+  const answer = await oauth.clientCredentialsGrantRequest(
+    server,
+    client,
+    authentication,
+    parameters,
+    options,
+  );
+  return oauth.processClientCredentialsResponse(server, client, answer);
+}
+
+describe('the table of the REST guide', () => {
+  const guide = readFileSync('docs/rest-guide.md', 'utf8');
+
+  it.each(['openid-client', 'oauth4webapi', 'simple-oauth2'])(
+    'says what %s throws, and where the envelope is',
+    async (library) => {
+      const wrong = await refusedBy(library, 'wrong');
+      const lacking = await refusedBy(library, CLIENT.secret, 'everything');
+      for (const [{ body }, code] of [
+        [wrong, 'UNAUTHORIZED'],
+        [lacking, 'INSUFFICIENT_SCOPE'],
+      ] as const) {
+        const { error, error_description } = tokenErrorSchema.parse(body);
+        expect([error.code, error_description]).toEqual([code, toErrorDescription(error.message)]);
+      }
+      const cells = [wrong, lacking].map(({ name, code }) =>
+        code === undefined ? `\`${name}\`` : `\`${name}\`, \`${code}\``,
+      );
+      expect(guide).toContain(`| ${library} | ${cells.join(' | ')} | `);
+    },
+  );
 });

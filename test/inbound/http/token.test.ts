@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createTokenKeys, rotateTokenKeys, TokenKeysError } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { SCOPES, type Scope } from '../../../src/ports/records.js';
-import { hashPassword, hashSecret, secretIdOf } from '../../../src/secrets.js';
+import { generateSecret, hashPassword, hashSecret, secretIdOf } from '../../../src/secrets.js';
 import { tokenErrorSchema, tokenResponseSchema } from '../../../src/wire/oauth.js';
 import { TENANT } from './fake-application.js';
 import { API_KEY, CLIENT, clientRecord, createRig, credentialSet, NOW_MS, type Rig } from './http-rig.js';
@@ -217,6 +217,13 @@ describe('the token endpoint', () => {
       });
       expect(await refusalOf(answer)).toMatchObject({ status: 400, code: 'INVALID_REQUEST_BODY' });
     }
+  });
+
+  it('answers every other refusal with error_description too: a wrong method, and too many failures', async () => {
+    expect(await refusalOf(await rig.call('GET', '/v1/oauth/token'))).toMatchObject({ status: 405 });
+    const wrong = { ...GRANT, client_id: 'nobody', client_secret: generateSecret('guess') };
+    for (let i = 0; i < 100; i++) expect((await ask(wrong)).status).toBe(401);
+    expect(await refusalOf(await ask(wrong))).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
   });
 
   it('answers 415 to another media type and 413 to a body over 100 kB', async () => {
