@@ -4,10 +4,58 @@ import type { Store } from './ports/store.js';
 import type { MessageBus } from './ports/telemetry.js';
 import type { Health } from './wire/health.js';
 
-// A probe may come often: the database is asked at most this often.
+// A probe may come often: the database is asked to write at most this often.
 const PING_EVERY_MS = 1_000;
+// Whoever asks waits no longer than this for a database that may be locked: most probes give up after a few seconds.
+const ANSWER_WITHIN_MS = 1_500;
 // A boundary this late means that the scheduler does not get to run.
 const SCHEDULER_LATE_MS = 5_000;
+
+/** Whether the database takes writes, asked at most once a second however many want to know. */
+class DatabaseProbe {
+  readonly #clock: Clock;
+  readonly #store: Pick<Store, 'ping'>;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #isPending = false;
+  #answer: Promise<boolean> = Promise.resolve(true);
+
+  constructor(clock: Clock, store: Pick<Store, 'ping'>) {
+    this.#clock = clock;
+    this.#store = store;
+  }
+
+  /** Does not reject; a database that does not answer in time is not well. */
+  isWell(): Promise<boolean> {
+    const nowMs = this.#clock.monotonicMs();
+    if (!this.#isPending && nowMs - this.#askedAtMs >= PING_EVERY_MS) {
+      this.#askedAtMs = nowMs;
+      this.#isPending = true;
+      this.#answer = this.#ask();
+    }
+    return this.#isPending ? this.#inTime(this.#answer) : this.#answer;
+  }
+
+  async #ask(): Promise<boolean> {
+    try {
+      await this.#store.ping();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      this.#isPending = false;
+    }
+  }
+
+  #inTime(answer: Promise<boolean>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(ANSWER_WITHIN_MS, () => resolve(false));
+      void answer.then((isWell) => {
+        cancel();
+        resolve(isWell);
+      });
+    });
+  }
+}
 
 /** A function from now to the health of the parts; it does not reject. */
 export function createHealth(options: {
@@ -19,24 +67,11 @@ export function createHealth(options: {
 }): () => Promise<Health> {
   const { clock, store, broker, version } = options;
   const startedMs = clock.monotonicMs();
-  let ping: { readonly atMs: number; readonly answer: Promise<boolean> } | undefined;
-
-  function isDatabaseWell(): Promise<boolean> {
-    const nowMs = clock.monotonicMs();
-    if (ping === undefined || nowMs - ping.atMs >= PING_EVERY_MS) {
-      const answer = store.ping().then(
-        () => true,
-        () => false,
-      );
-      ping = { atMs: nowMs, answer };
-    }
-    return ping.answer;
-  }
-
+  const database = new DatabaseProbe(clock, store);
   const word = (isWell: boolean) => (isWell ? 'ok' : 'failing');
   return async () => {
     const checks = {
-      database: word(await isDatabaseWell()),
+      database: word(await database.isWell()),
       broker: word(broker.isHealthy()),
       scheduler: word(options.overdueMs() < SCHEDULER_LATE_MS),
     } as const;

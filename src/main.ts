@@ -10,6 +10,7 @@ import { migrateCommand } from './cli/migrate.js';
 import { explain } from './cli/operator-error.js';
 import { printNote } from './cli/print.js';
 import { provisionCommand } from './cli/provision.js';
+import { restoreCommand } from './cli/restore.js';
 import { serveCommand } from './cli/serve.js';
 import { simCommand } from './cli/sim.js';
 import { tenantCommand } from './cli/tenant.js';
@@ -33,6 +34,7 @@ for (const command of [
   simCommand(),
   migrateCommand(),
   backupCommand(),
+  restoreCommand(),
 ]) {
   program.addCommand(command);
 }

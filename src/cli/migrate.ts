@@ -1,7 +1,7 @@
 // `headroom migrate`: brings the database's schema up to date ahead of a start (serve does it by itself too).
 import type { Command } from 'commander';
 import { databaseUrlOf } from '../config.js';
-import { migrate } from '../outbound/knex/migrate.js';
+import { migrate } from '../outbound/knex/database.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
 import { printJson, printNote } from './print.js';
 import { configOf } from './settings-flags.js';

@@ -2,17 +2,21 @@
 import { ConfigError } from '../config.js';
 import { TokenKeysError } from '../inbound/http/token-keys.js';
 import { AdministrationError } from '../ports/administration.js';
-import { StoreUnavailableError } from '../ports/store.js';
+import { DatabaseLostError, StoreUnavailableError } from '../ports/store.js';
 import { UnusableFileError } from '../provisioning/parse-yaml.js';
 import { TlsFileError } from '../tls-files.js';
 
 /** A mistake in what was asked for; its message names it and the way out. */
 export class OperatorError extends Error {}
 
+/** The words of the command line do not fit together. */
+export class UsageError extends OperatorError {}
+
 const TOLD = [
   OperatorError,
   ConfigError,
   AdministrationError,
+  DatabaseLostError,
   StoreUnavailableError,
   UnusableFileError,
   TlsFileError,

@@ -56,6 +56,12 @@ export class StoreUnavailableError extends Error {
   }
 }
 
+/**
+ * Thrown where a database cannot be relied upon: it is damaged, or lacks what was acknowledged. Its message is one line
+ * that says what happened and the ways out.
+ */
+export class DatabaseLostError extends Error {}
+
 /** What another process (the command line, another node) changed: which entities to read again. */
 export interface Revision {
   readonly revision: number;
@@ -135,7 +141,10 @@ export interface Store {
   loadCredentials(): Promise<CredentialSet>;
   /** The newest revision, and what changed after `since`; undefined `since` asks for the number alone. */
   revisionSince(since: number | undefined): Promise<Revision>;
-  /** Resolves when the database answers; rejects with StoreUnavailableError otherwise. */
+  /**
+   * Writes something that changes nothing: resolves when it is on disk. Rejects with StoreUnavailableError where the
+   * database takes no writes, or refused one in the last seconds and took none since.
+   */
   ping(): Promise<void>;
   /** Writes what was accepted, then closes. */
   close(): Promise<void>;

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AlarmKind } from '../../machines/grant.js';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
+import { databaseUrlOf } from '../../src/config.js';
 import type { Store } from '../../src/ports/store.js';
 import type { Seams } from '../../src/service.js';
 import { alarmListSchema } from '../../src/wire/operator-history.js';
@@ -50,8 +51,13 @@ export interface EnforcementRig {
   noteLimitHeard(): void;
   cut(charger: RigCharger): Promise<void>;
   restore(charger: RigCharger): Promise<void>;
-  /** The service is gone for `downS`, and another one starts on its data; chargers that were there come back. */
-  restartService(downS: number): Promise<void>;
+  /**
+   * The service is gone for `downS`, in which `whileDown` happens to its database, and another one starts on its data;
+   * chargers that were there come back.
+   */
+  restartService(downS: number, whileDown?: (databaseUrl: string) => Promise<void>): Promise<void>;
+  /** Where the service keeps its data. */
+  readonly databaseUrl: string;
   /** The sum of a counter of the service over the labels that fit. */
   counted(counter: Counted, labels?: object): Promise<number>;
   /** Fails where chargers ever drew more than they may, or a decision failed. */
@@ -290,11 +296,15 @@ export async function createEnforcementRig(
       gone.delete(charger);
       await come([charger], async () => charger.link.restore());
     },
-    async restartService(downS) {
+    get databaseUrl() {
+      return databaseUrlOf(service.config);
+    },
+    async restartService(downS, whileDown = async () => {}) {
       const there = chargers.filter((charger) => !gone.has(charger));
       for (const { link } of there) link.cut();
       await come(there, async () => {
-        service = await service.restart({ ...seams, wrapStore: (store) => wrapStore(afterTheOldOne(store)) });
+        const later = { ...seams, wrapStore: (store: Store) => wrapStore(afterTheOldOne(store)) };
+        service = await service.restart(later, () => whileDown(databaseUrlOf(service.config)));
         Object.assign(traffic, { said: 0, heard: 0 });
         unheard = { upward: 0, downward: 0 };
         for (const { link } of there) link.restore();

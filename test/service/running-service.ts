@@ -101,8 +101,8 @@ export interface RunningService {
   /** A request with these headers and no credential but theirs; `path` begins after `/v1`. */
   send(method: string, path: string, request?: RequestParts): Promise<Answer>;
   stop(): Promise<void>;
-  /** Stops and starts a new service on the same data. */
-  restart(seams?: Seams): Promise<RunningService>;
+  /** Stops and starts a new service on the same data, after what `whileDown` does to it. */
+  restart(seams?: Seams, whileDown?: () => Promise<void>): Promise<RunningService>;
 }
 
 /** Writes what a provisioning file would, into the database of `config`. */
@@ -154,8 +154,9 @@ async function startOn(config: Config, seams: Seams, remove: () => void): Promis
       await service.stop();
       remove();
     },
-    async restart(newSeams = {}) {
+    async restart(newSeams = {}, whileDown = async () => {}) {
       await service.stop();
+      await whileDown();
       return startOn(config, newSeams, remove);
     },
   };

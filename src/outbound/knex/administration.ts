@@ -3,7 +3,6 @@ import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
 import { type Administration, AdministrationError } from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
-import { openDatabase } from './connection.js';
 import {
   apiKeyRow,
   loadApiKeys,
@@ -13,7 +12,7 @@ import {
   oauthClientRow,
   type TenantRow,
 } from './credentials.js';
-import { migrateDatabase } from './migrate.js';
+import { Database } from './database.js';
 import { provisionTenant } from './provision.js';
 import { markChanged, nextRevision } from './revisions.js';
 import { inSnapshot, inTransaction } from './transaction.js';
@@ -27,51 +26,61 @@ export async function createAdministration(options: {
   readonly databaseUrl: string;
   readonly log?: Log;
 }): Promise<Administration> {
-  const knex = openDatabase(options.databaseUrl, options.log);
-  try {
-    await orUnavailable(() => migrateDatabase(knex));
-  } catch (error) {
-    await knex.destroy();
-    throw error;
-  }
-  return administrationOver(knex);
+  return administrationOver(await Database.open(options.databaseUrl, options));
 }
 
-function administrationOver(knex: Knex): Administration {
+function administrationOver(database: Database): Administration {
+  const { knex } = database;
+
+  /** What `change` wrote is noted before anybody hears of it, as what a service writes is. */
+  async function noted<T>(change: Promise<T>): Promise<T> {
+    const result = await change;
+    await database.notePosition();
+    return result;
+  }
+
   return {
-    provision: (tenant, settings) => orUnavailable(() => provisionTenant(knex, tenant, settings)),
+    provision: (tenant, settings) => noted(orUnavailable(() => provisionTenant(knex, tenant, settings))),
     listTenants: () => orUnavailable(() => inSnapshot(knex, listTenants)),
     setFeature: (tenantUuid, feature, enabled) =>
-      changeCredentials(knex, tenantUuid, (trx) => setFeature(trx, tenantUuid, feature, enabled)),
+      noted(changeCredentials(knex, tenantUuid, (trx) => setFeature(trx, tenantUuid, feature, enabled))),
     addApiKey: (key) =>
-      changeCredentials(knex, key.tenantUuid, (trx) =>
-        insertNew(trx, 'api_keys', 'key_id', { ...apiKeyRow(key) }, `key id ${key.keyId} is taken`),
+      noted(
+        changeCredentials(knex, key.tenantUuid, (trx) =>
+          insertNew(trx, 'api_keys', 'key_id', { ...apiKeyRow(key) }, `key id ${key.keyId} is taken`),
+        ),
       ),
     listApiKeys: (tenantUuid) => orUnavailable(() => loadApiKeys(knex, tenantUuid)),
     revokeApiKey: (keyId, atMs) =>
-      endCredential(knex, 'api_keys', { key_id: keyId }, 'revoked_at_ms', atMs, `there is no key ${keyId}`),
+      noted(
+        endCredential(knex, 'api_keys', { key_id: keyId }, 'revoked_at_ms', atMs, `there is no key ${keyId}`),
+      ),
     addOauthClient: (client) =>
-      changeCredentials(knex, client.tenantUuid, (trx) =>
-        insertNew(
-          trx,
-          'oauth_clients',
-          'client_id',
-          { ...oauthClientRow(client) },
-          `client id ${client.clientId} is taken`,
+      noted(
+        changeCredentials(knex, client.tenantUuid, (trx) =>
+          insertNew(
+            trx,
+            'oauth_clients',
+            'client_id',
+            { ...oauthClientRow(client) },
+            `client id ${client.clientId} is taken`,
+          ),
         ),
       ),
     listOauthClients: (tenantUuid) => orUnavailable(() => loadOauthClients(knex, tenantUuid)),
     disableOauthClient: (clientId, atMs) =>
-      endCredential(
-        knex,
-        'oauth_clients',
-        { client_id: clientId },
-        'disabled_at_ms',
-        atMs,
-        `there is no client ${clientId}`,
+      noted(
+        endCredential(
+          knex,
+          'oauth_clients',
+          { client_id: clientId },
+          'disabled_at_ms',
+          atMs,
+          `there is no client ${clientId}`,
+        ),
       ),
     mqttLogins: (tenantUuid) => orUnavailable(() => loadMqttLogins(knex, tenantUuid)),
-    close: () => knex.destroy(),
+    close: () => database.close(),
   };
 }
 

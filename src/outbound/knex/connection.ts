@@ -1,5 +1,5 @@
 // The database behind a URL: one place for what a connection must be set to before it may hold the truth.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import pg from 'pg';
@@ -57,11 +57,20 @@ export function knexSettings(databaseUrl: string, log?: Log): Knex.Config {
 /** Opens the database; the directory and file of SQLite are made where there are none, readable by the owner only. */
 export function openDatabase(databaseUrl: string, log?: Log): Knex {
   const file = sqliteFileOf(databaseUrl);
-  if (file !== undefined && file !== ':memory:') {
-    makePrivateDirectory(dirname(file));
-    closeSync(openSync(file, 'a', 0o600));
-  }
+  if (file !== undefined && file !== ':memory:') makeSqliteFile(file);
   return createKnex(knexSettings(databaseUrl, log));
+}
+
+/** Makes the file, and its directory, readable by the owner only, where there is none. */
+export function makeSqliteFile(file: string): void {
+  // One that is there is not touched: closing it would give up the locks that this process holds on it.
+  if (existsSync(file)) return;
+  makeDirectoryOf(file);
+  closeSync(openSync(file, 'a', 0o600));
+}
+
+export function makeDirectoryOf(file: string): void {
+  makePrivateDirectory(dirname(file));
 }
 
 function sqliteSettings(filename: string): Knex.Config {

@@ -20,3 +20,9 @@ export function readThrough(knex: Knex, table: string, index: string): Knex.Raw 
 export function sqliteFileOf(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 }
+
+/** The file of an SQLite database on disk; undefined for one in memory, and for PostgreSQL's. */
+export function databaseFileOf(databaseUrl: string): string | undefined {
+  const file = sqliteFileOf(databaseUrl);
+  return file === ':memory:' ? undefined : file;
+}

@@ -16,6 +16,8 @@ const MAX_WAIT_MS = 5000;
 export interface Journal {
   /** Resolves when `submission` is on disk, in the order of the calls; all of it is written or nothing. */
   append(submission: Submission): Promise<void>;
+  /** Milliseconds since the database last refused a commit; undefined where none was refused since the last success. */
+  refusedForMs(): number | undefined;
   /** Runs `work` in its turn: after what was asked before it is answered, before what is asked after it is begun. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Takes nothing more; resolves when what was taken is answered. */
@@ -51,6 +53,7 @@ export function createJournal(options: {
   let pending: (Write | Alone)[] = [];
   let draining: Promise<void> | undefined;
   let closed = false;
+  let refusedAtMs: number | undefined;
 
   function enqueue<T>(
     entryOf: (waiting: Waiting, resolve: (result: T) => void) => Write | Alone,
@@ -113,12 +116,14 @@ export function createJournal(options: {
     } catch (error) {
       return fail(batch, error);
     }
+    refusedAtMs = undefined;
     metrics.commitSeconds.observe((clock.monotonicMs() - startedMs) / 1000);
     metrics.commitChanges.observe(batch.reduce((sum, entry) => sum + entry.changes.length, 0));
     for (const entry of batch) entry.resolve();
   }
 
   async function fail(batch: readonly Write[], error: unknown): Promise<void> {
+    if (isUnavailable(error)) refusedAtMs = clock.monotonicMs();
     if (isUnavailable(error) || batch.length === 1) {
       for (const entry of batch) entry.reject(error);
       return;
@@ -131,6 +136,7 @@ export function createJournal(options: {
 
   return {
     append: (submission) => enqueue<void>((waiting, resolve) => ({ ...submission, ...waiting, resolve })),
+    refusedForMs: () => (refusedAtMs === undefined ? undefined : clock.monotonicMs() - refusedAtMs),
     exclusively: (work) =>
       enqueue((waiting, resolve) => ({
         ...waiting,

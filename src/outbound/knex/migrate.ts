@@ -1,14 +1,19 @@
 // Brings a database to the schema of this version, whatever else starts at the same moment.
 import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
-import { LOCK_TIMEOUT_MS, openDatabase, START_LOCK_TIMEOUT_MS } from './connection.js';
+import { LOCK_TIMEOUT_MS, START_LOCK_TIMEOUT_MS } from './connection.js';
 import { engineOf } from './engine.js';
-import { orUnavailable } from './unavailable.js';
 
 // 'HEAD' and 'room' in ASCII: the mark in an SQLite file's header, and the key of the lock in PostgreSQL.
 const APPLICATION_ID = 0x48454144;
 const LOCK_KEY = 0x726f6f6d;
 const MISSING_FILES = 'files are missing';
+
+/** Whether an SQLite database was made by this product. */
+export async function isHeadroomDatabase(knex: Knex): Promise<boolean> {
+  const [row]: { application_id: number }[] = await knex.raw('pragma application_id');
+  return row?.application_id === APPLICATION_ID && knex.schema.hasTable('owner');
+}
 
 /**
  * Runs what is missing, in one transaction that other processes wait for: after a crash nothing is half done and no
@@ -37,18 +42,4 @@ function tellIfNewer(error: Error): never {
   throw new StoreUnavailableError(
     'the database has the schema of a newer version of Headroom: start that version, or restore a backup from before the upgrade',
   );
-}
-
-/**
- * Migrates the database at `databaseUrl` and closes it.
- * @returns the names of the migrations that were run.
- * @throws StoreUnavailableError when the database cannot be reached or is locked.
- */
-export async function migrate(databaseUrl: string): Promise<readonly string[]> {
-  const knex = openDatabase(databaseUrl);
-  try {
-    return await orUnavailable(() => migrateDatabase(knex));
-  } finally {
-    await knex.destroy();
-  }
 }

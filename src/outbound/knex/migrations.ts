@@ -4,6 +4,7 @@ import * as initial from './migrations/0001-initial.js';
 import * as owner from './migrations/0002-owner.js';
 import * as enforcement from './migrations/0003-enforcement.js';
 import * as powerEstimates from './migrations/0004-power-estimates.js';
+import * as commitCount from './migrations/0005-commit-count.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -15,6 +16,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0002-owner', ...owner },
   { name: '0003-enforcement', ...enforcement },
   { name: '0004-power-estimates', ...powerEstimates },
+  { name: '0005-commit-count', ...commitCount },
 ];
 
 /** The migrations, for knex. */

@@ -3,6 +3,8 @@ import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/ids.js';
 import { AdministrationError } from '../../ports/administration.js';
 import type { Revision } from '../../ports/store.js';
+import { engineOf } from './engine.js';
+import { countCommit } from './ownership.js';
 
 interface RevisionRow {
   readonly revision: number;
@@ -17,6 +19,8 @@ interface RevisionRow {
  */
 export async function nextRevision(trx: Knex.Transaction): Promise<number> {
   await trx('revision_counter').increment('revision', 1);
+  // PostgreSQL's row stays free for the service's commits: a long provisioning would hold them up.
+  if (engineOf(trx) === 'sqlite') await countCommit(trx);
   const row: { revision: number } | undefined = await trx('revision_counter').first('revision');
   if (row === undefined) throw new Error('the revision counter has no row');
   return row.revision;

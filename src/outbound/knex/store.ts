@@ -7,14 +7,14 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TenantState } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
+import { createRareLog } from '../../rare-log.js';
 import { listAlarms, loadOpenAlarms } from './alarms.js';
 import { writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
-import { openDatabase } from './connection.js';
 import { loadCredentials } from './credentials.js';
+import { Database } from './database.js';
 import { createJournal } from './journal.js';
-import { migrateDatabase } from './migrate.js';
-import { currentEpoch, raiseEpoch, requireEpoch } from './ownership.js';
+import { countCommit, countCommitOf, currentEpoch, type Position, raiseEpoch } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
 import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
@@ -24,6 +24,9 @@ import { loadLocations } from './sites.js';
 import { awaitWriters } from './tenant-lock.js';
 import { inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
+
+// A disk that is nearly full may take next to nothing and refuse what callers write.
+const REFUSED_LATELY_MS = 5000;
 
 export interface StoreOptions {
   /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
@@ -40,36 +43,49 @@ export interface StoreOptions {
 }
 
 /**
- * Opens the database and brings its schema up to date.
+ * Opens the database, reads all of it where it is SQLite's, and brings its schema up to date.
  * @throws StoreUnavailableError when it cannot be reached or is locked.
+ * @throws DatabaseLostError when it is damaged or lacks what was acknowledged.
  */
 export async function createStore(options: StoreOptions): Promise<Store> {
   const { databaseUrl, log } = options;
-  const knex = openDatabase(databaseUrl, log);
-  try {
-    const migrations = await orUnavailable(() => migrateDatabase(knex));
-    if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
-  } catch (error) {
-    await knex.destroy();
-    throw error;
-  }
-  return storeOver(knex, options);
+  const database = await Database.open(databaseUrl, { log, isChecked: true });
+  const { knex, migrations } = database;
+  if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
+  return storeOver(knex, { ...options, database });
 }
 
 /** A store over a database that is open and migrated; closing it closes the database. */
-export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' | 'log'>): Store {
+export function storeOver(
+  knex: Knex,
+  options: Omit<StoreOptions, 'databaseUrl' | 'log'> & { readonly log?: Log; readonly database?: Database },
+): Store {
+  const { database } = options;
+  const rareLog = createRareLog(options.clock);
   let epoch: number | undefined;
   const journal = createJournal({
-    write: (submissions) =>
-      inTransaction(knex, async (trx) => {
+    async write(submissions) {
+      const position = await inTransaction(knex, async (trx) => {
         await writeChanges(trx, submissions);
-        if (epoch !== undefined) await requireEpoch(trx, epoch);
-      }),
+        return epoch === undefined ? undefined : countCommitOf(trx, epoch);
+      });
+      note(position);
+    },
     clock: options.clock,
     metrics: options.metrics,
     ...options.journal,
   });
   let closed: Promise<void> | undefined;
+
+  /** What is on disk is acknowledged all the same where this cannot be written: then a later loss is not noticed. */
+  function note(position: Position | undefined): void {
+    if (position === undefined) return;
+    try {
+      database?.noteCommit(position);
+    } catch (error) {
+      rareLog('commit mark', () => options.log?.warn({ err: error }, 'the last commit could not be noted'));
+    }
+  }
 
   async function ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
     if (closed !== undefined) throw new StoreUnavailableError('the database is being closed');
@@ -95,7 +111,10 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
 
   return {
     async claim() {
-      epoch = await orUnavailable(() => inTransaction(knex, raiseEpoch));
+      const position = await orUnavailable(() => inTransaction(knex, raiseEpoch));
+      note(position);
+      database?.flushMark();
+      epoch = position.epoch;
       return epoch;
     },
     isOwner: () => ask(async (trx) => epoch === undefined || (await currentEpoch(trx)) === epoch),
@@ -112,9 +131,13 @@ export function storeOver(knex: Knex, options: Omit<StoreOptions, 'databaseUrl' 
     forgetPowerBefore,
     loadCredentials: () => ask(loadCredentials),
     revisionSince: (since) => ask((trx) => revisionSince(trx, since)),
-    ping: () => ask(async (trx) => void (await revisionSince(trx, undefined))),
+    async ping() {
+      await journal.exclusively(() => orUnavailable(() => inTransaction(knex, countCommit)));
+      if ((journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
+        throw new StoreUnavailableError('the database refused a write a moment ago');
+    },
     close() {
-      closed ??= journal.close().then(() => knex.destroy());
+      closed ??= journal.close().then(() => (database ?? { close: () => knex.destroy() }).close());
       return closed;
     },
   };

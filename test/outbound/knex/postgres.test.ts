@@ -1,6 +1,6 @@
 // The store and the administration on a real PostgreSQL; skipped, and said so, where npm brought no binaries.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { migrate } from '../../../src/outbound/knex/migrate.js';
+import { migrate } from '../../../src/outbound/knex/database.js';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { needing } from '../../needs.js';
 import { describeAdministration } from './administration-contract.js';

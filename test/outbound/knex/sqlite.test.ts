@@ -60,7 +60,7 @@ describe('SQLite', () => {
     const databaseUrl = await server.createDatabase();
     const { store } = await openStore(databaseUrl);
     const giveBack = await server.takeAway(databaseUrl);
-    await store.ping();
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
     expect((await store.loadTenant(HARBOUR)).locations).toEqual([]);
     await giveBack();
     await store.close();

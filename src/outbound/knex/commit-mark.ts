@@ -1,0 +1,78 @@
+// How far an SQLite database had come when its last commit was acknowledged, kept outside it: a loss cannot pass unseen.
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { Position } from './ownership.js';
+
+// Always the same length, so that it is written in place, inside one sector.
+const LENGTH = 200;
+
+const markSchema = z.object({
+  databaseId: z.string(),
+  epoch: z.number(),
+  commits: z.number(),
+});
+
+/** The file that `CommitMark` keeps for a database file. Its name does not begin like the database's. */
+export function markFileOf(databaseFile: string): string {
+  return join(dirname(databaseFile), `last-commit-${basename(databaseFile)}.json`);
+}
+
+/**
+ * The last acknowledged commit, in a small file beside the database. It is written after the commit is on disk and before
+ * anybody hears of it, without a flush of its own: it is exact after `kill -9`, and after a loss of power it may say less
+ * than the database, never more.
+ */
+export class CommitMark {
+  readonly file: string;
+  #descriptor: number | undefined;
+
+  constructor(databaseFile: string) {
+    this.file = markFileOf(databaseFile);
+  }
+
+  /** undefined where there is none, or none that can be read: then nothing is known, and nothing is missed. */
+  read(): Position | undefined {
+    try {
+      return markSchema.parse(JSON.parse(readFileSync(this.file, 'utf8')));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @throws the system's error where the file cannot be written. */
+  note({ databaseId, epoch, commits }: Position): void {
+    this.#descriptor ??= this.#open();
+    const text = `${JSON.stringify({ databaseId, epoch, commits }).padEnd(LENGTH - 1)}\n`;
+    writeSync(this.#descriptor, text, 0);
+  }
+
+  /** Puts what was noted on disk. */
+  flush(): void {
+    if (this.#descriptor !== undefined) fsyncSync(this.#descriptor);
+  }
+
+  close(): void {
+    if (this.#descriptor === undefined) return;
+    this.flush();
+    closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  #open(): number {
+    try {
+      return openSync(this.file, 'r+');
+    } catch {
+      const descriptor = openSync(this.file, 'w', 0o600);
+      flushDirectoryOf(this.file);
+      return descriptor;
+    }
+  }
+}
+
+/** Puts the name of a file on disk: that it was made, or took another's place. */
+export function flushDirectoryOf(file: string): void {
+  const descriptor = openSync(dirname(file), 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}

@@ -1,0 +1,57 @@
+// Who uses an SQLite database: services and commands together, a restore alone.
+import { basename, dirname, join } from 'node:path';
+import createKnex, { type Knex } from 'knex';
+import { StoreUnavailableError } from '../../ports/store.js';
+import { makeSqliteFile } from './connection.js';
+
+const WAIT_FOR_RESTORE_MS = 2000;
+const WAIT_FOR_USERS_MS = 200;
+
+/**
+ * A lock on a database file, held by a transaction on an empty SQLite file beside it. The system lets go of it when its
+ * process ends, however that ends; and it stands for the place, whatever becomes of the database's own file.
+ */
+export class DatabaseLock {
+  readonly #knex: Knex;
+
+  private constructor(knex: Knex) {
+    this.#knex = knex;
+  }
+
+  /** With others that share it. @throws StoreUnavailableError while somebody has it alone. */
+  static async share(databaseFile: string): Promise<DatabaseLock> {
+    return DatabaseLock.#take(
+      databaseFile,
+      [`pragma busy_timeout = ${WAIT_FOR_RESTORE_MS}`, 'begin', 'select count(*) from sqlite_master'],
+      `${databaseFile} is being restored: try again when that is done`,
+    );
+  }
+
+  /** @throws StoreUnavailableError while a service or a command uses the database. */
+  static async alone(databaseFile: string): Promise<DatabaseLock> {
+    return DatabaseLock.#take(
+      databaseFile,
+      [`pragma busy_timeout = ${WAIT_FOR_USERS_MS}`, 'begin exclusive'],
+      `${databaseFile} is in use: stop the service, and any other command on it, first`,
+    );
+  }
+
+  static async #take(databaseFile: string, statements: readonly string[], refusal: string) {
+    const filename = join(dirname(databaseFile), `in-use-${basename(databaseFile)}.lock`);
+    makeSqliteFile(filename);
+    const pool = { min: 1, max: 1 };
+    const knex = createKnex({ client: 'sqlite3', connection: { filename }, useNullAsDefault: true, pool });
+    try {
+      for (const statement of statements) await knex.raw(statement);
+    } catch (error) {
+      await knex.destroy();
+      const isTaken = error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
+      throw isTaken ? new StoreUnavailableError(refusal) : error;
+    }
+    return new DatabaseLock(knex);
+  }
+
+  async release(): Promise<void> {
+    await this.#knex.destroy();
+  }
+}

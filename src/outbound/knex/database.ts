@@ -1,0 +1,151 @@
+// A database that may be relied upon: nobody restores it, what was acknowledged is in it, its schema is up to date.
+import { statSync } from 'node:fs';
+import type { Knex } from 'knex';
+import type { Log } from '../../ports/log.js';
+import { DatabaseLostError } from '../../ports/store.js';
+import { CommitMark } from './commit-mark.js';
+import { openDatabase } from './connection.js';
+import { DatabaseLock } from './database-lock.js';
+import { databaseFileOf } from './engine.js';
+import { integrityProblem } from './integrity.js';
+import { migrateDatabase } from './migrate.js';
+import { type Position, positionIn } from './ownership.js';
+import { orUnavailable } from './unavailable.js';
+
+const WAYS_OUT =
+  'Put the right files back, restore a backup with "headroom restore FILE", or go on without what is lost with "headroom restore --as-is"';
+const DAMAGED = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB']);
+
+interface Guard {
+  readonly lock: DatabaseLock;
+  readonly mark: CommitMark;
+}
+
+/** An open database; whoever commits what must not be lost says so with `noteCommit` before acknowledging it. */
+export class Database {
+  readonly knex: Knex;
+  /** The names of the migrations that opening it ran. */
+  readonly migrations: readonly string[];
+  readonly #guard: Guard | undefined;
+
+  private constructor(knex: Knex, migrations: readonly string[], guard: Guard | undefined) {
+    this.knex = knex;
+    this.migrations = migrations;
+    this.#guard = guard;
+  }
+
+  /**
+   * Opens the database and brings its schema up to date. With `isChecked`, all of an SQLite database is read first.
+   * @throws DatabaseLostError where it is damaged or lacks what was acknowledged.
+   * @throws StoreUnavailableError when it cannot be reached, is locked, or is being restored.
+   */
+  static async open(
+    databaseUrl: string,
+    { log, isChecked = false }: { readonly log?: Log | undefined; readonly isChecked?: boolean } = {},
+  ): Promise<Database> {
+    const file = databaseFileOf(databaseUrl);
+    if (file === undefined) {
+      const knex = openDatabase(databaseUrl, log);
+      return new Database(knex, await orClose(knex, () => migrateDatabase(knex)), undefined);
+    }
+    const mark = new CommitMark(file);
+    refuseWithoutFile(file, mark);
+    // The lock's file needs the directory that comes with the database's.
+    const knex = openDatabase(databaseUrl, log);
+    let lock: DatabaseLock | undefined;
+    const migrations = await orClose(knex, async () => {
+      lock = await DatabaseLock.share(file);
+      await refuseLost(knex, file, mark, isChecked);
+      return migrateDatabase(knex);
+    }).catch(async (error: unknown) => {
+      await lock?.release();
+      throw isDamage(error)
+        ? new DatabaseLostError(`${file} is damaged: ${error.message}. ${WAYS_OUT}`)
+        : error;
+    });
+    if (lock === undefined) throw new Error('the database was opened without its lock');
+    const database = new Database(knex, migrations, { lock, mark });
+    await database.notePosition();
+    return database;
+  }
+
+  /** Says outside the database that it has come this far. */
+  noteCommit(position: Position): void {
+    this.#guard?.mark.note(position);
+  }
+
+  /** The same with what is on disk now, for whoever did not count. */
+  async notePosition(): Promise<void> {
+    if (this.#guard !== undefined) this.#guard.mark.note(await positionIn(this.knex));
+  }
+
+  /** Puts on disk what was noted. */
+  flushMark(): void {
+    this.#guard?.mark.flush();
+  }
+
+  async close(): Promise<void> {
+    await this.knex.destroy();
+    this.#guard?.mark.close();
+    await this.#guard?.lock.release();
+  }
+}
+
+async function orClose<T>(knex: Knex, work: () => Promise<T>): Promise<T> {
+  try {
+    return await orUnavailable(work);
+  } catch (error) {
+    await knex.destroy();
+    throw error;
+  }
+}
+
+/** The error that SQLite itself gave, wherever it was wrapped on its way. */
+export function isDamage(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return DAMAGED.has(code) || isDamage(error.cause);
+}
+
+function refuseWithoutFile(file: string, mark: CommitMark): void {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > 0 || mark.read() === undefined) return;
+  throw new DatabaseLostError(
+    `${file} is gone, though a database with acknowledged writes was there (${mark.file}). ${WAYS_OUT}`,
+  );
+}
+
+async function refuseLost(knex: Knex, file: string, mark: CommitMark, isChecked: boolean): Promise<void> {
+  // In this order: while another service writes, the database is never behind the mark that was read before it.
+  const marked = mark.read();
+  if (marked !== undefined) refuseBehind(await positionIfAny(knex), marked, file, mark.file);
+  const problem = isChecked ? await integrityProblem(knex) : undefined;
+  if (problem !== undefined) throw new DatabaseLostError(`${file} is damaged: ${problem}. ${WAYS_OUT}`);
+}
+
+/** undefined where the database is of a version that did not count. */
+async function positionIfAny(knex: Knex): Promise<Position | undefined> {
+  const counts = await knex.schema.hasColumn('owner', 'commits');
+  return counts ? positionIn(knex) : undefined;
+}
+
+function refuseBehind(found: Position | undefined, marked: Position, file: string, markFile: string): void {
+  if (found === undefined || found.databaseId !== marked.databaseId)
+    throw new DatabaseLostError(
+      `${file} is not the database that was here before, or a copy of it from before an upgrade (${markFile}). ${WAYS_OUT}`,
+    );
+  if (found.commits < marked.commits)
+    throw new DatabaseLostError(
+      `${file} lacks acknowledged writes: it ends with commit ${found.commits}, and commit ${marked.commits} was acknowledged (${markFile}). Its -wal file was lost or damaged, or an older copy was put in its place. ${WAYS_OUT}`,
+    );
+}
+
+/**
+ * Migrates the database at `databaseUrl` and closes it; gives the names of the migrations that were run. Fails as
+ * `Database.open` does.
+ */
+export async function migrate(databaseUrl: string): Promise<readonly string[]> {
+  const database = await Database.open(databaseUrl);
+  await database.close();
+  return database.migrations;
+}

@@ -1,0 +1,27 @@
+// Whether an SQLite database is whole: read at each start, because damaged pages answer as if nothing were there.
+import type { Knex } from 'knex';
+
+// Rows that decide nothing and may be many times all others: whoever reads a damaged one of them is told then.
+const UNCHECKED = 'power_minutes';
+
+/**
+ * The first thing that is wrong with the tables and indexes (measured power only with `isPowerChecked`) and with what
+ * refers to what; undefined where all is well. Takes some seconds per million rows.
+ */
+export async function integrityProblem(
+  knex: Knex,
+  { isPowerChecked = false }: { readonly isPowerChecked?: boolean } = {},
+): Promise<string | undefined> {
+  const tables: { name: string }[] = await knex('sqlite_master').where('type', 'table').select('name');
+  for (const { name } of tables) {
+    if (name === UNCHECKED && !isPowerChecked) continue;
+    // One problem is enough to know, and looking for all of a table that is gone takes long.
+    const told: { integrity_check: string }[] = await knex.raw(`pragma integrity_check('${name}')`);
+    const problem = told.find(({ integrity_check }) => integrity_check !== 'ok')?.integrity_check;
+    if (problem !== undefined) return `${name}: ${problem.replaceAll('\n', ' ')}`;
+  }
+  const dangling: { table: string; parent: string }[] = await knex.raw('pragma foreign_key_check');
+  const [first] = dangling;
+  if (first === undefined) return undefined;
+  return `${dangling.length} rows refer to what is not there, the first in ${first.table} to ${first.parent}`;
+}

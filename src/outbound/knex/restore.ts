@@ -1,0 +1,220 @@
+// Puts a backup in the place of a database, or takes one as it is, so that chargers follow it and nothing promised is forgotten.
+import { randomUUID } from 'node:crypto';
+import type { Knex } from 'knex';
+import { tenthsAOf } from '../../../machines/units.js';
+import { AdministrationError } from '../../ports/administration.js';
+import { StoreUnavailableError } from '../../ports/store.js';
+import { CommitMark } from './commit-mark.js';
+import { makeDirectoryOf, openDatabase } from './connection.js';
+import { isDamage } from './database.js';
+import {
+  copyDatabaseFile,
+  exchangeDatabaseFile,
+  isSameFile,
+  isThere,
+  removeDatabaseFile,
+} from './database-files.js';
+import { DatabaseLock } from './database-lock.js';
+import { databaseFileOf, sqliteFileOf } from './engine.js';
+import { integrityProblem } from './integrity.js';
+import { isHeadroomDatabase, migrateDatabase } from './migrate.js';
+import { type Position, positionIn } from './ownership.js';
+import { inTransaction } from './transaction.js';
+import { orUnavailable } from './unavailable.js';
+
+/** More epochs than were in use since any backup: each start takes one. */
+const EPOCHS_SINCE_BACKUP = 1_000_000;
+const ROWS_AT_ONCE = 100;
+
+export interface Restored {
+  /** Where the database that was there is kept; null where there was none, and on PostgreSQL. */
+  readonly replaced: string | null;
+  readonly epoch: { readonly before: number; readonly after: number };
+  readonly tenants: number;
+  /** Their maximum is reserved. */
+  readonly connectors: number;
+  readonly profiles: number;
+}
+
+export interface RestoreOptions {
+  /** The backup; undefined takes the database as it is. */
+  readonly backup: string | undefined;
+  /** Changes nothing. */
+  readonly isDryRun: boolean;
+  /** Part of the name under which the database that was there is kept. */
+  readonly stamp: string;
+}
+
+/**
+ * Restores the database at `databaseUrl`. A service that starts on it has an epoch above any that was in use, and
+ * reserves the maximum of every connector for a horizon, because what was promised since the backup is not in it.
+ * @throws AdministrationError where the backup is none, or cannot be used.
+ * @throws StoreUnavailableError where a service or a command uses the database, or it cannot be reached.
+ */
+export async function restoreDatabase(databaseUrl: string, options: RestoreOptions): Promise<Restored> {
+  const file = databaseFileOf(databaseUrl);
+  if (file !== undefined) return restoreFile(file, options);
+  if (sqliteFileOf(databaseUrl) !== undefined)
+    throw new AdministrationError('a database in memory cannot be restored');
+  if (options.backup !== undefined)
+    throw new AdministrationError(
+      'a PostgreSQL database is restored with pg_restore; run "headroom restore --as-is" after it',
+    );
+  const prepared = await withDatabase(databaseUrl, (knex) => prepare(knex, undefined, options.isDryRun));
+  return { ...prepared.restored, replaced: null };
+}
+
+async function restoreFile(file: string, { backup, isDryRun, stamp }: RestoreOptions): Promise<Restored> {
+  if (backup !== undefined && !isThere(backup)) throw new AdministrationError(`there is no file ${backup}`);
+  if (backup !== undefined && isSameFile(backup, file))
+    throw new AdministrationError(`${backup} is the database itself; to take it as it is, say --as-is`);
+  makeDirectoryOf(file);
+  const lock = await DatabaseLock.alone(file);
+  const mark = new CommitMark(file);
+  const unfinished = `${file}.${randomUUID()}.unfinished`;
+  try {
+    await foldIn(file);
+    const source = backup ?? (isThere(file) ? file : undefined);
+    if (source !== undefined) copyDatabaseFile(source, unfinished);
+    const { restored, position } = await withDatabase(`sqlite:${unfinished}`, async (knex) => {
+      if (source !== undefined) await refuseUnusable(knex, source);
+      return prepare(knex, mark.read(), false);
+    }).catch((error: unknown) => {
+      throw isDamage(error) && source !== undefined ? unusable(source, error.message) : error;
+    });
+    if (isDryRun) return { ...restored, replaced: null };
+    const replaced = exchangeDatabaseFile(file, unfinished, `${file}.replaced-${stamp}`);
+    mark.note(position);
+    return { ...restored, replaced };
+  } finally {
+    removeDatabaseFile(unfinished);
+    mark.close();
+    await lock.release();
+  }
+}
+
+async function withDatabase<T>(databaseUrl: string, use: (knex: Knex) => Promise<T>): Promise<T> {
+  const knex = openDatabase(databaseUrl);
+  try {
+    const result = await orUnavailable(() => use(knex));
+    // Its file is to stand alone. The next to open it writes beside readers again.
+    if (databaseFileOf(databaseUrl) !== undefined) await knex.raw('pragma journal_mode = delete');
+    return result;
+  } finally {
+    await knex.destroy();
+  }
+}
+
+/**
+ * Takes into the database what lies in its -wal file, so that what is kept of it is one file. It needs the database
+ * alone, also of those that hold no lock of ours. A damaged one stays as it is.
+ */
+async function foldIn(file: string): Promise<void> {
+  if (!isThere(file)) return;
+  const knex = openDatabase(`sqlite:${file}`);
+  try {
+    await knex.raw('pragma journal_mode = delete');
+  } catch (error) {
+    if (isDamage(error)) return;
+    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY')
+      throw new StoreUnavailableError(
+        `${file} is in use: stop the service, and any other program on it, first`,
+      );
+    throw error;
+  } finally {
+    await knex.destroy();
+  }
+}
+
+function unusable(file: string, problem: string): AdministrationError {
+  return new AdministrationError(`${file} is damaged and cannot be used: ${problem}`);
+}
+
+async function refuseUnusable(knex: Knex, file: string): Promise<void> {
+  if (!(await isHeadroomDatabase(knex)))
+    throw new AdministrationError(`${file} is not a database of Headroom`);
+  const problem = await integrityProblem(knex, { isPowerChecked: true });
+  if (problem !== undefined) throw unusable(file, problem);
+}
+
+/** Brings the schema up to date, raises the epoch, and reserves every connector's maximum; all of it or nothing. */
+async function prepare(
+  knex: Knex,
+  marked: Position | undefined,
+  isDryRun: boolean,
+): Promise<{ readonly restored: Omit<Restored, 'replaced'>; readonly position: Position }> {
+  const undone = new Error('nothing is to be kept');
+  let prepared: Awaited<ReturnType<typeof prepare>> | undefined;
+  await inTransaction(knex, async (trx) => {
+    await migrateDatabase(trx);
+    const before = await positionIn(trx);
+    const position = {
+      // The place goes on being of one database: what was there before and comes back is an older copy of it.
+      databaseId: marked?.databaseId ?? before.databaseId,
+      epoch: Math.max(before.epoch, marked?.epoch ?? 0) + EPOCHS_SINCE_BACKUP,
+      commits: Math.max(before.commits, marked?.commits ?? 0) + 1,
+    };
+    await trx('owner').update({
+      database_id: position.databaseId,
+      epoch: position.epoch,
+      commits: position.commits,
+    });
+    const restored = {
+      epoch: { before: before.epoch, after: position.epoch },
+      tenants: await countOf(trx, 'tenants'),
+      connectors: await reserveMaxima(trx),
+      profiles: await countOf(trx, 'profiles'),
+    };
+    prepared = { restored, position };
+    if (isDryRun) throw undone;
+  }).catch((error: unknown) => {
+    if (error !== undone) throw error;
+  });
+  if (prepared === undefined) throw new Error('the transaction did not run');
+  return prepared;
+}
+
+async function countOf(trx: Knex.Transaction, table: string): Promise<number> {
+  const row = await trx(table).count({ count: '*' }).first();
+  return Number(row?.count ?? 0);
+}
+
+interface ConnectorRow {
+  readonly tenant_uuid: string;
+  readonly controller_uuid: string;
+  readonly connector_id: string;
+  readonly max_current_a: number;
+  readonly failsafe_a: number;
+  readonly lease: string | null;
+}
+
+/**
+ * What each connector was promised last is not known, so it may be its maximum, and its fail-safe after that. How its
+ * charger counts leases rarely changes; one that had no limit yet is taken to end it in time.
+ */
+async function reserveMaxima(trx: Knex.Transaction): Promise<number> {
+  const connectors: ConnectorRow[] = await trx('connectors as c')
+    .leftJoin('reservations as r', {
+      'r.tenant_uuid': 'c.tenant_uuid',
+      'r.controller_uuid': 'c.controller_uuid',
+      'r.connector_id': 'c.connector_id',
+    })
+    .select(
+      'c.tenant_uuid',
+      'c.controller_uuid',
+      'c.connector_id',
+      'c.max_current_a',
+      'c.failsafe_a',
+      'r.lease',
+    );
+  await trx('reservations').delete();
+  const rows = connectors.map(({ max_current_a, failsafe_a, lease, ...key }) => ({
+    ...key,
+    limit_tenths_a: tenthsAOf(max_current_a),
+    then_tenths_a: tenthsAOf(failsafe_a),
+    lease: lease ?? 'heartbeat',
+  }));
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+    await trx('reservations').insert(rows.slice(at, at + ROWS_AT_ONCE));
+  return rows.length;
+}

@@ -1,0 +1,170 @@
+// The real process on files that were lost, put back or damaged behind its back: it says so and does not start.
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.js';
+import { run, serve, temporaryDirectory } from '../cli/headroom.js';
+import { profile } from '../service/profiles.js';
+import { apiKeyOf, HARBOUR, provision, site, tenantWith } from '../service/running-service.js';
+
+const WAYS_OUT = /Put the right files back, .*"headroom restore FILE".*"headroom restore --as-is"\n$/;
+const PAGE_BYTES = 4096;
+
+let dataDir: string;
+let file: string;
+beforeEach(async () => {
+  dataDir = temporaryDirectory();
+  file = join(dataDir, 'headroom.sqlite');
+  await provision(loadConfig({ dataDir }, {}), tenantWith(HARBOUR, [site('quay-1')]));
+});
+
+async function write(httpUrl: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const answer = await fetch(`${httpUrl}/v1/locations/quay-1/schedules`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKeyOf(HARBOUR), 'content-type': 'application/json' },
+      body: JSON.stringify(profile({ limitKw: i + 1, priority: i % 10 })),
+    });
+    expect(answer.status).toBe(200);
+  }
+}
+
+/** A service that took `count` writes and was killed. */
+async function killedAfter(count: number): Promise<void> {
+  const service = await serve(dataDir);
+  await write(service.httpUrl, count);
+  await service.stop('SIGKILL');
+}
+
+async function stoppedAfter(count: number): Promise<void> {
+  const service = await serve(dataDir);
+  await write(service.httpUrl, count);
+  expect((await service.stop()).code).toBe(0);
+}
+
+async function expectStart(): Promise<void> {
+  const service = await serve(dataDir);
+  expect((await service.stop()).code).toBe(0);
+}
+
+/** The start fails with one line, beside those of the log, that says why and what to do. */
+async function expectRefusal(reason: RegExp): Promise<void> {
+  const environment = { HEADROOM_DATA_DIR: dataDir, HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0' };
+  const { code, stdout, stderr } = await run(['serve'], environment);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(reason);
+  expect(stderr).toMatch(WAYS_OUT);
+  const words = stderr
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !line.startsWith('{'));
+  expect(words).toHaveLength(1);
+}
+
+describe('a start after kill -9', () => {
+  it('takes all that was acknowledged from the -wal file', async () => {
+    await killedAfter(40);
+    await expectStart();
+  });
+
+  it('is refused where the -wal file is gone', async () => {
+    await killedAfter(40);
+    rmSync(`${file}-wal`);
+    rmSync(`${file}-shm`, { force: true });
+    await expectRefusal(
+      /lacks acknowledged writes: it ends with commit \d+, and commit \d+ was acknowledged/,
+    );
+  });
+
+  it('is refused where the -wal file was cut or damaged in its middle', async () => {
+    await killedAfter(40);
+    const wal = readFileSync(`${file}-wal`);
+    writeFileSync(`${file}-wal`, wal.subarray(0, wal.length / 2));
+    await expectRefusal(/lacks acknowledged writes/);
+    wal.fill(0x55, wal.length / 2, wal.length / 2 + 100);
+    writeFileSync(`${file}-wal`, wal);
+    await expectRefusal(/lacks acknowledged writes/);
+  });
+
+  it('goes on where another program opened the database meanwhile, and took the -wal file in', async () => {
+    await killedAfter(40);
+    const { code } = await run(['tenant', 'list'], { HEADROOM_DATA_DIR: dataDir });
+    expect(code).toBe(0);
+    expect(statSync(`${file}-wal`, { throwIfNoEntry: false })).toBeUndefined();
+    await expectStart();
+  });
+
+  it('goes on where the mark is older than the database, as after a loss of power, damaged, or gone', async () => {
+    const mark = join(dataDir, 'last-commit-headroom.sqlite.json');
+    const older = readFileSync(mark);
+    await killedAfter(5);
+    writeFileSync(mark, older);
+    await expectStart();
+    writeFileSync(mark, 'no');
+    await expectStart();
+    rmSync(mark);
+    await expectStart();
+  });
+});
+
+describe('a start after a clean stop', () => {
+  it('is refused where the database is gone, also after what the command line wrote last', async () => {
+    await stoppedAfter(1);
+    rmSync(file);
+    await expectRefusal(/headroom\.sqlite is gone/);
+  });
+
+  it('is refused on an older copy, and on another database', async () => {
+    await stoppedAfter(1);
+    copyFileSync(file, join(dataDir, 'older'));
+    await stoppedAfter(1);
+    copyFileSync(join(dataDir, 'older'), file);
+    await expectRefusal(/lacks acknowledged writes.*older copy/);
+    const other = temporaryDirectory();
+    await provision(loadConfig({ dataDir: other }, {}), tenantWith(HARBOUR, [site('quay-1')]));
+    copyFileSync(join(other, 'headroom.sqlite'), file);
+    await expectRefusal(/not the database that was here before/);
+  });
+
+  it.each([
+    ['the header', 0],
+    ['the schema', 100],
+    ['a page of rows', PAGE_BYTES],
+    ['an index', 20 * PAGE_BYTES],
+  ])('is refused where %s is overwritten', async (_, at) => {
+    await stoppedAfter(40);
+    const descriptor = openSync(file, 'r+');
+    writeSync(descriptor, Buffer.alloc(PAGE_BYTES - (at % PAGE_BYTES), 0xa5), 0, undefined, at);
+    closeSync(descriptor);
+    await expectRefusal(/is damaged: /);
+  });
+
+  it('is refused where only commands changed the database since, and that is lost', async () => {
+    copyFileSync(file, join(dataDir, 'before'));
+    const issued = await run(['key', 'issue', HARBOUR], { HEADROOM_DATA_DIR: dataDir });
+    expect(issued.code).toBe(0);
+    copyFileSync(join(dataDir, 'before'), file);
+    await expectRefusal(/lacks acknowledged writes/);
+  });
+});
+
+describe('one service after the other', () => {
+  it('starts while the one before still writes, which then ends', async () => {
+    const first = await serve(dataDir);
+    await write(first.httpUrl, 3);
+    const second = await serve(dataDir);
+    expect((await first.finished).code).toBe(1);
+    await write(second.httpUrl, 3);
+    await second.stop('SIGKILL');
+    await expectStart();
+  });
+});
