@@ -11,6 +11,8 @@ import { promisify } from 'node:util';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 // 32 bytes are 256 bits; 62^43 is the first power of 62 above 2^256.
 const SECRET_LENGTH = 43;
+// An API key, its underscores perhaps percent-encoded; a JSON Web Token; anything else as long as a generated secret.
+const SECRETS = /hr(?:_|%5f)([a-z0-9]{8})(?:_|%5f)[a-z0-9]+|eyJ[\w-]{8,}(?:\.[\w-]*)*|[a-z0-9]{40,}/gi;
 const API_KEY = /^hr_([A-Za-z0-9]{8})_([A-Za-z0-9]{16,128})$/;
 
 // About one in 2,500 random ones looks otherwise and is drawn again. Whether a hash is slow depends on this rule both when
@@ -181,4 +183,11 @@ export function parseApiKey(text: string): { readonly keyId: string; readonly se
   const match = API_KEY.exec(text);
   if (match?.[1] === undefined || match[2] === undefined) return undefined;
   return { keyId: match[1], secret: match[2] };
+}
+
+/** `text` as it may be logged: of what looks like an API key its id, of any other secret nothing. */
+export function withoutSecrets(text: string): string {
+  return text.replace(SECRETS, (_, keyId: string | undefined) =>
+    keyId === undefined ? '[redacted]' : `hr_${keyId}_[redacted]`,
+  );
 }

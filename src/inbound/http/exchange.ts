@@ -6,6 +6,7 @@ import type { TenantUuid } from '../../../machines/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
+import { withoutSecrets } from '../../secrets.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 
@@ -25,6 +26,8 @@ export type Answer = Response<unknown, ExchangeLocals>;
 export type Unanswered = Map<ServerResponse, Answer>;
 
 const PATH_LOGGED = 200;
+// A secret that begins in what is logged is seen as one even if it is cut off here.
+const PATH_READ = 2 * PATH_LOGGED;
 /** Nginx's status for a client that left before its answer. */
 const CLIENT_GONE = 499;
 
@@ -46,7 +49,7 @@ export function createTracer(options: {
     const startedMs = clock.monotonicMs();
     const { locals } = response;
     const { method } = request;
-    const path = request.originalUrl.split('?', 1)[0]?.slice(0, PATH_LOGGED);
+    const path = pathToLog(request.originalUrl);
     locals.requestId = randomUUID();
     locals.route = 'unmatched';
     unanswered.set(response, response);
@@ -62,6 +65,15 @@ export function createTracer(options: {
     });
     next();
   };
+}
+
+/** Without the query; somebody may have put a key where an id belongs. */
+function pathToLog(url: string): string {
+  const query = url.indexOf('?');
+  return withoutSecrets(url.slice(0, query === -1 ? PATH_READ : Math.min(query, PATH_READ))).slice(
+    0,
+    PATH_LOGGED,
+  );
 }
 
 /** Writes `text`, which is JSON, in one go. `headers` join those every answer carries. */

@@ -23,6 +23,7 @@ import type { OpenStreams } from './open-streams.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
+import { requireHost } from './require-host.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
 import {
   ASYNCAPI_PATH,
@@ -89,6 +90,7 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
 
   app.use(createTracer(parts));
   app.use(refuseWhile(parts.isStopping));
+  app.use(requireHost);
   for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
   app.use(DOCS_PATH, ...createDocsHandlers());
   app.use((request) => {

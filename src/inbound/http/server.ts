@@ -64,6 +64,8 @@ export function createHttpServer({
     headersTimeout: Math.min(config.httpHeaderTimeoutS, config.httpRequestTimeoutS) * 1000,
     requestTimeout: config.httpRequestTimeoutS * 1000,
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+    // Node's own refusal would have no envelope.
+    requireHostHeader: false,
   };
   const server =
     tlsFiles === undefined

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
+import { generateSecret } from '../../../src/secrets.js';
 import { errorEnvelopeSchema } from '../../../src/wire/error-envelope.js';
 import { eventually } from '../../eventually.js';
 import { API_KEY, bearer, CLIENT, createRig, type Rig, type RigOptions } from './http-rig.js';
@@ -143,6 +144,28 @@ describe('the log', () => {
       expect(rig.logLines.filter((line) => line.includes('"msg":"request"'))).toHaveLength(7),
     );
     for (const secret of secrets) expect(rig.logLines.join('')).not.toContain(secret);
+  });
+});
+
+describe('a path in the log', () => {
+  const JWT = `eyJhbGciOiJFUzI1NiJ9.${'a-b_c'.repeat(20)}.${'d-e_f'.repeat(15)}`;
+  const GENERATED = generateSecret();
+
+  it.each([
+    ['an API key', `/v1/${API_KEY}`, '/v1/hr_harbour1_[redacted]'],
+    ['an API key with something behind it', `/v1/${API_KEY}/limits`, '/v1/hr_harbour1_[redacted]/limits'],
+    ['an encoded API key', `/v1/${API_KEY.replaceAll('_', '%5F')}`, '/v1/hr_harbour1_[redacted]'],
+    ['an API key that is cut off', `/${'x/'.repeat(90)}${API_KEY}`, `/${'x/'.repeat(90)}hr_harbour1_[redact`],
+    ['a token', `/v1/locations/${JWT}/limits`, '/v1/locations/[redacted]/limits'],
+    ['a token that is cut off', `/${'x/'.repeat(95)}${JWT}`, `/${'x/'.repeat(95)}[redacted`],
+    ['a client secret', `/v1/clusters/${GENERATED}`, '/v1/clusters/[redacted]'],
+    ['a key in a query', `/v1/clusters?key=${API_KEY}`, '/v1/clusters'],
+    ['no secret', '/v1/chargers/0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10', undefined],
+    ['no secret, though it is long', `/v1/locations/${'a-longer.name:'.repeat(9)}`, undefined],
+  ])('shows nothing of %s', async (_, path, shown) => {
+    rig = await createRig();
+    const requestId = (await rig.call('GET', path)).headers.get('x-request-id');
+    await eventually(() => expect(logged(requestId)).toMatchObject([{ path: shown ?? path }]));
   });
 });
 

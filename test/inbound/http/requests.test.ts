@@ -297,6 +297,31 @@ describe('what is no HTTP request', () => {
   });
 });
 
+describe('the Host header', () => {
+  it.each([
+    ['HTTP/1.1', ''],
+    ['HTTP/1.1', 'host: a\r\nhost: b\r\n'],
+    ['HTTP/1.1', 'Host: a\r\nHOST: a\r\n'],
+    ['HTTP/1.0', 'host: a\r\nhost: b\r\n'],
+  ])('of %s is sent once, or the answer is 400 in the envelope: "%s"', async (version, hosts) => {
+    const [head = '', body = ''] = (await rawBytes(`GET /health ${version}\r\n${hosts}\r\n`)).split(
+      '\r\n\r\n',
+    );
+    expect(head).toMatch(/^HTTP\/1.1 400 /);
+    expect(head).toMatch(/connection: close/i);
+    const { error } = errorEnvelopeSchema.parse(JSON.parse(body));
+    expect([error.code, error.message.slice(0, 5)]).toEqual(['INVALID_REQUEST_BODY', 'Host:']);
+    expect(head).toContain(error.requestId);
+  });
+
+  it('may be left out in HTTP/1.0, and be empty', async () => {
+    expect(await rawBytes('GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
+    expect(await rawBytes('GET /health HTTP/1.1\r\nhost:\r\nconnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1.1 200 /,
+    );
+  });
+});
+
 describe('an expectation nobody knows', () => {
   it('is ignored', async () => {
     const text = await rawBytes(
