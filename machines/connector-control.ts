@@ -43,6 +43,8 @@ export interface ConnectorControl {
    * not known, infinite where it is to be taken to draw all it may.
    */
   heardBeforeW: number | undefined;
+  /** The most its charger said, in the boot of `boot`, that it falls back to; undefined before it said anything. */
+  said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
   /** The limit of its lock; undefined while it is not locked. */
   lockLimitKw: number | undefined;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
@@ -100,6 +102,7 @@ export function createControl(
     compliance: createCompliance(),
     awaitedSinceMs: nowMs,
     heardBeforeW: 0,
+    said: undefined,
     lockLimitKw: undefined,
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,

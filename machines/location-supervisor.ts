@@ -170,14 +170,21 @@ export class LocationSupervisor {
     return hearAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
   }
 
-  /** What a charger says it falls back to by itself, and how it counts leases. */
+  /**
+   * What a charger says it falls back to by itself, and how it counts leases. One that keeps what grants say fell back to
+   * more than it said before only by a grant that is known here, or by starting anew: what came before is no news, however
+   * late it comes again.
+   */
   describe(
     control: ConnectorControl,
-    own: { failsafeA: number; lease: LeaseKind; keepsThen: boolean },
+    own: { failsafeA: number; lease: LeaseKind; keepsThen: boolean; boot?: string | undefined },
   ): void {
-    const { lease, keepsThen, failsafeA } = own;
+    const { lease, keepsThen, failsafeA, boot = '' } = own;
     const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
-    this.ledger.describe(control.holding, { lease, keepsThen, failsafeTenthsA });
+    const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
+    const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
+    this.ledger.describe(control.holding, { lease, keepsThen, ...(isNews && { failsafeTenthsA }) });
+    control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
     reserveWorstCase(this.ledger, control);
   }
 

@@ -1,4 +1,5 @@
 // Delivers again what was delivered, in another order, and sees that nobody holds anything else afterwards (P8).
+import { z } from 'zod';
 import { buildTopic } from '../../src/wire/topics.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { ChargerRun } from '../world/charger-run.js';
@@ -14,6 +15,18 @@ export interface DoubledMessages {
   forget(): void;
   /** Everything that the location's chargers and the service told each other last is told again. */
   tellAgain(locationId: string): Promise<void>;
+}
+
+const offlineSchema = z.object({
+  connectors: z.array(z.object({ controllerUuid: z.string(), link: z.string() })),
+});
+
+function isOffline(live: unknown, controllerUuid: string): boolean {
+  const read = offlineSchema.safeParse(live);
+  if (!read.success) return true;
+  return read.data.connectors.some(
+    (each) => each.controllerUuid === controllerUuid && each.link === 'offline',
+  );
 }
 
 /** A counted message says by itself how old it is; so many of each connector are told again. */
@@ -64,6 +77,11 @@ export function createDoubledMessages(options: {
     for (const run of runs) {
       if (run.charger.address.locationId !== locationId) continue;
       const { address, connectors } = run.charger;
+      // One whose connection broke said goodbye by its last will: that it is there would be news.
+      if (run.isConnected && !isOffline(before.body, address.controllerUuid)) {
+        for (const message of counted.get(buildTopic({ ...address, kind: 'state' })) ?? [])
+          deliver(run, message);
+      }
       for (const { connectorId } of connectors) {
         for (const kind of ['ack', 'meter'] as const) {
           const kept = counted.get(buildTopic({ ...address, kind, connectorId })) ?? [];
@@ -81,8 +99,12 @@ export function createDoubledMessages(options: {
   return {
     heard(message) {
       const { topic } = message;
-      // A state has no number: told again after a newer limit, it may raise what is reserved, and never lowers it.
-      if (message.kind === 'state' || message.body === undefined) return;
+      if (message.body === undefined) return;
+      // After a goodbye the state before it would be news.
+      if (message.kind === 'state' && !message.body.online) {
+        counted.delete(topic);
+        return;
+      }
       if (message.kind === 'meter' && message.body.hb === undefined) return;
       let kept = counted.get(topic);
       if (kept === undefined) {
@@ -90,7 +112,7 @@ export function createDoubledMessages(options: {
         counted.set(topic, kept);
       }
       // Of another start of the charger it would not be the same message again, but one of a boot that is over.
-      if (kept[0]?.kind !== 'state' && kept[0]?.body?.boot !== message.body.boot) kept.length = 0;
+      if (kept[0]?.body?.boot !== message.body.boot) kept.length = 0;
       kept.push(message);
       if (kept.length > COUNTED_KEPT) kept.shift();
     },

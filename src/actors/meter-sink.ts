@@ -35,7 +35,7 @@ export function createMeterSink(directory: Directory, enforcement: Enforcement, 
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     if (own !== undefined && result !== 'refused') {
       const { failsafeA, lease, keepsThen = false } = own;
-      location.enforcement.supervisor.describe(control, { failsafeA, lease, keepsThen });
+      location.enforcement.supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
       enforcement.decideSoon(location);
     }
     if (slot.link !== before) changeLink(directory, enforcement, location, slot, before);

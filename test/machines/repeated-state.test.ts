@@ -1,0 +1,67 @@
+// A charger's word about itself that comes again changes nothing (P8), and one that is new still counts.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorControl } from '../../machines/connector-control.js';
+import { type Budget, LocationSupervisor } from '../../machines/location-supervisor.js';
+import { createMeterLedger, type MeterLedger } from '../../machines/meter-ledger.js';
+
+const EPOCH = 1;
+const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+const BUDGET: Budget = {
+  ...{ budgetW: 50_000, limitW: 50_000, untilMs: Number.POSITIVE_INFINITY },
+  ...{ isClusterBound: false, lowestW: 50_000, isLockNear: () => false },
+};
+const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
+const KEEPING = { failsafeA: 6, lease: 'heartbeat', keepsThen: true } as const;
+
+let meters: MeterLedger;
+let supervisor: LocationSupervisor;
+let control: ConnectorControl;
+let nowMs: number;
+let hb: number;
+
+/** A heartbeat of a charger without a car that takes whatever it was granted, and a decision after it. */
+function beat(boot: string): void {
+  nowMs += 10_000;
+  const { lastSeq } = control.holding;
+  const reading = {
+    ...{ powerW: 0, status: 'Available' as const, boot, hb: ++hb },
+    epoch: EPOCH,
+    seq: lastSeq,
+  };
+  meters.record(control.slot, reading, nowMs);
+  supervisor.hear(control, reading, nowMs);
+  supervisor.decide(BUDGET, nowMs);
+  supervisor.renew(control, nowMs);
+}
+
+beforeEach(() => {
+  [nowMs, hb] = [0, 0];
+  meters = createMeterLedger(30_000);
+  supervisor = new LocationSupervisor(TIMING, EPOCH);
+  control = supervisor.add('c/1', meters.addConnector('c/1', 32), SPEC, 'heartbeat', nowMs);
+  supervisor.describe(control, { ...KEEPING, boot: 'a' });
+  for (let i = 0; i < 12; i++) beat('a');
+});
+
+describe('A charger that keeps what it is told, without a car', () => {
+  it('has nothing reserved, whatever it said at its start and however often that comes again', () => {
+    expect(supervisor.reservedW).toBe(0);
+    supervisor.describe(control, { ...KEEPING, failsafeA: 0, boot: 'a' });
+    for (const failsafeA of [6, 0, 6, 3]) supervisor.describe(control, { ...KEEPING, failsafeA, boot: 'a' });
+    expect(supervisor.reservedW).toBe(0);
+  });
+
+  it('has its fail-safe reserved where it starts anew and says so, or says a higher one than ever', () => {
+    supervisor.describe(control, { ...KEEPING, boot: 'b' });
+    expect(supervisor.reservedW).toBeGreaterThan(4_000);
+    for (let i = 0; i < 12; i++) beat('b');
+    expect(supervisor.reservedW).toBe(0);
+    supervisor.describe(control, { ...KEEPING, failsafeA: 8, boot: 'b' });
+    expect(supervisor.reservedW).toBeGreaterThan(5_000);
+  });
+
+  it('has it reserved where it says that it does not keep it any more', () => {
+    supervisor.describe(control, { ...KEEPING, keepsThen: false, boot: 'a' });
+    expect(supervisor.reservedW).toBeGreaterThan(4_000);
+  });
+});
