@@ -26,6 +26,16 @@ const WITHOUT_CAR: ReadonlySet<ChargingStatus> = new Set([
   'Unavailable',
 ]);
 
+/** It drew `tenthsA`, or a little later less, until `untilMs`. */
+interface Peak {
+  readonly tenthsA: number;
+  readonly fromMs: number;
+  untilMs: number;
+}
+
+/** What is drawn less so shortly after a peak counts as the peak: so a dozen of them span 30 s. */
+const PEAKS_APART_MS = 2_500;
+
 /** What is believed of one connector's car. Currents in tenths of an ampere per phase. */
 export interface Demand {
   /** A car is there, or may be: a charger that does not say is taken to have one. */
@@ -37,9 +47,10 @@ export interface Demand {
   isResting: boolean;
   /** It has charged since it came or was paused last. */
   hasCharged: boolean;
-  /** Since when it has drawn clearly less than it may, and the most it drew since; undefined while it does not. */
+  /** Since when it has drawn clearly less than it may; undefined while it does not. */
   belowSinceMs: number | undefined;
-  belowPeakTenthsA: number;
+  /** What it drew since then, as far as that counts: larger ones before smaller ones. */
+  readonly peaks: Peak[];
   restingSinceMs: number;
   /** How long it rests, where it is paused, before it is believed to want to charge again. */
   restsForMs: number;
@@ -62,7 +73,7 @@ export function createDemand(maxTenthsA: number): Demand {
     isResting: false,
     hasCharged: false,
     belowSinceMs: undefined,
-    belowPeakTenthsA: 0,
+    peaks: [],
     restingSinceMs: 0,
     restsForMs: 0,
   };
@@ -122,20 +133,36 @@ function lower(demand: Demand, drawnTenthsA: number, limitTenthsA: number, nowMs
     demand.belowSinceMs = undefined;
     return stopResting(demand, true);
   }
-  if (demand.belowSinceMs === undefined) {
-    demand.belowSinceMs = nowMs;
-    demand.belowPeakTenthsA = drawnTenthsA;
-    return false;
-  }
-  demand.belowPeakTenthsA = Math.max(demand.belowPeakTenthsA, drawnTenthsA);
-  if (nowMs - demand.belowSinceMs < LOWER_AFTER_MS) return false;
-  const mostTenthsA = withStep(demand.belowPeakTenthsA);
-  const isResting = demand.belowPeakTenthsA < RESTING_TENTHS_A;
+  const peakTenthsA = peakWith(demand, drawnTenthsA, nowMs);
+  if (nowMs - (demand.belowSinceMs ?? nowMs) < LOWER_AFTER_MS) return false;
+  const mostTenthsA = withStep(peakTenthsA);
+  const isResting = peakTenthsA < RESTING_TENTHS_A;
   const isNews = mostTenthsA !== demand.mostTenthsA || isResting !== demand.isResting;
   if (isResting && !demand.isResting) {
     demand.restingSinceMs = nowMs;
     demand.restsForMs = Math.min(Math.max(RESTED_AFTER_MS, 2 * demand.restsForMs), RESTED_AT_MOST_MS);
   }
-  Object.assign(demand, { mostTenthsA, isResting, belowSinceMs: nowMs, belowPeakTenthsA: drawnTenthsA });
+  demand.mostTenthsA = mostTenthsA;
+  demand.isResting = isResting;
   return isNews;
+}
+
+/**
+ * Takes in what it draws now, and gives the most it drew in the last 30 s. That moves on with every reading: of a car
+ * that takes less and less, what it left 30 s ago is free now, and not only every 30 s.
+ */
+function peakWith(demand: Demand, drawnTenthsA: number, nowMs: number): number {
+  const { peaks } = demand;
+  if (demand.belowSinceMs === undefined) {
+    demand.belowSinceMs = nowMs;
+    peaks.length = 0;
+  }
+  const last = peaks.at(-1);
+  if (last !== undefined) last.untilMs = nowMs;
+  while ((peaks.at(-1)?.tenthsA ?? Number.POSITIVE_INFINITY) <= drawnTenthsA) peaks.pop();
+  const newest = peaks.at(-1);
+  if (newest === undefined || nowMs - newest.fromMs >= PEAKS_APART_MS)
+    peaks.push({ tenthsA: drawnTenthsA, fromMs: nowMs, untilMs: nowMs });
+  while ((peaks[0]?.untilMs ?? nowMs) < nowMs - LOWER_AFTER_MS) peaks.shift();
+  return peaks[0]?.tenthsA ?? drawnTenthsA;
 }

@@ -201,7 +201,7 @@ function divide(
 /** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
 function keepAtRest(control: ConnectorControl, usesFailsafe: boolean): number {
   control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control, usesFailsafe);
-  control.reason = control.demand.hasCar ? 'paused' : 'idle';
+  control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
   if (!control.demand.hasCar) takeTurn(control, false, 0);
   return heldWOf(control, usesFailsafe);
 }

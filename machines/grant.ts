@@ -24,6 +24,8 @@ export const LIMIT_REASONS = [
   'waiting',
   /** Not all floors of 6 A fit: it waits its turn. */
   'paused',
+  /** It was paused less than a minute ago: for that long a pause lasts at least, whoever has room for it. */
+  'minimumPause',
   /** Priority-locked: it runs up to the lock's limit. */
   'lock',
   /** Priority-locked, and lowered all the same: every unlocked connector is at 0 already. */

@@ -109,7 +109,12 @@ export function createGrantWatch(options: {
     if (limit.reason === 'nonCompliant' && isNews) reached.note('quarantine');
     if (limit.reason === 'lastResort' && isNews) reached.note('lastResort');
     if (limit.reason === 'waiting' && isNews) reached.note('waiting');
-    if (limit.reason === 'paused' && told !== undefined && told.limitA > 0) reached.note('rotationPause');
+    if (
+      (limit.reason === 'paused' || limit.reason === 'minimumPause') &&
+      told !== undefined &&
+      told.limitA > 0
+    )
+      reached.note('rotationPause');
     if (book.hasPromiseBefore(limit.epoch, clock.monotonicMs())) reached.note('restartRestored');
     if (told !== undefined && limit.limitA < told.limitA) {
       const wallMs = clock.wallMs();

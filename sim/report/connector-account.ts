@@ -43,9 +43,12 @@ const BELOW_DEMAND: ReadonlySet<LimitReason> = new Set([
   'clusterShare',
   'waiting',
   'paused',
+  'minimumPause',
   'lastResort',
   'failsafe',
 ]);
+
+const PAUSED: ReadonlySet<LimitReason> = new Set(['paused', 'minimumPause']);
 
 export function createConnectorAccount(name: {
   readonly controllerUuid: string;
@@ -77,7 +80,7 @@ export function createConnectorAccount(name: {
     if (now.powerW > sums.peakW) sums.peakW = now.powerW;
     if (now.status === 'SuspendedEV' || !BELOW_DEMAND.has(now.reason)) return;
     lasted.throttledMs += ms;
-    if (now.reason === 'paused') lasted.pausedMs += ms;
+    if (PAUSED.has(now.reason)) lasted.pausedMs += ms;
     if (now.reason === 'lastResort') lasted.lockedThrottledMs += ms;
   }
 

@@ -1,5 +1,6 @@
 // What a caller is told of a write that leads to a shortage of power: one sentence for each kind, the worst first.
 import { SHORTAGES, type Shortage, type Shortfall } from '../../machines/attainability.js';
+import type { ConnectorAddress } from '../../machines/ids.js';
 import type { TimeWindow } from '../../machines/time.js';
 import { toInstant } from '../wire/rest.js';
 
@@ -30,6 +31,18 @@ export function adviceOn(findings: readonly Finding[], lookedAt: number): string
   if (worst === undefined) return '';
   const advice = `${worst.locationId}: ${sentencesOn(worst.shortfalls)}`;
   return lookedAt === 1 ? advice : `${findings.length} of ${lookedAt} locations, the worst is ${advice}`;
+}
+
+/** Of a lock that asks for less than the minimum of `minimumW`. ASCII. */
+export function adviceOnLock(
+  { controllerUuid, connectorId }: Pick<ConnectorAddress, 'controllerUuid' | 'connectorId'>,
+  limitKw: number,
+  minimumW: number,
+): string {
+  return (
+    `${controllerUuid}/${connectorId}: the lock of ${limitKw} kW is less than the 6 A minimum of the connector, ` +
+    `${minimumW / 1000} kW: its car may draw that much`
+  );
 }
 
 function sentencesOn(shortfalls: readonly Shortfall[]): string {

@@ -3,7 +3,7 @@ import type { LimitReason } from '../../machines/grant.js';
 import type { GridLimitCause } from '../wire/operator-locations.js';
 import type { GridLimit } from './grid-limit.js';
 
-interface Explained {
+export interface Explained {
   readonly reason: LimitReason;
   readonly gridLimit: GridLimit;
   /** A per phase. */
@@ -11,6 +11,9 @@ interface Explained {
   /** A per phase. */
   readonly failsafeA: number;
   readonly lockLimitKw: number | null;
+  /** Power at 6 A, and at its maximum, at the voltage enforcement counts with. */
+  readonly minimumKw: number;
+  readonly maximumKw: number;
 }
 
 const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
@@ -24,8 +27,8 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
     'It is due more than it has: that becomes free once other chargers have followed lower limits.',
   paused: ({ gridLimit }) =>
     `The ${limitText(gridLimit)} does not give every car the 6 A it needs at least: it waits for its turn.`,
-  lock: ({ lockLimitKw }) =>
-    `A profile locks it: it runs up to ${lockLimitKw === null ? 'its limit' : `${round(lockLimitKw)} kW`}, whatever the others draw.`,
+  minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
+  lock: (explained) => lockText(explained),
   lastResort: ({ gridLimit }) =>
     `A profile locks it, but under the ${limitText(gridLimit)} every other connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
@@ -36,6 +39,15 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
   readOnly: ({ maxCurrentA }) =>
     `It takes no limits: its maximum of ${maxCurrentA} A is reserved for it, and the others make room.`,
 };
+
+/** A lock neither takes away the least a car can use, nor gives more than the hardware can do. */
+function lockText({ lockLimitKw, minimumKw, maximumKw, maxCurrentA }: Explained): string {
+  const upTo = (what: string) => `A profile locks it: it runs up to ${what}, whatever the others draw.`;
+  if (lockLimitKw === null) return upTo('its limit');
+  if (lockLimitKw >= maximumKw) return upTo(`its maximum of ${maxCurrentA} A`);
+  if (lockLimitKw >= minimumKw) return upTo(`${round(lockLimitKw)} kW`);
+  return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than 6 A: it runs up to ${round(minimumKw)} kW.`;
+}
 
 /** One sentence. */
 export function explanationOf(explained: Explained): string {

@@ -6,13 +6,16 @@ import {
   limitsAhead,
   SHORTAGES,
 } from '../../machines/attainability.js';
+import { floorWOf } from '../../machines/connector-control.js';
+import type { LimitProfile } from '../../machines/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import { wattsOfLimit } from '../../machines/units.js';
 import { toInstant } from '../wire/rest.js';
-import { adviceOn, type Finding, worstOf } from './advisory.js';
+import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
 import { clusterScales, type ScaleStep } from './cluster-scales.js';
 import { connectorStackOf } from './connector-stack.js';
 import type { Core } from './core.js';
-import type { ClusterEntity, LocationEntity } from './entities.js';
+import type { ClusterEntity, ConnectorEntity, LocationEntity } from './entities.js';
 
 /** Tells the caller of a write what will come of it. */
 export type Advise = (advice: string) => void;
@@ -29,6 +32,29 @@ const MOST_STEPS = 100_000;
 /** Advises where locks or floors of the locations will not fit inside their spans. */
 export function adviseOn(core: Core, outlooks: readonly Outlook[], advise: Advise): void {
   report(core, outlooks, advise, () => true);
+}
+
+/** Advises also where the lock asks for less than a car can be offered: it is a limit that will not be kept. */
+export function adviseOnLock(
+  core: Core,
+  { record, control, location }: ConnectorEntity,
+  { limitKw }: LimitProfile,
+  outlook: Outlook,
+  advise: Advise,
+): void {
+  const told: string[] = [];
+  const minimumW = floorWOf(control);
+  if (wattsOfLimit(limitKw) < minimumW) {
+    const advice = adviceOnLock(record, limitKw, minimumW);
+    const { tenantUuid } = location.tenant;
+    core.log.warn(
+      { tenantUuid, locationId: location.record.locationId, advice },
+      'what was written will not fit',
+    );
+    told.push(advice);
+  }
+  adviseOn(core, [outlook], (advice) => told.push(advice));
+  if (told.length > 0) advise(told.join('; '));
 }
 
 /** Advises where a cluster that was just written sets a limit for its members that locks or floors will not fit. */

@@ -1,6 +1,8 @@
 // What one charger leaves is used by others, nobody starves, and all of it with few messages.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
 let rig: EnforcementRig;
@@ -22,6 +24,35 @@ describe('what a charger leaves', () => {
     await rig.limitLocation('quay', 60);
     rig.limitOf('quay').becomes(60);
     await rig.until('it has its floor', () => first.heldA() === 6, 60);
+  });
+
+  it('as its battery fills is used by others within 60 s of each ampere that it takes less', async () => {
+    const tapering: Traffic = {
+      ...HUNGRY,
+      batteryKwh: [3, 3],
+      stateOfCharge: [0.5, 0.5],
+      maxCurrentsA: [32],
+    };
+    rig = await createEnforcementRig([
+      { locationId: 'quay', permanentLimitKw: 40, chargers: [{ traffic: tapering }, {}, {}] },
+    ]);
+    const [first, ...others] = rig.chargers;
+    if (first === undefined) throw new Error('nobody');
+    await rig.until('all share', () => rig.powerKw('quay') > 0.95 * 40, 120);
+    await rig.until('it takes less', () => first.drawnA() < first.heldA() - 0.3, 900);
+    const drawnA: number[] = Array.from({ length: 60 }, () => first.drawnA());
+    let leftA = 0;
+    for (let s = 0; s < 400 && first.drawnA() > 6; s++) {
+      await rig.pass(1);
+      drawnA.push(first.drawnA());
+      const freeA = Math.max(...drawnA.slice(-60)) - first.drawnA();
+      // A car that is not full keeps a ninth and a step beyond what it takes; what is worth no message is a step more.
+      const keptA = first.drawnA() / 9 + 2;
+      const usedA = others.reduce((sum, charger) => sum + charger.drawnA(), first.drawnA());
+      leftA = Math.max(leftA, 40 / 0.69 - usedA - freeA - keptA);
+    }
+    expect(first.drawnA()).toBeLessThan(8);
+    expect(leftA).toBeLessThan(0.5);
   });
 
   it('by vanishing is used once its lease is over, its fail-safe left aside', async () => {
@@ -61,6 +92,29 @@ describe('cars that cannot all charge at once', () => {
     // More than one turn of 15 minutes at 6 A, for everybody.
     const haveCharged = () => rig.chargers.every((charger) => charger.energyWh() > 1500);
     await rig.until('everybody has charged', haveCharged, 5 * 3600, 20);
+  });
+});
+
+describe('a car that was paused a moment ago', () => {
+  it('waits out the minute that a pause lasts, and is not told that the limit does not fit all once it does', async () => {
+    const chargers = [{ failsafeA: 0 }, { failsafeA: 0 }];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 30, chargers }]);
+    const [one, other] = rig.chargers;
+    await rig.until('both draw', () => rig.chargers.every((charger) => charger.drawnA() > 10), 200);
+    await rig.limitLocation('quay', 5);
+    rig.limitOf('quay').becomes(5, 15);
+    const paused = () => [one, other].find((charger) => charger?.heldA() === 0);
+    await rig.until('one is paused', () => paused() !== undefined, 30);
+    expect(paused()?.reason()).toMatch(/^(paused|minimumPause)$/);
+    const waiting = paused();
+    await rig.limitLocation('quay', 30, { priority: 9 });
+    rig.limitOf('quay').becomes(30);
+    await rig.until('it is told so', () => waiting?.reason() === 'minimumPause', 15);
+    const live = bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
+    expect(live.connectors.map(({ explanation }) => explanation)).toContain(
+      'It was paused less than a minute ago, and a pause lasts a minute at least.',
+    );
+    await rig.until('it charges again', () => (waiting?.drawnA() ?? 0) > 10, 75);
   });
 });
 

@@ -94,6 +94,22 @@ describe('A car that draws clearly less than its limit', () => {
     expect(demand.mostTenthsA).toBe(233);
   });
 
+  it('is lowered with every reading as it takes less and less, to what it drew 30 s before', () => {
+    for (const everyMs of [10_000, 1_000]) {
+      const demand = withCar();
+      const drawnAt = (atMs: number) => Math.round(320 - atMs / 500);
+      for (let atMs = everyMs; atMs <= 120_000; atMs += everyMs) {
+        const limitTenthsA = demand.mostTenthsA;
+        foldDemand(demand, { ...CHARGING, drawnTenthsA: drawnAt(atMs), limitTenthsA }, atMs);
+        expect(demand.peaks.length).toBeLessThan(20);
+        if (atMs < 60_000) continue;
+        // One that is a step off is news; the heartbeat before it, and the step that every car has beyond, come on top.
+        const knownMs = atMs - 30_000 - everyMs - 5_000;
+        expect(demand.mostTenthsA).toBeLessThanOrEqual(drawnAt(knownMs) / 0.9 + 20);
+      }
+    }
+  });
+
   it('is not lowered for less than a step', () => {
     const demand = withCar();
     expect(draw(demand, [90, 115], [10_000, 300_000])).toBe(false);

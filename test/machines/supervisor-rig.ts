@@ -239,7 +239,11 @@ export class SupervisorRig {
     // Locked connectors are lowered only when every unlocked one that can be told is to be at 0 (rule 3).
     for (const { key, lockLimitKw, targetTenthsA, reason } of controls) {
       const isTold =
-        reason === 'paused' || reason === 'idle' || reason === 'fairShare' || reason === 'demand';
+        reason === 'paused' ||
+        reason === 'minimumPause' ||
+        reason === 'idle' ||
+        reason === 'fairShare' ||
+        reason === 'demand';
       if (lockLimitKw === undefined && isTold && targetTenthsA > 0) {
         expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
       }

@@ -23,7 +23,19 @@ import {
 } from './running-service.js';
 
 // Each with two connectors of 3 × 32 A. Enforcement counts them at 253 V until it has measured one.
-const SITES = ['lock', 'profile', 'replaced', 'masked', 'fallback', 'past', 'turns', 'east', 'west', 'north'];
+const SITES = [
+  'lock',
+  'profile',
+  'replaced',
+  'masked',
+  'fallback',
+  'past',
+  'turns',
+  'quay-9',
+  'east',
+  'west',
+  'north',
+];
 
 const FLOORS_KW = (2 * 3 * 6 * 253) / 1000;
 const LONG_ID = 'x'.repeat(128);
@@ -114,6 +126,16 @@ describe('A write that leads to a shortage of power', () => {
         'locked connectors will be throttled',
     );
     bodyOf(answer, locationScheduleSchema);
+  });
+
+  it('warns of a lock below the 6 A minimum of its connector, which its car may draw (section 8)', async () => {
+    const own = `quay-9-a/1: the lock of 2 kW is less than the 6 A minimum of the connector, ${FLOORS_KW / 2} kW: its car may draw that much`;
+    expect(warningOf(await lock('quay-9', '1', '13:00', '15:00', 2))).toBe(own);
+    expect(advisories).toMatchObject([{ tenantUuid: HARBOUR, locationId: 'quay-9', advice: own }]);
+    expect(warningOf(await lock('quay-9', '1', '13:00', '15:00', FLOORS_KW / 2))).toBeUndefined();
+    await limit('quay-9', '13:00', '15:00', 1);
+    const both = warningOf(await lock('quay-9', '1', '13:00', '15:00', 0.5));
+    expect(both).toMatch(/^quay-9-a\/1: the lock of 0.5 kW .*; quay-9: from .*LIMIT_UNATTAINABLE/);
   });
 
   it('looks where the profile it replaces no longer applies', async () => {

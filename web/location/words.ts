@@ -25,6 +25,7 @@ export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   waiting: 'Waiting',
   paused: 'Paused',
   lock: 'Lock',
+  minimumPause: 'Paused a moment ago',
   lastResort: 'Last resort',
   idle: 'No car',
   failsafe: 'Fail-safe',

@@ -5,7 +5,7 @@ import { statusAt } from '../../../machines/time.js';
 import { type ConnectorSchedule, type ProfileRequest, toInstant } from '../../wire/rest.js';
 import { connectorStackOf } from '../connector-stack.js';
 import type { Core } from '../core.js';
-import { type Advise, adviseOn } from '../look-ahead.js';
+import { type Advise, adviseOnLock } from '../look-ahead.js';
 import { profileOf } from '../profile-view.js';
 import { findConnector, requireActiveConnector } from '../targets.js';
 
@@ -31,7 +31,7 @@ export async function submitConnectorProfile(
   const replaced = connectorStackOf(location, key).find(({ priority }) => priority === profile.priority);
   core.directory.tellLocation(location, { type: 'connector.told', key, event });
   const spans = spansOfProfile(connectorStackOf(location, key), profile, replaced, now);
-  adviseOn(core, [{ location, spans }], advise);
+  adviseOnLock(core, connector, profile, { location, spans }, advise);
   return {
     controllerUuid,
     connectorId,

@@ -1,7 +1,9 @@
 // Extension: one location as it is now: its limit and why, and what every connector may draw, draws, and why.
+import { floorWOf } from '../../../machines/connector-control.js';
 import { countedWOf, isEstimated } from '../../../machines/counted-power.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import { activeProfileAt } from '../../../machines/profile-stack.js';
+import { wattsOfTenths } from '../../../machines/units.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
 import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
@@ -70,7 +72,11 @@ function liveOf(
     isEstimated: isEstimated(control),
     reservedKw: reservedW / 1000,
     reason,
-    explanation: explanationOf({ reason, gridLimit, maxCurrentA, failsafeA, lockLimitKw }),
+    explanation: explanationOf({
+      ...{ reason, gridLimit, maxCurrentA, failsafeA, lockLimitKw },
+      minimumKw: floorWOf(control) / 1000,
+      maximumKw: wattsOfTenths(control.holding.maxTenthsA, control.holding.milliwattsPerTenth) / 1000,
+    }),
     leaseLeftSeconds: leaseLeftMs === undefined ? null : Math.floor(leaseLeftMs / 1000),
     lastHeardSecondsAgo:
       slot.receivedAtMs === undefined ? null : Math.floor((monotonicMs - slot.receivedAtMs) / 1000),
