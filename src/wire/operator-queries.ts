@@ -40,6 +40,13 @@ export const locationLimitsQuerySchema = z.object({
 export const pageQuerySchema = z.object({ limit: limitParameter, cursor: cursorParameter });
 export type PageQuery = z.output<typeof pageQuerySchema>;
 
+const priorityParameter = z.coerce
+  .number(`must be an integer from 0 to ${HIGHEST_PRIORITY}`)
+  .int({ abort: true })
+  .min(0)
+  .max(HIGHEST_PRIORITY)
+  .optional();
+
 const withKwParameter = z.coerce.number('must be a number above 0').gt(0).optional();
 
 /** A span of the timeline, and a change of the location's own limits to try in it. */
@@ -53,13 +60,12 @@ export const timelineQuerySchema = z.object({
   withEndTime: instantSchema
     .optional()
     .meta({ description: 'End of the profile to try; after `withStartTime` and in the future.' }),
-  withPriority: z.coerce
-    .number(`must be an integer from 0 to ${HIGHEST_PRIORITY}`)
-    .int({ abort: true })
-    .min(0)
-    .max(HIGHEST_PRIORITY)
-    .optional()
-    .meta({ description: 'Priority of the profile to try; 0 where left out.' }),
+  withPriority: priorityParameter.meta({
+    description: 'Priority of the profile to try; 0 where left out.',
+  }),
+  withoutPriority: priorityParameter.meta({
+    description: 'Try the location without its profile of this priority; nothing is written.',
+  }),
   withPermanentLimitKw: withKwParameter.meta({
     description: 'Try this permanent limit, kW; nothing is written.',
   }),

@@ -182,6 +182,11 @@ describe('GET /locations/{locationId}/timeline', () => {
       ['12:00', 10 * (50 / 60), 'clusterShare'],
     ]);
     expect(await rowsOf('tried')).toEqual([['12:00', 25, 'clusterShare']]);
+    const body = { startTime: at('13:00'), endTime: at('14:00'), limitKw: 150, priority: 7 };
+    await service.call('POST', '/locations/tried/schedules', body);
+    expect(await rowsOf('tried', `${TODAY}&withoutPriority=7`)).toEqual([['12:00', 25, 'clusterShare']]);
+    expect(await rowsOf('tried', `${TODAY}&withoutPriority=6`)).toHaveLength(3);
+    await service.call('DELETE', '/locations/tried/schedules/7');
     expect((await service.call('GET', '/locations/tried/limits')).body.profiles).toEqual([]);
   });
 
@@ -190,6 +195,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     ['withLimitKw=ten', /^withLimitKw: must be a number above 0/],
     ['withPermanentLimitKw=-1', /^withPermanentLimitKw: /],
     ['withPriority=11', /^withPriority: /],
+    ['withoutPriority=-1', /^withoutPriority: /],
     ['withLimitKw=5', /^withStartTime: needed/],
     ['withPriority=5', /^withLimitKw: needed/],
     ['withLimitKw=5&withStartTime=2030-01-01T00:00:00Z', /^withEndTime: needed/],

@@ -165,7 +165,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: /why quay-1-a \/ 1 has this limit/ }).click();
     const dialog = page.getByRole('dialog', { name: 'quay-1-a / 1' });
-    await dialog.getByText('It was never locked.').waitFor();
+    await dialog.getByText('No lock is set.').waitFor();
     await dialog.getByRole('button', { name: 'Lock this connector' }).click();
     await dialog.getByLabel('Limit in kW').fill('11');
     await dialog.getByLabel('Start').fill(inputOf(Date.now()));

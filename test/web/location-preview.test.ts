@@ -11,6 +11,7 @@ describe('the preview of a change', () => {
   it('names exactly the spans in which another limit would apply, before and after (section 1)', () => {
     const change = fc.oneof(
       profileWithin(SPAN_MS).map((profile) => ({ kind: 'profile' as const, profile })),
+      fc.nat(10).map((priority) => ({ kind: 'cancellation' as const, priority })),
       limitKw.map((limit) => ({ kind: 'permanentLimit' as const, limitKw: limit })),
     );
     fc.assert(
@@ -22,8 +23,12 @@ describe('the preview of a change', () => {
         (submitted, fallbackKw, changed, nowMs) => {
           const stack = submitted.reduce(putProfile, EMPTY_STACK);
           const preview = previewOf({ stack, fallbackKw }, changed, nowMs);
-          const changedStack = changed.kind === 'profile' ? putProfile(stack, changed.profile) : stack;
-          const changedKw = changed.kind === 'profile' ? fallbackKw : changed.limitKw;
+          const kept = submitted.filter(
+            ({ priority }) => changed.kind !== 'cancellation' || priority !== changed.priority,
+          );
+          const added = changed.kind === 'profile' ? [changed.profile] : [];
+          const changedStack = [...kept, ...added].reduce(putProfile, EMPTY_STACK);
+          const changedKw = changed.kind === 'permanentLimit' ? changed.limitKw : fallbackKw;
           for (let atMs = nowMs; atMs < nowMs + 2 * SPAN_MS; atMs++) {
             const beforeKw = effectiveLimitKwAt(stack, fallbackKw, atMs);
             const afterKw = effectiveLimitKwAt(changedStack, changedKw, atMs);

@@ -20,7 +20,7 @@ describe('The page of the organization', ON_PAGES, () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const note = page.getByRole('status').getByText('Organization limits are not enforced yet');
     await note.first().waitFor();
-    await page.getByText('No profiles of the organization were recorded.').waitFor();
+    await page.getByText('No profile of the organization is recorded.').waitFor();
     await page.getByRole('button', { name: 'Record a profile' }).click();
     const dialog = page.getByRole('dialog', { name: 'Record a profile' });
     await dialog.getByText('Organization limits are not enforced yet').waitFor();

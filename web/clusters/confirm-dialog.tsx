@@ -1,42 +1,62 @@
-// Asks before something is taken away, and shows where the service refuses it.
+// Asks before something is taken away, and shows where the service refuses it or warns of what comes of it.
+import type { ComponentChildren } from 'preact';
 import type { ApiClient, Written } from '../api/client.js';
+import { Sentence } from '../location/sentence.js';
 import { useSubmission } from '../location/use-submission.js';
 import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
-import { ErrorNotice } from '../ui/notice.js';
+import { ErrorNotice, Notice } from '../ui/notice.js';
 
 export function ConfirmDialog({
   title,
   text,
   actionText,
+  keepText = 'Cancel',
   doneText,
   write,
   onDone,
   onClose,
+  children,
 }: {
   readonly title: string;
   readonly text: string;
   readonly actionText: string;
+  /** Of the button that leaves everything as it is. */
+  readonly keepText?: string;
   readonly doneText: string;
   readonly write: (client: ApiClient) => Promise<Written<object>>;
+  /** It was done, and there is nothing to read about it any more. */
   readonly onDone: () => void;
   readonly onClose: () => void;
+  /** What there is to know before one answers. */
+  readonly children?: ComponentChildren;
 }) {
-  const { isBusy, error, send } = useSubmission<object>(() => {
-    announce(doneText);
-    onDone();
+  const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {
+    announce(doneText, warnings.length > 0 ? 'warning' : 'good');
+    if (warnings.length === 0) onDone();
   });
+  if (written !== undefined && written.warnings.length > 0)
+    return (
+      <Dialog title={title} onClose={onDone}>
+        {written.warnings.map((warning) => (
+          <Notice key={warning} kind="warning">
+            It was done, but: <Sentence text={warning} />
+          </Notice>
+        ))}
+      </Dialog>
+    );
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="stack">
         <p class="confirm">{text}</p>
+        {children}
         {error !== undefined && <ErrorNotice error={error} />}
         <div class="row">
           <Button kind="danger" isBusy={isBusy} onClick={() => void send(write)}>
             {actionText}
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{keepText}</Button>
         </div>
       </div>
     </Dialog>

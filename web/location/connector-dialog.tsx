@@ -10,12 +10,12 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { kwText } from '../ui/figures.js';
 import { ErrorNotice } from '../ui/notice.js';
+import { CancellableProfiles } from './cancellable-profiles.js';
 import { nameOf, type ReadConnector } from './connector-columns.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { Lease } from './lease.js';
 import { stackOf } from './preview.js';
 import { OwnPreview } from './preview-view.js';
-import { ProfileTable } from './profile-table.js';
 import { ScheduleForm } from './schedule-form.js';
 import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
@@ -67,10 +67,23 @@ export function ConnectorDialog({
         <h3>Locks</h3>
         {schedules.error !== undefined && <ErrorNotice error={schedules.error} />}
         {profiles !== undefined && (
-          <ProfileTable
+          <CancellableProfiles
             label="Locks"
             profiles={stackedAt(profiles, clock.nowMs())}
-            empty="It was never locked."
+            empty="No lock is set."
+            address={address}
+            preview={(change) => (
+              <OwnPreview
+                state={{ stack: stackOf(profiles), fallbackKw: undefined }}
+                change={change}
+                unlimited="not locked"
+                nowMs={clock.nowMs()}
+              />
+            )}
+            onCancelled={() => {
+              schedules.reread();
+              onWritten();
+            }}
           />
         )}
         {!isLocking && profiles !== undefined && (

@@ -5,6 +5,7 @@ import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
+import { CancellableProfiles } from './cancellable-profiles.js';
 import { LocationPreview } from './location-preview.js';
 import { PermanentLimitForm } from './permanent-limit-form.js';
 import { PowerChart } from './power-chart.js';
@@ -17,6 +18,8 @@ import { stackedAt } from './stacked-profiles.js';
 import { TimeRange } from './time-range.js';
 import { type Span, showing, type TimeView } from './time-view.js';
 import type { ChartLines } from './use-chart-lines.js';
+
+const NO_PROFILES = 'No profiles: the permanent limit applies.';
 
 interface Props {
   readonly locationId: string;
@@ -32,8 +35,12 @@ interface Props {
 }
 
 export function LimitsSection(props: Props) {
-  const { limits, lines, view, span, onView, clock, asOfMs } = props;
+  const { locationId, limits, lines, view, span, onView, clock, asOfMs, onWritten } = props;
   const nowMs = clock.nowMs();
+  const state: LimitState = {
+    stack: stackOf(limits?.profiles ?? []),
+    fallbackKw: limits?.permanentLimitKw,
+  };
   const profiles = limits === undefined ? undefined : stackedAt(limits.profiles, asOfMs ?? nowMs);
   return (
     <section class={`panel stack limits${asOfMs === undefined ? '' : ' past'}`} aria-label="Limits and power">
@@ -51,11 +58,20 @@ export function LimitsSection(props: Props) {
       {profiles !== undefined && (
         <>
           <ProfileLanes profiles={profiles} span={span} markMs={asOfMs ?? nowMs} />
-          <ProfileTable
-            label={asOfMs === undefined ? 'Profiles' : 'Profiles as they were'}
-            profiles={profiles}
-            empty="No profiles: the permanent limit applies."
-          />
+          {asOfMs === undefined ? (
+            <CancellableProfiles
+              label="Profiles"
+              profiles={profiles}
+              empty={NO_PROFILES}
+              address={path`/locations/${locationId}/schedules`}
+              preview={(change) => (
+                <LocationPreview locationId={locationId} state={state} change={change} nowMs={nowMs} />
+              )}
+              onCancelled={onWritten}
+            />
+          ) : (
+            <ProfileTable label="Profiles as they were" profiles={profiles} empty={NO_PROFILES} />
+          )}
         </>
       )}
       {limits !== undefined && asOfMs === undefined && <Changes {...props} limits={limits} />}

@@ -1,6 +1,7 @@
 // What a change would do, before it is sent: the timeline of a target without and with it.
 import {
   compositeTimeline,
+  dropProfile,
   EMPTY_STACK,
   type LimitProfile,
   type ProfileStack,
@@ -21,6 +22,7 @@ export interface LimitState {
 
 export type LimitChange =
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
+  | { readonly kind: 'cancellation'; readonly priority: number }
   | { readonly kind: 'permanentLimit'; readonly limitKw: number };
 
 /** A stretch of time in which another limit would apply; undefined where none does. */
@@ -86,6 +88,7 @@ function segmentOf({ startTime, endTime, limitKw }: LocationTimeline['segments']
 
 function applied(state: LimitState, change: LimitChange): LimitState {
   if (change.kind === 'permanentLimit') return { ...state, fallbackKw: change.limitKw };
+  if (change.kind === 'cancellation') return { ...state, stack: dropProfile(state.stack, change.priority) };
   return { ...state, stack: putProfile(state.stack, change.profile) };
 }
 

@@ -1,6 +1,8 @@
-// The profiles of a target as a table: priority, limit, status and window of each.
+// The profiles of a target as a table: priority, limit, status and window of each, and a way to take it back.
+import { useMemo } from 'preact/hooks';
 import type { ProfileStatus } from '../../machines/time.js';
 import { Badge, type Tone } from '../ui/badge.js';
+import { Button } from '../ui/button.js';
 import { kwText } from '../ui/figures.js';
 import type { Column } from '../ui/table.js';
 import { Table } from '../ui/table.js';
@@ -41,18 +43,46 @@ const COLUMNS: readonly Column<StackedProfile>[] = [
   },
 ];
 
+function cancelColumn(onCancel: (profile: StackedProfile) => void): Column<StackedProfile> {
+  return {
+    key: 'cancel',
+    header: 'Take back',
+    cell: (profile) => {
+      const { status, priority, limitKw } = profile;
+      if (status === 'EXPIRED') return null;
+      const text = status === 'ACTIVE' ? 'End now…' : 'Cancel…';
+      return (
+        <Button
+          label={`${text} the profile of priority ${priority}, ${kwText(limitKw)}`}
+          onClick={() => onCancel(profile)}
+        >
+          {text}
+        </Button>
+      );
+    },
+  };
+}
+
+/** `onCancel` is asked for where a profile that has not ended is to be taken back; without it, none can be. */
 export function ProfileTable({
   label,
   profiles,
   empty,
+  onCancel,
 }: {
   readonly label: string;
   readonly profiles: readonly StackedProfile[];
   readonly empty: string;
+  /** The same function from one rendering to the next. */
+  readonly onCancel?: (profile: StackedProfile) => void;
 }) {
+  const columns = useMemo(
+    () => (onCancel === undefined ? COLUMNS : [...COLUMNS, cancelColumn(onCancel)]),
+    [onCancel],
+  );
   return (
     <div class="profile-table">
-      <Table label={label} columns={COLUMNS} rows={profiles} rowKey={keyOf} empty={empty} />
+      <Table label={label} columns={columns} rows={profiles} rowKey={keyOf} empty={empty} />
     </div>
   );
 }

@@ -55,6 +55,7 @@ export function useLocationPreview(
 
 function queryOf(change: LimitChange): string {
   if (change.kind === 'permanentLimit') return path`withPermanentLimitKw=${String(change.limitKw)}`;
+  if (change.kind === 'cancellation') return path`withoutPriority=${String(change.priority)}`;
   const { priority, limitKw, startsAtMs, endsAtMs } = change.profile;
   const [start, end] = [startsAtMs, endsAtMs].map((atMs) => new Date(atMs).toISOString());
   const window = path`withStartTime=${start ?? ''}&withEndTime=${end ?? ''}`;

@@ -62,6 +62,9 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   useEvents('profile', (events) => {
     if (ofThis(events).length > 0) limitChanged();
   });
+  useEvents('profileCancelled', (events) => {
+    if (ofThis(events).length > 0) limitChanged();
+  });
   useEvents('connectorLimit', (events) => {
     const own = ofThis(events);
     if (own.length === 0) return;

@@ -3,9 +3,9 @@ import '../location/location.css';
 import { useState } from 'preact/hooks';
 import type { OrganizationLimits } from '../../src/wire/rest.js';
 import { useResource } from '../api/resource.js';
+import { CancellableProfiles } from '../location/cancellable-profiles.js';
 import { stackOf } from '../location/preview.js';
 import { OwnPreview } from '../location/preview-view.js';
-import { ProfileTable } from '../location/profile-table.js';
 import { ScheduleForm } from '../location/schedule-form.js';
 import { useEvery, useEverySecond } from '../location/server-clock.js';
 import { stackedAt } from '../location/stacked-profiles.js';
@@ -40,10 +40,20 @@ export function OrganizationPage() {
         {value !== undefined && profiles !== undefined && (
           <>
             <Note text={value.note} />
-            <ProfileTable
+            <CancellableProfiles
               label="Profiles"
               profiles={profiles}
-              empty="No profiles of the organization were recorded."
+              empty="No profile of the organization is recorded."
+              address="/organizations/schedules"
+              preview={(change) => (
+                <OwnPreview
+                  state={{ stack: stackOf(value.profiles), fallbackKw: undefined }}
+                  change={change}
+                  unlimited="no limit"
+                  nowMs={clock.nowMs()}
+                />
+              )}
+              onCancelled={reread}
             />
             <div>
               <Button kind="primary" onClick={() => setOpen(true)}>

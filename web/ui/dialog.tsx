@@ -18,8 +18,11 @@ export function Dialog({
   // Before effects of what is in it, which may put the keyboard's place at a field.
   useLayoutEffect(() => {
     const opener = document.activeElement;
-    dialog.current?.showModal();
+    const shown = dialog.current;
+    shown?.showModal();
     return () => {
+      // As long as it is modal nothing outside of it takes the keyboard's place.
+      shown?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);

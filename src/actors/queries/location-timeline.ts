@@ -1,7 +1,7 @@
 // Extension: which limit is in force at a location when, and why; also with a change that nobody made yet.
 import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
-import { putProfile } from '../../../machines/profile-stack.js';
+import { dropProfile, putProfile } from '../../../machines/profile-stack.js';
 import type { EpochMs } from '../../../machines/time.js';
 import type { TimelineQuery } from '../../wire/operator-queries.js';
 import type { LocationTimeline } from '../../wire/operator-timeline.js';
@@ -45,16 +45,18 @@ export function locationTimeline(
 }
 
 /**
- * The location's limits with the profile or permanent limit of the query; undefined where it names neither.
+ * The location's limits with the profile or permanent limit of the query, or without a profile; undefined where it names none.
  * @throws DomainError INVALID_REQUEST_BODY where a part of the profile is missing, or its window could not be submitted
  */
 function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
-  const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw } = asked;
-  const { stack, permanentLimitKw } = ownLimitsOf(location);
+  const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw, withoutPriority } =
+    asked;
+  const { stack: held, permanentLimitKw } = ownLimitsOf(location);
+  const stack = withoutPriority === undefined ? held : dropProfile(held, withoutPriority);
   const permanentKw = withPermanentLimitKw ?? permanentLimitKw;
   const parts = { withLimitKw, withStartTime, withEndTime };
   if (Object.values({ ...parts, withPriority }).every((part) => part === undefined))
-    return withPermanentLimitKw === undefined
+    return withPermanentLimitKw === undefined && withoutPriority === undefined
       ? undefined
       : { location, stack, permanentLimitKw: permanentKw };
   if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {

@@ -1,0 +1,84 @@
+// The profiles of a target, each of which can be taken back before it ends: asked first, with what would apply instead.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ConfirmDialog } from '../clusters/confirm-dialog.js';
+import { kwText } from '../ui/figures.js';
+import { localText } from '../ui/time.js';
+import type { LimitChange } from './preview.js';
+import { ProfileTable } from './profile-table.js';
+import type { StackedProfile } from './stacked-profiles.js';
+
+interface Props {
+  readonly label: string;
+  readonly profiles: readonly StackedProfile[];
+  readonly empty: string;
+  /** Where they are submitted, below `/v1`. */
+  readonly address: string;
+  /** What would come of a change. */
+  readonly preview: (change: LimitChange) => ComponentChildren;
+  readonly onCancelled: () => void;
+}
+
+export function CancellableProfiles({ label, profiles, empty, address, preview, onCancelled }: Props) {
+  const [asked, setAsked] = useState<StackedProfile>();
+  const [cancelled, setCancelled] = useState(0);
+  const frame = useRef<HTMLDivElement>(null);
+  // The button that had the keyboard's place goes with its row.
+  useEffect(() => {
+    if (cancelled > 0) frame.current?.focus();
+  }, [cancelled]);
+  return (
+    <div ref={frame} tabIndex={-1}>
+      <ProfileTable label={label} profiles={profiles} empty={empty} onCancel={setAsked} />
+      {asked !== undefined && (
+        <CancelDialog
+          profile={asked}
+          address={address}
+          preview={preview}
+          onDone={() => {
+            setAsked(undefined);
+            setCancelled((count) => count + 1);
+            onCancelled();
+          }}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+function CancelDialog({
+  profile,
+  address,
+  preview,
+  onDone,
+  onClose,
+}: {
+  readonly profile: StackedProfile;
+  readonly address: string;
+  readonly preview: Props['preview'];
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}) {
+  const { priority, limitKw, startTime, endTime } = profile;
+  // As it was when it was asked: what the question says does not change while it is read.
+  const [isActive] = useState(profile.status === 'ACTIVE');
+  const what = `The profile of priority ${priority} (${kwText(limitKw)})`;
+  const text = isActive
+    ? `${what} ends now instead of ${localText(endTime, true)}. It stays in the history.`
+    : `${what} will not begin at ${localText(startTime, true)}. It stays in the history.`;
+  return (
+    <ConfirmDialog
+      title={isActive ? 'End the profile now' : 'Cancel the profile'}
+      text={text}
+      actionText={isActive ? 'End it now' : 'Cancel the profile'}
+      keepText="Keep it"
+      doneText={isActive ? 'The profile was ended.' : 'The profile was cancelled.'}
+      write={(client) => client.delete(`${address}/${priority}`)}
+      onDone={onDone}
+      onClose={onClose}
+    >
+      {preview({ kind: 'cancellation', priority })}
+    </ConfirmDialog>
+  );
+}
