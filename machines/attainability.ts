@@ -1,23 +1,8 @@
 // Looking ahead of a write: whether locks and 6 A floors will fit the limits to come, and from when to when they do not.
+import type { LimitSegment } from './limits/limit-in-force.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 import type { EpochMs, TimeWindow } from './time.js';
 import { MINIMUM_TENTHS_A, tenthsWithin, wattsOfLimit, wattsOfTenths } from './units.js';
-
-/** From `atMs` on, a cluster gives its members their set limit times `scale`. */
-export interface ScaleAhead {
-  readonly atMs: EpochMs;
-  readonly scale: number;
-}
-
-/** A stretch of time with one limit. */
-export interface LimitAhead extends TimeWindow {
-  /** The least of the location's own limit, its physical connection and its clusters' shares, kW. */
-  readonly limitKw: number;
-  /** By the location's own profiles alone, kW. */
-  readonly ownKw: number;
-  /** Which of the clusters, in the order given, sets the limit; undefined where none does. */
-  readonly boundBy: number | undefined;
-}
 
 /** A connector as far as locks and floors concern it. */
 export interface ConnectorAhead {
@@ -66,67 +51,11 @@ export function spansOfPermanentLimit(stack: ProfileStack, now: EpochMs): readon
 }
 
 /**
- * The limits of a location throughout `spans`, which are in order and do not overlap.
- * @param clusters the scales of each, in order, the first by the beginning of the first span
- */
-export function limitsAhead(
-  location: {
-    readonly stack: ProfileStack;
-    readonly permanentLimitKw: number;
-    readonly connectionLimitKw: number | undefined;
-  },
-  clusters: readonly (readonly ScaleAhead[])[],
-  spans: readonly TimeWindow[],
-): readonly LimitAhead[] {
-  const { stack, permanentLimitKw, connectionLimitKw = Number.POSITIVE_INFINITY } = location;
-  let limits: readonly LimitAhead[] = spans.flatMap((span) =>
-    compositeTimeline(stack, permanentLimitKw, span).map(
-      ({ startsAtMs, endsAtMs, limitKw: ownKw = permanentLimitKw }) => {
-        return {
-          startsAtMs,
-          endsAtMs,
-          limitKw: Math.min(ownKw, connectionLimitKw),
-          ownKw,
-          boundBy: undefined,
-        };
-      },
-    ),
-  );
-  for (const [i, steps] of clusters.entries()) limits = underShares(limits, steps, i);
-  return limits;
-}
-
-function underShares(
-  limits: readonly LimitAhead[],
-  steps: readonly ScaleAhead[],
-  cluster: number,
-): readonly LimitAhead[] {
-  const shared: LimitAhead[] = [];
-  let next = 0;
-  let scale = 1;
-  for (const limit of limits) {
-    let { startsAtMs } = limit;
-    while (startsAtMs < limit.endsAtMs) {
-      for (let step = steps[next]; step !== undefined && step.atMs <= startsAtMs; step = steps[next]) {
-        scale = step.scale;
-        next++;
-      }
-      const endsAtMs = Math.min(steps[next]?.atMs ?? limit.endsAtMs, limit.endsAtMs);
-      const shareKw = limit.ownKw * scale;
-      const { limitKw, boundBy } = shareKw < limit.limitKw ? { limitKw: shareKw, boundBy: cluster } : limit;
-      shared.push({ startsAtMs, endsAtMs, limitKw, ownKw: limit.ownKw, boundBy });
-      startsAtMs = endsAtMs;
-    }
-  }
-  return shared;
-}
-
-/**
  * Where locks and floors do not fit `limits`, which are in order and do not overlap; in order of time, those that touch
  * differing in what does not fit. O(n log n) in the windows of all connectors.
  */
 export function findShortfalls(
-  limits: readonly LimitAhead[],
+  limits: readonly LimitSegment[],
   connectors: readonly ConnectorAhead[],
 ): readonly Shortfall[] {
   const window = { startsAtMs: limits[0]?.startsAtMs ?? 0, endsAtMs: limits.at(-1)?.endsAtMs ?? 0 };
@@ -149,7 +78,7 @@ interface LockChange {
 }
 
 function sweep(
-  limits: readonly LimitAhead[],
+  limits: readonly LimitSegment[],
   changes: ReadonlyMap<EpochMs, LockChange>,
   floorsW: number,
 ): readonly Shortfall[] {

@@ -1,22 +1,18 @@
 // A cluster: ACTIVE, it shares its cap among the member locations; INACTIVE, it leaves them alone (section 3.2).
 import { type ActorRefFrom, assign, enqueueActions, setup } from 'xstate';
-import { clusterScale } from './cluster-share.js';
-
-/** What one member is set to, in kW: its own effective limit. */
-export interface MemberLimit {
-  readonly locationId: string;
-  readonly setLimitKw: number;
-}
+import { type ClusterMember, grantShares, scaleOf } from './limits/cluster-shares.js';
 
 export type ClusterEvent =
   | {
       readonly type: 'cluster.configured';
       readonly limitKw: number | null;
-      readonly members: readonly MemberLimit[];
+      readonly members: readonly ClusterMember[];
     }
   | { readonly type: 'cluster.activated' }
   | { readonly type: 'cluster.deactivated' }
-  | { readonly type: 'members.changed'; readonly members: readonly MemberLimit[] };
+  | { readonly type: 'members.changed'; readonly members: readonly ClusterMember[] }
+  /** Chargers of a member may be entitled to less than before: others may have what that leaves. */
+  | { readonly type: 'room.made' };
 
 /** `shareKw` is undefined where the cluster does not bind the location (any more). */
 export interface ClusterShare {
@@ -31,30 +27,25 @@ export interface ClusterEffect {
 
 export interface ClusterContext {
   readonly limitKw: number | null;
-  readonly members: ReadonlyMap<string, number>;
-  /** The shares in force, by location. */
-  readonly sharesKw: ReadonlyMap<string, number>;
+  readonly members: ReadonlyMap<string, ClusterMember>;
+  /** What members get of what each is set to, as of the last event; 1 where the cluster binds nobody. */
+  readonly scale: number;
+  /** What each member may use, whole W by location: on its way to what it is due while others still make room. */
+  readonly sharesW: ReadonlyMap<string, number>;
 }
 
 export type ClusterActor = ActorRefFrom<typeof clusterMachine>;
 
-/** The shares of `members` under `limitKw`; none where there is no cap. */
-function sharesOf(limitKw: number | null, members: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
-  if (limitKw === null) return new Map();
-  let sumKw = 0;
-  for (const setLimitKw of members.values()) sumKw += setLimitKw;
-  const scale = clusterScale(limitKw, sumKw);
-  return new Map([...members].map(([locationId, setLimitKw]) => [locationId, setLimitKw * scale]));
-}
+const NO_SHARES: ReadonlyMap<string, number> = new Map();
 
-/** What differs between two sets of shares. */
+/** What members have to be told: how two sets of shares differ. */
 function changedShares(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,
 ): ClusterShare[] {
   const changed: ClusterShare[] = [];
-  for (const [locationId, shareKw] of after) {
-    if (before.get(locationId) !== shareKw) changed.push({ locationId, shareKw });
+  for (const [locationId, shareW] of after) {
+    if (before.get(locationId) !== shareW) changed.push({ locationId, shareKw: shareW / 1000 });
   }
   for (const locationId of before.keys()) {
     if (!after.has(locationId)) changed.push({ locationId, shareKw: undefined });
@@ -71,41 +62,43 @@ export const clusterMachine = setup({
   actions: {
     configure: assign(({ context, event }) =>
       event.type === 'cluster.configured'
-        ? { limitKw: event.limitKw, members: new Map(event.members.map((m) => [m.locationId, m.setLimitKw])) }
+        ? { limitKw: event.limitKw, members: new Map(event.members.map((m) => [m.locationId, m])) }
         : context,
     ),
     learnMembers: assign(({ context, event }) => {
       if (event.type !== 'members.changed') return context;
       const members = new Map(context.members);
       // What is no member (any more) is not let in by a late message.
-      for (const { locationId, setLimitKw } of event.members) {
-        if (members.has(locationId)) members.set(locationId, setLimitKw);
+      for (const member of event.members) {
+        if (members.has(member.locationId)) members.set(member.locationId, member);
       }
       return { members };
     }),
     share: enqueueActions(({ context, enqueue }) => {
-      const sharesKw = sharesOf(context.limitKw, context.members);
-      const shares = changedShares(context.sharesKw, sharesKw);
-      if (shares.length === 0) return;
-      enqueue.assign({ sharesKw });
-      enqueue.emit({ type: 'shares.changed', shares });
+      const { limitKw, members } = context;
+      const scale = scaleOf(limitKw, members.values());
+      const sharesW =
+        limitKw === null ? NO_SHARES : grantShares(context.sharesW, limitKw, scale, members.values());
+      enqueue.assign({ scale, sharesW });
+      const shares = changedShares(context.sharesW, sharesW);
+      if (shares.length > 0) enqueue.emit({ type: 'shares.changed', shares });
     }),
     release: enqueueActions(({ context, enqueue }) => {
-      const shares = changedShares(context.sharesKw, new Map());
-      if (shares.length === 0) return;
-      enqueue.assign({ sharesKw: new Map() });
-      enqueue.emit({ type: 'shares.changed', shares });
+      enqueue.assign({ scale: 1, sharesW: NO_SHARES });
+      const shares = changedShares(context.sharesW, NO_SHARES);
+      if (shares.length > 0) enqueue.emit({ type: 'shares.changed', shares });
     }),
   },
 }).createMachine({
   id: 'cluster',
-  context: { limitKw: null, members: new Map(), sharesKw: new Map() },
+  context: { limitKw: null, members: new Map(), scale: 1, sharesW: NO_SHARES },
   initial: 'inactive',
   states: {
     active: {
       on: {
         'cluster.configured': { actions: ['configure', 'share'] },
         'members.changed': { actions: ['learnMembers', 'share'] },
+        'room.made': { actions: 'share' },
         'cluster.deactivated': { target: 'inactive', actions: 'release' },
       },
     },

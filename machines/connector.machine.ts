@@ -3,22 +3,26 @@ import { type ActorRefFrom, enqueueActions, sendParent, setup } from 'xstate';
 import type { Link, Throttle } from './meter-ledger.js';
 import { profileMachine } from './profile.machine.js';
 import {
-  crossingsAt,
+  activeProfileOf,
+  endedActors,
   holdProfile,
   holdStack,
   type ProfileHolder,
+  type ProfilesTold,
+  profilesDueAt,
   releaseProfile,
-  retireProfile,
-  settleCrossings,
-  tellCrossings,
+  slotOf,
+  wakeProfiles,
+  without,
 } from './profile-holder.js';
-import { activeProfileAt, type LimitProfile, type ProfileStack } from './profile-stack.js';
+import type { LimitProfile, ProfileStack } from './profile-stack.js';
 import type { EpochMs } from './time.js';
 
 export type ConnectorEvent =
   | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
   | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs }
+  | ProfilesTold
   | { readonly type: 'throttle.changed'; readonly throttle: Throttle }
   | { readonly type: 'link.changed'; readonly link: Link };
 
@@ -64,30 +68,48 @@ export const connectorMachine = setup({
   },
   actors: { profile: profileMachine },
   actions: {
-    holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
+    tellProfiles: enqueueActions(({ context, event, enqueue, self }) => {
+      if (!('now' in event)) return;
+      const { now } = event;
+      const told = profilesDueAt(context, now, slotOf(event));
+      enqueue.assign(({ spawn }) =>
+        wakeProfiles(context, told, now, (profile) => spawn('profile', { input: profile })),
+      );
+      for (const { profile } of told) {
+        const actor = context.profiles.get(profile.priority);
+        if (actor !== undefined) enqueue.sendTo(actor, { type: 'boundary.reached', now });
+      }
+      if (told.length > 0) enqueue.sendTo(self, { type: 'profiles.told', told, isFirst: false });
+    }),
+    holdSubmitted: enqueueActions(({ context, event, enqueue, self }) => {
       if (event.type !== 'profile.submitted') return;
-      retireProfile(context, event.profile.priority, 'profile.replaced', enqueue);
+      const replaced = context.profiles.get(event.profile.priority);
+      if (replaced !== undefined) enqueue.stopChild(replaced);
       enqueue.assign(({ spawn }) =>
         holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
       );
+      enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: false });
     }),
     releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.cancelled') return;
-      retireProfile(context, event.priority, 'profile.cancelled', enqueue);
+      const cancelled = context.profiles.get(event.priority);
+      if (cancelled !== undefined) enqueue.stopChild(cancelled);
       enqueue.assign(releaseProfile(context, event.priority));
     }),
-    crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
-      if (!('now' in event)) return;
-      const crossings = crossingsAt(context, event.now);
-      tellCrossings(context, crossings, event.now, enqueue);
-      enqueue.assign(({ spawn }) =>
-        settleCrossings(context, crossings, event, (profile) => spawn('profile', { input: profile })),
-      );
+    dropEnded: enqueueActions(({ context, enqueue }) => {
+      const ended = endedActors(context);
+      if (ended.length === 0) return;
+      for (const [, actor] of ended) enqueue.stopChild(actor);
+      const priorities = ended.map(([priority]) => priority);
+      enqueue.assign({ profiles: without(context.profiles, priorities) });
+    }),
+    // Profiles of rows whose window has begun get their actor at the start: what they decide follows once those run.
+    askProfiles: enqueueActions(({ context, enqueue, self }) => {
+      if (context.profiles.size > 0) enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: true });
     }),
     // The lock region tells of the lock's beginning and end; that its limit is another while it lasts is told here.
-    followLock: enqueueActions(({ context, event, enqueue }) => {
-      if (!('now' in event)) return;
-      const lockLimitKw = activeProfileAt(context.stack, event.now)?.limitKw;
+    followLock: enqueueActions(({ context, enqueue }) => {
+      const lockLimitKw = activeProfileOf(context)?.limitKw;
       if (lockLimitKw === context.lockLimitKw) return;
       enqueue.assign({ lockLimitKw });
       if (lockLimitKw !== undefined && context.lockLimitKw !== undefined) enqueue('reportLocked');
@@ -112,12 +134,14 @@ export const connectorMachine = setup({
   context: ({ input, spawn }) => ({
     ...holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
     key: input.key,
-    lockLimitKw: activeProfileAt(input.stack, input.now)?.limitKw,
+    lockLimitKw: undefined,
   }),
+  entry: 'askProfiles',
   on: {
-    'profile.submitted': { actions: ['crossBoundaries', 'holdSubmitted', 'followLock'] },
-    'profile.cancelled': { actions: ['crossBoundaries', 'releaseCancelled', 'followLock'] },
-    'boundary.reached': { actions: ['crossBoundaries', 'followLock'] },
+    'profile.submitted': { actions: ['tellProfiles', 'holdSubmitted'] },
+    'profile.cancelled': { actions: ['tellProfiles', 'releaseCancelled', 'followLock'] },
+    'boundary.reached': { actions: 'tellProfiles' },
+    'profiles.told': { actions: ['dropEnded', 'followLock'] },
   },
   states: {
     lock: {

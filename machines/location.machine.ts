@@ -1,4 +1,4 @@
-// The supervisor of one location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
+// One location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import {
   type ConnectorActor,
@@ -6,19 +6,24 @@ import {
   type ConnectorReport,
   connectorMachine,
 } from './connector.machine.js';
+import { type LimitInForce, type LimitParts, limitInForce } from './limits/limit-in-force.js';
 import { profileMachine } from './profile.machine.js';
 import {
-  crossingsAt,
+  activeProfileOf,
+  crossingsOf,
+  endedActors,
   holdProfile,
   holdStack,
   type ProfileHolder,
+  type ProfilesTold,
+  profilesDueAt,
   releaseProfile,
-  retireProfile,
-  settleCrossings,
-  tellCrossings,
+  slotOf,
+  statusOf,
+  wakeProfiles,
+  without,
 } from './profile-holder.js';
 import {
-  activeProfileAt,
   type LimitProfile,
   nextBoundaryAfter,
   type ProfileCrossing,
@@ -32,28 +37,28 @@ export type LocationEvent =
   | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
   | { readonly type: 'permanentLimit.set'; readonly limitKw: number; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs }
+  | ProfilesTold
   | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
   | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
   | ConnectorReport;
 
 export type LocationEffect =
   | ({ readonly type: 'profile.crossed' } & ProfileCrossing)
-  | { readonly type: 'profile.cancelled'; readonly profile: LimitProfile }
+  | ({ readonly type: 'profile.cancelled' } & ProfileCrossing)
   | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
-  | { readonly type: 'gridLimit.changed'; readonly gridLimitKw: number }
+  | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
   | ConnectorReport;
 
 export interface LocationContext extends ProfileHolder {
   readonly permanentLimitKw: number;
   /** Physical connection; undefined where none is known. */
   readonly connectionLimitKw: number | undefined;
+  /** What each cluster that binds the location lets it use, by cluster id. */
   readonly clusterSharesKw: ReadonlyMap<string, number>;
-  /** Priority of the profile that decides; undefined while the permanent limit does. As of the last event. */
-  readonly activePriority: number | undefined;
-  /** The deciding profile's limit, else the permanent limit, as of the last event. */
-  readonly effectiveLimitKw: number;
-  /** The smallest of effective limit, cluster shares and physical connection. */
-  readonly gridLimitKw: number;
+  /** The profile that decides; undefined while the permanent limit does. As of the last event. */
+  readonly activeProfile: LimitProfile | undefined;
+  /** As of the last event. */
+  readonly limit: LimitInForce;
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
 }
 
@@ -67,12 +72,12 @@ export interface LocationInput {
 
 export type LocationActor = ActorRefFrom<typeof locationMachine>;
 
-function gridLimitKwOf(
-  context: Pick<LocationContext, 'effectiveLimitKw' | 'connectionLimitKw' | 'clusterSharesKw'>,
-): number {
-  let limitKw = Math.min(context.effectiveLimitKw, context.connectionLimitKw ?? Number.POSITIVE_INFINITY);
-  for (const shareKw of context.clusterSharesKw.values()) limitKw = Math.min(limitKw, shareKw);
-  return limitKw;
+/** What may limit the location, as of the last event. */
+export function partsOf(
+  context: Omit<LocationContext, 'limit' | 'connectors' | keyof ProfileHolder>,
+): LimitParts {
+  const { activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw } = context;
+  return { profile: activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw };
 }
 
 /** The first boundary after `now` of the location's profiles or of any of its connectors'. */
@@ -95,34 +100,58 @@ export const locationMachine = setup({
   },
   actors: { profile: profileMachine, connector: connectorMachine },
   actions: {
-    holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
+    tellProfiles: enqueueActions(({ context, event, enqueue, self }) => {
+      if (!('now' in event)) return;
+      const { now } = event;
+      const told = profilesDueAt(context, now, slotOf(event));
+      enqueue.assign(({ spawn }) =>
+        wakeProfiles(context, told, now, (profile) => spawn('profile', { input: profile })),
+      );
+      for (const { profile } of told) {
+        const actor = context.profiles.get(profile.priority);
+        if (actor !== undefined) enqueue.sendTo(actor, { type: 'boundary.reached', now });
+      }
+      if (told.length > 0) enqueue.sendTo(self, { type: 'profiles.told', told, isFirst: false });
+    }),
+    holdSubmitted: enqueueActions(({ context, event, enqueue, self }) => {
       if (event.type !== 'profile.submitted') return;
-      retireProfile(context, event.profile.priority, 'profile.replaced', enqueue);
+      const replaced = context.profiles.get(event.profile.priority);
+      if (replaced !== undefined) enqueue.stopChild(replaced);
       enqueue.assign(({ spawn }) =>
         holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
       );
+      enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: false });
     }),
     releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.cancelled') return;
       const profile = profileAtPriority(context.stack, event.priority);
-      if (profile !== undefined) enqueue.emit({ type: 'profile.cancelled', profile });
-      retireProfile(context, event.priority, 'profile.cancelled', enqueue);
+      if (profile !== undefined)
+        enqueue.emit({ type: 'profile.cancelled', profile, status: statusOf(context, profile) });
+      const cancelled = context.profiles.get(event.priority);
+      if (cancelled !== undefined) enqueue.stopChild(cancelled);
       enqueue.assign(releaseProfile(context, event.priority));
     }),
-    crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
-      if (!('now' in event)) return;
-      const crossings = crossingsAt(context, event.now);
-      tellCrossings(context, crossings, event.now, enqueue);
-      enqueue.assign(({ spawn }) =>
-        settleCrossings(context, crossings, event, (profile) => spawn('profile', { input: profile })),
-      );
-      for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
+    emitCrossings: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'profiles.told') return;
+      for (const crossing of crossingsOf(context, event.told))
+        enqueue.emit({ type: 'profile.crossed', ...crossing });
+    }),
+    dropEnded: enqueueActions(({ context, enqueue }) => {
+      const ended = endedActors(context);
+      if (ended.length === 0) return;
+      for (const [, actor] of ended) enqueue.stopChild(actor);
+      const priorities = ended.map(([priority]) => priority);
+      enqueue.assign({ profiles: without(context.profiles, priorities) });
+    }),
+    // Profiles of rows whose window has begun get their actor at the start: what they decide follows once those run.
+    askProfiles: enqueueActions(({ context, enqueue, self }) => {
+      if (context.profiles.size > 0) enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: true });
     }),
     passBoundaryOn: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'boundary.reached') return;
       for (const connector of context.connectors.values()) {
-        const isCrossed = crossingsAt(connector.getSnapshot().context, event.now).length > 0;
-        if (isCrossed) enqueue.sendTo(connector, event);
+        const isDue = profilesDueAt(connector.getSnapshot().context, event.now).length > 0;
+        if (isDue) enqueue.sendTo(connector, event);
       }
     }),
     setPermanentLimit: enqueueActions(({ event, enqueue }) => {
@@ -135,20 +164,17 @@ export const locationMachine = setup({
       else clusterSharesKw.set(event.clusterId, event.shareKw);
       enqueue.assign({ clusterSharesKw });
     }),
-    // The limits follow from the stack and `now` alone, so that one instant changes them once, whatever crossed at it.
-    recomputeEffectiveLimit: enqueueActions(({ context, event, enqueue }) => {
-      if (!('now' in event)) return;
-      const active = activeProfileAt(context.stack, event.now);
-      const effectiveLimitKw = active?.limitKw ?? context.permanentLimitKw;
-      enqueue.assign({ activePriority: active?.priority, effectiveLimitKw });
-      if (effectiveLimitKw === context.effectiveLimitKw) return;
-      enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
+    followProfiles: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ activeProfile: activeProfileOf(context) });
     }),
-    recomputeGridLimit: enqueueActions(({ context, enqueue }) => {
-      const gridLimitKw = gridLimitKwOf(context);
-      if (gridLimitKw === context.gridLimitKw) return;
-      enqueue.assign({ gridLimitKw });
-      enqueue.emit({ type: 'gridLimit.changed', gridLimitKw });
+    recomputeLimit: enqueueActions(({ context, event, enqueue }) => {
+      const limit = limitInForce(partsOf(context));
+      enqueue.assign({ limit });
+      if (event.type === 'profiles.told' && event.isFirst) return;
+      const { effectiveLimitKw, limitKw } = limit;
+      if (effectiveLimitKw !== context.limit.effectiveLimitKw)
+        enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
+      if (limitKw !== context.limit.limitKw) enqueue.emit({ type: 'limitInForce.changed', limitKw });
     }),
     tellConnector: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'connector.told') return;
@@ -159,26 +185,19 @@ export const locationMachine = setup({
       if (event.type === 'connector.locked' || event.type === 'connector.unlocked') enqueue.emit(event);
     }),
   },
-  guards: {
-    isScheduled: ({ context }) => context.activePriority !== undefined,
-    isPermanent: ({ context }) => context.activePriority === undefined,
-  },
 }).createMachine({
   id: 'location',
   context: ({ input, spawn }) => {
-    const active = activeProfileAt(input.stack, input.now);
-    const effectiveLimitKw = active?.limitKw ?? input.permanentLimitKw;
     const limits = {
-      effectiveLimitKw,
+      activeProfile: undefined,
+      permanentLimitKw: input.permanentLimitKw,
       connectionLimitKw: input.connectionLimitKw,
       clusterSharesKw: new Map(),
     };
     return {
       ...holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
       ...limits,
-      activePriority: active?.priority,
-      permanentLimitKw: input.permanentLimitKw,
-      gridLimitKw: gridLimitKwOf(limits),
+      limit: limitInForce(partsOf(limits)),
       connectors: new Map(
         input.connectors.map(({ key, stack }) => [
           key,
@@ -187,28 +206,18 @@ export const locationMachine = setup({
       ),
     };
   },
+  entry: 'askProfiles',
   on: {
-    'profile.submitted': {
-      actions: ['crossBoundaries', 'holdSubmitted', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
-    },
+    'profile.submitted': { actions: ['tellProfiles', 'holdSubmitted'] },
     'profile.cancelled': {
-      actions: ['crossBoundaries', 'releaseCancelled', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
+      actions: ['tellProfiles', 'releaseCancelled', 'followProfiles', 'recomputeLimit'],
     },
-    'permanentLimit.set': {
-      actions: ['crossBoundaries', 'setPermanentLimit', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
-    },
-    'boundary.reached': {
-      actions: ['crossBoundaries', 'passBoundaryOn', 'recomputeEffectiveLimit', 'recomputeGridLimit'],
-    },
-    'clusterShare.set': { actions: ['setClusterShare', 'recomputeGridLimit'] },
+    'permanentLimit.set': { actions: ['tellProfiles', 'setPermanentLimit', 'recomputeLimit'] },
+    'boundary.reached': { actions: ['tellProfiles', 'passBoundaryOn'] },
+    'profiles.told': { actions: ['emitCrossings', 'dropEnded', 'followProfiles', 'recomputeLimit'] },
+    'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
     'connector.told': { actions: 'tellConnector' },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
-  },
-  // Which of the two limits decides: the fallback, or a profile of the stack.
-  initial: 'permanent',
-  states: {
-    permanent: { always: { guard: 'isScheduled', target: 'scheduled' } },
-    scheduled: { always: { guard: 'isPermanent', target: 'permanent' } },
   },
 });

@@ -2,14 +2,17 @@
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import { profileMachine } from './profile.machine.js';
 import {
-  crossingsAt,
+  crossingsOf,
+  endedActors,
   holdProfile,
   holdStack,
   type ProfileHolder,
+  type ProfilesTold,
+  profilesDueAt,
   releaseProfile,
-  retireProfile,
-  settleCrossings,
-  tellCrossings,
+  slotOf,
+  wakeProfiles,
+  without,
 } from './profile-holder.js';
 import type { LimitProfile, ProfileCrossing, ProfileStack } from './profile-stack.js';
 import type { EpochMs } from './time.js';
@@ -17,7 +20,8 @@ import type { EpochMs } from './time.js';
 export type OrganizationEvent =
   | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
   | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
-  | { readonly type: 'boundary.reached'; readonly now: EpochMs };
+  | { readonly type: 'boundary.reached'; readonly now: EpochMs }
+  | ProfilesTold;
 
 export interface OrganizationEffect extends ProfileCrossing {
   readonly type: 'profile.crossed';
@@ -34,25 +38,45 @@ export const organizationMachine = setup({
   },
   actors: { profile: profileMachine },
   actions: {
-    crossBoundaries: enqueueActions(({ context, event, enqueue }) => {
-      const crossings = crossingsAt(context, event.now);
-      tellCrossings(context, crossings, event.now, enqueue);
+    tellProfiles: enqueueActions(({ context, event, enqueue, self }) => {
+      if (!('now' in event)) return;
+      const { now } = event;
+      const told = profilesDueAt(context, now, slotOf(event));
       enqueue.assign(({ spawn }) =>
-        settleCrossings(context, crossings, event, (profile) => spawn('profile', { input: profile })),
+        wakeProfiles(context, told, now, (profile) => spawn('profile', { input: profile })),
       );
-      for (const crossing of crossings) enqueue.emit({ type: 'profile.crossed', ...crossing });
+      for (const { profile } of told) {
+        const actor = context.profiles.get(profile.priority);
+        if (actor !== undefined) enqueue.sendTo(actor, { type: 'boundary.reached', now });
+      }
+      if (told.length > 0) enqueue.sendTo(self, { type: 'profiles.told', told, isFirst: false });
     }),
-    holdSubmitted: enqueueActions(({ context, event, enqueue }) => {
+    holdSubmitted: enqueueActions(({ context, event, enqueue, self }) => {
       if (event.type !== 'profile.submitted') return;
-      retireProfile(context, event.profile.priority, 'profile.replaced', enqueue);
+      const replaced = context.profiles.get(event.profile.priority);
+      if (replaced !== undefined) enqueue.stopChild(replaced);
       enqueue.assign(({ spawn }) =>
         holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
       );
+      enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: false });
     }),
     releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'profile.cancelled') return;
-      retireProfile(context, event.priority, 'profile.cancelled', enqueue);
+      const cancelled = context.profiles.get(event.priority);
+      if (cancelled !== undefined) enqueue.stopChild(cancelled);
       enqueue.assign(releaseProfile(context, event.priority));
+    }),
+    emitCrossings: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'profiles.told') return;
+      for (const crossing of crossingsOf(context, event.told))
+        enqueue.emit({ type: 'profile.crossed', ...crossing });
+    }),
+    dropEnded: enqueueActions(({ context, enqueue }) => {
+      const ended = endedActors(context);
+      if (ended.length === 0) return;
+      for (const [, actor] of ended) enqueue.stopChild(actor);
+      const priorities = ended.map(([priority]) => priority);
+      enqueue.assign({ profiles: without(context.profiles, priorities) });
     }),
   },
 }).createMachine({
@@ -60,8 +84,9 @@ export const organizationMachine = setup({
   context: ({ input, spawn }) =>
     holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
   on: {
-    'profile.submitted': { actions: ['crossBoundaries', 'holdSubmitted'] },
-    'profile.cancelled': { actions: ['crossBoundaries', 'releaseCancelled'] },
-    'boundary.reached': { actions: 'crossBoundaries' },
+    'profile.submitted': { actions: ['tellProfiles', 'holdSubmitted'] },
+    'profile.cancelled': { actions: ['tellProfiles', 'releaseCancelled'] },
+    'boundary.reached': { actions: 'tellProfiles' },
+    'profiles.told': { actions: ['emitCrossings', 'dropEnded'] },
   },
 });

@@ -1,5 +1,5 @@
 // What location, connector and organization share: a stack of profiles, and actors for those in play.
-import type { ProfileActor } from './profile.machine.js';
+import { type ProfileActor, statusOfActor } from './profile.machine.js';
 import {
   crossingsBetween,
   dropProfile,
@@ -8,7 +8,7 @@ import {
   type ProfileStack,
   putProfile,
 } from './profile-stack.js';
-import { type EpochMs, statusAt } from './time.js';
+import { type EpochMs, type ProfileStatus, statusAt } from './time.js';
 
 /**
  * The part of a machine's context that holds profiles. Actors are keyed by priority. A profile has one from its
@@ -18,39 +18,43 @@ import { type EpochMs, statusAt } from './time.js';
 export interface ProfileHolder {
   readonly stack: ProfileStack;
   readonly profiles: ReadonlyMap<number, ProfileActor>;
-  /** Boundaries up to and including this instant have been dealt with. */
-  readonly settledAtMs: EpochMs;
+  /** The actors were told the time up to and including this instant. */
+  readonly toldAtMs: EpochMs;
 }
 
 /** How a machine's `spawn` makes a profile's actor. */
 export type SpawnProfile = (input: { readonly window: LimitProfile; readonly now: EpochMs }) => ProfileActor;
 
-/** The two things done to profile actors, as `enqueueActions` offers them. */
-interface Enqueue {
-  sendTo(
-    actor: ProfileActor,
-    event:
-      | { type: 'boundary.reached'; now: EpochMs }
-      | { type: 'profile.replaced' }
-      | { type: 'profile.cancelled' },
-  ): void;
-  stopChild(actor: ProfileActor): void;
+/** A profile whose actor was told something, and the status it had before. */
+export interface ToldProfile {
+  readonly profile: LimitProfile;
+  readonly before: ProfileStatus;
+}
+
+/**
+ * What a holder tells itself once its profiles' actors have taken in what they were told: their states are final then,
+ * and what depends on them follows. `isFirst` where the holder was just built from rows: nothing has changed by that.
+ */
+export interface ProfilesTold {
+  readonly type: 'profiles.told';
+  readonly told: readonly ToldProfile[];
+  readonly isFirst: boolean;
 }
 
 // Shared by all who have no actor: most connectors have none, ever.
 const NO_ACTORS: ReadonlyMap<number, ProfileActor> = new Map();
 
-/** The holder of a stack taken from rows at `now`, with an actor for every profile that is active. */
+/** The holder of a stack taken from rows at `now`, with an actor for every profile whose window has begun. */
 export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile): ProfileHolder {
   const active = stack.filter((profile) => statusAt(profile, now) === 'ACTIVE');
   const profiles =
     active.length === 0
       ? NO_ACTORS
       : new Map(active.map((profile) => [profile.priority, spawn({ window: profile, now })]));
-  return { stack, profiles, settledAtMs: now };
+  return { stack, profiles, toldAtMs: now };
 }
 
-/** What has to change for `profile`, just submitted, to be in its slot. */
+/** What has to change for `profile`, just submitted, to be in its slot. The actor that it replaces is still to be stopped. */
 export function holdProfile(
   holder: ProfileHolder,
   profile: LimitProfile,
@@ -58,72 +62,102 @@ export function holdProfile(
   spawn: SpawnProfile,
 ): Pick<ProfileHolder, 'stack' | 'profiles'> {
   const profiles = new Map(holder.profiles);
-  profiles.delete(profile.priority);
-  if (statusAt(profile, now) !== 'EXPIRED') profiles.set(profile.priority, spawn({ window: profile, now }));
+  // A wall clock that steps back unnoticed does not take the holder back: what all others were told counts.
+  const atMs = Math.max(now, holder.toldAtMs);
+  profiles.set(profile.priority, spawn({ window: profile, now: atMs }));
   return { stack: putProfile(holder.stack, profile), profiles };
 }
 
-/** What has to change for the slot of `priority` to be free: its profile was cancelled. */
+/** What has to change for the slot of `priority` to be free: its profile was cancelled. Its actor is still to be stopped. */
 export function releaseProfile(
   holder: ProfileHolder,
   priority: number,
 ): Pick<ProfileHolder, 'stack' | 'profiles'> {
-  const profiles = new Map(holder.profiles);
-  profiles.delete(priority);
-  return { stack: dropProfile(holder.stack, priority), profiles: profiles.size === 0 ? NO_ACTORS : profiles };
+  return { stack: dropProfile(holder.stack, priority), profiles: without(holder.profiles, [priority]) };
 }
 
-/** Tells the actor that holds the slot of `priority`, if any, how it ended, and stops it. */
-export function retireProfile(
-  holder: ProfileHolder,
-  priority: number,
-  how: 'profile.replaced' | 'profile.cancelled',
-  enqueue: Enqueue,
-): void {
-  const actor = holder.profiles.get(priority);
-  if (actor === undefined) return;
-  enqueue.sendTo(actor, { type: how });
-  enqueue.stopChild(actor);
-}
-
-/** What began or ended since boundaries were last dealt with: ends first, so that an end makes room for a start. */
-export function crossingsAt(holder: ProfileHolder, now: EpochMs): readonly ProfileCrossing[] {
-  return now > holder.settledAtMs ? crossingsBetween(holder.stack, holder.settledAtMs, now) : [];
-}
-
-/** Tells the actors of the crossed profiles the time; those whose profile has ended are stopped. */
-export function tellCrossings(
-  holder: ProfileHolder,
-  crossings: readonly ProfileCrossing[],
-  now: EpochMs,
-  enqueue: Enqueue,
-): void {
-  for (const { profile, status } of crossings) {
-    const actor = holder.profiles.get(profile.priority);
-    if (actor === undefined) continue;
-    enqueue.sendTo(actor, { type: 'boundary.reached', now });
-    if (status === 'EXPIRED') enqueue.stopChild(actor);
-  }
+/** The priority whose profile an event submits or cancels; undefined where it does neither. */
+export function slotOf(
+  event:
+    | { readonly type: 'profile.submitted'; readonly profile: LimitProfile }
+    | { readonly type: 'profile.cancelled'; readonly priority: number }
+    | { readonly type: 'boundary.reached' | 'permanentLimit.set' },
+): number | undefined {
+  if (event.type === 'profile.submitted') return event.profile.priority;
+  return event.type === 'profile.cancelled' ? event.priority : undefined;
 }
 
 /**
- * What has to change once the crossings are told: ended profiles let go, begun ones from rows given their actor, unless
- * `event` is about to fill their slot anew, or to free it.
+ * The profiles with a boundary since the actors were told the time last, with the status they have; what ends goes before
+ * what starts, so that an end makes room for a start.
+ * @param leavingSlot the priority of a profile that is about to be replaced or cancelled: it is told nothing any more.
  */
-export function settleCrossings(
+export function profilesDueAt(
   holder: ProfileHolder,
-  crossings: readonly ProfileCrossing[],
-  event: { readonly now: EpochMs; readonly profile?: LimitProfile; readonly priority?: number },
+  now: EpochMs,
+  leavingSlot?: number,
+): readonly ToldProfile[] {
+  if (now <= holder.toldAtMs) return [];
+  return crossingsBetween(holder.stack, holder.toldAtMs, now)
+    .filter(({ profile }) => profile.priority !== leavingSlot)
+    .map(({ profile }) => ({ profile, before: statusOf(holder, profile) }));
+}
+
+/** What has to change for `due` to be told: those that waited without an actor get one, which sees for itself that time came. */
+export function wakeProfiles(
+  holder: ProfileHolder,
+  due: readonly ToldProfile[],
+  now: EpochMs,
   spawn: SpawnProfile,
-): Pick<ProfileHolder, 'profiles' | 'settledAtMs'> {
-  const { now } = event;
-  const slot = event.profile?.priority ?? event.priority;
+): Pick<ProfileHolder, 'profiles' | 'toldAtMs'> {
+  const toldAtMs = Math.max(now, holder.toldAtMs);
+  const waiting = due.filter(({ profile }) => !holder.profiles.has(profile.priority));
+  if (waiting.length === 0) return { profiles: holder.profiles, toldAtMs };
   const profiles = new Map(holder.profiles);
-  for (const { profile, status } of crossings) {
-    const { priority } = profile;
-    if (status === 'EXPIRED') profiles.delete(priority);
-    else if (!profiles.has(priority) && priority !== slot)
-      profiles.set(priority, spawn({ window: profile, now }));
+  for (const { profile } of waiting) profiles.set(profile.priority, spawn({ window: profile, now }));
+  return { profiles, toldAtMs };
+}
+
+/** What has begun or ended: the profiles whose actors are in another state than before. */
+export function crossingsOf(holder: ProfileHolder, told: readonly ToldProfile[]): readonly ProfileCrossing[] {
+  return told.flatMap(({ profile, before }) => {
+    const status = statusOf(holder, profile);
+    return status === before ? [] : [{ profile, status }];
+  });
+}
+
+/** The actors of profiles that have ended: nothing is to come of them. */
+export function endedActors({ profiles }: ProfileHolder): readonly (readonly [number, ProfileActor])[] {
+  return [...profiles].filter(([, actor]) => statusOfActor(actor) === 'EXPIRED');
+}
+
+/** The profiles without those of the given priorities. */
+export function without(
+  profiles: ReadonlyMap<number, ProfileActor>,
+  priorities: Iterable<number>,
+): ReadonlyMap<number, ProfileActor> {
+  const left = new Map(profiles);
+  for (const priority of priorities) left.delete(priority);
+  return left.size === 0 ? NO_ACTORS : left;
+}
+
+/**
+ * The status of a profile of the stack: the state of its actor. One that has none is waiting for its window, or was let
+ * go of after it ended.
+ */
+export function statusOf({ profiles, toldAtMs }: ProfileHolder, profile: LimitProfile): ProfileStatus {
+  const actor = profiles.get(profile.priority);
+  if (actor !== undefined) return statusOfActor(actor);
+  return profile.startsAtMs > toldAtMs ? 'SCHEDULED' : 'EXPIRED';
+}
+
+/** The profile of highest priority whose actor is active: the one that decides. */
+export function activeProfileOf({ stack, profiles }: ProfileHolder): LimitProfile | undefined {
+  if (profiles.size === 0) return undefined;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const profile = stack[i];
+    const actor = profile && profiles.get(profile.priority);
+    if (actor !== undefined && statusOfActor(actor) === 'ACTIVE') return profile;
   }
-  return { profiles: profiles.size === 0 ? NO_ACTORS : profiles, settledAtMs: now };
+  return undefined;
 }

@@ -1,19 +1,18 @@
-// The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time, replaced (section 3.1) or cancelled.
+// The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time (section 3.1).
 import { type ActorRefFrom, assign, setup } from 'xstate';
-import type { EpochMs, TimeWindow } from './time.js';
-import { statusAt } from './time.js';
+import type { EpochMs, ProfileStatus, TimeWindow } from './time.js';
 
-export type ProfileEvent =
-  | { readonly type: 'boundary.reached'; readonly now: EpochMs }
-  | { readonly type: 'profile.replaced' }
-  | { readonly type: 'profile.cancelled' };
+export interface ProfileEvent {
+  readonly type: 'boundary.reached';
+  readonly now: EpochMs;
+}
 
 export type ProfileActor = ActorRefFrom<typeof profileMachine>;
 
 /**
  * Time enters as data: every `boundary.reached` carries `now`, and the state follows from the window at that instant,
  * however late the event is. EXPIRED is an ordinary state, not a final one: reaching `final` makes XState walk all
- * events scheduled in the system. Only what has not ended can be cancelled; whoever takes its slot replaces it anyway.
+ * events scheduled in the system. A profile that is replaced or cancelled has no state of its own: its actor is stopped.
  */
 export const profileMachine = setup({
   types: {
@@ -22,36 +21,36 @@ export const profileMachine = setup({
     input: {} as { readonly window: TimeWindow; readonly now: EpochMs },
   },
   actions: {
-    rememberNow: assign({
-      now: ({ context, event }) => (event.type === 'boundary.reached' ? event.now : context.now),
-    }),
+    rememberNow: assign({ now: ({ event }) => event.now }),
   },
   guards: {
-    hasBegun: ({ context }) => statusAt(context.window, context.now) === 'ACTIVE',
-    hasEnded: ({ context }) => statusAt(context.window, context.now) === 'EXPIRED',
+    hasBegun: ({ context: { window, now } }) => now >= window.startsAtMs,
+    hasEnded: ({ context: { window, now } }) => now >= window.endsAtMs,
   },
 }).createMachine({
   id: 'profile',
   context: ({ input }) => input,
   initial: 'scheduled',
-  on: {
-    'boundary.reached': { actions: 'rememberNow' },
-    'profile.replaced': { target: '.replaced' },
-  },
+  on: { 'boundary.reached': { actions: 'rememberNow' } },
   states: {
     scheduled: {
-      on: { 'profile.cancelled': 'cancelled' },
       always: [
         { guard: 'hasEnded', target: 'expired' },
         { guard: 'hasBegun', target: 'active' },
       ],
     },
-    active: {
-      on: { 'profile.cancelled': 'cancelled' },
-      always: { guard: 'hasEnded', target: 'expired' },
-    },
+    active: { always: { guard: 'hasEnded', target: 'expired' } },
     expired: {},
-    replaced: { on: { 'boundary.reached': {}, 'profile.replaced': {} } },
-    cancelled: { on: { 'boundary.reached': {}, 'profile.replaced': {} } },
   },
 });
+
+const STATUSES: Readonly<Record<'scheduled' | 'active' | 'expired', ProfileStatus>> = {
+  scheduled: 'SCHEDULED',
+  active: 'ACTIVE',
+  expired: 'EXPIRED',
+};
+
+/** The status of a profile is the state of its actor, as of the instant it was told last. */
+export function statusOfActor(actor: ProfileActor): ProfileStatus {
+  return STATUSES[actor.getSnapshot().value];
+}

@@ -91,6 +91,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     missedAfterMs: staleAfterMs,
     reservations: createReservations({ store, log, clock }),
     onGrant: (location, { control, grant }) => events.takeGrant(location, control.key, grant),
+    onRoomMade: (location) => directory.roomMade(location),
   });
   const directory = createDirectory({
     clock,

@@ -141,11 +141,11 @@ export function createAssembly(options: AssemblyOptions): Assembly {
   function remind(location: LocationEntity): void {
     for (const slot of location.meters.connectors()) tellModes(directory, location, slot);
     for (const cluster of location.clusters) {
-      const shareKw = cluster.actor.getSnapshot().context.sharesKw.get(location.record.locationId);
+      const shareW = cluster.actor.getSnapshot().context.sharesW.get(location.record.locationId);
       directory.tellLocation(location, {
         type: 'clusterShare.set',
         clusterId: cluster.record.clusterId,
-        shareKw,
+        shareKw: shareW === undefined ? undefined : shareW / 1000,
       });
     }
     directory.noteMember(location);

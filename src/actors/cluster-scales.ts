@@ -1,27 +1,25 @@
 // How a cluster will scale its members as time passes: from the windows of all of them, as they are known now.
-import { clusterScale } from '../../machines/cluster-share.js';
+import { clusterScale } from '../../machines/limits/cluster-shares.js';
+import type { ClusterOutlook, ScaleStep } from '../../machines/limits/limit-in-force.js';
 import { compositeTimeline } from '../../machines/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/time.js';
 import type { ClusterEntity } from './entities.js';
 import { type Assumption, ownLimitsOf } from './own-limits.js';
-
-/** From `atMs` on, members get their set limit times `scale`. */
-export interface ScaleStep {
-  readonly atMs: EpochMs;
-  readonly scale: number;
-}
 
 // Sums are kept in whole milliwatts, so that adding and taking away in any order ends at the same number.
 const MW_PER_KW = 1_000_000;
 
 /** The scales inside `window` in order, the first at its start; one step of 1 where the cluster binds nobody. */
 export function clusterScales(
-  { record, members }: ClusterEntity,
+  { record, actor, members }: ClusterEntity,
   window: TimeWindow,
   assumption?: Assumption,
-): readonly ScaleStep[] {
-  const unbound = [{ atMs: window.startsAtMs, scale: 1 }];
-  if (record.status !== 'ACTIVE' || record.limitKw === null) return unbound;
+): ClusterOutlook {
+  const { clusterId } = record;
+  const { value, context } = actor.getSnapshot();
+  const { limitKw: capKw } = context;
+  if (value === 'inactive' || capKw === null)
+    return { clusterId, steps: [{ atMs: window.startsAtMs, scale: 1 }] };
   const changes = new Map<EpochMs, number>();
   for (const member of members) {
     const { stack, permanentLimitKw } = ownLimitsOf(member, assumption);
@@ -36,8 +34,8 @@ export function clusterScales(
   let sumMw = 0;
   for (const [atMs, changeMw] of [...changes].sort(([a], [b]) => a - b)) {
     sumMw += changeMw;
-    const scale = clusterScale(record.limitKw, sumMw / MW_PER_KW);
+    const scale = clusterScale(capKw, sumMw / MW_PER_KW);
     if (scale !== steps.at(-1)?.scale) steps.push({ atMs, scale });
   }
-  return steps.length === 0 ? unbound : steps;
+  return { clusterId, steps };
 }

@@ -1,11 +1,13 @@
 // What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
 import type { ClusterActor } from '../../machines/cluster.machine.js';
+import type { ConnectorActor } from '../../machines/connector.machine.js';
 import type { ConnectorControl } from '../../machines/connector-control.js';
 import type { LocationId, TenantUuid } from '../../machines/ids.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/location.machine.js';
 import type { MeterLedger, MeterSlot } from '../../machines/meter-ledger.js';
 import type { OrganizationActor } from '../../machines/organization.machine.js';
-import { effectiveLimitKwAt, nextBoundaryAfter } from '../../machines/profile-stack.js';
+import type { ProfileHolder } from '../../machines/profile-holder.js';
+import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/profile-stack.js';
 import type { EpochMs } from '../../machines/time.js';
 import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { ConnectorMeter } from '../ports/telemetry.js';
@@ -25,10 +27,8 @@ export interface LocationEntity extends Scheduled {
   readonly connectors: Map<string, ConnectorEntity>;
   /** Clusters it is a member of. */
   readonly clusters: Set<ClusterEntity>;
-  /** The limits view last given out, good for `[fromMs, untilMs)`; dropped at every event. */
-  limitsView:
-    | { readonly view: LocationLimits; readonly fromMs: EpochMs; readonly untilMs: EpochMs }
-    | undefined;
+  /** The limits view last given out; dropped at every event, boundaries included. */
+  limitsView: LocationLimits | undefined;
 }
 
 export interface ConnectorEntity {
@@ -77,8 +77,23 @@ export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
   return entity.actor.getSnapshot().context.stack.some((profile) => profile.endsAtMs === atMs);
 }
 
-/** The location's own effective limit at `now`: its stack, else its permanent limit. Exact whatever a timer did. */
-export function effectiveLimitKwOf(location: LocationEntity, now: EpochMs): number {
-  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
-  return effectiveLimitKwAt(stack, permanentLimitKw, now);
+/** The location's own effective limit, kW, as of the last event it was told: whoever needs it exact lets the directory catch up first. */
+export function effectiveLimitKwOf({ actor }: LocationEntity): number {
+  return actor.getSnapshot().context.limit.effectiveLimitKw;
 }
+
+/** The actor of the connector `key` of a location: a child of the location's. */
+export function connectorActorOf(location: LocationEntity, key: string): ConnectorActor | undefined {
+  return location.actor.getSnapshot().context.connectors.get(key);
+}
+
+/** The profiles of the connector `key` of a location, as its actor holds them. */
+export function connectorProfilesOf(location: LocationEntity, key: string): ProfileHolder {
+  return connectorActorOf(location, key)?.getSnapshot().context ?? NO_PROFILES;
+}
+
+export function connectorStackOf(location: LocationEntity, key: string): ProfileStack {
+  return connectorProfilesOf(location, key).stack;
+}
+
+const NO_PROFILES: ProfileHolder = { stack: EMPTY_STACK, profiles: new Map(), toldAtMs: 0 };

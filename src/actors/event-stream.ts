@@ -144,12 +144,14 @@ function bodyOf(
   switch (effect.type) {
     case 'effectiveLimit.changed':
       return { name: 'effectiveLimit', data: { locationId, at, effectiveLimitKw: effect.effectiveLimitKw } };
-    case 'gridLimit.changed':
-      return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.gridLimitKw } };
+    case 'limitInForce.changed':
+      return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.limitKw } };
     case 'profile.crossed':
-      return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, now) } };
-    case 'profile.cancelled':
-      return { name: 'profileCancelled', data: { locationId, at, ...viewOfProfile(effect.profile, now) } };
+      return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
+    case 'profile.cancelled': {
+      const profile = viewOfProfile(effect.profile, effect.status);
+      return { name: 'profileCancelled', data: { locationId, at, ...profile } };
+    }
     case 'connector.locked':
     case 'connector.unlocked': {
       const names = namesOf(location, effect.key, now);

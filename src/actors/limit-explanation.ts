@@ -1,11 +1,11 @@
 // "Why is this car slow?": the reason of a connector's limit as a sentence for the operator.
 import type { LimitReason } from '../../machines/grant.js';
-import type { GridLimitCause } from '../wire/operator-locations.js';
-import type { GridLimit } from './grid-limit.js';
+import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
+import { toInstant } from '../wire/rest.js';
 
 export interface Explained {
   readonly reason: LimitReason;
-  readonly gridLimit: GridLimit;
+  readonly limit: LimitInForce;
   /** A per phase. */
   readonly maxCurrentA: number;
   /** A per phase. */
@@ -19,18 +19,18 @@ export interface Explained {
 const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
   maximum: ({ maxCurrentA }) => `Nothing holds it back: it may draw its maximum of ${maxCurrentA} A.`,
   demand: () => 'Its car takes less than it could have: it gets what the car takes and a step more.',
-  fairShare: ({ gridLimit }) =>
-    `It shares the ${limitText(gridLimit)} fairly with the other connectors that have a car.`,
-  clusterShare: ({ gridLimit }) =>
-    `It shares the ${limitText(gridLimit)} fairly with the other connectors that have a car.`,
+  fairShare: ({ limit }) =>
+    `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
+  clusterShare: ({ limit }) =>
+    `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
   waiting: () =>
     'It is due more than it has: that becomes free once other chargers have followed lower limits.',
-  paused: ({ gridLimit }) =>
-    `The ${limitText(gridLimit)} does not give every car the 6 A it needs at least: it waits for its turn.`,
+  paused: ({ limit }) =>
+    `The ${limitText(limit)} does not give every car the 6 A it needs at least: it waits for its turn.`,
   minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
   lock: (explained) => lockText(explained),
-  lastResort: ({ gridLimit }) =>
-    `A profile locks it, but under the ${limitText(gridLimit)} every other connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
+  lastResort: ({ limit }) =>
+    `A profile locks it, but under the ${limitText(limit)} every other connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafeA }) =>
     `It is told no limit: once the last it took has ended, it keeps to its fail-safe of ${failsafeA} A by itself until it answers.`,
@@ -54,16 +54,16 @@ export function explanationOf(explained: Explained): string {
   return SENTENCES[explained.reason](explained);
 }
 
-function limitText({ limitKw, cause }: GridLimit): string {
+function limitText({ limitKw, cause }: LimitInForce): string {
   return `limit of ${round(limitKw)} kW (${causeText(cause)})`;
 }
 
-function causeText(cause: GridLimitCause): string {
+function causeText(cause: LimitCause): string {
   switch (cause.kind) {
     case 'permanentLimit':
       return 'the permanent limit of the location';
     case 'profile':
-      return `a profile of priority ${cause.priority} until ${cause.endTime}`;
+      return `a profile of priority ${cause.profile.priority} until ${toInstant(cause.profile.endsAtMs)}`;
     case 'clusterShare':
       return `the share of the location in cluster ${cause.clusterId}`;
     case 'physicalConnection':

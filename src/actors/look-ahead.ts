@@ -1,21 +1,20 @@
 // Looks ahead of what was just written: where locks or 6 A floors will not fit, the caller and the log are told.
-import {
-  type ConnectorAhead,
-  findShortfalls,
-  type LimitAhead,
-  limitsAhead,
-  SHORTAGES,
-} from '../../machines/attainability.js';
+import { type ConnectorAhead, findShortfalls, SHORTAGES } from '../../machines/attainability.js';
 import { floorWOf } from '../../machines/connector-control.js';
+import { type ClusterOutlook, type LimitCause, limitsInForce } from '../../machines/limits/limit-in-force.js';
 import type { LimitProfile } from '../../machines/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/time.js';
 import { wattsOfLimit } from '../../machines/units.js';
 import { toInstant } from '../wire/rest.js';
 import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
-import { clusterScales, type ScaleStep } from './cluster-scales.js';
-import { connectorStackOf } from './connector-stack.js';
+import { clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';
-import type { ClusterEntity, ConnectorEntity, LocationEntity } from './entities.js';
+import {
+  type ClusterEntity,
+  type ConnectorEntity,
+  connectorStackOf,
+  type LocationEntity,
+} from './entities.js';
 
 /** Tells the caller of a write what will come of it. */
 export type Advise = (advice: string) => void;
@@ -62,29 +61,25 @@ export function adviseOnCluster(core: Core, cluster: ClusterEntity, advise: Advi
   if (cluster.record.status !== 'ACTIVE' || cluster.record.limitKw === null) return;
   const spans = [{ startsAtMs: core.clock.nowMs(), endsAtMs: Number.POSITIVE_INFINITY }];
   const outlooks = [...cluster.members].map((location) => ({ location, spans }));
-  report(core, outlooks, advise, (boundBy) => boundBy === cluster);
+  const { clusterId } = cluster.record;
+  report(core, outlooks, advise, (cause) => cause.kind === 'clusterShare' && cause.clusterId === clusterId);
 }
 
 function report(
   core: Core,
   outlooks: readonly Outlook[],
   advise: Advise,
-  isConcerned: (boundBy: ClusterEntity | undefined) => boolean,
+  isConcerned: (cause: LimitCause) => boolean,
 ): void {
   const shares = sharesAhead(outlooks);
   const findings: Finding[] = [];
   for (const { location, spans } of outlooks) {
-    const clusters = [...location.clusters];
-    const scales = clusters.map((cluster) => shares.scales.get(cluster) ?? []);
+    const clusters = [...location.clusters].flatMap((cluster) => shares.scales.get(cluster) ?? []);
     const { locationId } = location.record;
-    const isAsked = ({ boundBy }: LimitAhead) =>
-      isConcerned(boundBy === undefined ? undefined : clusters[boundBy]);
-    const limits = limitsAhead(
-      location.actor.getSnapshot().context,
-      scales,
-      cutOff(spans, shares.untilMs),
-    ).filter(isAsked);
-    const shortfalls = findShortfalls(limits, connectorsOf(location));
+    const { context } = location.actor.getSnapshot();
+    const limits = limitsInForce(context, clusters, cutOff(spans, shares.untilMs));
+    const concerned = limits.filter(({ cause }) => isConcerned(cause));
+    const shortfalls = findShortfalls(concerned, connectorsOf(location));
     if (shortfalls.length > 0) findings.push({ locationId, shortfalls });
   }
   findings.sort(byBadness);
@@ -111,7 +106,7 @@ const MOST_LOGGED = 10;
 
 /** The scales of all clusters of the locations, each worked out once, and how far they are looked at. */
 function sharesAhead(outlooks: readonly Outlook[]): {
-  readonly scales: ReadonlyMap<ClusterEntity, readonly ScaleStep[]>;
+  readonly scales: ReadonlyMap<ClusterEntity, ClusterOutlook>;
   readonly untilMs: EpochMs;
 } {
   const window = { startsAtMs: Number.POSITIVE_INFINITY, endsAtMs: Number.NEGATIVE_INFINITY };
@@ -119,14 +114,14 @@ function sharesAhead(outlooks: readonly Outlook[]): {
     window.startsAtMs = Math.min(window.startsAtMs, spans[0]?.startsAtMs ?? window.startsAtMs);
     window.endsAtMs = Math.max(window.endsAtMs, spans.at(-1)?.endsAtMs ?? window.endsAtMs);
   }
-  const scales = new Map<ClusterEntity, readonly ScaleStep[]>();
+  const scales = new Map<ClusterEntity, ClusterOutlook>();
   let untilMs = Number.POSITIVE_INFINITY;
   for (const { location } of outlooks) {
     for (const cluster of location.clusters) {
       if (scales.has(cluster)) continue;
-      const steps = clusterScales(cluster, window);
-      scales.set(cluster, steps);
-      untilMs = Math.min(untilMs, steps[Math.ceil(MOST_STEPS / outlooks.length)]?.atMs ?? untilMs);
+      const outlook = clusterScales(cluster, window);
+      scales.set(cluster, outlook);
+      untilMs = Math.min(untilMs, outlook.steps[Math.ceil(MOST_STEPS / outlooks.length)]?.atMs ?? untilMs);
     }
   }
   return { scales, untilMs };

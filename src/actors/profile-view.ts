@@ -1,7 +1,8 @@
 // Between the profile of a request, the profile of the domain, and the profile of an answer.
 import { DomainError } from '../../machines/errors.js';
+import { type ProfileHolder, statusOf } from '../../machines/profile-holder.js';
 import type { LimitProfile } from '../../machines/profile-stack.js';
-import { type EpochMs, statusAt } from '../../machines/time.js';
+import type { EpochMs, ProfileStatus } from '../../machines/time.js';
 import { fromInstant, type ProfileRequest, type ProfileView, toInstant } from '../wire/rest.js';
 
 /**
@@ -17,13 +18,18 @@ export function profileOf(request: ProfileRequest, now: EpochMs): LimitProfile {
   return { priority: request.priority, limitKw: request.limitKw, startsAtMs, endsAtMs };
 }
 
-/** The profile as answers show it, with its status at `now`. */
-export function viewOfProfile(profile: LimitProfile, now: EpochMs): ProfileView {
+/** The profile as answers show it. */
+export function viewOfProfile(profile: LimitProfile, status: ProfileStatus): ProfileView {
   return {
     priority: profile.priority,
     limitKw: profile.limitKw,
     startTime: toInstant(profile.startsAtMs),
     endTime: toInstant(profile.endsAtMs),
-    status: statusAt(profile, now),
+    status,
   };
+}
+
+/** The profiles of a stack as answers show them, each with the status its actor has. */
+export function viewsOfProfiles(holder: ProfileHolder): ProfileView[] {
+  return holder.stack.map((profile) => viewOfProfile(profile, statusOf(holder, profile)));
 }

@@ -12,7 +12,9 @@ export interface Scheduled {
 export interface Scheduler {
   /** The entity's next boundary is `dueAtMs`; what was set before is forgotten. `isEnd` goes before starts at the instant. */
   arm(entity: Scheduled, dueAtMs: EpochMs | undefined, isEnd: boolean): void;
-  /** Whether the boundary set for the entity has come by `now`, and was not handed on yet. */
+  /** Looks at the clocks, notices one that jumped, and tells whether the boundary of any entity has come and was not handed on. */
+  isAnyDue(): boolean;
+  /** The same for one entity. */
   isDue(entity: Scheduled, now: EpochMs): boolean;
   /** Milliseconds by which the oldest waiting boundary is overdue; 0 when none is. */
   overdueMs(): number;
@@ -128,6 +130,7 @@ export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E
       heap.push(entity as E, rank);
       rest();
     },
+    isAnyDue: () => (running ? lookAtClocks() : clock.nowMs()) >= (nextDueAtMs() ?? Number.POSITIVE_INFINITY),
     isDue: ({ dueRank }, now) => dueRank !== undefined && instantOf(dueRank) <= now,
     overdueMs: () => Math.max(0, clock.nowMs() - (nextDueAtMs() ?? Number.POSITIVE_INFINITY)),
     start() {

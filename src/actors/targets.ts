@@ -1,4 +1,4 @@
-// From the raw text of a path to the entity it names; another tenant's id is as unknown as one that never was.
+// From the raw text of a path to the entity it names, caught up with the clock; another tenant's id is as unknown as one that never was.
 import { DomainError } from '../../machines/errors.js';
 import {
   asId,
@@ -19,6 +19,7 @@ export function findLocation(directory: Directory, tenantUuid: TenantUuid, text:
   const locationId = asId<LocationId>(text);
   const location = locationId && findTenant(directory, tenantUuid).locations.get(locationId);
   if (!location) throw new DomainError('LOCATION_NOT_FOUND', `No such location: ${text.slice(0, 128)}`);
+  directory.catchUp([location]);
   return location;
 }
 
@@ -38,6 +39,7 @@ export function findConnector(
       'CHARGER_NOT_FOUND',
       `No such connector: ${controllerText.slice(0, 128)} / ${connectorText.slice(0, 128)}`,
     );
+  directory.catchUp([connector.location]);
   return connector;
 }
 
@@ -46,6 +48,7 @@ export function findCluster(directory: Directory, tenantUuid: TenantUuid, cluste
   const cluster = findTenant(directory, tenantUuid).clusters.get(clusterId);
   if (cluster === undefined)
     throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
+  directory.catchUp(cluster.members);
   return cluster;
 }
 

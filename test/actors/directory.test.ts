@@ -34,7 +34,7 @@ describe('an event for a location whose boundary is due, but was not told yet', 
     directory.tellLocation(quay(), { type: 'connector.told', key: 'crane/1', event });
     clock.advance(1_000);
     expect(effects).toContainEqual({ type: 'effectiveLimit.changed', effectiveLimitKw: 50 });
-    expect(quay().actor.getSnapshot().context.gridLimitKw).toBe(20);
+    expect(quay().actor.getSnapshot().context.limit.limitKw).toBe(20);
   });
 
   it('sets the next boundary all the same', () => {

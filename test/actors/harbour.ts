@@ -104,6 +104,7 @@ export function createHarbour(rows: TenantState = ROWS) {
     reservations: createReservations({ store, log, clock }),
     alarms: createAlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
+    onRoomMade: (location) => directory.roomMade(location),
   });
   const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
   const recovery = createRecovery(

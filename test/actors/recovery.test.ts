@@ -24,12 +24,12 @@ afterEach(() => {
 /** A profile that no actor can read without throwing. */
 function poison(): LimitProfile {
   return {
-    priority: 9,
-    limitKw: 1,
-    startsAtMs: START_MS,
-    get endsAtMs(): number {
+    get priority(): number {
       return raise();
     },
+    limitKw: 1,
+    startsAtMs: START_MS,
+    endsAtMs: START_MS + 60_000,
   };
 }
 
@@ -50,7 +50,7 @@ describe('a location whose actor threw', () => {
   });
 
   it('still answers from what it knew, and the others live on', () => {
-    expect(effectiveLimitKwOf(quay(), clock.nowMs())).toBe(30);
+    expect(effectiveLimitKwOf(quay())).toBe(30);
     expect([...(directory.tenant(HARBOUR)?.locations.values() ?? [])].map(statusOf)).toEqual([
       'active',
       'error',
@@ -65,7 +65,10 @@ describe('a location whose actor threw', () => {
     expect(statusOf(quay())).toBe('active');
     const { context } = quay().actor.getSnapshot();
     // 30 of 80 under a cap of 40: half of it each.
-    expect(context).toMatchObject({ effectiveLimitKw: 30, gridLimitKw: 15, activePriority: 3 });
+    expect(context).toMatchObject({
+      limit: { effectiveLimitKw: 30, limitKw: 15, cause: { kind: 'clusterShare', clusterId: 'both' } },
+      activeProfile: { priority: 3 },
+    });
     const crane = context.connectors.get('crane/1')?.getSnapshot();
     expect(crane?.context.lockLimitKw).toBe(11);
     expect(crane?.value).toEqual({ lock: 'locked', throttle: 'limited', link: 'online' });
@@ -75,7 +78,7 @@ describe('a location whose actor threw', () => {
     expect(effects).toContainEqual(expect.objectContaining({ type: 'connector.unlocked', key: 'crane/1' }));
     clock.advance(30_000);
     expect(effects).toContainEqual({ type: 'effectiveLimit.changed', effectiveLimitKw: 50 });
-    expect(quay().actor.getSnapshot().context.gridLimitKw).toBe(20);
+    expect(quay().actor.getSnapshot().context.limit.limitKw).toBe(20);
     expect(defects).toHaveLength(1);
   });
 
@@ -127,6 +130,7 @@ describe('a cluster whose actor threw', () => {
     const members = [
       {
         locationId: QUAY,
+        reserved: quay().enforcement.supervisor.ledger,
         get setLimitKw(): number {
           return raise();
         },
@@ -136,9 +140,9 @@ describe('a cluster whose actor threw', () => {
     expect(defects).toHaveLength(1);
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
     expect(directory.tenant(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().status).toBe('active');
-    expect(quay().actor.getSnapshot().context).toMatchObject({ gridLimitKw: 15 });
+    expect(quay().actor.getSnapshot().context).toMatchObject({ limit: { limitKw: 15 } });
     clock.advance(60_000);
-    expect(quay().actor.getSnapshot().context).toMatchObject({ gridLimitKw: 20 });
+    expect(quay().actor.getSnapshot().context).toMatchObject({ limit: { limitKw: 20 } });
   });
 });
 
@@ -148,14 +152,18 @@ describe('rows that changed several members of a cluster', () => {
     const locations = ROWS.locations.map((record) => ({ ...record, permanentLimitKw: 60 }));
     recovery.reconcile(HARBOUR, { ...ROWS, locations, profiles: [] }, clock.nowMs());
     expect(effects.filter((effect) => 'shares' in effect)).toHaveLength(1);
-    expect(quay().actor.getSnapshot().context).toMatchObject({ effectiveLimitKw: 60, gridLimitKw: 20 });
+    expect(quay().actor.getSnapshot().context).toMatchObject({
+      limit: { effectiveLimitKw: 60, limitKw: 20 },
+    });
   });
 
   it('free them where the cluster went too', () => {
     const warn = vi.spyOn(console, 'warn');
     const locations = ROWS.locations.map((record) => ({ ...record, permanentLimitKw: 60 }));
     recovery.reconcile(HARBOUR, { ...ROWS, locations, clusters: [], profiles: [] }, clock.nowMs());
-    expect(quay().actor.getSnapshot().context).toMatchObject({ effectiveLimitKw: 60, gridLimitKw: 60 });
+    expect(quay().actor.getSnapshot().context).toMatchObject({
+      limit: { effectiveLimitKw: 60, limitKw: 60 },
+    });
     expect(warn).not.toHaveBeenCalled();
   });
 });

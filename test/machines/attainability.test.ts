@@ -4,18 +4,18 @@ import { describe, expect, it } from 'vitest';
 import {
   type ConnectorAhead,
   findShortfalls,
-  limitsAhead,
-  type ScaleAhead,
   type Shortfall,
   spansOfPermanentLimit,
   spansOfProfile,
 } from '../../machines/attainability.js';
+import { type LimitSegment, limitsInForce, type ScaleStep } from '../../machines/limits/limit-in-force.js';
 import {
   EMPTY_STACK,
   type LimitProfile,
   type ProfileStack,
   putProfile,
 } from '../../machines/profile-stack.js';
+import { wattsOfLimit } from '../../machines/units.js';
 import { eraMs, moved, profileWithin } from './arbitraries.js';
 import { decidingAt, effectiveKwAt, type History } from './oracle.js';
 
@@ -64,10 +64,13 @@ function build({ era, now, own, connectors, scales, ...rest }: Site) {
         stack: stackOf(locks.map((lock) => moved(lock, era))),
       }),
     ),
-    clusters: scales.map((steps): readonly ScaleAhead[] => [
-      { atMs: era - 10, scale: 1 },
-      ...steps.map(({ atMs, scale }) => ({ atMs: era + atMs, scale })).sort((a, b) => a.atMs - b.atMs),
-    ]),
+    clusters: scales.map((steps, i) => ({
+      clusterId: `${i}`,
+      steps: [
+        { atMs: era - 10, scale: 1 },
+        ...steps.map(({ atMs, scale }) => ({ atMs: era + atMs, scale })).sort((a, b) => a.atMs - b.atMs),
+      ],
+    })),
   };
 }
 type Built = ReturnType<typeof build>;
@@ -80,7 +83,9 @@ const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): Histo
 /** In the contract's and the design's own words, one instant at a time; W. */
 function needsAt(built: Built, t: number) {
   const own = effectiveKwAt(historyOf(built.stack, [built.permanentLimitKw]), 'it', t) ?? 0;
-  const shares = built.clusters.map((steps) => own * (steps.findLast(({ atMs }) => atMs <= t)?.scale ?? 1));
+  const shares = built.clusters.map(
+    ({ steps }) => own * (steps.findLast(({ atMs }) => atMs <= t)?.scale ?? 1),
+  );
   const leastKw = Math.min(own, built.connectionLimitKw ?? own, ...shares);
   const limitW = Math.floor(leastKw * 1000 + 1e-6);
   let [lockedFloorsW, locksW, floorsW] = [0, 0, 0];
@@ -130,7 +135,7 @@ describe('What is short after a write', () => {
         const built = { ...before, stack: putProfile(before.stack, written) };
         const replaced = before.stack.find(({ priority }) => priority === written.priority);
         const spans = spansOfProfile(built.stack, written, replaced, built.now);
-        const found = findShortfalls(limitsAhead(built, built.clusters, spans), built.connectors);
+        const found = findShortfalls(limitsInForce(built, built.clusters, spans), built.connectors);
         compare(found, built, given.era, (t) => {
           const isIn = (profile: LimitProfile | undefined) =>
             profile !== undefined && profile.startsAtMs <= t && t < profile.endsAtMs;
@@ -149,7 +154,7 @@ describe('What is short after a write', () => {
       fc.property(site, (given) => {
         const built = build(given);
         const spans = spansOfPermanentLimit(built.stack, built.now);
-        const found = findShortfalls(limitsAhead(built, built.clusters, spans), built.connectors);
+        const found = findShortfalls(limitsInForce(built, built.clusters, spans), built.connectors);
         compare(found, built, given.era, (t) => {
           return t >= built.now && decidingAt(historyOf(built.stack), 'it', t) === undefined;
         });
@@ -165,16 +170,19 @@ describe('What is short after a write', () => {
       fc.property(site, (given) => {
         const built = build(given);
         const ahead = [{ startsAtMs: given.era, endsAtMs: given.era + LAST_MS }];
-        for (const { startsAtMs, endsAtMs, boundBy, limitKw } of limitsAhead(built, built.clusters, ahead)) {
+        for (const { startsAtMs, endsAtMs, cause, limitKw } of limitsInForce(built, built.clusters, ahead)) {
           for (let t = startsAtMs; t < endsAtMs; t++) {
             const own = effectiveKwAt(historyOf(built.stack, [built.permanentLimitKw]), 'it', t) ?? 0;
-            const scaleOf = (steps: readonly ScaleAhead[]) =>
+            const scaleOf = (steps: readonly ScaleStep[]) =>
               steps.findLast(({ atMs }) => atMs <= t)?.scale ?? 1;
             const without = Math.min(own, built.connectionLimitKw ?? own);
-            const shares = built.clusters.map((steps) => own * scaleOf(steps));
-            const least = Math.min(without, ...shares);
-            expect(limitKw).toBe(least);
-            expect(boundBy).toBe(least < without ? shares.indexOf(least) : undefined);
+            // Shares count in whole watts, as they are granted.
+            const sharesW = built.clusters.map(({ steps }) => wattsOfLimit(own * scaleOf(steps)));
+            const leastW = Math.min(...sharesW);
+            const isBound = leastW < wattsOfLimit(without);
+            expect(limitKw).toBe(isBound ? leastW / 1000 : without);
+            const boundBy = cause.kind === 'clusterShare' ? cause.clusterId : undefined;
+            expect(boundBy).toBe(isBound ? `${sharesW.indexOf(leastW)}` : undefined);
           }
         }
       }),
@@ -189,9 +197,9 @@ describe('Windows of a shortage', () => {
     maxTenthsA: 320,
     milliwattsPerTenth: 69_000,
   });
-  const limit = (startsAtMs: number, endsAtMs: number, limitKw: number) => ({
-    ...{ startsAtMs, endsAtMs, limitKw, ownKw: limitKw },
-    boundBy: undefined,
+  const limit = (startsAtMs: number, endsAtMs: number, limitKw: number): LimitSegment => ({
+    ...{ startsAtMs, endsAtMs, limitKw, effectiveLimitKw: limitKw },
+    cause: { kind: 'permanentLimit' },
   });
 
   it('are half-open: a lock that ends as another begins is never locked with it', () => {

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
 import { type ClusterEffect, type ClusterEvent, clusterMachine } from '../../machines/cluster.machine.js';
+import type { ReservedPower } from '../../machines/limits/cluster-shares.js';
+import { wattsOfLimit } from '../../machines/units.js';
 import { limitKw } from './arbitraries.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
 import { sharesOf } from './oracle.js';
@@ -16,10 +18,13 @@ const changed = (members: Record<string, number>): ClusterEvent => ({
   type: 'members.changed',
   members: listed(members),
 });
+/** A member without chargers: it takes nothing that others wait for. */
+const NOTHING: ReservedPower = { totalW: 0, lastingW: () => 0 };
 const listed = (members: Record<string, number>) =>
-  Object.entries(members).map(([locationId, setLimitKw]) => ({ locationId, setLimitKw }));
+  Object.entries(members).map(([locationId, setLimitKw]) => ({ locationId, setLimitKw, reserved: NOTHING }));
 const ACTIVATED: ClusterEvent = { type: 'cluster.activated' };
 const DEACTIVATED: ClusterEvent = { type: 'cluster.deactivated' };
+const ROOM_MADE: ClusterEvent = { type: 'room.made' };
 
 /** What section 2.8 makes of `events`. */
 function expectedAfter(events: readonly ClusterEvent[]) {
@@ -63,18 +68,21 @@ function toldBy(effects: readonly ClusterEffect[]): Map<string, number> {
   return told;
 }
 
-const sumOf = (sharesKw: ReadonlyMap<string, number>) => [...sharesKw.values()].reduce((a, b) => a + b, 0);
+const sumOf = (sharesW: ReadonlyMap<string, number>) => [...sharesW.values()].reduce((a, b) => a + b, 0);
 
 /** Everything that must hold of a cluster after `events`. */
 function holdsAfter(events: readonly ClusterEvent[], inspect?: (event: InspectionEvent) => void): void {
   const { value, context, effects } = run(events, inspect);
   const { capKw, isActive, sharesKw } = expectedAfter(events);
   expect(value).toBe(isActive ? 'active' : 'inactive');
-  expect([...context.sharesKw.keys()].sort()).toEqual([...sharesKw.keys()].sort());
-  for (const [member, kw] of sharesKw) expect(context.sharesKw.get(member)).toBeCloseTo(kw, 9);
-  expect(toldBy(effects.flat())).toEqual(context.sharesKw);
+  expect([...context.sharesW.keys()].sort()).toEqual([...sharesKw.keys()].sort());
+  // A share is granted in whole watts, and never more than is due.
+  for (const [member, kw] of sharesKw) expect(context.sharesW.get(member)).toBe(wattsOfLimit(kw));
+  expect(toldBy(effects.flat())).toEqual(
+    new Map([...context.sharesW].map(([member, shareW]) => [member, shareW / 1000])),
+  );
   for (const each of effects) expect(each.length).toBeLessThanOrEqual(1);
-  if (isActive && capKw !== null) expect(sumOf(context.sharesKw)).toBeLessThanOrEqual(capKw * (1 + 1e-12));
+  if (isActive && capKw !== null) expect(sumOf(context.sharesW)).toBeLessThanOrEqual(capKw * 1000);
 }
 
 describe('A cluster (sections 2.8 and 3.2)', () => {
@@ -87,12 +95,13 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
     changed({ z: 5 }),
     ACTIVATED,
     DEACTIVATED,
+    ROOM_MADE,
   ];
   const walks = everyWalk(clusterMachine, {
     input: {},
     events: EVENTS,
     serializeState: ({ value, context }: SnapshotFrom<typeof clusterMachine>) =>
-      JSON.stringify([value, context.limitKw, [...context.members], [...context.sharesKw]]),
+      JSON.stringify([value, context.limitKw, [...context.members.values()], [...context.sharesW]]),
   });
 
   it('goes from INACTIVE to ACTIVE and back, and no other way', () => {
@@ -105,7 +114,7 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
     const watch = watchTransitions(clusterMachine);
     for (const { events } of walks) holdsAfter(events, watch.inspect);
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(6);
+    expect(watch.count).toBe(7);
   });
 
   it('keeps the shares within the cap after any sequence of changes, late messages of non-members among them', () => {
@@ -114,7 +123,7 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
     const event = fc.oneof(
       fc.tuple(fc.option(limitKw), members).map(([capKw, each]) => configured(capKw, each)),
       members.map(changed),
-      fc.constantFrom(ACTIVATED, DEACTIVATED),
+      fc.constantFrom(ACTIVATED, DEACTIVATED, ROOM_MADE),
     );
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), (events) => {
@@ -127,7 +136,8 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
 
 describe("A cluster's shares (section 2.8)", () => {
   const CAPPED = [configured(60, { a: 50, b: 30, c: 20 }), ACTIVATED];
-  const sharesAfter = (...events: ClusterEvent[]) => Object.fromEntries(run(events).context.sharesKw);
+  const sharesAfter = (...events: ClusterEvent[]) =>
+    Object.fromEntries([...run(events).context.sharesW].map(([member, shareW]) => [member, shareW / 1000]));
 
   it("are each member's set limit scaled by min(1, cap / sum)", () => {
     expect(sharesAfter(...CAPPED)).toEqual({ a: 30, b: 18, c: 12 });
@@ -168,5 +178,19 @@ describe("A cluster's shares (section 2.8)", () => {
     for (const again of [ACTIVATED, changed({ a: 50 }), configured(60, { a: 50, b: 30, c: 20 })]) {
       expect(run([...CAPPED, again]).effects.at(-1)).toEqual([]);
     }
+  });
+
+  it('rise only as far as what the chargers of other members may still draw leaves room under the cap', () => {
+    const crowded = { totalW: 40_000, lastingW: () => 40_000 };
+    const member = (locationId: string, setLimitKw: number, reserved: ReservedPower) => ({
+      ...{ locationId, setLimitKw, reserved },
+    });
+    const members = [member('a', 50, crowded), member('b', 50, { totalW: 0, lastingW: () => 0 })];
+    const after = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED]);
+    expect(Object.fromEntries(after.context.sharesW)).toEqual({ a: 30_000, b: 20_000 });
+    crowded.totalW = 30_000;
+    expect(after.context.sharesW.get('b')).toBe(20_000);
+    const later = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED, ROOM_MADE]);
+    expect(Object.fromEntries(later.context.sharesW)).toEqual({ a: 30_000, b: 30_000 });
   });
 });

@@ -1,15 +1,14 @@
 // Walks a machine's graph: every reachable state by its shortest path, and from each of them every event.
-import { type AdjacencyMap, getAdjacencyMap, getShortestPaths, getStateNodes } from '@xstate/graph';
-import type {
-  ActorLogic,
-  ActorSystem,
-  ActorSystemInfo,
-  AnyStateMachine,
-  EventObject,
-  InspectionEvent,
-  Snapshot,
-  StateValue,
-  TransitionDefinition,
+import { getStateNodes } from '@xstate/graph';
+import {
+  type AnyStateMachine,
+  createActor,
+  type EventFrom,
+  type InputFrom,
+  type InspectionEvent,
+  type SnapshotFrom,
+  type StateValue,
+  type TransitionDefinition,
 } from 'xstate';
 
 /** One edge: `events` lead to a state, the last of them by this edge. */
@@ -22,30 +21,60 @@ export interface Walk<TSnapshot, TEvent> {
 export interface GraphOptions<TSnapshot, TEvent, TInput> {
   readonly input: TInput;
   readonly events: readonly TEvent[];
+  /** Whether an event may follow on others; any may, where it is left out. */
+  isPossible?(way: readonly TEvent[], event: TEvent): boolean;
   /** What makes two snapshots the same state of the graph. */
   serializeState(snapshot: TSnapshot): string;
 }
 
-/** Every edge of the graph that `events` span, each with the shortest way to where it begins. */
-export function everyWalk<
-  TSnapshot extends Snapshot<unknown>,
-  TEvent extends EventObject,
-  TInput,
-  TEmitted extends EventObject,
->(
-  machine: ActorLogic<TSnapshot, TEvent, TInput, ActorSystem<ActorSystemInfo>, TEmitted>,
-  options: GraphOptions<TSnapshot, TEvent, TInput>,
-): Walk<TSnapshot, TEvent>[] {
-  // A graph has no listeners: what a machine emits does not matter to it, but the types know only of untyped effects.
-  const logic = machine as unknown as ActorLogic<TSnapshot, TEvent, TInput>;
-  const adjacency = getAdjacencyMap(logic, options);
-  return getShortestPaths(logic, options).flatMap(({ state, steps }) => {
-    const way = steps.slice(1).map(({ event }) => event);
-    const key = options.serializeState(state) as keyof AdjacencyMap<TSnapshot, TEvent>;
-    const transitions = adjacency[key]?.transitions ?? {};
-    const edges = Object.values<{ event: TEvent; state: TSnapshot }>(transitions);
-    return edges.map((edge) => ({ events: [...way, edge.event], from: state, to: edge.state }));
-  });
+/**
+ * Every edge of the graph that `events` span, each with the shortest way to where it begins. It is walked with running
+ * actors, because what a machine does may hang on the states of its children.
+ */
+export function everyWalk<TMachine extends AnyStateMachine>(
+  machine: TMachine,
+  {
+    input,
+    events,
+    serializeState,
+    isPossible = () => true,
+  }: GraphOptions<SnapshotFrom<TMachine>, EventFrom<TMachine>, InputFrom<TMachine>>,
+): Walk<SnapshotFrom<TMachine>, EventFrom<TMachine>>[] {
+  const stateAfter = (way: readonly EventFrom<TMachine>[]): SnapshotFrom<TMachine> => {
+    const actor = createActor(machine as AnyStateMachine, { input }).start();
+    for (const event of way) actor.send(event);
+    return actor.getSnapshot() as SnapshotFrom<TMachine>;
+  };
+  const seen = new Set<string>();
+  const walks: Walk<SnapshotFrom<TMachine>, EventFrom<TMachine>>[] = [];
+  const open: { readonly way: readonly EventFrom<TMachine>[]; readonly from: SnapshotFrom<TMachine> }[] = [];
+  const visit = (way: readonly EventFrom<TMachine>[], from: SnapshotFrom<TMachine>): void => {
+    const name = serializeState(from);
+    if (seen.has(name)) return;
+    seen.add(name);
+    open.push({ way, from });
+  };
+  visit([], stateAfter([]));
+  for (const { way, from } of open) {
+    for (const event of events) {
+      if (!isPossible(way, event)) continue;
+      const longer = [...way, event];
+      const to = stateAfter(longer);
+      walks.push({ events: longer, from, to });
+      visit(longer, to);
+    }
+  }
+  return walks;
+}
+
+/** Events that carry an instant come in the order of time: where a clock goes back everything is built anew. */
+export function isLater(way: readonly object[], event: object): boolean {
+  const instantOf = (each: object): number => {
+    if ('event' in each && each.event instanceof Object) return instantOf(each.event);
+    return 'now' in each && typeof each.now === 'number' ? each.now : Number.NEGATIVE_INFINITY;
+  };
+  const now = instantOf(event);
+  return now === Number.NEGATIVE_INFINITY || way.every((before) => instantOf(before) <= now);
 }
 
 /** `locked.free.online → unlocked.free.online`, for comparing which states follow which. */

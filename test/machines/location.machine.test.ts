@@ -10,7 +10,7 @@ import {
   nextLocationBoundary,
 } from '../../machines/location.machine.js';
 import type { LimitProfile } from '../../machines/profile-stack.js';
-import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
+import { everyWalk, isLater, watchTransitions } from './graph-walk.js';
 import { cancelIn, decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
 
 const KEY = 'q1-a/1';
@@ -73,12 +73,13 @@ const input: LocationInput = {
 const graph = {
   input,
   events: EVENTS,
+  isPossible: isLater,
   serializeState: ({ value, context }: SnapshotFrom<typeof locationMachine>) =>
     JSON.stringify([
       value,
       context.stack,
       context.permanentLimitKw,
-      context.effectiveLimitKw,
+      context.limit.effectiveLimitKw,
       [...context.clusterSharesKw].sort(),
     ]),
 };
@@ -102,7 +103,7 @@ function expectedAfter(events: readonly LocationEvent[]) {
       effectiveLimitKw = kw;
     }
     const gridKw = smallestOf(effectiveLimitKw, CONNECTION_KW, ...sharesKw.values());
-    if (gridKw !== gridLimitKw) effects.push({ type: 'gridLimit.changed', gridLimitKw: gridKw });
+    if (gridKw !== gridLimitKw) effects.push({ type: 'limitInForce.changed', limitKw: gridKw });
     gridLimitKw = gridKw;
   }
   return { effectiveLimitKw, gridLimitKw, state, effects };
@@ -122,32 +123,28 @@ function run(
   return { ...actor.getSnapshot(), effects };
 }
 
-const isLimitChange = ({ type }: LocationEffect) => type.endsWith('Limit.changed');
+const isLimitChange = ({ type }: LocationEffect) =>
+  type === 'effectiveLimit.changed' || type === 'limitInForce.changed';
 
 describe('A location', () => {
   const walks = everyWalk(locationMachine, graph);
 
-  it('is decided by its permanent limit or by a profile, and goes from each to the other (section 1)', () => {
-    const { states, changes } = edgesOf(walks);
-    expect(states).toEqual(new Set(['permanent', 'scheduled']));
-    expect(changes.size).toBe(4);
-  });
-
   it('is what the contract says after every event in every state, and takes every transition it has', () => {
     const watch = watchTransitions(locationMachine);
-    for (const { events, to } of walks) {
-      const { value, context, effects } = run(events, { inspect: watch.inspect });
+    for (const { events } of walks) {
+      const { context, effects } = run(events, { inspect: watch.inspect });
       const expected = expectedAfter(events);
-      expect(value).toBe(to.value);
-      expect(value).toBe(expected.state);
-      expect(context.effectiveLimitKw).toBe(expected.effectiveLimitKw);
-      expect(context.gridLimitKw).toBe(expected.gridLimitKw);
+      expect(context.limit.cause.kind === 'profile').toBe(
+        expected.state === 'scheduled' && expected.gridLimitKw === expected.effectiveLimitKw,
+      );
+      expect(context.limit.effectiveLimitKw).toBe(expected.effectiveLimitKw);
+      expect(context.limit.limitKw).toBe(expected.gridLimitKw);
       // Each change is told once, the location's own before what follows from it.
       expect(effects.filter(isLimitChange)).toEqual(expected.effects);
     }
     run([lock(150), lockEnds(200)], { inspect: watch.inspect });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(10);
+    expect(watch.count).toBe(9);
   });
 });
 
@@ -160,7 +157,7 @@ describe('The effective limit of a location (section 1)', () => {
     const { effects } = run([at(200)], { from: { stack, now: 150 } });
     expect(effects.filter(isLimitChange)).toEqual([
       { type: 'effectiveLimit.changed', effectiveLimitKw: 10 },
-      { type: 'gridLimit.changed', gridLimitKw: 10 },
+      { type: 'limitInForce.changed', limitKw: 10 },
     ]);
     expect(effects.flatMap((effect) => (effect.type === 'profile.crossed' ? [effect.status] : []))).toEqual([
       'EXPIRED',
@@ -175,13 +172,13 @@ describe('The effective limit of a location (section 1)', () => {
     ];
     const { effects, context } = run([at(200)], { from: { stack, now: 150 } });
     expect(effects.filter(isLimitChange)).toEqual([]);
-    expect(context.effectiveLimitKw).toBe(10);
+    expect(context.limit.effectiveLimitKw).toBe(10);
   });
 
   it('does not change with a permanent limit set while a profile decides, and follows it afterwards', () => {
     const during = [submit(LOW, 120), permanent(33, 130)];
-    expect(run(during).context.effectiveLimitKw).toBe(10);
-    expect(run([...during, at(200)]).context.effectiveLimitKw).toBe(33);
+    expect(run(during).context.limit.effectiveLimitKw).toBe(10);
+    expect(run([...during, at(200)]).context.limit.effectiveLimitKw).toBe(33);
   });
 
   it('falls back at once when the profile that decides is cancelled, and nothing is left of it', () => {
@@ -190,16 +187,16 @@ describe('The effective limit of a location (section 1)', () => {
     expect([...context.profiles.keys()]).toEqual([0]);
     expect(Object.keys(children)).toHaveLength(2);
     expect(effects.slice(-3)).toEqual([
-      { type: 'profile.cancelled', profile: HIGH },
+      { type: 'profile.cancelled', profile: HIGH, status: 'ACTIVE' },
       { type: 'effectiveLimit.changed', effectiveLimitKw: 10 },
-      { type: 'gridLimit.changed', gridLimitKw: 10 },
+      { type: 'limitInForce.changed', limitKw: 10 },
     ]);
     expect(nextLocationBoundary(context, 160)).toBe(LOW.endsAtMs);
   });
 
   it('stays when a profile that does not decide is cancelled, or one that is not there', () => {
     const before = [submit(LOW, 50), submit(HIGH, 150)];
-    expect(run([...before, cancel(0, 160)]).context.effectiveLimitKw).toBe(90);
+    expect(run([...before, cancel(0, 160)]).context.limit.effectiveLimitKw).toBe(90);
     const { context, effects } = run([...before, cancel(7, 160)]);
     expect(context.stack).toEqual([LOW, HIGH]);
     expect(effects.some(({ type }) => type === 'profile.cancelled')).toBe(false);
@@ -211,23 +208,27 @@ describe('The effective limit of a location (section 1)', () => {
   });
 
   it('is right from the first where the rows are older than the process', () => {
-    const { context, effects, value } = run([], { from: { stack: [LOW, HIGH], now: 150 } });
-    expect([context.effectiveLimitKw, context.gridLimitKw, value]).toEqual([90, CONNECTION_KW, 'scheduled']);
+    const { context, effects } = run([], { from: { stack: [LOW, HIGH], now: 150 } });
+    expect(context.limit).toEqual({
+      effectiveLimitKw: 90,
+      limitKw: CONNECTION_KW,
+      cause: { kind: 'physicalConnection' },
+    });
     expect(effects).toEqual([]);
   });
 });
 
 describe('The grid limit of a location', () => {
   it('is the smallest of effective limit, shares of clusters and physical connection', () => {
-    expect(run([]).context.gridLimitKw).toBe(PERMANENT_KW);
-    expect(run([permanent(100, 1)]).context.gridLimitKw).toBe(CONNECTION_KW);
-    expect(run([share('c1', 30), share('c2', 20)]).context.gridLimitKw).toBe(20);
-    expect(run([share('c1', 30), share('c2', 20), share('c2', undefined)]).context.gridLimitKw).toBe(30);
-    expect(run([share('c1', 30), submit(LOW, 120)]).context.gridLimitKw).toBe(10);
+    expect(run([]).context.limit.limitKw).toBe(PERMANENT_KW);
+    expect(run([permanent(100, 1)]).context.limit.limitKw).toBe(CONNECTION_KW);
+    expect(run([share('c1', 30), share('c2', 20)]).context.limit.limitKw).toBe(20);
+    expect(run([share('c1', 30), share('c2', 20), share('c2', undefined)]).context.limit.limitKw).toBe(30);
+    expect(run([share('c1', 30), submit(LOW, 120)]).context.limit.limitKw).toBe(10);
   });
 
   it('is the effective limit where no connection and no cluster bind it', () => {
-    expect(run([permanent(400, 1)], { from: { connectionLimitKw: undefined } }).context.gridLimitKw).toBe(
+    expect(run([permanent(400, 1)], { from: { connectionLimitKw: undefined } }).context.limit.limitKw).toBe(
       400,
     );
   });

@@ -96,3 +96,15 @@ export function sharesOf(
 export function smallestOf(...limitsKw: readonly (number | undefined)[]): number {
   return limitsKw.filter((kw) => kw !== undefined).sort((a, b) => a - b)[0] ?? Number.POSITIVE_INFINITY;
 }
+
+/** The lowest of all, where shares are granted in whole watts: one that takes less than a watt takes nothing. */
+export function limitInForceKw(
+  effectiveKw: number,
+  connectionKw: number | undefined,
+  sharesKw: Iterable<number>,
+): number {
+  const wattsOf = (kw: number) => Math.floor(kw * 1000 + 1e-6);
+  const leastW = Math.min(...[...sharesKw].map(wattsOf));
+  const underShares = leastW < wattsOf(effectiveKw) ? leastW / 1000 : effectiveKw;
+  return Math.min(underShares, connectionKw ?? underShares);
+}

@@ -1,4 +1,4 @@
-// The lifecycle of one profile: forward through its states as time passes, or replaced, or cancelled.
+// The lifecycle of one profile: forward through its states as time passes.
 import { getSimplePaths } from '@xstate/graph';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,29 +10,18 @@ import { type Phase, phaseAt } from './oracle.js';
 const WINDOW = { startsAtMs: 100, endsAtMs: 200 };
 const BEFORE = 50;
 const at = (now: number): ProfileEvent => ({ type: 'boundary.reached', now });
-const REPLACED: ProfileEvent = { type: 'profile.replaced' };
-const CANCELLED: ProfileEvent = { type: 'profile.cancelled' };
 const graph = {
   input: { window: WINDOW, now: BEFORE },
-  events: [...[BEFORE, 99, 100, 150, 199, 200, 1e13].map(at), REPLACED, CANCELLED],
+  events: [BEFORE, 99, 100, 150, 199, 200, 1e13].map(at),
   serializeState: ({ value }: { value: unknown }) => String(value),
 };
 
 const ORDER: readonly Phase[] = ['SCHEDULED', 'ACTIVE', 'EXPIRED'];
 
-/** What section 3.1 makes of it: the furthest phase that was reached, unless it was replaced, or cancelled before its end. */
+/** What section 3.1 makes of it: the furthest phase that was reached. */
 function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
-  const stopped = events.findIndex(
-    ({ type }, i) =>
-      type === 'profile.replaced' ||
-      (type === 'profile.cancelled' && stateAfter(events.slice(0, i), bornAtMs) !== 'expired'),
-  );
-  if (stopped !== -1) return events[stopped]?.type === 'profile.replaced' ? 'replaced' : 'cancelled';
   const submission = { atMs: 0, target: 'quay-1', priority: 0, limitKw: 1, ...WINDOW };
-  const instants = [
-    bornAtMs,
-    ...events.flatMap((event) => (event.type === 'boundary.reached' ? [event.now] : [])),
-  ];
+  const instants = [bornAtMs, ...events.map(({ now }) => now)];
   const furthest = Math.max(...instants.map((t) => ORDER.indexOf(phaseAt(submission, t))));
   return (ORDER[furthest] ?? '').toLowerCase();
 }
@@ -49,24 +38,17 @@ function run(
 }
 
 describe('A profile (section 3.1)', () => {
-  it('goes SCHEDULED, ACTIVE, EXPIRED and never back, and can be replaced in any of them, and cancelled in the first two', () => {
+  it('goes SCHEDULED, ACTIVE, EXPIRED and never back', () => {
     const { states, changes } = edgesOf(everyWalk(profileMachine, graph));
-    expect(states).toEqual(new Set(['scheduled', 'active', 'expired', 'replaced', 'cancelled']));
+    expect(states).toEqual(new Set(['scheduled', 'active', 'expired']));
     expect(changes).toEqual(
       new Set([
         'scheduled → scheduled',
         'scheduled → active',
         'scheduled → expired',
-        'scheduled → replaced',
-        'scheduled → cancelled',
         'active → active',
         'active → expired',
-        'active → replaced',
-        'active → cancelled',
         'expired → expired',
-        'expired → replaced',
-        'replaced → replaced',
-        'cancelled → cancelled',
       ]),
     );
   });
@@ -77,12 +59,12 @@ describe('A profile (section 3.1)', () => {
       expect(run(events, BEFORE, watch.inspect).value).toBe(stateAfter(events, BEFORE));
     }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(11);
+    expect(watch.count).toBe(4);
   });
 
   it('is where the contract says along every simple path, and goes on living in every state', () => {
     const paths = getSimplePaths(profileMachine, graph);
-    expect(paths.length).toBeGreaterThan(20);
+    expect(paths.length).toBeGreaterThan(5);
     for (const { steps } of paths) {
       const events = steps.slice(1).map(({ event }) => event);
       const snapshot = run(events, BEFORE);
@@ -101,10 +83,7 @@ describe('A profile (section 3.1)', () => {
   });
 
   it('needs no particular boundary: late, doubled, missing or out of order, the furthest instant counts', () => {
-    const event = fc.oneof(
-      { weight: 9, arbitrary: fc.integer({ min: 40, max: 260 }).map(at) },
-      { weight: 1, arbitrary: fc.constantFrom(REPLACED, CANCELLED) },
-    );
+    const event = fc.integer({ min: 40, max: 260 }).map(at);
     fc.assert(
       fc.property(
         fc.array(event, { maxLength: 12 }),

@@ -109,7 +109,8 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(await rowsOf('shared')).toEqual([
       ['12:00', 25, 'clusterShare'],
       ['14:00', 40, 'clusterShare'],
-      ['15:00', 50 * (50 / 50.1), 'clusterShare'],
+      // 50 × 50 / 50.1, in whole watts as it is granted.
+      ['15:00', 49.9, 'clusterShare'],
       ['16:00', 25, 'clusterShare'],
     ]);
     const { segments } = await timelineOf('shared');
@@ -179,7 +180,8 @@ describe('GET /locations/{locationId}/timeline', () => {
       ['14:00', 25, 'clusterShare'],
     ]);
     expect(await rowsOf('tried', `${TODAY}&withPermanentLimitKw=10`)).toEqual([
-      ['12:00', 10 * (50 / 60), 'clusterShare'],
+      // 10 × 50 / 60, in whole watts as it is granted.
+      ['12:00', 8.333, 'clusterShare'],
     ]);
     expect(await rowsOf('tried')).toEqual([['12:00', 25, 'clusterShare']]);
     const body = { startTime: at('13:00'), endTime: at('14:00'), limitKw: 150, priority: 7 };

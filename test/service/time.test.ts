@@ -265,8 +265,8 @@ describe('a cluster', () => {
     clock.advance(1000);
     expect(await shares()).toEqual([30, 30]);
     // What is enforced follows by itself: the smallest of own limit, share and physical connection.
-    const enforced = effects.of('gridLimit.changed');
-    expect(enforced.map((effect) => [effect.locationId, effect.gridLimitKw])).toEqual([
+    const enforced = effects.of('limitInForce.changed');
+    expect(enforced.map((effect) => [effect.locationId, effect.limitKw])).toEqual([
       ['member', 25],
       ['member', 20],
       ['other', 40],
@@ -358,8 +358,8 @@ describe('a wall clock that is set', () => {
       { locationId: 'back', setLimitKw: 200, effectiveLimitKw: 40 },
       { locationId: 'late', setLimitKw: 50, effectiveLimitKw: 10 },
     ]);
-    expect(effects.of('gridLimit.changed')).toContainEqual(
-      expect.objectContaining({ locationId: 'late', gridLimitKw: 10 }),
+    expect(effects.of('limitInForce.changed')).toContainEqual(
+      expect.objectContaining({ locationId: 'late', limitKw: 10 }),
     );
   });
 });

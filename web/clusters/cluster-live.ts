@@ -1,5 +1,5 @@
 // What members of a cluster draw and may draw, by the rule of the contract (section 2.8), as events change it.
-import { clusterScale } from '../../machines/cluster-share.js';
+import { clusterScale } from '../../machines/limits/cluster-shares.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';
 
 type Member = ClusterDetail['liveStatus']['locations'][number];

@@ -1,10 +1,11 @@
 // Extension: cancels a connector's profile at a priority, which unlocks it at once where nothing else locks it.
 import { spansOfProfile } from '../../../machines/attainability.js';
 import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
+import { statusAt } from '../../../machines/time.js';
 import type { CancelledConnectorSchedule } from '../../wire/cancelled-profiles.js';
 import { toInstant } from '../../wire/rest.js';
-import { connectorStackOf } from '../connector-stack.js';
 import type { Core } from '../core.js';
+import { connectorStackOf } from '../entities.js';
 import { type Advise, adviseOn } from '../look-ahead.js';
 import { viewOfProfile } from '../profile-view.js';
 import { findConnector, findHeldProfile, requireActiveConnector, requireUnended } from '../targets.js';
@@ -33,5 +34,10 @@ export async function cancelConnectorProfile(
   core.directory.tellLocation(location, { type: 'connector.told', key, event });
   const spans = spansOfProfile(connectorStackOf(location, key), profile, undefined, now);
   adviseOn(core, [{ location, spans }], advise);
-  return { controllerUuid, connectorId, ...viewOfProfile(profile, atMs), supersededAt: toInstant(atMs) };
+  return {
+    controllerUuid,
+    connectorId,
+    ...viewOfProfile(profile, statusAt(profile, atMs)),
+    supersededAt: toInstant(atMs),
+  };
 }

@@ -1,6 +1,7 @@
 // Extension: cancels a location's profile at a priority, which is rolled back at once where it is active.
 import { spansOfProfile } from '../../../machines/attainability.js';
 import type { TenantUuid } from '../../../machines/ids.js';
+import { statusAt } from '../../../machines/time.js';
 import type { CancelledLocationSchedule } from '../../wire/cancelled-profiles.js';
 import { toInstant } from '../../wire/rest.js';
 import type { Core } from '../core.js';
@@ -31,9 +32,9 @@ export async function cancelLocationProfile(
   adviseOn(core, [{ location, spans: spansOfProfile(stack, profile, undefined, now) }], advise);
   return {
     locationId,
-    ...viewOfProfile(profile, atMs),
+    ...viewOfProfile(profile, statusAt(profile, atMs)),
     permanentLimitKw,
-    effectiveLimitKw: effectiveLimitKwOf(location, now),
+    effectiveLimitKw: effectiveLimitKwOf(location),
     supersededAt: toInstant(atMs),
   };
 }

@@ -1,5 +1,6 @@
 // Extension: cancels a recorded profile of the organization.
 import type { TenantUuid } from '../../../machines/ids.js';
+import { statusAt } from '../../../machines/time.js';
 import type { CancelledOrganizationSchedule } from '../../wire/cancelled-profiles.js';
 import { toInstant } from '../../wire/rest.js';
 import type { Core } from '../core.js';
@@ -23,7 +24,7 @@ export async function cancelOrganizationProfile(
   core.directory.tellOrganization(organization, { type: 'profile.cancelled', priority, now });
   return {
     tenantUuid,
-    ...viewOfProfile(profile, atMs),
+    ...viewOfProfile(profile, statusAt(profile, atMs)),
     note: ORGANIZATION_NOTE,
     supersededAt: toInstant(atMs),
   };

@@ -24,5 +24,5 @@ export async function setPermanentLimit(
   core.directory.tellLocation(location, { type: 'permanentLimit.set', limitKw, now });
   const spans = spansOfPermanentLimit(location.actor.getSnapshot().context.stack, now);
   adviseOn(core, [{ location, spans }], advise);
-  return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: effectiveLimitKwOf(location, now) };
+  return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: effectiveLimitKwOf(location) };
 }

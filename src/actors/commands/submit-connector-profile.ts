@@ -1,10 +1,10 @@
 // Endpoint 1: creates or replaces a connector's profile; while its window is active the connector is locked.
 import { spansOfProfile } from '../../../machines/attainability.js';
 import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
-import { statusAt } from '../../../machines/time.js';
+import { statusOf } from '../../../machines/profile-holder.js';
 import { type ConnectorSchedule, type ProfileRequest, toInstant } from '../../wire/rest.js';
-import { connectorStackOf } from '../connector-stack.js';
 import type { Core } from '../core.js';
+import { connectorProfilesOf, connectorStackOf } from '../entities.js';
 import { type Advise, adviseOnLock } from '../look-ahead.js';
 import { profileOf } from '../profile-view.js';
 import { findConnector, requireActiveConnector } from '../targets.js';
@@ -38,6 +38,6 @@ export async function submitConnectorProfile(
     limitKw: profile.limitKw,
     startTime: toInstant(profile.startsAtMs),
     endTime: toInstant(profile.endsAtMs),
-    status: statusAt(profile, now),
+    status: statusOf(connectorProfilesOf(location, key), profile),
   };
 }

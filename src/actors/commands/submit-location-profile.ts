@@ -1,6 +1,7 @@
 // Endpoint 2: creates or replaces a location's profile at its priority.
 import { spansOfProfile } from '../../../machines/attainability.js';
 import type { TenantUuid } from '../../../machines/ids.js';
+import { statusOf } from '../../../machines/profile-holder.js';
 import type { LimitProfile } from '../../../machines/profile-stack.js';
 import type { LocationSchedule, ProfileRequest } from '../../wire/rest.js';
 import type { Core } from '../core.js';
@@ -37,12 +38,13 @@ export function applyLocationProfile(
   const before = location.actor.getSnapshot().context.stack;
   const replaced = before.find(({ priority }) => priority === profile.priority);
   core.directory.tellLocation(location, { type: 'profile.submitted', profile, now });
-  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
+  const { context } = location.actor.getSnapshot();
+  const { stack, permanentLimitKw } = context;
   const schedule = {
     locationId: location.record.locationId,
-    ...viewOfProfile(profile, now),
+    ...viewOfProfile(profile, statusOf(context, profile)),
     permanentLimitKw,
-    effectiveLimitKw: effectiveLimitKwOf(location, now),
+    effectiveLimitKw: effectiveLimitKwOf(location),
   };
   return { schedule, outlook: { location, spans: spansOfProfile(stack, profile, replaced, now) } };
 }

@@ -1,5 +1,6 @@
 // Endpoint 5: records a profile of the whole organization, which is not enforced.
 import type { TenantUuid } from '../../../machines/ids.js';
+import { statusOf } from '../../../machines/profile-holder.js';
 import type { OrganizationSchedule, ProfileRequest } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
@@ -18,5 +19,9 @@ export async function submitOrganizationProfile(
   await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
   const now = core.clock.nowMs();
   core.directory.tellOrganization(organization, { type: 'profile.submitted', profile, now });
-  return { tenantUuid, ...viewOfProfile(profile, now), note: ORGANIZATION_NOTE };
+  return {
+    tenantUuid,
+    ...viewOfProfile(profile, statusOf(organization.actor.getSnapshot().context, profile)),
+    note: ORGANIZATION_NOTE,
+  };
 }

@@ -1,7 +1,8 @@
 // What a location may use from now to the end of the longest lease that could be given now: rule 3, looking ahead.
-import type { LocationContext } from '../../../machines/location.machine.js';
+import { type LimitInForce, limitInForce } from '../../../machines/limits/limit-in-force.js';
+import { type LocationContext, partsOf } from '../../../machines/location.machine.js';
 import type { Budget } from '../../../machines/location-supervisor.js';
-import { effectiveLimitKwAt, nextBoundaryAfter, type ProfileStack } from '../../../machines/profile-stack.js';
+import { activeProfileAt, nextBoundaryAfter, type ProfileStack } from '../../../machines/profile-stack.js';
 import { type EpochMs, statusAt } from '../../../machines/time.js';
 import { wattsOfLimit } from '../../../machines/units.js';
 
@@ -12,31 +13,25 @@ export interface Horizon {
   readonly horizonMs: number;
 }
 
-/** @param shareW the smallest share that its clusters have granted; undefined where none binds it. */
-export function budgetOf(context: LocationContext, shareW: number | undefined, horizon: Horizon): Budget {
+export function budgetOf(context: LocationContext, horizon: Horizon): Budget {
   const { now, monotonicMs, horizonMs } = horizon;
-  const { stack, permanentLimitKw, connectionLimitKw, connectors } = context;
+  const { stack, limit, connectors } = context;
   const untilInstant = now + horizonMs;
-  const standingW = Math.min(
-    shareW ?? Number.POSITIVE_INFINITY,
-    wattsOfLimit(connectionLimitKw ?? Number.MAX_VALUE),
-  );
-  const limitAtW = (instant: EpochMs) => wattsOfLimit(effectiveLimitKwAt(stack, permanentLimitKw, instant));
-  const ownW = limitAtW(now);
-  let aheadW = ownW;
+  const limitW = wattsOfLimit(limit.limitKw);
+  let [lowest, lowestW] = [limit, limitW];
   let boundary = nextBoundaryAfter(stack, now);
   while (boundary !== undefined && boundary <= untilInstant) {
-    aheadW = Math.min(aheadW, limitAtW(boundary));
+    const ahead = limitInForce({ ...partsOf(context), profile: activeProfileAt(stack, boundary) });
+    if (wattsOfLimit(ahead.limitKw) < lowestW) [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
     boundary = nextBoundaryAfter(stack, boundary);
   }
   return {
-    budgetW: Math.min(aheadW, standingW),
-    limitW: Math.min(ownW, standingW),
+    budgetW: lowestW,
+    limitW,
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : monotonicMs + (boundary - untilInstant),
-    // Of equals the location's own limit is named, as in its live view: a share of scale 1 binds nobody.
-    isClusterBound: shareW !== undefined && shareW < aheadW && shareW <= standingW,
-    lowestW: Math.min(lowestEverW(context, now), standingW),
+    isClusterBound: lowest.cause.kind === 'clusterShare',
+    lowestW: wattsOfLimit(lowestEver(context, now).limitKw),
     isLockNear(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
       return lockStack !== undefined && beginsWithin(lockStack, now, untilInstant);
@@ -44,12 +39,14 @@ export function budgetOf(context: LocationContext, shareW: number | undefined, h
   };
 }
 
-function lowestEverW({ stack, permanentLimitKw }: LocationContext, now: EpochMs): number {
+/** The lowest limit known of, now or later, under the shares and the connection of now. */
+function lowestEver(context: LocationContext, now: EpochMs): LimitInForce {
+  const { stack, permanentLimitKw } = context;
   let lowestKw = permanentLimitKw;
   for (const profile of stack) {
     if (statusAt(profile, now) !== 'EXPIRED') lowestKw = Math.min(lowestKw, profile.limitKw);
   }
-  return wattsOfLimit(lowestKw);
+  return limitInForce({ ...partsOf(context), profile: undefined, permanentLimitKw: lowestKw });
 }
 
 function beginsWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): boolean {

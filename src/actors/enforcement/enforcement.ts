@@ -13,11 +13,9 @@ import type { LimitPublisher } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
 import type { Effect } from '../directory.js';
 import { drawnPowerOf } from '../drawn-power.js';
-import type { ClusterEntity, ConnectorEntity, LocationEntity } from '../entities.js';
+import type { ConnectorEntity, LocationEntity } from '../entities.js';
 import { type AlarmBook, connectorKeyOf } from './alarm-book.js';
 import { budgetOf } from './budget.js';
-import { shareAnew, takeShares } from './cluster-shares.js';
-import { smallestShareW } from './location-enforcement.js';
 import { noteLimit, notePower } from './power-minute.js';
 import type { Reservations } from './reservations.js';
 import { createWakeups } from './wakeups.js';
@@ -59,8 +57,11 @@ export function createEnforcement(options: {
   readonly alarms: AlarmBook;
   /** Told of every grant that leaves; must not throw. */
   readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
+  /** The location's chargers may be entitled to less than before: others of its clusters may have the rest. */
+  readonly onRoomMade: (location: LocationEntity) => void;
 }): Enforcement {
-  const { clock, log, metrics, timing, missedAfterMs, publisher, reservations, alarms, onGrant } = options;
+  const { clock, log, metrics, timing, missedAfterMs, publisher, reservations, alarms, onGrant, onRoomMade } =
+    options;
   const horizonMs = horizonMsOf(timing);
   const rareLog = createRareLog(clock);
   let isStopped = false;
@@ -105,9 +106,9 @@ export function createEnforcement(options: {
     const { supervisor } = enforcement;
     const { context } = location.actor.getSnapshot();
     const horizon = { now: clock.nowMs(), monotonicMs: nowMs, horizonMs };
-    const budget = budgetOf(context, smallestShareW(enforcement), horizon);
+    const budget = budgetOf(context, horizon);
     enforcement.decidedAtMs = nowMs;
-    const gridLimitW = wattsOfLimit(context.gridLimitKw);
+    const gridLimitW = wattsOfLimit(context.limit.limitKw);
     if (gridLimitW !== enforcement.power.limitW) noteLimit(enforcement.power, gridLimitW, nowMs);
     const decision = supervisor.decide(budget, nowMs);
     send(location, decision.grants);
@@ -122,13 +123,8 @@ export function createEnforcement(options: {
   function makeRoomKnown(location: LocationEntity): void {
     const { enforcement } = location;
     const { reservedW } = enforcement.supervisor;
-    if (reservedW < enforcement.knownReservedW)
-      for (const cluster of location.clusters) settleShares(cluster);
+    if (reservedW < enforcement.knownReservedW) onRoomMade(location);
     enforcement.knownReservedW = reservedW;
-  }
-
-  function settleShares(cluster: ClusterEntity): void {
-    for (const member of shareAnew(cluster)) decideSoon(member);
   }
 
   /** What needs a reservation first leaves once that is on disk, unless it was overtaken meanwhile. */
@@ -229,17 +225,14 @@ export function createEnforcement(options: {
       decideSoon(location);
     },
     takeEffect({ entity, effect }) {
-      if (entity.kind === 'cluster' && effect.type === 'shares.changed') {
-        for (const location of takeShares(entity, effect.shares)) decideSoon(location);
-      }
       if (entity.kind !== 'location') return;
       if (effect.type === 'connector.locked' || effect.type === 'connector.unlocked') {
         const control = entity.enforcement.supervisor.controls.get(effect.key);
         if (control !== undefined) {
           control.lockLimitKw = effect.type === 'connector.locked' ? effect.limitKw : undefined;
         }
-      } else if (effect.type === 'gridLimit.changed') {
-        noteLimit(entity.enforcement.power, wattsOfLimit(effect.gridLimitKw), clock.monotonicMs());
+      } else if (effect.type === 'limitInForce.changed') {
+        noteLimit(entity.enforcement.power, wattsOfLimit(effect.limitKw), clock.monotonicMs());
         // A heartbeat that comes first is answered under the new limit too.
         const { supervisor } = entity.enforcement;
         supervisor.validUntilMs = Math.min(supervisor.validUntilMs, clock.monotonicMs());

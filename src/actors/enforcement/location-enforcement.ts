@@ -7,14 +7,6 @@ import type { AlarmRecord } from '../../ports/records.js';
 import { createPowerMinute, type PowerMinute } from './power-minute.js';
 import type { Sleeper } from './wakeups.js';
 
-/** One cluster's cap, as it concerns one location. Whole W. */
-export interface ClusterShareHeld {
-  /** What the cluster's scale gives it. */
-  targetW: number;
-  /** What it may use: it follows the target down at once, and up once the other members have made room. */
-  shareW: number;
-}
-
 /** One connector as operators see it. */
 export interface ConnectorView {
   /** undefined before its first grant. Tenths of A per phase. */
@@ -29,8 +21,6 @@ export interface ConnectorView {
 
 export interface LocationEnforcement extends Sleeper {
   readonly supervisor: LocationSupervisor;
-  /** Of each ACTIVE capped cluster it is a member of, by cluster id. */
-  readonly shares: Map<string, ClusterShareHeld>;
   /** Open alarms, by kind and connector. */
   readonly alarms: Map<string, AlarmRecord>;
   readonly power: PowerMinute;
@@ -49,7 +39,6 @@ export function alarmKey(kind: AlarmKind, connectorKey: string | undefined): str
 export function createLocationEnforcement(timing: GrantTiming, epoch: number): LocationEnforcement {
   return {
     supervisor: new LocationSupervisor(timing, epoch),
-    shares: new Map(),
     alarms: new Map(),
     power: createPowerMinute(),
     estimatedW: undefined,
@@ -57,13 +46,6 @@ export function createLocationEnforcement(timing: GrantTiming, epoch: number): L
     knownReservedW: 0,
     wakeAtMs: undefined,
   };
-}
-
-/** The smallest share that its clusters have granted, W; undefined where none binds it. */
-export function smallestShareW({ shares }: LocationEnforcement): number | undefined {
-  let smallestW: number | undefined;
-  for (const { shareW } of shares.values()) smallestW = Math.min(smallestW ?? shareW, shareW);
-  return smallestW;
 }
 
 /** @param nowMs monotonic. */

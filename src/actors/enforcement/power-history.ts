@@ -33,6 +33,7 @@ export function createPowerHistory(options: {
   function endMinutes(): void {
     const nowMs = clock.monotonicMs();
     for (const tenant of directory.tenants.values()) {
+      directory.catchUp(tenant.locations.values());
       for (const { enforcement, record } of tenant.locations.values()) {
         const minute = endMinute(enforcement.power, minuteAtMs, nowMs);
         if (minute === undefined) continue;

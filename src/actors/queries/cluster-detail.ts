@@ -1,22 +1,19 @@
 // Endpoint 9: a cluster with what its members draw and may draw now.
-import { clusterScale } from '../../../machines/cluster-share.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { ClusterDetail } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
 import { type DrawnKw, drawnKwOf } from '../drawn-power.js';
-import { effectiveLimitKwOf } from '../entities.js';
 import { findCluster, findLocation } from '../targets.js';
 
 export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: string): ClusterDetail {
-  const { record } = findCluster(core.directory, tenantUuid, clusterId);
-  const now = core.clock.nowMs();
+  const { record, actor } = findCluster(core.directory, tenantUuid, clusterId);
+  const { context } = actor.getSnapshot();
   const members = record.locationIds.map((locationId) =>
     findLocation(core.directory, tenantUuid, locationId),
   );
-  const setLimits = members.map((location) => effectiveLimitKwOf(location, now));
+  const setLimits = members.map((location) => location.actor.getSnapshot().context.limit.effectiveLimitKw);
   const sumLocationLimits = setLimits.reduce((sum, limitKw) => sum + limitKw, 0);
-  const scale = record.status === 'ACTIVE' ? clusterScale(record.limitKw, sumLocationLimits) : 1;
   const drawn = members.map(drawnKwOf);
   const actualTotalKw = drawn.reduce((sum, { actualKw }) => sum + actualKw, 0);
   return {
@@ -31,7 +28,7 @@ export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: str
       locations: members.map(({ record: { locationId } }, i) => ({
         locationId,
         setLimitKw: setLimits[i] ?? 0,
-        effectiveLimitKw: (setLimits[i] ?? 0) * scale,
+        effectiveLimitKw: (setLimits[i] ?? 0) * context.scale,
         actualKw: drawn[i]?.actualKw ?? 0,
         estimatedKw: drawn[i]?.estimatedKw ?? undefined,
       })),

@@ -1,14 +1,11 @@
 // Extension: the tenant's locations with what counts about each, page by page in the order of their ids.
 import { DomainError } from '../../../machines/errors.js';
 import { isId, type TenantUuid } from '../../../machines/ids.js';
-import { activeProfileAt } from '../../../machines/profile-stack.js';
-import type { EpochMs } from '../../../machines/time.js';
 import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
 import type { PageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
-import { effectiveLimitKwOf, type LocationEntity } from '../entities.js';
-import { gridLimitOf } from '../grid-limit.js';
+import type { LocationEntity } from '../entities.js';
 import { findTenant } from '../targets.js';
 
 /** The cursor is the last id of the page before, so that a location that is added meanwhile moves none. */
@@ -22,32 +19,32 @@ export function listLocations(
   const { locations } = findTenant(core.directory, tenantUuid);
   const ids = [...locations.keys()].filter((locationId) => locationId > cursor).sort();
   const page = ids.slice(0, limit);
-  const now = core.clock.nowMs();
+  core.directory.catchUp(locations.values());
   const monotonicMs = core.clock.monotonicMs();
   return {
     locations: page.flatMap((locationId) => {
       const location = locations.get(locationId);
-      return location === undefined ? [] : [summaryOf(location, now, monotonicMs)];
+      return location === undefined ? [] : [summaryOf(location, monotonicMs)];
     }),
     count: locations.size,
     nextCursor: ids.length > limit ? (page.at(-1) ?? null) : null,
   };
 }
 
-function summaryOf(location: LocationEntity, now: EpochMs, monotonicMs: number): LocationSummary {
+function summaryOf(location: LocationEntity, monotonicMs: number): LocationSummary {
   const { record, meters, connectors, enforcement } = location;
   const { context } = location.actor.getSnapshot();
   let lockedConnectors = 0;
   for (const connector of context.connectors.values()) {
-    if (activeProfileAt(connector.getSnapshot().context.stack, now) !== undefined) lockedConnectors++;
+    if (connector.getSnapshot().value.lock === 'locked') lockedConnectors++;
   }
   return {
     locationId: record.locationId,
     name: record.name,
     status: record.status,
     permanentLimitKw: context.permanentLimitKw,
-    effectiveLimitKw: effectiveLimitKwOf(location, now),
-    gridLimitKw: gridLimitOf(location, now).limitKw,
+    effectiveLimitKw: context.limit.effectiveLimitKw,
+    gridLimitKw: context.limit.limitKw,
     ...drawnKwOf(location),
     connectors: connectors.size,
     silentConnectors: meters.silentCountAt(monotonicMs),

@@ -2,6 +2,7 @@
 import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../../machines/profile-stack.js';
+import { statusAt } from '../../../machines/time.js';
 import { fromInstant, type LocationLimits } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { viewOfProfile } from '../profile-view.js';
@@ -36,6 +37,6 @@ export async function locationLimitsAt(
     locationId,
     permanentLimitKw,
     effectiveLimitKw: effectiveLimitKwAt(stack, permanentLimitKw, atMs),
-    profiles: stack.map((profile) => viewOfProfile(profile, atMs)),
+    profiles: stack.map((profile) => viewOfProfile(profile, statusAt(profile, atMs))),
   };
 }

@@ -2,17 +2,16 @@
 import { floorWOf } from '../../../machines/connector-control.js';
 import { countedWOf, isEstimated } from '../../../machines/counted-power.js';
 import type { TenantUuid } from '../../../machines/ids.js';
-import { activeProfileAt } from '../../../machines/profile-stack.js';
+import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
 import { wattsOfTenths } from '../../../machines/units.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
 import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
-import { connectorStackOf } from '../connector-stack.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
 import { type ConnectorView, viewOfConnector } from '../enforcement/location-enforcement.js';
-import { type ConnectorEntity, effectiveLimitKwOf } from '../entities.js';
-import { type GridLimit, gridLimitOf } from '../grid-limit.js';
+import { type ConnectorEntity, connectorActorOf } from '../entities.js';
+import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { findLocation } from '../targets.js';
 
@@ -26,22 +25,22 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
   const location = findLocation(core.directory, tenantUuid, locationText);
   const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
   const { record, connectors, enforcement } = location;
-  const gridLimit = gridLimitOf(location, instant.now);
+  const { limit, permanentLimitKw } = location.actor.getSnapshot().context;
   return {
     locationId: record.locationId,
     name: record.name,
     status: record.status,
     at: toInstant(instant.now),
-    gridLimitKw: gridLimit.limitKw,
-    gridLimitCause: gridLimit.cause,
-    effectiveLimitKw: effectiveLimitKwOf(location, instant.now),
-    permanentLimitKw: location.actor.getSnapshot().context.permanentLimitKw,
+    gridLimitKw: limit.limitKw,
+    gridLimitCause: viewOfCause(limit.cause),
+    effectiveLimitKw: limit.effectiveLimitKw,
+    permanentLimitKw,
     budgetKw: enforcement.supervisor.budgetW / 1000,
     reservedKw: enforcement.supervisor.reservedW / 1000,
     ...drawnKwOf(location),
     connectors: [...connectors].flatMap(([key, connector]) => {
       const held = viewOfConnector(enforcement, key, instant.monotonicMs);
-      return held === undefined ? [] : [liveOf(key, connector, held, gridLimit, instant)];
+      return held === undefined ? [] : [liveOf(key, connector, held, limit, instant)];
     }),
     alarms: [...enforcement.alarms.values()]
       .sort((a, b) => b.beganAtMs - a.beganAtMs)
@@ -53,10 +52,10 @@ function liveOf(
   key: string,
   { location, record, slot, control }: ConnectorEntity,
   { limitTenthsA, limitW, reason, leaseLeftMs, reservedW }: ConnectorView,
-  gridLimit: GridLimit,
-  { now, monotonicMs }: Instant,
+  limit: LimitInForce,
+  { monotonicMs }: Instant,
 ): ConnectorLive {
-  const lockLimitKw = activeProfileAt(connectorStackOf(location, key), now)?.limitKw ?? null;
+  const lockLimitKw = connectorActorOf(location, key)?.getSnapshot().context.lockLimitKw ?? null;
   const { maxCurrentA } = record;
   const failsafeA = control.holding.failsafeTenthsA / 10;
   return {
@@ -73,7 +72,7 @@ function liveOf(
     reservedKw: reservedW / 1000,
     reason,
     explanation: explanationOf({
-      ...{ reason, gridLimit, maxCurrentA, failsafeA, lockLimitKw },
+      ...{ reason, limit, maxCurrentA, failsafeA, lockLimitKw },
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsOfTenths(control.holding.maxTenthsA, control.holding.milliwattsPerTenth) / 1000,
     }),

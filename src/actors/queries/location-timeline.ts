@@ -1,15 +1,17 @@
 // Extension: which limit is in force at a location when, and why; also with a change that nobody made yet.
 import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
+import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
 import { dropProfile, putProfile } from '../../../machines/profile-stack.js';
 import type { EpochMs } from '../../../machines/time.js';
 import type { TimelineQuery } from '../../wire/operator-queries.js';
 import type { LocationTimeline } from '../../wire/operator-timeline.js';
 import { toInstant } from '../../wire/rest.js';
 import { askedFuture } from '../asked-window.js';
+import { clusterScales } from '../cluster-scales.js';
 import type { Core } from '../core.js';
 import type { LocationEntity } from '../entities.js';
-import { gridTimeline } from '../grid-timeline.js';
+import { viewOfCause } from '../limit-cause.js';
 import { type Assumption, ownLimitsOf } from '../own-limits.js';
 import { profileOf } from '../profile-view.js';
 import { findLocation } from '../targets.js';
@@ -27,7 +29,9 @@ export function locationTimeline(
   const now = core.clock.nowMs();
   const window = askedFuture(asked, now, LONGEST_DAYS);
   const location = findLocation(core.directory, tenantUuid, locationText);
-  const segments = gridTimeline(location, window, SEGMENTS_AT_MOST, assumptionOf(location, asked, now));
+  const assumption = assumptionOf(location, asked, now);
+  const clusters = [...location.clusters].map((cluster) => clusterScales(cluster, window, assumption));
+  const segments = limitsInForce(ownLimitsOf(location, assumption), clusters, [window], SEGMENTS_AT_MOST);
   const endsAtMs = segments.at(-1)?.endsAtMs ?? window.endsAtMs;
   return {
     locationId: location.record.locationId,
@@ -39,7 +43,7 @@ export function locationTimeline(
       endTime: toInstant(segment.endsAtMs),
       limitKw: segment.limitKw,
       effectiveLimitKw: segment.effectiveLimitKw,
-      cause: segment.cause,
+      cause: viewOfCause(segment.cause),
     })),
   };
 }
@@ -51,14 +55,14 @@ export function locationTimeline(
 function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
   const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw, withoutPriority } =
     asked;
-  const { stack: held, permanentLimitKw } = ownLimitsOf(location);
+  const { stack: held, permanentLimitKw, connectionLimitKw } = ownLimitsOf(location);
   const stack = withoutPriority === undefined ? held : dropProfile(held, withoutPriority);
   const permanentKw = withPermanentLimitKw ?? permanentLimitKw;
   const parts = { withLimitKw, withStartTime, withEndTime };
   if (Object.values({ ...parts, withPriority }).every((part) => part === undefined))
     return withPermanentLimitKw === undefined && withoutPriority === undefined
       ? undefined
-      : { location, stack, permanentLimitKw: permanentKw };
+      : { location, stack, permanentLimitKw: permanentKw, connectionLimitKw };
   if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {
     const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
     throw new DomainError('INVALID_REQUEST_BODY', `${missing}: needed to try a profile`);
@@ -69,5 +73,6 @@ function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: Epoch
     startTime: withStartTime,
     endTime: withEndTime,
   };
-  return { location, stack: putProfile(stack, profileOf(request, now)), permanentLimitKw: permanentKw };
+  const assumed = putProfile(stack, profileOf(request, now));
+  return { location, stack: assumed, permanentLimitKw: permanentKw, connectionLimitKw };
 }

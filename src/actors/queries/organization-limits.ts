@@ -3,15 +3,15 @@ import type { TenantUuid } from '../../../machines/ids.js';
 import type { OrganizationLimits } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
-import { viewOfProfile } from '../profile-view.js';
+import { viewsOfProfiles } from '../profile-view.js';
 import { findTenant } from '../targets.js';
 
 export function organizationLimits(core: Core, tenantUuid: TenantUuid): OrganizationLimits {
-  const now = core.clock.nowMs();
-  const { stack } = findTenant(core.directory, tenantUuid).organization.actor.getSnapshot().context;
+  const { organization } = findTenant(core.directory, tenantUuid);
+  core.directory.catchUp([organization]);
   return {
     tenantUuid,
-    profiles: stack.map((profile) => viewOfProfile(profile, now)),
+    profiles: viewsOfProfiles(organization.actor.getSnapshot().context),
     note: ORGANIZATION_NOTE,
   };
 }

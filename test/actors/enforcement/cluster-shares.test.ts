@@ -20,6 +20,7 @@ function createPier(clusters: readonly ClusterRecord[]) {
   const harbour = createHarbour(rows);
   const { clock, directory, recovery, enforcement } = harbour;
   enforcement.start();
+  const clusterContext = () => directory.tenant(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().context;
   const of = (locationId: typeof PIER): LocationEntity => {
     const found = directory.tenant(HARBOUR)?.locations.get(locationId);
     if (found === undefined) throw new Error(`there is no ${locationId}`);
@@ -28,6 +29,7 @@ function createPier(clusters: readonly ClusterRecord[]) {
   let hb = 0;
   return {
     of,
+    clusterContext,
     /** The derrick says it is there, with a car. */
     async beat(): Promise<void> {
       const { meter } = of(PIER).connectors.get('derrick/1') ?? {};
@@ -41,8 +43,11 @@ function createPier(clusters: readonly ClusterRecord[]) {
     /** The most its members can use together, W. */
     takenW: () =>
       [of(PIER), of(QUAY)]
-        .map(({ enforcement: { shares, supervisor } }) =>
-          Math.max(shares.get('both')?.shareW ?? Number.POSITIVE_INFINITY, supervisor.reservedW),
+        .map(({ record, enforcement: { supervisor } }) =>
+          Math.max(
+            clusterContext()?.sharesW.get(record.locationId) ?? Number.POSITIVE_INFINITY,
+            supervisor.reservedW,
+          ),
         )
         .reduce((sum, each) => sum + each),
   };
@@ -55,14 +60,16 @@ describe("A location's first share of a cluster", () => {
     await pier.beat();
     expect(pier.of(PIER).enforcement.supervisor.reservedW).toBeGreaterThan(20_000);
     pier.become([clusterOf(30)]);
-    expect(pier.of(QUAY).enforcement.shares.get('both')?.targetW).toBe(15_000);
+    expect(pier.clusterContext()?.scale).toBe(0.3);
     expect(pier.takenW()).toBeLessThanOrEqual(30_000);
   });
 
   it('is all it is due where the members have as much together', () => {
     const pier = createPier([clusterOf(40)]);
     for (const id of [PIER, QUAY]) {
-      expect(pier.of(id).enforcement.shares.get('both')).toEqual({ targetW: 20_000, shareW: 20_000 });
+      expect(pier.clusterContext()?.sharesW.get(id)).toBe(20_000);
+      // What the cluster granted is what the location was told: the same fact on both ends of a message.
+      expect(pier.of(id).actor.getSnapshot().context.clusterSharesKw.get('both')).toBe(20);
     }
   });
 

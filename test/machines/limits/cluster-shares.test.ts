@@ -1,8 +1,8 @@
 // A cluster's cap is shared in proportion, and no more of it than there is.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clusterScale } from '../../machines/cluster-share.js';
-import { sharesOf } from './oracle.js';
+import { clusterScale } from '../../../machines/limits/cluster-shares.js';
+import { sharesOf } from '../oracle.js';
 
 const kw = fc.double({ min: 0.001, max: 10_000, noNaN: true });
 const membersKw = fc.array(kw, { minLength: 1, maxLength: 50 });

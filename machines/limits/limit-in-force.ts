@@ -1,0 +1,153 @@
+// The limit in force at a location: its own limit, its cluster shares and its physical connection, whichever is lowest.
+import { compositeTimeline, type LimitProfile, type ProfileStack } from '../profile-stack.js';
+import type { EpochMs, TimeWindow } from '../time.js';
+import { wattsOfLimit } from '../units.js';
+
+/** Which rule sets the limit in force. Of equal limits the location's own is named, then a cluster's share. */
+export type LimitCause =
+  | { readonly kind: 'permanentLimit' }
+  | { readonly kind: 'profile'; readonly profile: LimitProfile }
+  | { readonly kind: 'clusterShare'; readonly clusterId: string }
+  | { readonly kind: 'physicalConnection' };
+
+export interface LimitInForce {
+  readonly limitKw: number;
+  readonly cause: LimitCause;
+  /** By the location's own profiles and permanent limit alone, kW. */
+  readonly effectiveLimitKw: number;
+}
+
+/** What may limit a location at one instant. */
+export interface LimitParts {
+  /** The profile that decides; undefined where none is active. */
+  readonly profile: LimitProfile | undefined;
+  readonly permanentLimitKw: number;
+  /** By cluster id: only clusters that bind the location. */
+  readonly clusterSharesKw: Iterable<readonly [clusterId: string, shareKw: number]>;
+  /** undefined where no physical connection is known. */
+  readonly connectionLimitKw: number | undefined;
+}
+
+const PERMANENT_LIMIT: LimitCause = { kind: 'permanentLimit' };
+const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
+
+/** The lowest of all parts. A share counts in whole watts, as it is granted: one that takes less than a watt takes nothing. */
+export function limitInForce(parts: LimitParts): LimitInForce {
+  const { profile, permanentLimitKw, clusterSharesKw, connectionLimitKw } = parts;
+  const effectiveLimitKw = profile?.limitKw ?? permanentLimitKw;
+  let limitKw = effectiveLimitKw;
+  let cause: LimitCause = profile === undefined ? PERMANENT_LIMIT : { kind: 'profile', profile };
+  let limitW = wattsOfLimit(limitKw);
+  for (const [clusterId, shareKw] of clusterSharesKw) {
+    const shareW = wattsOfLimit(shareKw);
+    if (shareW >= limitW) continue;
+    limitW = shareW;
+    limitKw = shareW / 1000;
+    cause = { kind: 'clusterShare', clusterId };
+  }
+  if (connectionLimitKw !== undefined && connectionLimitKw < limitKw) {
+    limitKw = connectionLimitKw;
+    cause = PHYSICAL_CONNECTION;
+  }
+  return { limitKw, cause, effectiveLimitKw };
+}
+
+/** From `atMs` on, a cluster gives its members their effective limit times `scale`. */
+export interface ScaleStep {
+  readonly atMs: EpochMs;
+  readonly scale: number;
+}
+
+/** A cluster as far as its windows are known now: its scales in order, the first by the beginning of what is asked. */
+export interface ClusterOutlook {
+  readonly clusterId: string;
+  readonly steps: readonly ScaleStep[];
+}
+
+/** What limits a location over time, shares of clusters left aside. */
+export interface OwnLimits {
+  readonly stack: ProfileStack;
+  readonly permanentLimitKw: number;
+  readonly connectionLimitKw: number | undefined;
+}
+
+/** A stretch of time with one limit. */
+export interface LimitSegment extends TimeWindow, LimitInForce {}
+
+/**
+ * The limit in force throughout `spans`, which are in order and do not overlap, as follows from what is known now: a share
+ * that is still on its way to the location counts as there. Segments in order, without gaps inside a span, neighbours of
+ * one span differing. It ends early where there would be more than `most` segments.
+ */
+export function limitsInForce(
+  own: OwnLimits,
+  clusters: readonly ClusterOutlook[],
+  spans: readonly TimeWindow[],
+  most = Number.POSITIVE_INFINITY,
+): readonly LimitSegment[] {
+  const { permanentLimitKw, connectionLimitKw } = own;
+  const segments: LimitSegment[] = [];
+  const scales = clusters.map(({ clusterId, steps }) => new ScaleCursor(clusterId, steps));
+  for (const span of spans) {
+    const firstOfSpan = segments.length;
+    for (const { startsAtMs, endsAtMs, priority } of compositeTimeline(own.stack, undefined, span)) {
+      const profile = own.stack.find((held) => held.priority === priority);
+      const effectiveLimitKw = profile?.limitKw ?? permanentLimitKw;
+      let atMs = startsAtMs;
+      while (atMs < endsAtMs) {
+        let untilMs = endsAtMs;
+        const clusterSharesKw: [string, number][] = [];
+        for (const cursor of scales) {
+          clusterSharesKw.push([cursor.clusterId, effectiveLimitKw * cursor.scaleAt(atMs)]);
+          untilMs = Math.min(untilMs, cursor.nextAtMs);
+        }
+        const limit = limitInForce({ profile, permanentLimitKw, clusterSharesKw, connectionLimitKw });
+        appendSegment(segments, firstOfSpan, { ...limit, startsAtMs: atMs, endsAtMs: untilMs });
+        if (segments.length > most) return segments.slice(0, most);
+        atMs = untilMs;
+      }
+    }
+  }
+  return segments;
+}
+
+/** Lets the last segment go on where nothing but the time differs. */
+function appendSegment(segments: LimitSegment[], firstOfSpan: number, segment: LimitSegment): void {
+  const last = segments.at(-1);
+  const isSame =
+    last !== undefined &&
+    segments.length > firstOfSpan &&
+    last.limitKw === segment.limitKw &&
+    last.effectiveLimitKw === segment.effectiveLimitKw &&
+    isSameCause(last.cause, segment.cause);
+  if (isSame) segments[segments.length - 1] = { ...last, endsAtMs: segment.endsAtMs };
+  else segments.push(segment);
+}
+
+function isSameCause(a: LimitCause, b: LimitCause): boolean {
+  if (a.kind === 'profile') return b.kind === 'profile' && a.profile === b.profile;
+  if (a.kind === 'clusterShare') return b.kind === 'clusterShare' && a.clusterId === b.clusterId;
+  return a.kind === b.kind;
+}
+
+/** Walks the scales of one cluster; instants are asked in order. */
+class ScaleCursor {
+  readonly clusterId: string;
+  readonly #steps: readonly ScaleStep[];
+  #next = 0;
+
+  constructor(clusterId: string, steps: readonly ScaleStep[]) {
+    this.clusterId = clusterId;
+    this.#steps = steps;
+  }
+
+  scaleAt(atMs: EpochMs): number {
+    while ((this.#steps[this.#next]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) this.#next++;
+    return this.#steps[this.#next - 1]?.scale ?? 1;
+  }
+
+  /** When the scale changes next after the instant that was asked last. */
+  get nextAtMs(): EpochMs {
+    return this.#steps[this.#next]?.atMs ?? Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,10 @@
+// The cause of a limit as answers show it.
+import type { LimitCause } from '../../machines/limits/limit-in-force.js';
+import type { GridLimitCause } from '../wire/operator-locations.js';
+import { toInstant } from '../wire/rest.js';
+
+export function viewOfCause(cause: LimitCause): GridLimitCause {
+  if (cause.kind !== 'profile') return cause;
+  const { priority, startsAtMs, endsAtMs } = cause.profile;
+  return { kind: 'profile', priority, startTime: toInstant(startsAtMs), endTime: toInstant(endsAtMs) };
+}
