@@ -1,11 +1,13 @@
-// Bundles the dashboard: hashed assets that may be kept for good, each beside its gzip and brotli form.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Bundles the dashboard: hashed assets that may be kept for good, each beside its gzip and brotli form. Packs Swagger UI.
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 const below = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const OUTPUT = below('dist/web');
+const SWAGGER_UI = below('node_modules/swagger-ui-dist');
+const DOCS = below('dist/docs');
 
 /** Adds what compresses well in both forms, and takes away what builds before left: whoever reads meanwhile finds a whole page. */
 function finish(): Plugin {
@@ -28,11 +30,27 @@ function finish(): Plugin {
   };
 }
 
+/** Packs the files of Swagger UI that the service serves, beside their licences. Nothing else of that package is needed. */
+function packSwaggerUi(): Plugin {
+  return {
+    name: 'pack-swagger-ui',
+    writeBundle() {
+      mkdirSync(DOCS, { recursive: true });
+      for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
+        writeFileSync(`${DOCS}/${name}.gz`, gzipSync(readFileSync(`${SWAGGER_UI}/${name}`), { level: 9 }));
+      }
+      for (const name of ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt']) {
+        copyFileSync(`${SWAGGER_UI}/${name}`, `${DOCS}/${name}`);
+      }
+    },
+  };
+}
+
 export default defineConfig({
   root: below('web'),
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [finish()],
+  plugins: [finish(), packSwaggerUi()],
   build: {
     outDir: OUTPUT,
     emptyOutDir: false,

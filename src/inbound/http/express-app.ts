@@ -25,12 +25,11 @@ import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
 import { requireHost } from './require-host.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
+import { createDocsHandlers, DOCS_FILE_PATH, DOCS_PAGE_PATH, DOCS_PATH } from './routes/docs-page.js';
 import {
   ASYNCAPI_PATH,
   createDescriptionHandler,
-  createDocsHandlers,
   createMetricsHandler,
-  DOCS_PATH,
   METRICS_PATH,
   OPENAPI_PATH,
 } from './routes/documents.js';
@@ -92,7 +91,6 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
   app.use(refuseWhile(parts.isStopping));
   app.use(requireHost);
   for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
-  app.use(DOCS_PATH, ...createDocsHandlers());
   app.use((request) => {
     throw new DomainError('NOT_FOUND', `There is nothing at ${request.path}: see ${OPENAPI_PATH}.`);
   });
@@ -136,6 +134,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     authenticateClient: createAuthenticateClient({ credentials, passwordCheck, failedSignIns }),
   });
   const dashboard = createDashboardHandlers(parts.pageDirectory);
+  const docs = createDocsHandlers();
   const stream = createStreamHandler({ ...parts, ...endpointParts, authentication });
   const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS];
   const document = createOpenApiDocument(
@@ -155,6 +154,9 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     ['get', METRICS_PATH, createMetricsHandler(metrics)],
     ['get', DASHBOARD_PATH, dashboard.page],
     ['get', ASSET_PATH, dashboard.asset],
+    ['get', DOCS_PATH, docs.moved],
+    ['get', DOCS_PAGE_PATH, docs.page],
+    ['get', DOCS_FILE_PATH, docs.file],
   ] as const) {
     routes.set(path, (routes.get(path) ?? new Map()).set(method.toUpperCase(), handler));
   }
