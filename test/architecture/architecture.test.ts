@@ -147,6 +147,7 @@ describe('The banned words', () => {
     ['test/a.test.ts', "it('is slow', { timeout: 60_000 }, f);"],
     ['test/a.test.ts', 'fetch(url, { signal: AbortSignal.timeout(1000) });'],
     ['test/web/a.test.ts', 'chromium.launch();'],
+    ['test/a.test.ts', "vi.mock('node:crypto');"],
   ])('are found in %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).not.toEqual([]);
   });
