@@ -1,5 +1,7 @@
 # The service in a container: built with everything, run with nothing but Node and what production needs.
-FROM node:20-slim AS build
+# To build twice from the same bytes, name the image by its digest; docs/operations.md has the command that tells it.
+ARG NODE_IMAGE=node:20-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 # sqlite3 is compiled where no ready-made binary fits.
 RUN apt-get update \
@@ -15,7 +17,7 @@ COPY bench bench
 COPY web web
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:20-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production \
     HEADROOM_HTTP_HOST=0.0.0.0 \
     HEADROOM_MQTT_HOST=0.0.0.0 \
@@ -26,11 +28,12 @@ COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY bin bin
 COPY demo demo
+COPY scenarios scenarios
 RUN mkdir -m 700 /data && chown node:node /data && ln -s /app/bin/headroom.js /usr/local/bin/headroom
 USER node
 VOLUME /data
 EXPOSE 8080 1883
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HEADROOM_HTTP_PORT || 8080}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const { HEADROOM_HTTP_PORT: port = 8080, HEADROOM_TLS_CERT: cert } = process.env; require(cert ? 'https' : 'http').get({ port, path: '/health', rejectUnauthorized: false }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["headroom"]
 CMD ["serve"]

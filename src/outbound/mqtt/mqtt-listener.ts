@@ -22,7 +22,7 @@ export function createMqttListener(options: {
   readonly serve: Serve;
 }): MqttListener {
   const { gatekeeper, tlsFiles, serve } = options;
-  const sockets = new Set<Socket>();
+  const sessions = new Map<Socket, Session>();
 
   function accept(socket: Socket): Session | undefined {
     const address = socket.remoteAddress ?? 'unknown';
@@ -31,9 +31,9 @@ export function createMqttListener(options: {
       socket.destroy();
       return undefined;
     }
-    sockets.add(socket);
+    sessions.set(socket, session);
     socket.once('close', () => {
-      sockets.delete(socket);
+      sessions.delete(socket);
       gatekeeper.close(session);
     });
     return session;
@@ -49,7 +49,11 @@ export function createMqttListener(options: {
   return {
     server,
     dropConnections() {
-      for (const socket of sockets) socket.destroy();
+      for (const [socket, session] of sessions) {
+        // That its end cuts off what was being sent is no news.
+        session.isRefused = true;
+        socket.destroy();
+      }
     },
   };
 }

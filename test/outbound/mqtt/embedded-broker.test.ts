@@ -339,6 +339,109 @@ describe('the last will', () => {
   });
 });
 
+describe('a stop', () => {
+  it('says nothing of messages that are on their way to chargers, or come too late', async () => {
+    const client = await rig.connect('q1-a');
+    await client.subscribeAsync(topicOf('sync'), { qos: 1 });
+    for (let i = 0; i < 50; i++) rig.bus.publish(topicOf('sync'), 'now', { qos: 1, retain: false });
+    const stopped = rig.bus.stop();
+    rig.bus.publish(topicOf('sync'), 'later', { qos: 1, retain: false });
+    await stopped;
+    rig.bus.publish(topicOf('sync'), 'too late', { qos: 1, retain: false });
+    expect(rig.lines).toEqual([]);
+  });
+
+  it('does not wait for a charger that does not read', async () => {
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    const topic = Buffer.from(topicOf('sync'));
+    const head = Buffer.from([0x82, topic.length + 5, 0, 1, 0, topic.length]);
+    socket.write(Buffer.concat([head, topic, Buffer.from([1])]));
+    await once(socket, 'data');
+    socket.pause();
+    for (let i = 0; i < 60; i++) {
+      rig.bus.publish(topicOf('sync'), 'x'.repeat(1_000_000), { qos: 1, retain: false });
+    }
+    await rig.bus.stop();
+    expect(rig.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+describe('what MQTT 3.1.1 says', () => {
+  it.each([3, 5, 6])('answers level %i with CONNACK 1, and closes', async (level) => {
+    const socket = await rig.socket();
+    const end = closed(socket);
+    socket.write(connectBytes('q1-a', { level }));
+    const [answer] = await once(socket, 'data');
+    expect([...answer]).toEqual([0x20, 2, 0, 1]);
+    await end;
+    expect(await rig.refusals('version')).toBe(1);
+    await rig.stillServes();
+  });
+
+  it.each([
+    ['subscribes with packet id 0', [0x82, 8, 0, 0, 0, 3, 0x61, 0x2f, 0x62, 1]],
+    ['unsubscribes with packet id 0', [0xa2, 7, 0, 0, 0, 3, 0x61, 0x2f, 0x62]],
+    ['publishes at QoS 1 with packet id 0', [0x32, 7, 0, 3, 0x61, 0x2f, 0x62, 0, 0]],
+    ['connects again', [...connectBytes()]],
+  ])('closes the connection of a charger that %s', async (_, bytes) => {
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    const [connack] = await once(socket, 'data');
+    expect([...connack]).toEqual([0x20, 2, 0, 0]);
+    const end = closed(socket);
+    socket.resume();
+    socket.write(Buffer.from(bytes));
+    await end;
+    expect(await rig.refusals('malformed')).toBe(1);
+    await rig.stillServes();
+  });
+
+  it('closes a connection whose CONNECT comes a byte at a time, when its time is over', async () => {
+    await rig.stop();
+    rig = await startBroker({ mqttConnectTimeoutS: 0.3 });
+    const socket = await rig.socket();
+    const end = closed(socket);
+    const bytes = connectBytes();
+    let sent = 0;
+    const dribble = setInterval(() => {
+      // The last byte never comes.
+      if (sent < bytes.length - 1) socket.write(bytes.subarray(sent, ++sent));
+    }, 5);
+    await end;
+    clearInterval(dribble);
+    await rig.stillServes();
+  });
+});
+
+describe('room for chargers', () => {
+  it('is not taken by connections that say nothing: the oldest give way', async () => {
+    await rig.stop();
+    rig = await startBroker({ mqttPendingConnections: 2 });
+    const charger = await rig.connect('q1-a');
+    const silent = [await rig.socket(), await rig.socket()];
+    const gone = silent.map(closed);
+    const newest = await rig.socket();
+    await gone[0];
+    await rig.stillServes();
+    await gone[1];
+    charger.publish(topicOf('c/1/meter'), 'still here');
+    await rig.heard('still here');
+    expect([newest.destroyed, await rig.refusals('pending')]).toEqual([false, 2]);
+  });
+
+  it('is made where all connections are taken, some by who has not logged in', async () => {
+    await rig.stop();
+    rig = await startBroker({ mqttConnections: 2 });
+    const gone = closed(await rig.socket());
+    const charger = await rig.connect('q1-a');
+    await rig.stillServes();
+    await gone;
+    expect(charger.connected).toBe(true);
+  });
+});
+
 describe('what a charger may hear', () => {
   it('gets limit and sync of its own, at QoS 0 or 1', async () => {
     const client = await rig.connect('q1-a');

@@ -1,0 +1,73 @@
+// The container's files agree with what they are made from: settings, what the build copies, what the package holds.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { SETTINGS, variableOf } from '../../src/config.js';
+import { ROOT } from './document.js';
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const dockerfile = read('Dockerfile');
+const composeSchema = z.object({
+  services: z.object({
+    headroom: z.object({
+      environment: z.record(z.string(), z.null()),
+      ports: z.array(z.string()),
+    }),
+  }),
+});
+const { headroom } = composeSchema.parse(parse(read('compose.yaml'))).services;
+
+/** What the container decides itself. */
+const OF_CONTAINER = [
+  ...['HEADROOM_HTTP_HOST', 'HEADROOM_HTTP_PORT', 'HEADROOM_MQTT_HOST', 'HEADROOM_MQTT_PORT'],
+  'HEADROOM_DATA_DIR',
+];
+
+/** What the Dockerfile takes from the project, folders and files. */
+function copied(): readonly string[] {
+  const copies = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
+  return copies.flatMap(([, sources = '']) => sources.split(' '));
+}
+
+describe('compose.yaml', () => {
+  it('hands every setting to the container, but those the container decides', () => {
+    const settings = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
+    const expected = settings.filter((variable) => !OF_CONTAINER.includes(variable));
+    expect(Object.keys(headroom.environment).sort()).toEqual(expected.sort());
+  });
+
+  it('publishes to its own host unless told otherwise', () => {
+    expect(headroom.ports).toEqual([
+      `\${PUBLISH_ADDRESS:-127.0.0.1}:8080:8080`,
+      `\${PUBLISH_ADDRESS:-127.0.0.1}:1883:1883`,
+    ]);
+  });
+});
+
+describe('The Dockerfile', () => {
+  it('copies what there is, and .dockerignore lets through that and nothing else', () => {
+    const allowed = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
+    expect([...new Set(copied())].sort()).toEqual(allowed.sort());
+    expect(copied().filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('holds in the end what the package holds, and runs as nobody special', () => {
+    const { files } = z.object({ files: z.array(z.string()) }).parse(JSON.parse(read('package.json')));
+    const final = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
+    const folders = files.filter((file) => /^\w+$/.test(file));
+    expect(folders.filter((folder) => !new RegExp(`^COPY .*\\b${folder}$`, 'm').test(final))).toEqual([]);
+    expect(final).toMatch(/^USER node$/m);
+  });
+
+  it('decides hosts and data directory in its environment, and says which image both stages begin with', () => {
+    for (const variable of ['HEADROOM_HTTP_HOST', 'HEADROOM_MQTT_HOST', 'HEADROOM_DATA_DIR']) {
+      expect(dockerfile).toContain(`${variable}=`);
+    }
+    expect(dockerfile.match(/^FROM .*$/gm)).toEqual([`FROM \${NODE_IMAGE} AS build`, `FROM \${NODE_IMAGE}`]);
+  });
+});
