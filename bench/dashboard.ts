@@ -83,7 +83,7 @@ async function measureFrames(browser: Browser): Promise<{ perS: number; eventsPe
   const page = await openPage(browser, `${site.httpUrl}/#/locations`);
   await page.getByText(`${LOCATIONS} of ${LOCATIONS} shown`).waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Draw kW' }).click();
+  await page.getByRole('button', { name: 'Power kW' }).click();
   // The page's own beginning is not counted.
   const scrolled = await countFrames(page, true);
   site.takeEvents();

@@ -105,7 +105,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     }),
     openAlarms: new Gauge({
       name: 'headroom_open_alarms',
-      help: 'Alarms that last, by kind.',
+      help: 'Open alarms, by kind.',
       labelNames: ['kind'],
       registers,
     }),

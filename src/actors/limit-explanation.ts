@@ -17,27 +17,26 @@ export interface Explained {
 }
 
 const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
-  maximum: ({ maxCurrentA }) => `Nothing holds it back: it may draw its maximum of ${maxCurrentA} A.`,
-  demand: () => 'Its car takes less than it could have: it gets what the car takes and a step more.',
+  maximum: ({ maxCurrentA }) => `It is not limited: it may draw its maximum of ${maxCurrentA} A.`,
+  demand: () => 'Its car takes less than it may: the limit is what the car takes and a step more.',
   fairShare: ({ limit }) =>
     `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
   clusterShare: ({ limit }) =>
     `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
-  waiting: () =>
-    'It is due more than it has: that becomes free once other chargers have followed lower limits.',
+  waiting: () => 'It is to get more, as soon as other chargers have followed their lower limits.',
   paused: ({ limit }) =>
-    `The ${limitText(limit)} does not give every car the 6 A it needs at least: it waits for its turn.`,
+    `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`,
   minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
   lock: (explained) => lockText(explained),
   lastResort: ({ limit }) =>
-    `A profile locks it, but under the ${limitText(limit)} every other connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
+    `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafeA }) =>
-    `It is told no limit: once the last it took has ended, it keeps to its fail-safe of ${failsafeA} A by itself until it answers.`,
+    `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafeA} A by itself.`,
   nonCompliant: ({ maxCurrentA }) =>
     `It drew more than it was allowed: its maximum of ${maxCurrentA} A is reserved for it until it keeps to its limit.`,
   readOnly: ({ maxCurrentA }) =>
-    `It takes no limits: its maximum of ${maxCurrentA} A is reserved for it, and the others make room.`,
+    `It takes no limits: its maximum of ${maxCurrentA} A is reserved for it, and the others share the rest.`,
 };
 
 /** A lock neither takes away the least a car can use, nor gives more than the hardware can do. */

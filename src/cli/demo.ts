@@ -32,7 +32,7 @@ const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url
 const SEED = 4;
 const LIVE_LINES_EVERY_MS = 2000;
 
-/** What a demo does without: whoever tries it would first have to trust a certificate, its chargers too. */
+/** What a demo does without: you and its chargers would first have to trust a certificate. */
 const TLS_SETTINGS: readonly SettingKey[] = ['tlsCert', 'tlsKey', 'tlsClientCa'];
 const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !TLS_SETTINGS.includes(key));
 

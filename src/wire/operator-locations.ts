@@ -95,7 +95,7 @@ export const locationLiveSchema = z
     reservedKw: z.number().meta({ description: 'The sum of what connectors may be entitled to draw.' }),
     ...drawnPowerShape,
     connectors: z.array(connectorLiveSchema),
-    alarms: z.array(alarmSchema).meta({ description: 'Alarms that last.' }),
+    alarms: z.array(alarmSchema).meta({ description: 'Open alarms.' }),
   })
   .meta({ id: 'LocationLive' });
 export type LocationLive = z.output<typeof locationLiveSchema>;

@@ -148,7 +148,7 @@ describe('GET /locations/{locationId}/live', () => {
       lastHeardSecondsAgo: null,
       reason: 'failsafe',
       explanation:
-        'It is told no limit: once the last it took has ended, it keeps to its fail-safe of 6 A by itself until it answers.',
+        'It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of 6 A by itself.',
     });
     // What it falls back to is kept free for it all the same.
     expect(reservedKw).toBeGreaterThan(0);
@@ -163,7 +163,7 @@ describe('GET /locations/{locationId}/live', () => {
     const { connectors, actualKw, budgetKw, reservedKw, gridLimitKw } = await live('busy');
     const [connector] = connectors;
     expect(connector?.reason).toBe('maximum');
-    expect(connector?.explanation).toBe('Nothing holds it back: it may draw its maximum of 32 A.');
+    expect(connector?.explanation).toBe('It is not limited: it may draw its maximum of 32 A.');
     expect(connector?.leaseLeftSeconds).toBeGreaterThan(0);
     expect(connector?.lastHeardSecondsAgo).toBe(0);
     expect(actualKw).toBe(11.04);

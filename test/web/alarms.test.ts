@@ -103,7 +103,7 @@ describe('The page of alarms', ON_PAGES, () => {
     await page.getByText('must be after from').waitFor();
     await page.getByLabel('From').fill(inputOf(beganMs - 7_300_000));
     await page.getByRole('button', { name: 'Show', exact: true }).click();
-    await page.getByText('No alarm ended that lasted in this span.').waitFor();
+    await page.getByText('No past alarms in this time span.').waitFor();
     await page.getByLabel('To (empty: now)').fill('');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await eventually(async () => expect(await count()).toBeGreaterThanOrEqual(100));

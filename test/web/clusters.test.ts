@@ -84,13 +84,15 @@ describe('The pages of clusters', ON_PAGES, () => {
     // Somebody else limits a member: its share and everybody's scale follow.
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 30 });
     await eventually(async () => {
-      expect(await figureOf(head(page), 'Set limits')).toBe(50);
+      expect(await figureOf(head(page), 'Effective limits')).toBe(50);
       expect(await figure(head(page), 'Scale').textContent()).toBe('70.0 %');
       expect((await rowsOf(page, 'Members'))[0]?.slice(1, 3)).toEqual(['30.0', '21.0']);
     });
     // Its members name it, too.
     await page.getByRole('link', { name: 'The quay-1' }).click();
-    await head(page).getByText('Its share of the cluster Both quays is less than its own limit.').waitFor();
+    await head(page)
+      .getByText("The location's share of the cluster Both quays is below its effective limit.")
+      .waitFor();
     await page
       .getByRole('button', { name: /^Cluster share: why quay-1-a/ })
       .first()
@@ -157,7 +159,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await dialog.getByRole('button', { name: 'Change the cluster' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'Renamed INACTIVE' }).waitFor();
-    await page.getByText('The cluster is INACTIVE: each member has the limit it is set to.').waitFor();
+    await page.getByText('The cluster is INACTIVE: it limits no member.').waitFor();
     expect(await read(clusterId)).toMatchObject({ limitKw: 35, locationIds: ['quay-1'], status: 'INACTIVE' });
 
     await page.getByRole('button', { name: 'Change…' }).click();
@@ -247,7 +249,7 @@ describe('The pages of clusters', ON_PAGES, () => {
       await expectAccessible(page);
       expect(await sidewaysScroll(page)).toBe(0);
       expect(await page.locator('main img, main b').count()).toBe(0);
-      expect(await page.title()).toBe('Clusters – Headroom');
+      expect(await page.title()).toBe(`${HOSTILE} – Headroom`);
     }
   });
 });

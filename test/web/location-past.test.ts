@@ -165,7 +165,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       ]);
     });
     await page.getByLabel('Filter connectors').fill('nothing of the kind');
-    await page.getByText('No connector is called so.').waitFor();
+    await page.getByText('No connector has this name.').waitFor();
   });
 
   it('says that it knows no such location', async () => {

@@ -1,4 +1,4 @@
-// The alarms of all locations: those that last first, then what is past.
+// The alarms of all locations: open ones first, then past ones.
 import './alarms.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { AlarmView } from '../../src/wire/operator-history.js';
@@ -40,7 +40,7 @@ function OpenAlarms({ names }: { readonly names: LocationNames }) {
           rows={alarms}
           rowKey={keyOf}
           firstOrder={NEWEST_FIRST}
-          empty="Nothing is wrong: no alarm is open."
+          empty="No open alarms."
         />
       )}
     </section>
@@ -68,7 +68,7 @@ function PastAlarms({ names }: { readonly names: LocationNames }) {
             rows={ended}
             rowKey={keyOf}
             firstOrder={NEWEST_FIRST}
-            empty="No alarm ended that lasted in this span."
+            empty="No past alarms in this time span."
           />
           <div class="row more">
             <p class="quiet small" role="status">

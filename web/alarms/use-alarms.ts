@@ -24,14 +24,14 @@ export interface PastAlarms {
   readMore(): Promise<void>;
 }
 
-/** Alarms that last. */
+/** Open alarms. */
 export function useOpenAlarms(): Resource<readonly AlarmView[]> {
   const resource = useResource(readOpenAlarms, []);
   useEvents('alarm', (events) => resource.update((alarms) => events.reduce(withOpenAlarm, alarms)));
   return resource;
 }
 
-/** Alarms that lasted in `span` and have ended. Where it ends now, those that end from now on are added. */
+/** Alarms that were open in `span` and have ended. Where it ends now, those that end from now on are added. */
 export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
   const { client } = useSession();
   const [more, setMore] = useState<{ isReading: boolean; error?: ApiError }>({ isReading: false });

@@ -1,7 +1,7 @@
 // Whether somebody can see the page. One that nobody sees lets go of its stream: a browser has six connections to a
 // service for all its tabs together, and a seventh tab would wait for as long as the first six are open.
 
-/** Whoever comes back within it has missed nothing. */
+/** A page that is seen again within it has missed nothing. */
 const UNSEEN_AT_MOST_MS = 5_000;
 
 /** Resolves when the page can be seen, or with `until`. */

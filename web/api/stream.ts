@@ -16,7 +16,7 @@ export interface FeedState {
   readonly isRefused?: boolean;
   /**
    * 0 until it is known whether the stream opens, then one more each time it has opened: nothing is replayed, so
-   * whoever read before reads again.
+   * what was read before is read again.
    */
   readonly epoch: number;
 }

@@ -52,7 +52,7 @@ export function ClusterActions({ cluster, names, clock, onWritten }: Props) {
       {open === 'delete' && (
         <ConfirmDialog
           title="Delete the cluster"
-          text={`The cluster ${cluster.name} is deleted for good. Its locations stay, and each has the limit it is set to.`}
+          text={`The cluster ${cluster.name} is deleted for good. Its locations stay, and the cap no longer limits them.`}
           actionText="Delete the cluster"
           doneText={`The cluster ${cluster.name} was deleted.`}
           write={(client) => client.delete(path`/clusters/${cluster.clusterId}`)}

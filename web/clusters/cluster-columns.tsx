@@ -31,7 +31,7 @@ export const CLUSTER_COLUMNS: readonly Column<ListedCluster>[] = [
   },
   {
     key: 'actualKw',
-    header: 'Draw kW',
+    header: 'Power kW',
     align: 'end',
     class: 'figure',
     cell: ({ actualTotalKw }) => kw(actualTotalKw),

@@ -1,4 +1,4 @@
-// A cluster as it is now: what its members draw together, and what its cap makes of their limits.
+// A cluster as it is now: the power of its members together, and how its cap scales their limits.
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { Figure, FigureRow } from '../location/figure-row.js';
 import { kwText } from '../ui/figures.js';
@@ -21,10 +21,10 @@ export function ClusterHead({ cluster }: { readonly cluster: ClusterDetail }) {
         <Figure name="Cap" note={<CapBadge limitKw={limitKw} isWithin={withinLimit} />}>
           {limitKw === null ? '–' : kwText(limitKw)}
         </Figure>
-        <Figure name="Set limits" note="of all members together">
+        <Figure name="Effective limits" note="of all members together">
           {kwText(sumLocationLimits)}
         </Figure>
-        <Figure name="Scale" note="of each set limit">
+        <Figure name="Scale" note="of each effective limit">
           {percentText(scaleOf(cluster))}
         </Figure>
       </FigureRow>
@@ -35,11 +35,10 @@ export function ClusterHead({ cluster }: { readonly cluster: ClusterDetail }) {
 
 function sentenceOf(cluster: ClusterDetail): string {
   const { status, limitKw, liveStatus } = cluster;
-  if (limitKw === null) return 'The cluster has no cap: each member has the limit it is set to.';
-  if (status === 'INACTIVE') return 'The cluster is INACTIVE: each member has the limit it is set to.';
-  if (scaleOf(cluster) === 1)
-    return 'The cap leaves room for all set limits: each member has the limit it is set to.';
-  return `Set limits of ${kwText(liveStatus.sumLocationLimits)} share a cap of ${kwText(limitKw)}: each member has ${percentText(scaleOf(cluster))} of the limit it is set to.`;
+  if (limitKw === null) return 'The cluster has no cap: it limits no member.';
+  if (status === 'INACTIVE') return 'The cluster is INACTIVE: it limits no member.';
+  if (scaleOf(cluster) === 1) return 'The effective limits together are within the cap: it limits no member.';
+  return `Effective limits of ${kwText(liveStatus.sumLocationLimits)} share a cap of ${kwText(limitKw)}: the share of each member is ${percentText(scaleOf(cluster))} of its effective limit.`;
 }
 
 function percentText(share: number): string {

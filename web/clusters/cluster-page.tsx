@@ -17,7 +17,7 @@ export function ClusterPage({ clusterId }: { readonly clusterId: string }) {
   const { value, error, reread } = useCluster(clusterId);
   const names = useLocationNames();
   const clock = useStreamClock();
-  // Somebody else deleted it: what it was is no longer of use.
+  // It was deleted meanwhile: its last state is not shown.
   const cluster = error?.code === 'CLUSTER_NOT_FOUND' ? undefined : value;
   useTitle(cluster?.name ?? 'Cluster');
   return (

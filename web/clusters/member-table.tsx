@@ -1,4 +1,4 @@
-// The members of a cluster: the limit each is set to, what the cluster leaves of it, and what it draws.
+// The members of a cluster: the effective limit of each, its share of the cap, and its power.
 import { useMemo, useState } from 'preact/hooks';
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
@@ -36,7 +36,7 @@ export function MemberTable({
       {asked !== undefined && (
         <ConfirmDialog
           title="Remove a member"
-          text={`${names(asked)} leaves the cluster ${cluster.name}. It then has the limit it is set to, and the others share the cap without it.`}
+          text={`${names(asked)} leaves the cluster ${cluster.name}. Its own effective limit then applies, and the others share the cap without it.`}
           actionText="Remove the member"
           doneText={`${names(asked)} is no longer a member.`}
           write={(client) => client.delete(path`/clusters/${cluster.clusterId}/locations/${asked}`)}
@@ -68,9 +68,9 @@ function memberColumns(
       ),
       sortValue: ({ locationId }) => names(locationId),
     },
-    figure('setLimitKw', 'Set kW'),
-    figure('effectiveLimitKw', 'Effective kW'),
-    figure('actualKw', 'Draw kW'),
+    figure('setLimitKw', 'Effective limit kW'),
+    figure('effectiveLimitKw', 'Share kW'),
+    figure('actualKw', 'Power kW'),
     {
       key: 'use',
       header: 'Use',

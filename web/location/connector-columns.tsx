@@ -3,8 +3,10 @@ import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { Badge } from '../ui/badge.js';
 import { kw, kwText } from '../ui/figures.js';
 import type { Column } from '../ui/table.js';
+import { Term } from '../ui/term.js';
 import { Lease } from './lease.js';
 import type { ServerClock } from './server-clock.js';
+import { STATUS_DEFINITIONS } from './status-definitions.js';
 import { REASON_WORDS } from './words.js';
 
 /** A connector as it was read, with when that was on the service's clock. */
@@ -32,12 +34,12 @@ export function connectorColumns(
       header: 'State',
       class: 'state',
       isWideOnly: true,
-      cell: ({ status, chargingStatus }) => (status === 'INACTIVE' ? 'INACTIVE' : (chargingStatus ?? '–')),
+      cell: ({ status, chargingStatus }) => <State status={status} chargingStatus={chargingStatus} />,
       sortValue: ({ chargingStatus }) => chargingStatus ?? '',
     },
     {
       key: 'actualKw',
-      header: 'Draw kW',
+      header: 'Power kW',
       align: 'end',
       class: 'figure',
       cell: ({ actualKw }) => kw(actualKw),
@@ -100,6 +102,12 @@ export function connectorColumns(
 
 export function nameOf({ controllerUuid, connectorId }: ConnectorLive): string {
   return `${controllerUuid} / ${connectorId}`;
+}
+
+function State({ status, chargingStatus }: Pick<ConnectorLive, 'status' | 'chargingStatus'>) {
+  if (status === 'INACTIVE') return <>INACTIVE</>;
+  if (chargingStatus === null) return <>–</>;
+  return <Term word={chargingStatus} definition={STATUS_DEFINITIONS[chargingStatus]} />;
 }
 
 function Name({ connector }: { readonly connector: ReadConnector }) {

@@ -10,6 +10,7 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { kwText } from '../ui/figures.js';
 import { ErrorNotice } from '../ui/notice.js';
+import { Term } from '../ui/term.js';
 import { CancellableProfiles } from './cancellable-profiles.js';
 import { nameOf, type ReadConnector } from './connector-columns.js';
 import { Figure, FigureRow } from './figure-row.js';
@@ -20,6 +21,7 @@ import { ScheduleForm } from './schedule-form.js';
 import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
 import { stackedAt } from './stacked-profiles.js';
+import { STATUS_DEFINITIONS } from './status-definitions.js';
 import { REASON_WORDS } from './words.js';
 
 export function ConnectorDialog({
@@ -127,11 +129,20 @@ function ConnectorFigures({
   const { link, chargingStatus, actualKw, limitKw, limitA, reservedKw, lastHeardSecondsAgo } = connector;
   return (
     <FigureRow>
-      <Figure name="State" note={chargingStatus ?? 'nothing heard'}>
+      <Figure
+        name="State"
+        note={
+          chargingStatus === null ? (
+            'has not reported'
+          ) : (
+            <Term word={chargingStatus} definition={STATUS_DEFINITIONS[chargingStatus]} />
+          )
+        }
+      >
         {link}
       </Figure>
       <Figure name="Draws">{kwText(actualKw)}</Figure>
-      <Figure name="Limit" note={limitA === null ? 'told none' : `${limitA.toFixed(1)} A a phase`}>
+      <Figure name="Limit" note={limitA === null ? 'none was sent' : `${limitA.toFixed(1)} A a phase`}>
         {limitKw === null ? '–' : kwText(limitKw)}
       </Figure>
       <Figure name="Reserved" note="what it may still draw">

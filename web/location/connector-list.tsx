@@ -1,4 +1,4 @@
-// The connectors of a location: what each may draw, draws, and why; one of them closer where asked for.
+// The connectors of a location: limit, power and reason of each; a dialog shows one in detail.
 import { useMemo, useState } from 'preact/hooks';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { Field } from '../ui/field.js';
@@ -48,7 +48,7 @@ export function ConnectorList({
         rows={shown}
         rowKey={keyOfConnector}
         firstOrder={{ key: 'name', direction: 'ascending' }}
-        empty={connectors.length === 0 ? 'This location has no connectors.' : 'No connector is called so.'}
+        empty={connectors.length === 0 ? 'This location has no connectors.' : 'No connector has this name.'}
       />
       {asked !== undefined && (
         <ConnectorDialog

@@ -55,7 +55,7 @@ export function usePast(locationId: string, view: TimeView, nowMs: EpochMs): Res
   );
 }
 
-/** What is to come, for a day at least. `nowMs` decides nothing but how far, and that it is read again each minute. */
+/** What is planned, for at least a day. `nowMs` only decides how far, and that it is read again each minute. */
 export function useTimeline(locationId: string, view: TimeView, nowMs: EpochMs): Resource<LocationTimeline> {
   const minuteMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS;
   const aheadMs = spanOf(view, minuteMs).toMs + 2 * MINUTE_MS - minuteMs;

@@ -24,7 +24,7 @@ export const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
   },
   {
     key: 'actualKw',
-    header: 'Draw kW',
+    header: 'Power kW',
     align: 'end',
     class: 'figure',
     cell: ({ actualKw }) => kw(actualKw),
@@ -65,7 +65,7 @@ function count(key: Count, header: string, tone: Tone, isWideOnly: boolean): Col
   };
 }
 
-/** Nought is nothing to look at. */
+/** A zero does not stand out. */
 function Count({ value, tone }: { readonly value: number; readonly tone: Tone }) {
   if (value === 0) return <span class="quiet">0</span>;
   return tone === 'neutral' ? value : <Badge tone={tone}>{value}</Badge>;

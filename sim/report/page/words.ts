@@ -3,14 +3,14 @@ import type { LimitReason } from '../../../machines/grant.js';
 
 /** Reasons that a reader sees as one, each with its colour's name in the style sheet. */
 export const REASON_GROUPS = {
-  free: 'takes all it wants',
+  free: 'not limited',
   shared: 'shares the limit',
   waiting: 'waits for others to follow',
   paused: 'paused, waits its turn',
   lock: 'priority lock',
   lastResort: 'lock lowered, last resort',
-  failsafe: 'fail-safe by itself',
-  unruly: 'follows no limit',
+  failsafe: 'fail-safe',
+  unruly: 'does not follow its limit',
   idle: 'no car',
 } as const;
 export type ReasonGroup = keyof typeof REASON_GROUPS;
@@ -43,7 +43,7 @@ export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   lastResort: 'last resort',
   idle: 'idle',
   failsafe: 'fail-safe',
-  nonCompliant: 'disobeys',
+  nonCompliant: 'exceeds its limit',
   readOnly: 'read-only',
 };
 

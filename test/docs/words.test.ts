@@ -1,0 +1,64 @@
+// One word for one thing: what people read has no riddles, and says what the glossary says.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { STATUS_DEFINITIONS } from '../../web/location/status-definitions.js';
+import { readSources } from '../architecture/sources.js';
+import { ROOT, readDocuments } from './document.js';
+
+/** What not to say, and what to say instead. */
+const INSTEAD: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\bwhoever\b/i, 'those who, or the name of the part'],
+  [/\bby right\b/i, 'reserved'],
+  [/\bgood ear\b/i, 'receives'],
+  [/\bnever can\b/i, 'cannot'],
+  [/\balarms? that lasts?\b/i, 'open alarm'],
+  [/\bdisobeys?\b/i, 'exceeds its limit'],
+  [/\bmends?\b/i, 'correct, fix'],
+  [/\bnought\b/i, 'zero'],
+  // The contract's "grid limit" is called by what it is: the smallest of three.
+  [/\bgrid limit\b/i, 'limit in force'],
+];
+
+/** Decisions are a record of their day. */
+const documents = readDocuments().filter(({ path }) => path !== 'docs/decisions.md');
+const pages = [
+  ...documents,
+  ...readSources(['web', 'sim/report/page', 'src/cli'], /\.tsx?$/),
+  { path: 'src/actors/limit-explanation.ts', text: textOf('src/actors/limit-explanation.ts') },
+  { path: 'src/metrics.ts', text: textOf('src/metrics.ts') },
+];
+
+function textOf(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+describe('What people read', () => {
+  it.each(INSTEAD)('does not say %s, but %s', (pattern, instead) => {
+    const found = pages.flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1}: say "${instead}"`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('The glossary', () => {
+  const glossary = textOf('docs/glossary.md');
+
+  it('explains each status of OCPP in the words of the dashboard', () => {
+    for (const status of CHARGING_STATUSES) {
+      const [, meaning = ''] = new RegExp(`^\\| \`${status}\` \\| (.*) \\|$`, 'm').exec(glossary) ?? [];
+      expect(`${meaning}.`.toLowerCase()).toBe(STATUS_DEFINITIONS[status].toLowerCase());
+    }
+  });
+
+  it('has each term once', () => {
+    const terms = [...glossary.matchAll(/^\| ([a-z][\w -]*) \|/gm)].map(([, term = '']) => term);
+    const words = terms.filter((term) => term !== 'term' && term !== 'status');
+    expect(words.length).toBeGreaterThan(20);
+    expect(new Set(words).size).toBe(words.length);
+  });
+});
