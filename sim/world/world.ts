@@ -102,6 +102,7 @@ const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 const BOOKKEEPING: ReadonlySet<string> = new Set([
   'reservation.put',
   'alarm.begin',
+  'alarm.change',
   'alarm.end',
   'power.put',
 ]);

@@ -81,8 +81,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     log,
     newId,
     write: (location, change) => bookkeeping.write(location.tenant.tenantUuid, change),
-    onAlarm(location, alarm) {
-      if (alarm.endedAtMs === null) metrics.alarms.inc({ kind: alarm.kind });
+    onAlarm(location, alarm, what) {
+      if (what === 'began') metrics.alarms.inc({ kind: alarm.kind });
       events.takeAlarm(location.tenant.tenantUuid, alarm);
     },
   });

@@ -11,6 +11,7 @@ export function viewOfAlarm(alarm: AlarmRecord): AlarmView {
     controllerUuid: alarm.controllerUuid,
     connectorId: alarm.connectorId,
     reason: alarm.reason,
+    firstReason: alarm.firstReason,
     beganAt: toInstant(alarm.beganAtMs),
     endedAt: alarm.endedAtMs === null ? null : toInstant(alarm.endedAtMs),
   };

@@ -95,8 +95,10 @@ export interface AlarmRecord {
   readonly locationId: LocationId;
   readonly controllerUuid: ControllerUuid | null;
   readonly connectorId: ConnectorId | null;
-  /** A sentence for the operator. */
+  /** A sentence for the operator: why it lasts, or why it did when it ended. */
   readonly reason: string;
+  /** Why it began. */
+  readonly firstReason: string;
   readonly beganAtMs: EpochMs;
   /** null while it lasts. */
   readonly endedAtMs: EpochMs | null;

@@ -40,6 +40,8 @@ export type Change =
   /** Replaces what was stored for the connector. */
   | { readonly kind: 'reservation.put'; readonly reservation: ReservationRecord }
   | { readonly kind: 'alarm.begin'; readonly alarm: AlarmRecord }
+  /** It lasts for another reason now; nothing where it has ended. */
+  | { readonly kind: 'alarm.change'; readonly alarmId: string; readonly reason: string }
   | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
   /** One minute of a location; written again, it is replaced. */
   | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };

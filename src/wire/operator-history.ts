@@ -14,7 +14,8 @@ export const alarmSchema = z
     locationId: z.string(),
     controllerUuid: z.string().nullable(),
     connectorId: z.string().nullable(),
-    reason: z.string(),
+    reason: z.string().meta({ description: 'Why it lasts, or why it did when it ended.' }),
+    firstReason: z.string().meta({ description: 'Why it began.' }),
     beganAt: instantSchema,
     endedAt: instantSchema.nullable().meta({ description: 'null while it lasts.' }),
   })

@@ -18,6 +18,7 @@ function alarm(alarmId: string, locationId: string, beganAtMs: number, endedAtMs
     controllerUuid: null,
     connectorId: null,
     reason: 'The floors of 6 A do not fit.',
+    firstReason: 'The floors of 6 A do not fit.',
     beganAtMs,
     endedAtMs,
   };
@@ -55,6 +56,7 @@ describe('GET /locations/{locationId}/alarms', () => {
         controllerUuid: null,
         connectorId: null,
         reason: 'The floors of 6 A do not fit.',
+        firstReason: 'The floors of 6 A do not fit.',
         beganAt: at('10:00'),
         endedAt: at('11:00'),
       },

@@ -109,9 +109,12 @@ describe('GET /locations/{locationId}/live', () => {
       gridLimitKw: 50,
       gridLimitCause: { kind: 'permanentLimit' },
     });
+    service.clock.advance(1000);
+    expect(await live('b-quay')).toMatchObject({ budgetKw: 50 });
     await schedule('/locations/b-quay/schedules', 22);
     expect(await live('b-quay')).toMatchObject({
       gridLimitKw: 22,
+      budgetKw: 22,
       gridLimitCause: { kind: 'profile', priority: 3, startTime: NOW, endTime: at('18:00') },
     });
     await schedule('/locations/d-quay/schedules', 300);

@@ -8,8 +8,10 @@ import type { Change } from '../../ports/store.js';
 import type { LocationEntity } from '../entities.js';
 import { alarmKey } from './location-enforcement.js';
 
+export type AlarmNews = 'began' | 'changed' | 'ended';
+
 export interface AlarmBook {
-  /** Begins or ends the alarm of the location, or of one of its connectors; nothing where it already is so. */
+  /** Begins or ends the alarm of the location, or of one of its connectors, or gives it another reason; nothing where it already is so. */
   set(
     location: LocationEntity,
     kind: AlarmKind,
@@ -28,8 +30,8 @@ export function createAlarmBook(options: {
   readonly newId: () => string;
   /** Writes sooner or later, in order; must not throw. */
   readonly write: (location: LocationEntity, change: Change) => void;
-  /** Told of every beginning and end; must not throw. */
-  readonly onAlarm: (location: LocationEntity, alarm: AlarmRecord) => void;
+  /** Told of every beginning, other reason and end; must not throw. */
+  readonly onAlarm: (location: LocationEntity, alarm: AlarmRecord, what: AlarmNews) => void;
 }): AlarmBook {
   const { clock, log, newId, write, onAlarm } = options;
 
@@ -46,6 +48,7 @@ export function createAlarmBook(options: {
       controllerUuid: connector?.controllerUuid ?? null,
       connectorId: connector?.connectorId ?? null,
       reason,
+      firstReason: reason,
       beganAtMs: clock.nowMs(),
       endedAtMs: null,
     };
@@ -58,19 +61,25 @@ export function createAlarmBook(options: {
       const { alarms } = location.enforcement;
       const key = alarmKey(kind, connector === undefined ? undefined : connectorKey(connector));
       const open = alarms.get(key);
-      if ((open === undefined) === (reason === undefined)) return;
+      if (open?.reason === reason) return;
       const tenantUuid = location.tenant.tenantUuid;
-      if (reason !== undefined) {
+      if (reason !== undefined && open !== undefined) {
+        const alarm = { ...open, reason };
+        alarms.set(key, alarm);
+        write(location, { kind: 'alarm.change', alarmId: alarm.alarmId, reason });
+        log.info({ tenantUuid, ...alarm }, 'alarm lasts for another reason');
+        onAlarm(location, alarm, 'changed');
+      } else if (reason !== undefined) {
         const alarm = begin(location, kind, connector, reason);
         alarms.set(key, alarm);
         log.warn({ tenantUuid, ...alarm }, 'alarm began');
-        onAlarm(location, alarm);
+        onAlarm(location, alarm, 'began');
       } else if (open !== undefined) {
         const alarm = { ...open, endedAtMs: clock.nowMs() };
         alarms.delete(key);
         write(location, { kind: 'alarm.end', alarmId: alarm.alarmId, atMs: alarm.endedAtMs });
         log.info({ tenantUuid, ...alarm }, 'alarm ended');
-        onAlarm(location, alarm);
+        onAlarm(location, alarm, 'ended');
       }
     },
     restore({ enforcement }, alarm) {

@@ -35,7 +35,8 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     gridLimitCause: viewOfCause(limit.cause),
     effectiveLimitKw: limit.effectiveLimitKw,
     permanentLimitKw,
-    budgetKw: enforcement.supervisor.budgetW / 1000,
+    // A limit that just fell binds every promise from now on, also before the decision that it leads to.
+    budgetKw: Math.min(enforcement.supervisor.budgetW / 1000, limit.limitKw),
     reservedKw: enforcement.supervisor.reservedW / 1000,
     ...drawnKwOf(location),
     connectors: [...connectors].flatMap(([key, connector]) => {

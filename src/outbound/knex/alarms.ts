@@ -11,6 +11,12 @@ export interface AlarmBegin {
   readonly alarm: AlarmRecord;
 }
 
+export interface AlarmChange {
+  readonly tenantUuid: TenantUuid;
+  readonly alarmId: string;
+  readonly reason: string;
+}
+
 export interface AlarmEnd {
   readonly tenantUuid: TenantUuid;
   readonly alarmId: string;
@@ -24,6 +30,8 @@ interface AlarmRow {
   readonly controller_uuid: ControllerUuid | null;
   readonly connector_id: ConnectorId | null;
   readonly reason: string;
+  /** null while that is `reason`. */
+  readonly first_reason: string | null;
   readonly began_at_ms: number;
   readonly ended_at_ms: number | null;
 }
@@ -39,7 +47,13 @@ const BEGIN_COLUMNS = {
   began_at_ms: 'bigint',
   ended_at_ms: 'bigint',
 } as const satisfies Columns;
-const ALARM = Object.keys(BEGIN_COLUMNS).filter((name) => name !== 'tenant_uuid');
+const ALARM = [...Object.keys(BEGIN_COLUMNS).filter((name) => name !== 'tenant_uuid'), 'first_reason'];
+
+const CHANGE_COLUMNS = {
+  tenant_uuid: 'text',
+  alarm_id: 'text',
+  reason: 'text',
+} as const satisfies Columns;
 
 const END_COLUMNS = {
   tenant_uuid: 'text',
@@ -49,7 +63,7 @@ const END_COLUMNS = {
 
 const STATEMENTS = { sqlite: statements('sqlite'), postgres: statements('postgres') };
 
-function statements(engine: Engine): { readonly begin: string; readonly end: string } {
+function statements(engine: Engine) {
   const columns = Object.keys(BEGIN_COLUMNS).join(', ');
   return {
     begin: `insert into alarms (${columns})
@@ -57,6 +71,10 @@ function statements(engine: Engine): { readonly begin: string; readonly end: str
       where ${isStored('locations', ['tenant_uuid', 'location_id'])}
         and (controller_uuid is null or ${isStored('connectors', ['tenant_uuid', 'controller_uuid', 'connector_id'])})
       on conflict do nothing`,
+    change: `update alarms set first_reason = coalesce(alarms.first_reason, alarms.reason), reason = given.reason
+      from ${jsonRows(engine, CHANGE_COLUMNS)} as given
+      where alarms.tenant_uuid = given.tenant_uuid and alarms.alarm_id = given.alarm_id
+        and alarms.ended_at_ms is null`,
     end: `update alarms set ended_at_ms = given.ended_at_ms from ${jsonRows(engine, END_COLUMNS)} as given
       where alarms.tenant_uuid = given.tenant_uuid and alarms.alarm_id = given.alarm_id
         and alarms.ended_at_ms is null`,
@@ -78,6 +96,18 @@ export async function beginAlarms(trx: Knex.Transaction, begins: readonly AlarmB
     alarm.endedAtMs,
   ]);
   await trx.raw(STATEMENTS[engineOf(trx)].begin, [JSON.stringify(rows)]);
+}
+
+/** Gives open alarms another reason, the last of each; what they began with stays. Unknown ones are left out. */
+export async function changeAlarms(trx: Knex.Transaction, changes: readonly AlarmChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  const last = new Map(
+    changes.map(({ tenantUuid, alarmId, reason }) => [
+      `${tenantUuid}/${alarmId}`,
+      [tenantUuid, alarmId, reason],
+    ]),
+  );
+  await trx.raw(STATEMENTS[engineOf(trx)].change, [JSON.stringify([...last.values()])]);
 }
 
 /** Stamps the end of alarms; the first end of each stays, unknown ones are left out. */
@@ -140,6 +170,7 @@ function alarmOf(row: AlarmRow): AlarmRecord {
     controllerUuid: row.controller_uuid,
     connectorId: row.connector_id,
     reason: row.reason,
+    firstReason: row.first_reason ?? row.reason,
     beganAtMs: row.began_at_ms,
     endedAtMs: row.ended_at_ms,
   };

@@ -3,7 +3,14 @@ import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { PowerRecord, ReservationRecord } from '../../ports/records.js';
 import type { Change } from '../../ports/store.js';
-import { type AlarmBegin, type AlarmEnd, beginAlarms, endAlarms } from './alarms.js';
+import {
+  type AlarmBegin,
+  type AlarmChange,
+  type AlarmEnd,
+  beginAlarms,
+  changeAlarms,
+  endAlarms,
+} from './alarms.js';
 import { deleteCluster, putCluster } from './clusters.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import { putPowerMinutes } from './power-minutes.js';
@@ -24,6 +31,7 @@ interface Sorted {
   readonly clusters: ((trx: Knex.Transaction) => Promise<void>)[];
   readonly reservations: { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[];
   readonly alarmBegins: AlarmBegin[];
+  readonly alarmChanges: AlarmChange[];
   readonly alarmEnds: AlarmEnd[];
   readonly powerMinutes: {
     readonly tenantUuid: TenantUuid;
@@ -48,6 +56,7 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
   for (const writeCluster of sorted.clusters) await writeCluster(trx);
   await putReservations(trx, sorted.reservations);
   await beginAlarms(trx, sorted.alarmBegins);
+  await changeAlarms(trx, sorted.alarmChanges);
   await endAlarms(trx, sorted.alarmEnds);
   await putPowerMinutes(trx, sorted.powerMinutes);
 }
@@ -59,6 +68,7 @@ function sort(submissions: readonly Submission[]): Sorted {
     clusters: [],
     reservations: [],
     alarmBegins: [],
+    alarmChanges: [],
     alarmEnds: [],
     powerMinutes: [],
   };
@@ -88,6 +98,9 @@ function add(sorted: Sorted, tenantUuid: TenantUuid, change: Change): void {
       break;
     case 'alarm.begin':
       sorted.alarmBegins.push({ tenantUuid, alarm: change.alarm });
+      break;
+    case 'alarm.change':
+      sorted.alarmChanges.push({ tenantUuid, alarmId: change.alarmId, reason: change.reason });
       break;
     case 'alarm.end':
       sorted.alarmEnds.push({ tenantUuid, alarmId: change.alarmId, atMs: change.atMs });

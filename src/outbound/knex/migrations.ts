@@ -5,6 +5,7 @@ import * as owner from './migrations/0002-owner.js';
 import * as enforcement from './migrations/0003-enforcement.js';
 import * as powerEstimates from './migrations/0004-power-estimates.js';
 import * as commitCount from './migrations/0005-commit-count.js';
+import * as alarmReasons from './migrations/0006-alarm-reasons.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -17,6 +18,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0003-enforcement', ...enforcement },
   { name: '0004-power-estimates', ...powerEstimates },
   { name: '0005-commit-count', ...commitCount },
+  { name: '0006-alarm-reasons', ...alarmReasons },
 ];
 
 /** The migrations, for knex. */

@@ -244,6 +244,22 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
+    it('gives an open alarm another reason and keeps the one it began with', async () => {
+      const change = (reason: string) => ({ kind: 'alarm.change', alarmId: 'a', reason }) as const;
+      await store.append(HARBOUR, [begin('a'), change('Second.')]);
+      await store.append(HARBOUR, [change('Third.'), change("It's the 4th?")]);
+      await reopen();
+      const { firstReason } = alarm('a');
+      expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([
+        alarm('a', { reason: "It's the 4th?", firstReason }),
+      ]);
+      await store.append(HARBOUR, [change('Last.'), end('a', 2000), change('Late.')]);
+      await store.append(HARBOUR, [change('Too late.')]);
+      const [ended] = await store.alarms(HARBOUR, { locationId: QUAY, window: ALL_TIME, count: 9 });
+      expect(ended).toMatchObject({ firstReason, endedAtMs: 2000 });
+      expect(ended?.reason).not.toBe('Too late.');
+    });
+
     it('ends in one commit what began in it', async () => {
       await Promise.all([
         store.append(HARBOUR, [begin('a')]),

@@ -125,6 +125,7 @@ export function alarm(alarmId: string, over: Partial<AlarmRecord> = {}): AlarmRe
     controllerUuid: null,
     connectorId: null,
     reason: 'The locked connectors need 12 A of 10 A.',
+    firstReason: over.reason ?? 'The locked connectors need 12 A of 10 A.',
     beganAtMs: 1000,
     endedAtMs: null,
     ...over,
