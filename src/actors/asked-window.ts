@@ -2,7 +2,7 @@
 import { DomainError } from '../../machines/errors.js';
 import type { EpochMs, TimeWindow } from '../../machines/time.js';
 import type { SpanQuery } from '../wire/operator-queries.js';
-import { fromInstant } from '../wire/rest.js';
+import { fromInstant, LAST_INSTANT_MS } from '../wire/rest.js';
 
 const DAY_MS = 86_400_000;
 
@@ -26,7 +26,8 @@ export function askedPast(asked: SpanQuery, now: EpochMs, longestDays: number): 
  */
 export function askedFuture(asked: SpanQuery, now: EpochMs, longestDays: number): TimeWindow {
   const startsAtMs = asked.from === undefined ? now : fromInstant(asked.from);
-  const endsAtMs = asked.to === undefined ? startsAtMs + DEFAULT_MS : fromInstant(asked.to);
+  const endsAtMs =
+    asked.to === undefined ? Math.min(startsAtMs + DEFAULT_MS, LAST_INSTANT_MS) : fromInstant(asked.to);
   return bounded({ startsAtMs, endsAtMs }, longestDays);
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { isId } from '../../machines/ids.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
-import { isStorable, STORABLE_RULE } from '../wire/rest.js';
+import { isStorable, LIMIT_KW_RULE, MOST_LIMIT_KW, STORABLE_RULE } from '../wire/rest.js';
 
 export const GROUP_RULE = 'must be a group of fields';
 const ID_RULE = 'must be text of 1 to 128 characters of A-Z a-z 0-9 . _ : -';
@@ -31,8 +31,8 @@ export function numberSchema(min: number, max: number, unit: string) {
 }
 
 export function powerSchema() {
-  const rule = 'must be a number greater than 0 and at most 1000000, in kW';
-  return z.number(rule).gt(0, rule).max(1_000_000, rule);
+  const rule = `must be ${LIMIT_KW_RULE}`;
+  return z.number(rule).gt(0, rule).max(MOST_LIMIT_KW, rule);
 }
 
 export function listSchema<S extends z.ZodType>(element: S) {

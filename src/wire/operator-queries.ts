@@ -2,23 +2,31 @@
 import { z } from 'zod';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
-import { instantSchema } from './rest.js';
+import { mustBeText } from './plain-errors.js';
+import { instantSchema, LIMIT_KW_RULE, MOST_LIMIT_KW, PRIORITY_RULE } from './rest.js';
 
 const DAY_S = 86_400;
 
 /** Rows of a page where the caller names no number, and at most. */
 export const ROWS_AT_MOST = 1_000;
 
-const limitParameter = z.coerce
-  .number(`must be an integer from 1 to ${ROWS_AT_MOST}`)
-  .int({ abort: true })
-  .min(1)
-  .max(ROWS_AT_MOST)
+/** A number written with decimal digits alone: no sign, no exponent, no `0x`. */
+function digits<S extends z.ZodNumber>(schema: S) {
+  return z.preprocess((text) => (/^\d{1,9}$/.test(String(text)) ? Number(text) : text), schema);
+}
+
+const limitParameter = digits(
+  z
+    .number(mustBeText(`an integer from 1 to ${ROWS_AT_MOST}`))
+    .int()
+    .min(1)
+    .max(ROWS_AT_MOST),
+)
   .default(ROWS_AT_MOST)
   .meta({ description: 'Rows to give at most.' });
 
 const cursorParameter = z
-  .string()
+  .string('must be a nextCursor of this endpoint')
   .max(200)
   .optional()
   .meta({ description: '`nextCursor` of the page before; without it, the first page.' });
@@ -40,14 +48,16 @@ export const locationLimitsQuerySchema = z.object({
 export const pageQuerySchema = z.object({ limit: limitParameter, cursor: cursorParameter });
 export type PageQuery = z.output<typeof pageQuerySchema>;
 
-const priorityParameter = z.coerce
-  .number(`must be an integer from 0 to ${HIGHEST_PRIORITY}`)
-  .int({ abort: true })
-  .min(0)
-  .max(HIGHEST_PRIORITY)
-  .optional();
+const priorityParameter = digits(
+  z.number(mustBeText(PRIORITY_RULE)).int().min(0).max(HIGHEST_PRIORITY),
+).optional();
 
-const withKwParameter = z.coerce.number('must be a number above 0').gt(0).optional();
+const withKwParameter = z
+  .preprocess(
+    (text) => (/^\d{1,7}(\.\d{1,20})?$/.test(String(text)) ? Number(text) : text),
+    z.number(mustBeText(LIMIT_KW_RULE)).gt(0).max(MOST_LIMIT_KW),
+  )
+  .optional();
 
 /** A span of the timeline, and a change of the location's own limits to try in it. */
 export const timelineQuerySchema = z.object({
@@ -81,12 +91,14 @@ export type SpanPageQuery = z.output<typeof spanPageQuerySchema>;
 
 export const powerQuerySchema = z.object({
   ...spanParameters,
-  step: z.coerce
-    .number(`must be a multiple of 60 from 60 to ${DAY_S}`)
-    .int({ abort: true })
-    .min(60, { abort: true })
-    .max(DAY_S)
-    .multipleOf(60)
+  step: digits(
+    z
+      .number(mustBeText(`a multiple of 60 from 60 to ${DAY_S}`))
+      .int()
+      .min(60, { abort: true })
+      .max(DAY_S, { abort: true })
+      .multipleOf(60),
+  )
     .default(60)
     .meta({ description: 'Seconds that one point covers: whole minutes.' }),
 });

@@ -2,6 +2,10 @@
 import { z } from 'zod';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
+import { mustBe, mustBeText } from './plain-errors.js';
+
+/** The last instant that can be written with four digits for the year, and so the last there is. */
+export const LAST_INSTANT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 // RFC 3339 in UTC: `Z` or `+00:00`; an hour 24, and a date the calendar does not know (30 February), are refused too.
 const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d+)?([Zz]|\+00:00)$/;
@@ -9,7 +13,8 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d+)?([Zz]|
 function isInstant(text: string): boolean {
   if (!INSTANT.test(text)) return false;
   const parsed = Date.parse(text.toUpperCase());
-  if (Number.isNaN(parsed)) return false;
+  // Before 1970 it is somebody's default value, and no instant that anybody means.
+  if (Number.isNaN(parsed) || parsed < 0) return false;
   return Number(text.slice(8, 10)) === Number(toInstant(parsed).slice(8, 10));
 }
 
@@ -23,15 +28,31 @@ export function fromInstant(text: string): number {
   return Date.parse(text.toUpperCase());
 }
 
+const INSTANT_RULE = 'an RFC 3339 date-time in UTC from 1970 to 9999, such as 2026-06-01T17:00:00Z';
+
 export const instantSchema = z
-  .string()
-  .refine(isInstant, 'must be an RFC 3339 date-time in UTC, such as 2026-06-01T17:00:00Z')
+  .string(mustBeText(INSTANT_RULE))
+  .refine(isInstant, `must be ${INSTANT_RULE}`)
   .meta({ id: 'Instant', format: 'date-time', example: '2026-06-01T17:00:00.000Z' });
 
-const limitKwSchema = z.number().gt(0).meta({ description: 'Power limit in kW.', example: 42.5 });
+/** A gigawatt: far above what any connection of a site can carry, and far below where sums of limits lose their meaning. */
+export const MOST_LIMIT_KW = 1_000_000;
+export const LIMIT_KW_RULE = `a number greater than 0 and at most ${MOST_LIMIT_KW}, in kW`;
+
+function powerSchema(rule: string) {
+  return z
+    .number(mustBe(rule))
+    .gt(0)
+    .max(MOST_LIMIT_KW)
+    .meta({ description: 'Power limit in kW.', example: 42.5 });
+}
+
+const limitKwSchema = powerSchema(LIMIT_KW_RULE);
+
+export const PRIORITY_RULE = `a whole number from 0 to ${HIGHEST_PRIORITY}`;
 
 export const prioritySchema = z
-  .number()
+  .number(mustBe(PRIORITY_RULE))
   .int()
   .min(0)
   .max(HIGHEST_PRIORITY)
@@ -122,15 +143,23 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
 }
 
-const clusterNameSchema = z.string().min(1).max(200).refine(isStorable, STORABLE_RULE);
-const clusterStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
-const memberIdsSchema = z.array(z.string()).max(1000);
+const clusterNameSchema = z
+  .string(mustBeText('text of 1 to 200 characters'))
+  .min(1)
+  .max(200)
+  .refine(isStorable, STORABLE_RULE);
+const clusterStatusSchema = z.enum(['ACTIVE', 'INACTIVE'], mustBeText('ACTIVE or INACTIVE'));
+const memberIdsSchema = z
+  .array(z.string(mustBeText('the id of a location')), mustBe('a list of 1 to 1000 ids of locations'))
+  .max(1000);
+
+const capSchema = powerSchema(`${LIMIT_KW_RULE}, or null for no cap`);
 
 export const createClusterRequestSchema = z
   .object({
     name: clusterNameSchema,
     locationIds: memberIdsSchema.min(1),
-    limitKw: limitKwSchema.nullish(),
+    limitKw: capSchema.nullish(),
   })
   .meta({ id: 'CreateClusterRequest' });
 export type CreateClusterRequest = z.output<typeof createClusterRequestSchema>;
@@ -140,9 +169,13 @@ export const updateClusterRequestSchema = z
     name: clusterNameSchema.optional(),
     // An empty list is well-formed; the domain refuses it with CLUSTER_EMPTY.
     locationIds: memberIdsSchema.optional(),
-    limitKw: limitKwSchema.nullable().optional(),
+    limitKw: capSchema.nullable().optional(),
     status: clusterStatusSchema.optional(),
   })
+  .refine(
+    (change) => Object.keys(change).length > 0,
+    'must have at least one of name, limitKw, locationIds and status',
+  )
   .meta({ id: 'UpdateClusterRequest' });
 export type UpdateClusterRequest = z.output<typeof updateClusterRequestSchema>;
 

@@ -74,9 +74,7 @@ describe('GET /locations/{locationId}/limits?at=', () => {
     expect(await limitsAt(at('12:20'))).toStrictEqual(plain.body);
   });
 
-  it('answers 404 where the location did not exist yet, 400 where `at` is no instant', async () => {
-    const early = await service.call('GET', '/locations/quay-1/limits?at=1969-12-31T00:00:00Z');
-    expect(refusalOf(early, 'LOCATION_NOT_FOUND')).toContain('1969-12-31');
+  it('answers 400 where `at` is no instant', async () => {
     for (const text of ['', 'now', '2026-06-01', at('12:00').replace('Z', '%2B02:00')]) {
       const answer = await service.call('GET', `/locations/quay-1/limits?at=${text}`);
       expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(/^at: /);
@@ -132,8 +130,8 @@ describe('GET /locations/{locationId}/history', () => {
   });
 
   it.each([
-    ['limit=0', /^limit: must be an integer from 1 to 1000$/],
-    ['limit=1001', /^limit: must be an integer from 1 to 1000$/],
+    ['limit=0', /^limit: must be an integer from 1 to 1000, not \d+$/],
+    ['limit=1001', /^limit: must be an integer from 1 to 1000, not \d+$/],
     ['limit=x', /^limit: must be an integer from 1 to 1000$/],
     ['limit=1.5', /^limit: must be an integer from 1 to 1000$/],
     ['limit=1e99', /^limit: must be an integer from 1 to 1000$/],

@@ -194,9 +194,11 @@ describe('GET /locations/{locationId}/timeline', () => {
 
   it.each([
     ['withLimitKw=0', /^withLimitKw: /],
-    ['withLimitKw=ten', /^withLimitKw: must be a number above 0/],
+    ['withLimitKw=ten', /^withLimitKw: must be a number greater than 0/],
     ['withPermanentLimitKw=-1', /^withPermanentLimitKw: /],
     ['withPriority=11', /^withPriority: /],
+    ['withPriority=0x1', /^withPriority: must be a whole number from 0 to 10/],
+    ['withLimitKw=1e3', /^withLimitKw: must be/],
     ['withoutPriority=-1', /^withoutPriority: /],
     ['withLimitKw=5', /^withStartTime: needed/],
     ['withPriority=5', /^withLimitKw: needed/],

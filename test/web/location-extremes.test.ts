@@ -78,7 +78,7 @@ describe('The page of a location', ON_PAGES, () => {
       const refused = page.waitForResponse((response) => response.status() === 400);
       await page.getByRole('button', { name: 'Set the schedule' }).click();
       expect((await refused).request().postDataJSON().limitKw).toBe(text);
-      await page.getByText('expected number').waitFor();
+      await page.getByText('must be a number').waitFor();
     }
     await page.getByLabel('Limit in kW').fill('7,4');
     await page.getByRole('cell', { name: '7.4 kW' }).waitFor();

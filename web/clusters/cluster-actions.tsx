@@ -83,9 +83,12 @@ function Change({
       locations={locations}
       isNew={false}
       submitText="Change the cluster"
-      write={(client, draft) =>
-        client.patch<Cluster>(path`/clusters/${cluster.clusterId}`, changeOf(draft, before))
-      }
+      write={(client, draft) => {
+        const change = changeOf(draft, before);
+        // A change of nothing is none: the service would refuse it.
+        if (Object.keys(change).length === 0) return Promise.resolve({ body: cluster, warnings: [] });
+        return client.patch<Cluster>(path`/clusters/${cluster.clusterId}`, change);
+      }}
       onWritten={(hasWarnings) => {
         onWritten();
         if (!hasWarnings) onDone();

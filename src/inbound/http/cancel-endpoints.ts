@@ -5,7 +5,7 @@ import {
   cancelledLocationScheduleSchema,
   cancelledOrganizationScheduleSchema,
 } from '../../wire/cancelled-profiles.js';
-import { prioritySchema } from '../../wire/rest.js';
+import { PRIORITY_RULE, prioritySchema } from '../../wire/rest.js';
 import { type Call, type Endpoint, withoutBody } from './endpoint-row.js';
 
 const EXTENSION = { method: 'delete', isExtension: true } as const;
@@ -17,7 +17,7 @@ function priorityOf({ param }: Call): number {
   const text = param('priority');
   const priority = prioritySchema.safeParse(DIGITS.test(text) ? Number(text) : undefined).data;
   if (priority === undefined)
-    throw new DomainError('INVALID_REQUEST_BODY', 'priority: must be a whole number from 0 to 10');
+    throw new DomainError('INVALID_REQUEST_BODY', `priority: must be ${PRIORITY_RULE}`);
   return priority;
 }
 

@@ -2,6 +2,7 @@
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/errors.js';
+import { mustBe } from '../../wire/plain-errors.js';
 
 const JSON_TYPES = ['application/json', '+json'];
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -42,7 +43,7 @@ function hasBody(request: Request): boolean {
 
 /** The body as `schema` sees it, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  const result = schema.safeParse(body, { error: messageOfMissing });
+  const result = schema.safeParse(body, { error: messageOf });
   if (result.success) return result.data;
   const shown = result.error.issues
     .slice(0, ISSUES_SHOWN)
@@ -50,5 +51,12 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.outp
   throw new DomainError('INVALID_REQUEST_BODY', shown.join('; '));
 }
 
-const messageOfMissing: z.core.$ZodErrorMap = (issue) =>
-  issue.code === 'invalid_type' && issue.input === undefined ? `required (${issue.expected})` : undefined;
+const EXPECTED: Readonly<Record<string, string>> = {
+  object: 'a group of fields: { … }',
+  string: 'text',
+  array: 'a list',
+};
+
+/** For what a schema says nothing of itself: no caller should need to know the words of the library that checks. */
+const messageOf: z.core.$ZodErrorMap = (issue) =>
+  issue.code === 'invalid_type' ? mustBe(EXPECTED[issue.expected] ?? issue.expected).error(issue) : undefined;

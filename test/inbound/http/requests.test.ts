@@ -195,8 +195,7 @@ describe('the body of a request', () => {
 
   it('of a PATCH may clear the cap with null and leave everything else out', async () => {
     await rig.call('PATCH', '/v1/clusters/c-1', { headers: KEY, body: { limitKw: null } });
-    await rig.call('PATCH', '/v1/clusters/c-1', { headers: KEY, body: {} });
-    expect(rig.asked.map(([, , , body]) => body)).toEqual([{ limitKw: null }, {}]);
+    expect(rig.asked.map(([, , , body]) => body)).toEqual([{ limitKw: null }]);
   });
 });
 
