@@ -62,7 +62,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
 
     const page = await rig.open({ hash, timezoneId: 'Asia/Kathmandu' });
     await page.getByRole('button', { name: 'Set a schedule' }).click();
-    await page.getByLabel('Priority').selectOption('5');
+    await page.getByLabel('Priority', { exact: true }).selectOption('5');
     await page.getByLabel('Limit in kW').fill('10.5');
     const zoneMs = 5.75 * 3_600_000;
     await page.getByLabel('Start').fill(inputOf(at(1.5).getTime() + zoneMs));
