@@ -19,7 +19,7 @@ import { type FleetWish, madeUpMembers, membersOfFile } from './fleet-plan.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine } from './print.js';
 import { readProvisioningFile } from './provision.js';
-import { stopWithGrace } from './serve.js';
+import { stopWithGrace } from './stop-with-grace.js';
 
 interface ChargerFlags extends FleetWish {
   readonly url: string;

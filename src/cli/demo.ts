@@ -19,7 +19,6 @@ import { OperatorError } from './operator-error.js';
 import { isPortFree } from './ports.js';
 import { printLine, printNote } from './print.js';
 import { readProvisioningFile } from './provision.js';
-import { stopWithGrace } from './serve.js';
 import {
   ALL_SETTINGS,
   addSettingsFlags,
@@ -27,6 +26,7 @@ import {
   type SettingKey,
   type SettingsFlags,
 } from './settings-flags.js';
+import { stopWithGrace } from './stop-with-grace.js';
 
 const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url));
 const SEED = 4;

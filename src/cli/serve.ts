@@ -1,34 +1,15 @@
 // `headroom serve`: the service alone, until a signal ends it.
-
-import closeWithGrace from 'close-with-grace';
 import { Command, Option } from 'commander';
 import { createRecorder, type Recorder } from '../../sim/recording/recorder.js';
 import { systemClock } from '../clock.js';
 import type { Config } from '../config.js';
 import { createService } from '../service.js';
 import { VERSION } from '../version.js';
-import { explain, OperatorError } from './operator-error.js';
+import { OperatorError } from './operator-error.js';
 import { checkPorts } from './ports.js';
 import { printJson, printNote } from './print.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
-
-/** Below the 10 s in which a stop must be over. */
-const STOP_WITHIN_MS = 9_000;
-
-/** Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. */
-export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } {
-  const onTimeout = () =>
-    printNote(`headroom: the stop took more than ${STOP_WITHIN_MS / 1000} s and was cut short`);
-  return closeWithGrace({ delay: STOP_WITHIN_MS, logger: false, onTimeout }, async ({ err }) => {
-    if (err !== undefined) printNote(explain(err));
-    try {
-      await stop();
-    } catch (error) {
-      printNote(explain(error));
-      throw error;
-    }
-  });
-}
+import { stopWithGrace } from './stop-with-grace.js';
 
 interface ServeFlags extends SettingsFlags {
   readonly record?: string;

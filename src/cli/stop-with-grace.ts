@@ -1,0 +1,22 @@
+// How commands that run until a signal end: once, in time, and with the right exit code.
+import closeWithGrace from 'close-with-grace';
+import { explain } from './operator-error.js';
+import { printNote } from './print.js';
+
+/** Below the 10 s in which a stop must be over. */
+const STOP_WITHIN_MS = 9_000;
+
+/** Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. */
+export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } {
+  const onTimeout = () =>
+    printNote(`headroom: the stop took more than ${STOP_WITHIN_MS / 1000} s and was cut short`);
+  return closeWithGrace({ delay: STOP_WITHIN_MS, logger: false, onTimeout }, async ({ err }) => {
+    if (err !== undefined) printNote(explain(err));
+    try {
+      await stop();
+    } catch (error) {
+      printNote(explain(error));
+      throw error;
+    }
+  });
+}
