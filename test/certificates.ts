@@ -1,11 +1,12 @@
 // Authorities and certificates for tests, made by openssl as operators make them.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { missingPrograms, needing } from './needs.js';
 
-export const hasOpenssl = spawnSync('openssl', ['version']).error === undefined;
-if (!hasOpenssl) process.stderr.write('SKIPPED: openssl is missing (Debian package openssl)\n');
+/** For `describe`: certificates are made by openssl. */
+export const WITH_OPENSSL = needing(missingPrograms('openssl'));
 
 /** Paths of PEM files. */
 export interface Identity {

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../sim/virtual-clock.js';
 import { createMetrics } from '../src/metrics.js';
 import { TlsFileError, TlsFiles } from '../src/tls-files.js';
-import { CertificateFolder, hasOpenssl, type Identity } from './certificates.js';
+import { CertificateFolder, type Identity, WITH_OPENSSL } from './certificates.js';
 import { type LogLine, recordingLog } from './outbound/mqtt/broker-rig.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
-describe.skipIf(!hasOpenssl)('The files for TLS', () => {
+describe('The files for TLS', WITH_OPENSSL, () => {
   let folder: CertificateFolder;
   let authority: Identity;
   let first: Identity;

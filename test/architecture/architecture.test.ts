@@ -148,6 +148,7 @@ describe('The banned words', () => {
     ['test/a.test.ts', 'fetch(url, { signal: AbortSignal.timeout(1000) });'],
     ['test/web/a.test.ts', 'chromium.launch();'],
     ['test/a.test.ts', "vi.mock('node:crypto');"],
+    ['test/a.test.ts', "describe.skipIf(!hasCurl)('curl', f);"],
   ])('are found in %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).not.toEqual([]);
   });

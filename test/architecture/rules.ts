@@ -153,6 +153,8 @@ const BANNED: readonly BannedWord[] = [
   // Bounds of the wall clock fail on a busy machine: tests wait with `test/eventually.ts`, pages with `test/browser.ts`.
   { word: /\bvi\.(waitFor|waitUntil|setConfig)\b|\bexpect\.poll\b/, where: isTest },
   { word: /\btimeout:\s*[1-9]|\bAbortSignal\.timeout\b/, where: isTest },
+  // Whoever skips a test says what is missing, with `needing` of `test/needs.ts`.
+  { word: /\b(skipIf|runIf)\b/, where: isTest },
   // Files share a process: what one replaces, the next one would find replaced.
   { word: /\bvi\.(mock|doMock|stubEnv|stubGlobal)\b/, where: isTest },
   { word: /\bchromium\.launch\b/, where: (path) => isTest(path) && path !== 'test/browser.ts' },

@@ -1,5 +1,5 @@
 // `headroom serve` with certificates, met by clients that share no code with it; and what it says of wrong ones.
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -7,19 +7,13 @@ import { connect as connectSocket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CertificateFolder, hasOpenssl, type Identity } from '../certificates.js';
+import { CertificateFolder, type Identity, WITH_OPENSSL } from '../certificates.js';
 import { eventually } from '../eventually.js';
+import { missingPrograms, needing } from '../needs.js';
 import { run, runJson, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 
 const runCommand = promisify(execFile);
-const hasClients = ['curl', 'mosquitto_pub'].every(
-  (command) => spawnSync(command, ['--help']).error === undefined,
-);
-if (!hasClients) {
-  process.stderr.write(
-    'SKIPPED: curl or mosquitto_pub is missing (Debian packages curl, mosquitto-clients)\n',
-  );
-}
+const MISSING = missingPrograms('curl', 'mosquitto_pub');
 
 const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
 const SITES = `
@@ -38,7 +32,7 @@ tenants:
             connectors: [{ connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32 }]
 `;
 
-describe.skipIf(!hasOpenssl)('headroom serve over TLS', () => {
+describe('headroom serve over TLS', WITH_OPENSSL, () => {
   let folder: CertificateFolder;
   let authority: Identity;
   let server: Identity;
@@ -59,31 +53,28 @@ describe.skipIf(!hasOpenssl)('headroom serve over TLS', () => {
     return { ...(await serve(dataDir, environment, flags)), sites };
   }
 
-  it.skipIf(!hasClients)(
-    'answers curl and mosquitto_pub that trust its authority, and no other',
-    async () => {
-      const { httpUrl, mqttUrl, stop } = await serveTls();
-      expect([new URL(httpUrl).protocol, new URL(mqttUrl).protocol]).toEqual(['https:', 'mqtts:']);
-      const { stdout } = await runCommand('curl', ['-sS', '--cacert', authority.cert, `${httpUrl}/health`]);
-      expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
-      await expect(runCommand('curl', ['-sS', `${httpUrl}/health`])).rejects.toThrow(/certificate/);
-      await expect(
-        runCommand('curl', ['-sS', `${httpUrl.replace('https:', 'http:')}/health`]),
-      ).rejects.toThrow();
-      const { port } = new URL(mqttUrl);
-      const login = ['-i', 'q1-a', '-u', `${TENANT}/q1-a`, '-P', 'secret', '-V', '311', '-k', '30'];
-      const message = ['-q', '1', '-t', `ems/v1/${TENANT}/quay-1/q1-a/c/1/meter`, '-m', '{"powerW":1}'];
-      const at = ['-h', '127.0.0.1', '-p', port, '--cafile', authority.cert];
-      await runCommand('mosquitto_pub', [...at, ...login, ...message]);
-      const { stdout: metrics } = await runCommand('curl', [
-        ...['-sS', '--cacert', authority.cert],
-        `${httpUrl}/metrics`,
-      ]);
-      expect(metrics).toMatch(/headroom_mqtt_messages_total\{kind="meter",result="accepted"\} 1/);
-      expect(metrics).toMatch(/tls_certificate_expires_timestamp_seconds\{certificate="server"\} 1\d{9}/);
-      expect(await stop()).toMatchObject({ code: 0, stderr: '' });
-    },
-  );
+  it('answers curl and mosquitto_pub that trust its authority, and no other', needing(MISSING), async () => {
+    const { httpUrl, mqttUrl, stop } = await serveTls();
+    expect([new URL(httpUrl).protocol, new URL(mqttUrl).protocol]).toEqual(['https:', 'mqtts:']);
+    const { stdout } = await runCommand('curl', ['-sS', '--cacert', authority.cert, `${httpUrl}/health`]);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
+    await expect(runCommand('curl', ['-sS', `${httpUrl}/health`])).rejects.toThrow(/certificate/);
+    await expect(
+      runCommand('curl', ['-sS', `${httpUrl.replace('https:', 'http:')}/health`]),
+    ).rejects.toThrow();
+    const { port } = new URL(mqttUrl);
+    const login = ['-i', 'q1-a', '-u', `${TENANT}/q1-a`, '-P', 'secret', '-V', '311', '-k', '30'];
+    const message = ['-q', '1', '-t', `ems/v1/${TENANT}/quay-1/q1-a/c/1/meter`, '-m', '{"powerW":1}'];
+    const at = ['-h', '127.0.0.1', '-p', port, '--cafile', authority.cert];
+    await runCommand('mosquitto_pub', [...at, ...login, ...message]);
+    const { stdout: metrics } = await runCommand('curl', [
+      ...['-sS', '--cacert', authority.cert],
+      `${httpUrl}/metrics`,
+    ]);
+    expect(metrics).toMatch(/headroom_mqtt_messages_total\{kind="meter",result="accepted"\} 1/);
+    expect(metrics).toMatch(/tls_certificate_expires_timestamp_seconds\{certificate="server"\} 1\d{9}/);
+    expect(await stop()).toMatchObject({ code: 0, stderr: '' });
+  });
 
   it('is joined by virtual chargers that trust its authority', async () => {
     const { mqttUrl, sites } = await serveTls();

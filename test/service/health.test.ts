@@ -10,6 +10,7 @@ import { createHealth } from '../../src/health.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
 import type { Store } from '../../src/ports/store.js';
 import { eventually } from '../eventually.js';
+import { needing } from '../needs.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { createSqliteServer } from '../outbound/knex/sqlite-server.js';
 import { refusalOf } from './answers.js';
@@ -82,10 +83,7 @@ describe('a disk that is full', () => {
   });
 });
 
-const missing = missingPostgres();
-if (missing !== undefined) console.warn(`health on PostgreSQL is NOT tested: ${missing} is not installed`);
-
-describe.skipIf(missing !== undefined)('PostgreSQL in /health', () => {
+describe('PostgreSQL in /health', needing(missingPostgres()), () => {
   it('fails while it is read-only or gone, and is ok again by itself', async () => {
     const server = await startPostgresServer();
     const databaseUrl = await server.createDatabase();

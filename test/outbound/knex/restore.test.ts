@@ -9,6 +9,7 @@ import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { restoreDatabase } from '../../../src/outbound/knex/restore.js';
 import { AdministrationError } from '../../../src/ports/administration.js';
 import { DatabaseLostError, StoreUnavailableError } from '../../../src/ports/store.js';
+import { needing } from '../../needs.js';
 import { HARBOUR, HARBOUR_TENANT, openStore, provisionAll, put, QUAY_TARGET, reserve } from './harbour.js';
 import { missingPostgres, startPostgresServer } from './postgres-server.js';
 import { createSqliteServer } from './sqlite-server.js';
@@ -215,10 +216,7 @@ describe('a database that is taken as it is', () => {
   });
 });
 
-const missing = missingPostgres();
-if (missing !== undefined) console.warn(`a restored PostgreSQL is NOT tested: ${missing} is not installed`);
-
-describe.skipIf(missing !== undefined)('PostgreSQL', () => {
+describe('PostgreSQL', needing(missingPostgres()), () => {
   it('has its epoch raised and maxima reserved once its own tools have restored it', async () => {
     const postgres = await startPostgresServer();
     const url = await postgres.createDatabase();

@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { IClientOptions } from 'mqtt';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { CertificateFolder, hasOpenssl, type Identity } from '../../certificates.js';
+import { CertificateFolder, type Identity, WITH_OPENSSL } from '../../certificates.js';
 import {
   type BrokerFiles,
   type BrokerRig,
@@ -18,7 +18,7 @@ import {
 
 const read = (file: string) => readFileSync(file);
 
-describe.skipIf(!hasOpenssl)('The embedded broker over TLS', () => {
+describe('The embedded broker over TLS', WITH_OPENSSL, () => {
   let folder: CertificateFolder;
   let authority: Identity;
   let server: Identity;
