@@ -1,5 +1,13 @@
-// Settings for knex's own command line, the same the service uses; built into dist/ with it.
-import { databaseUrlOf, loadConfig } from './src/config.js';
-import { knexSettings } from './src/outbound/knex/connection.js';
+// Settings for knex's own command line: the service's database and migrations, and no rollback by accident.
+import { databaseUrlOf, isRollbackConfirmed, loadConfig } from './src/config.js';
+import { knexSettings, makeSqliteFile } from './src/outbound/knex/connection.js';
+import { databaseFileOf } from './src/outbound/knex/engine.js';
+import { guardedMigrations } from './src/outbound/knex/guarded-migrations.js';
 
-export default knexSettings(databaseUrlOf(loadConfig()));
+const databaseUrl = databaseUrlOf(loadConfig());
+const file = databaseFileOf(databaseUrl);
+if (file !== undefined) makeSqliteFile(file);
+
+const settings = knexSettings(databaseUrl);
+const migrationSource = guardedMigrations(databaseUrl, isRollbackConfirmed());
+export default { ...settings, migrations: { ...settings.migrations, migrationSource } };

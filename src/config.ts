@@ -256,3 +256,13 @@ function checkTogether(config: Config): void {
 export function databaseUrlOf(config: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
   return config.databaseUrl ?? `sqlite:${config.dataDir}/headroom.sqlite`;
 }
+
+/** The word that knex's own command line needs to go back over migrations; no setting of the service. */
+export const ROLLBACK_VARIABLE = 'HEADROOM_ROLLBACK';
+
+/** Whether whoever runs knex's own command line wants what its rollback drops to be gone. */
+export function isRollbackConfirmed(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): boolean {
+  return environment[ROLLBACK_VARIABLE] === 'drop-data';
+}

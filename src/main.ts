@@ -1,32 +1,21 @@
-// The command's entry: which sub-commands there are, and how a mistake is told.
+// The command's entry: the sub-command that was asked for, how a mistake is told, and with which exit code.
 import { Command } from 'commander';
-import { explain } from './cli/operator-error.js';
-import { printNote } from './cli/print.js';
+import { commandsFor } from './cli/commands.js';
+import { EXIT_CODES_HELP, NOT_BEGUN } from './cli/exit-codes.js';
 import { VERSION } from './version.js';
+
+/** What commander finds wrong with the words ends the process as any other mistake does. */
+function endWithOurCodes(command: Command): void {
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_BEGUN));
+  for (const each of command.commands) endWithOurCodes(each);
+}
 
 const program = new Command('headroom')
   .description('Headroom keeps charging inside the headroom a site has.')
-  .version(VERSION);
-
-/** A command is loaded when it is typed: most need nothing of the service, and start in half the time without it. */
-const COMMANDS = new Map<string, () => Promise<Command>>([
-  ['serve', async () => (await import('./cli/serve.js')).serveCommand()],
-  ['demo', async () => (await import('./cli/demo.js')).demoCommand()],
-  ['provision', async () => (await import('./cli/provision.js')).provisionCommand()],
-  ['tenant', async () => (await import('./cli/tenant.js')).tenantCommand()],
-  ['feature', async () => (await import('./cli/feature.js')).featureCommand()],
-  ['key', async () => (await import('./cli/key.js')).keyCommand()],
-  ['client', async () => (await import('./cli/client.js')).clientCommand()],
-  ['token-key', async () => (await import('./cli/token-key.js')).tokenKeyCommand()],
-  ['charger', async () => (await import('./cli/charger.js')).chargerCommand()],
-  ['sim', async () => (await import('./cli/sim.js')).simCommand()],
-  ['migrate', async () => (await import('./cli/migrate.js')).migrateCommand()],
-  ['backup', async () => (await import('./cli/backup.js')).backupCommand()],
-  ['restore', async () => (await import('./cli/restore.js')).restoreCommand()],
-]);
-
-const typed = COMMANDS.get(process.argv[2] ?? '');
-for (const load of typed === undefined ? COMMANDS.values() : [typed]) program.addCommand(await load());
+  .version(VERSION)
+  .addHelpText('afterAll', EXIT_CODES_HELP);
+for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command);
+endWithOurCodes(program);
 
 // Whoever reads the output may leave first, as `| head` does; that is no failure of the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -37,6 +26,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  printNote(explain(error));
-  process.exit(1);
+  const { exitCodeOf, explain } = await import('./cli/operator-error.js');
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(exitCodeOf(error));
 }

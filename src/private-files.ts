@@ -1,12 +1,34 @@
 // Files and directories with secrets in them are their owner's alone: made so, and told of where they are not.
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 const OWNER_ALONE = 0o700;
 const GROUP_AND_OTHERS = 0o077;
 
 /** Makes a directory, and those above it that are missing, for the owner alone; one that is there stays as it is. */
 export function makePrivateDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: OWNER_ALONE });
+  makeDirectory(path, OWNER_ALONE);
+}
+
+/**
+ * Makes a directory, and those above it that are missing, one by one: where none can be made, as in /proc, Node's own way
+ * of making several tries without end.
+ */
+export function makeDirectory(path: string, mode = 0o777): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const each of missing) makeOne(each, mode);
+  // What is there under that name and is no directory is told as the system tells it.
+  if (missing.length === 0 && statSync(path).isDirectory() === false) mkdirSync(path);
+}
+
+function makeOne(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Somebody else may have made it meanwhile.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 /** A line that says who else gets at a file or directory, and the way out; undefined where nobody does or it is not there. */

@@ -1,6 +1,5 @@
 // The version of the product, as package.json has it.
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 
 // The same file whether this runs from src/ or, compiled, from dist/src/.
 const candidates = ['../package.json', '../../package.json'].map((path) => new URL(path, import.meta.url));
@@ -8,7 +7,9 @@ const candidates = ['../package.json', '../../package.json'].map((path) => new U
 function readVersion(): string {
   for (const url of candidates) {
     try {
-      return z.object({ version: z.string() }).parse(JSON.parse(readFileSync(url, 'utf8'))).version;
+      const read: unknown = JSON.parse(readFileSync(url, 'utf8'));
+      if (read !== null && typeof read === 'object' && 'version' in read && typeof read.version === 'string')
+        return read.version;
     } catch {
       // The other place is tried; both missing means a broken installation.
     }

@@ -1,9 +1,10 @@
 // Runs one scenario from its first instant to its last, and tells what came of it.
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectorKey } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
+import { makeDirectory } from '../../src/private-files.js';
 import { createSummary, type Summary } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
@@ -105,7 +106,7 @@ export async function runScenario(
 }
 
 function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promise<TraceWriter> {
-  mkdirSync(outDir, { recursive: true });
+  makeDirectory(outDir);
   // What an earlier run left must not lie beside the trace of one that is cut short.
   for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
   return openTraceWriter(join(outDir, TRACE_FILE), {

@@ -3,7 +3,6 @@ import { Command, Option } from 'commander';
 import type { TenantUuid } from '../../machines/ids.js';
 import { asId } from '../../machines/ids.js';
 import { databaseUrlOf } from '../config.js';
-import { createAdministration } from '../outbound/knex/administration.js';
 import type { Administration } from '../ports/administration.js';
 import { SCOPES, type Scope } from '../ports/records.js';
 import { toInstant } from '../wire/rest.js';
@@ -25,6 +24,8 @@ export async function withAdministration<T>(
   flags: SettingsFlags,
   use: (administration: Administration) => Promise<T>,
 ): Promise<T> {
+  // Loaded by whoever works on the database, and not for a page of help.
+  const { createAdministration } = await import('../outbound/knex/administration.js');
   const administration = await createAdministration({ databaseUrl: databaseUrlOf(configOf(flags)) });
   try {
     return await use(administration);

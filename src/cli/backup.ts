@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { databaseUrlOf } from '../config.js';
-import { backupDatabase } from '../outbound/knex/backup.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
 import { printJson, printNote } from './print.js';
 import { configOf } from './settings-flags.js';
@@ -11,6 +10,7 @@ export function backupCommand(): Command {
   return administrationCommand('backup', 'copy a live SQLite database')
     .argument('<file>', 'where to write the copy; it must not exist yet')
     .action(async (file: string, flags: AdministrationFlags) => {
+      const { backupDatabase } = await import('../outbound/knex/backup.js');
       await backupDatabase(databaseUrlOf(configOf(flags)), resolve(file));
       if (flags.json) printJson({ file: resolve(file) });
       else printNote(`Backed up to ${resolve(file)}.`);

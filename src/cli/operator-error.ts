@@ -5,23 +5,23 @@ import { AdministrationError } from '../ports/administration.js';
 import { DatabaseLostError, StoreUnavailableError } from '../ports/store.js';
 import { UnusableFileError } from '../provisioning/parse-yaml.js';
 import { TlsFileError } from '../tls-files.js';
+import { FAILED, NOT_BEGUN } from './exit-codes.js';
 
 /** A mistake in what was asked for; its message names it and the way out. */
 export class OperatorError extends Error {}
 
-/** The words of the command line do not fit together. */
-export class UsageError extends OperatorError {}
+/** What was asked for is right and cannot be done here and now; its message says why and the way out. */
+export class FailedError extends Error {}
 
-const TOLD = [
+const MISTAKES = [
   OperatorError,
   ConfigError,
   AdministrationError,
-  DatabaseLostError,
-  StoreUnavailableError,
   UnusableFileError,
   TlsFileError,
   TokenKeysError,
 ];
+const TOLD = [...MISTAKES, FailedError, DatabaseLostError, StoreUnavailableError];
 
 /** What to print for `error`. A failure of the system (no such file, no permission) is the operator's to solve too. */
 export function explain(error: unknown): string {
@@ -30,4 +30,9 @@ export function explain(error: unknown): string {
   if (!isTold) return `headroom: this is a defect: ${error.stack ?? error.message}`;
   // The problems of a file begin with its name, where editors look for it.
   return error instanceof UnusableFileError ? error.message : `headroom: ${error.message}`;
+}
+
+/** The exit code of a command that ended with `error`. */
+export function exitCodeOf(error: unknown): number {
+  return MISTAKES.some((kind) => error instanceof kind) ? NOT_BEGUN : FAILED;
 }

@@ -1,7 +1,7 @@
 // Whether the service could listen where it is told to, found out before anything is opened or written.
 import { createServer } from 'node:net';
 import { type Config, flagOf, variableOf } from '../config.js';
-import { OperatorError } from './operator-error.js';
+import { FailedError } from './operator-error.js';
 
 /** What the system says to listening there now: undefined where it would work. */
 function listeningError(host: string, port: number): Promise<Error | undefined> {
@@ -20,7 +20,7 @@ export async function isPortFree(host: string, port: number): Promise<boolean> {
   return !isInUse(await listeningError(host, port));
 }
 
-/** @throws OperatorError naming the port in use and what chooses another; else the system's own error. */
+/** @throws FailedError naming the port in use and what chooses another; else the system's own error. */
 export async function checkPorts(config: Config): Promise<void> {
   const checks = [
     ['httpPort', config.httpHost] as const,
@@ -29,7 +29,7 @@ export async function checkPorts(config: Config): Promise<void> {
   for (const [key, host] of checks) {
     const error = await listeningError(host, config[key]);
     if (isInUse(error)) {
-      throw new OperatorError(
+      throw new FailedError(
         `port ${config[key]} is in use; choose another with ${flagOf(key)} or ${variableOf(key)} (0 picks a free one)`,
       );
     }

@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.js';
 import { databaseUrlOf } from '../config.js';
-import { type Restored, restoreDatabase } from '../outbound/knex/restore.js';
+import type { Restored } from '../outbound/knex/restore.js';
 import { toInstant } from '../wire/rest.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
-import { UsageError } from './operator-error.js';
+import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
 import { configOf } from './settings-flags.js';
 
@@ -39,7 +39,8 @@ async function restore(
   { asIs, dryRun, json, ...flags }: RestoreFlags,
 ): Promise<void> {
   if ((file === undefined) === (asIs === undefined))
-    throw new UsageError('name either the backup to restore or --as-is');
+    throw new OperatorError('name either the backup to restore or --as-is');
+  const { restoreDatabase } = await import('../outbound/knex/restore.js');
   const backup = file === undefined ? undefined : resolve(file);
   const isDryRun = dryRun === true;
   const stamp = toInstant(systemClock.nowMs()).replaceAll(/[-:]/g, '');

@@ -1,9 +1,8 @@
 // `headroom serve`: the service alone, until a signal ends it.
 import { Command, Option } from 'commander';
-import { createRecorder, type Recorder } from '../../sim/recording/recorder.js';
+import type { Recorder } from '../../sim/recording/recorder.js';
 import { systemClock } from '../clock.js';
 import type { Config } from '../config.js';
-import { createService } from '../service.js';
 import { VERSION } from '../version.js';
 import { OperatorError } from './operator-error.js';
 import { checkPorts } from './ports.js';
@@ -16,7 +15,8 @@ interface ServeFlags extends SettingsFlags {
 }
 
 /** @throws OperatorError where the file cannot be used. */
-function openRecorder(path: string, settings: Config): Recorder {
+async function openRecorder(path: string, settings: Config): Promise<Recorder> {
+  const { createRecorder } = await import('../../sim/recording/recorder.js');
   try {
     return createRecorder({ path, clock: systemClock, settings });
   } catch (error) {
@@ -26,8 +26,10 @@ function openRecorder(path: string, settings: Config): Recorder {
 
 async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   const config = configOf(flags);
+  // The whole service is loaded to run it, and not for a page of help.
+  const { createService } = await import('../service.js');
   await checkPorts(config);
-  const recorder = record === undefined ? undefined : openRecorder(record, config);
+  const recorder = record === undefined ? undefined : await openRecorder(record, config);
   const closeRecording = async () => {
     const lost = await recorder?.close();
     if (lost !== undefined && lost > 0)

@@ -1,12 +1,9 @@
 // How a mistake ends the simulator's commands: not as a run ends in which something failed.
-import type { Command } from 'commander';
+import { NOT_BEGUN } from './exit-codes.js';
 import { explain } from './operator-error.js';
 import { printNote } from './print.js';
 
-/** 1 says that something in a run failed; that there was none is another thing to a script. */
-const NOT_RUN = 2;
-
-/** `action`, of which an error is told and ends the process with 2. */
+/** `action`, of which any error is told and ends the process: 1 would say that there was a run. */
 export function orNotRun<Given extends readonly unknown[]>(
   action: (...given: Given) => Promise<void>,
 ): (...given: Given) => Promise<void> {
@@ -15,12 +12,7 @@ export function orNotRun<Given extends readonly unknown[]>(
       await action(...given);
     } catch (error) {
       printNote(explain(error));
-      process.exit(NOT_RUN);
+      process.exit(NOT_BEGUN);
     }
   };
-}
-
-/** What is wrong with the words on the command line ends the process with 2, too. */
-export function refuseWithNotRun(command: Command): Command {
-  return command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_RUN));
 }

@@ -1,7 +1,6 @@
 // `headroom sim`: whole days of a site on a virtual clock, run, asked afterwards, and repeated for many seeds.
 import { Command } from 'commander';
 import { endOnInterrupt } from './sim-interrupt.js';
-import { refuseWithNotRun } from './sim-not-run.js';
 import { replayCommand } from './sim-replay.js';
 import { runCommand } from './sim-run.js';
 import { seedsCommand } from './sim-seeds.js';
@@ -10,7 +9,7 @@ export function simCommand(): Command {
   return new Command('sim')
     .description('rehearse days of a site in seconds, with the production service on a virtual clock')
     .hook('preAction', endOnInterrupt)
-    .addCommand(refuseWithNotRun(runCommand()))
-    .addCommand(refuseWithNotRun(replayCommand()))
-    .addCommand(refuseWithNotRun(seedsCommand()));
+    .addCommand(runCommand())
+    .addCommand(replayCommand())
+    .addCommand(seedsCommand());
 }

@@ -68,6 +68,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'machines',
       'config',
       'metrics',
+      'private-files',
       'secrets',
       'tls-files',
       'version',

@@ -118,7 +118,7 @@ describe('Beside a running service the command line', () => {
     const copy = join(directory, 'copy.sqlite');
     expect(await run(['backup', copy], environment)).toMatchObject({ code: 0 });
     const again = await run(['backup', copy], environment);
-    expect(again).toMatchObject({ code: 1, stderr: `headroom: ${copy} exists already\n` });
+    expect(again).toMatchObject({ code: 2, stderr: `headroom: ${copy} exists already\n` });
     const { httpUrl } = await serve(join(directory, 'other'), { HEADROOM_DATABASE_URL: `sqlite:${copy}` });
     const response = await fetch(`${httpUrl}/v1/locations/quay-1/limits`, {
       headers: { 'x-api-key': API_KEY },
@@ -183,9 +183,9 @@ describe('The command line', () => {
     [['feature', 'enable', 'nobody', 'energy-management'], /^headroom: there is no tenant "nobody"/],
     [['token-key', 'rotate', '--token-keys', '{"keys":[]}'], /^headroom: the token keys are given as JSON/],
     [['tenants', 'list'], /unknown command 'tenants'\n\(Did you mean tenant\?\)/],
-  ])('answers %j with what is wrong, and exit code 1', async (args, message) => {
+  ])('answers %j with what is wrong, and exit code 2', async (args, message) => {
     const { code, stdout, stderr } = await run(args, environment);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^\s+at /m);
   });

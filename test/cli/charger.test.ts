@@ -138,9 +138,9 @@ describe('headroom charger run', () => {
     [['--url', 'mqtt://x', '--misbehave', 'rudely'], /Allowed choices are late-reaction, ignore-limits, /],
     [['--url', 'mqtt://x', '--drift', 'slow'], /It must be a number from -50 to 50/],
     [[], /required option '--url <url>' not specified/],
-  ])('answers %j with what is wrong, and exit code 1', async (args, message) => {
+  ])('answers %j with what is wrong, and exit code 2', async (args, message) => {
     const { code, stderr } = await run(['charger', 'run', ...args]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toMatch(message);
   });
 });

@@ -140,12 +140,12 @@ describe('headroom provision', () => {
     expect(await stored(environment)).toMatchObject({ tenants: [], keys: [], clients: [] });
   });
 
-  it('tells every error with line and field, exits 1 and writes nothing', async () => {
+  it('tells every error with line and field, exits 2 and writes nothing', async () => {
     const { file, environment } = place(
       siteYaml().replace('phases: 3', 'phases: 2').replace('name: Quay', 'nam: Quay'),
     );
     const { code, stdout, stderr } = await run(['provision', file], environment);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(
       stderr
         .trim()
@@ -171,7 +171,7 @@ describe('headroom provision', () => {
 `,
     );
     const { code, stderr } = await run(['provision', clash], environment);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toBe('headroom: client id harbour-backend is taken by another tenant\n');
     expect((await stored(environment)).tenants).toHaveLength(1);
   });
@@ -179,7 +179,7 @@ describe('headroom provision', () => {
   it('says that a file cannot be read', async () => {
     const { environment } = place('');
     const { code, stderr } = await run(['provision', '/no/such/file.yaml'], environment);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toMatch(/^headroom: cannot read \/no\/such\/file\.yaml: .*\n$/);
   });
 });

@@ -182,7 +182,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
       ...{ HEADROOM_DATA_DIR: `${dataDir}/data`, HEADROOM_LOG_LEVEL: 'warn' },
       ...environment,
     });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });

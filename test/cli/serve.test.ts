@@ -93,9 +93,9 @@ describe('headroom serve', () => {
     ['a lease too short', [], { HEADROOM_LEASE_TTL_S: '20' }, /HEADROOM_LEASE_TTL_S: .*three heartbeats/],
     ['token keys that are none', [], { HEADROOM_TOKEN_KEYS: '{"keys":[]}' }, /token keys: .*P-256/],
     ['a misspelt flag', ['--htp-port', '1'], {}, /unknown option '--htp-port'/],
-  ])('ends with one readable line and exit code 1 for %s', async (_title, flags, environment, message) => {
+  ])('ends with one readable line and exit code 2 for %s', async (_title, flags, environment, message) => {
     const { code, stdout, stderr } = await run(['serve', ...flags], { ...onFreePorts(), ...environment });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
@@ -122,6 +122,15 @@ describe('headroom serve', () => {
     expect(stderr).toMatch(/^headroom: listen EADDRNOTAVAIL: .*192\.0\.2\.1.*\n$/);
     expect(existsSync(dataDir)).toBe(false);
   });
+
+  it.skipIf(process.platform !== 'linux')(
+    'says at once that no directory can be made where it is told to',
+    async () => {
+      const { code, stderr } = await run(['serve'], onFreePorts('/proc/x'));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^headroom: .*mkdir '\/proc\/x'\n$/);
+    },
+  );
 
   it('says in one line that its data directory cannot be one', async () => {
     const file = writeFile(temporaryDirectory(), 'a-file', '');

@@ -104,7 +104,7 @@ describe('headroom serve --record', () => {
     const refused = await run(['serve', '--record', letters], {
       ...{ HEADROOM_DATA_DIR: join(directory, 'data'), HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0' },
     });
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(2);
     expect(refused.stderr).toBe(`headroom: ${letters} is there already, and holds something else\n`);
     expect(readFileSync(letters, 'utf8')).toBe('Dear all');
     expect((await run(['serve', '--help'])).stdout).toContain('--record <file>');

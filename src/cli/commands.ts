@@ -1,0 +1,79 @@
+// The sub-commands, each loaded only when it is asked for: what one needs is no time of another's.
+import { Command } from 'commander';
+
+interface Listed {
+  readonly name: string;
+  /** As in the command's own help. */
+  readonly about: string;
+  readonly load: () => Promise<Command>;
+}
+
+/** In the order of the help. */
+export const COMMANDS: readonly Listed[] = [
+  { name: 'serve', about: 'run the service', load: async () => (await import('./serve.js')).serveCommand() },
+  {
+    name: 'demo',
+    about: 'the service with a demo tenant and virtual chargers, live',
+    load: async () => (await import('./demo.js')).demoCommand(),
+  },
+  {
+    name: 'provision',
+    about: 'create and update tenants, sites and credentials from a YAML file',
+    load: async () => (await import('./provision.js')).provisionCommand(),
+  },
+  {
+    name: 'tenant',
+    about: 'the tenants of this service',
+    load: async () => (await import('./tenant.js')).tenantCommand(),
+  },
+  {
+    name: 'feature',
+    about: 'switch features of a tenant',
+    load: async () => (await import('./feature.js')).featureCommand(),
+  },
+  { name: 'key', about: 'API keys', load: async () => (await import('./key.js')).keyCommand() },
+  {
+    name: 'client',
+    about: 'OAuth clients (client_credentials)',
+    load: async () => (await import('./client.js')).clientCommand(),
+  },
+  {
+    name: 'token-key',
+    about: 'keys that sign access tokens',
+    load: async () => (await import('./token-key.js')).tokenKeyCommand(),
+  },
+  {
+    name: 'charger',
+    about: 'virtual chargers',
+    load: async () => (await import('./charger.js')).chargerCommand(),
+  },
+  {
+    name: 'sim',
+    about: 'rehearse days of a site in seconds, with the production service on a virtual clock',
+    load: async () => (await import('./sim.js')).simCommand(),
+  },
+  {
+    name: 'migrate',
+    about: "bring the database's schema up to date",
+    load: async () => (await import('./migrate.js')).migrateCommand(),
+  },
+  {
+    name: 'backup',
+    about: 'copy a live SQLite database',
+    load: async () => (await import('./backup.js')).backupCommand(),
+  },
+  {
+    name: 'restore',
+    about: 'put a backup in the place of the database; the service must be stopped',
+    load: async () => (await import('./restore.js')).restoreCommand(),
+  },
+];
+
+/** Every sub-command; those that `words` do not ask for can do nothing but stand in the help. */
+export async function commandsFor(words: readonly string[]): Promise<readonly Command[]> {
+  const [first, second] = words.filter((word) => !word.startsWith('-'));
+  const asked = first === 'help' ? second : first;
+  return Promise.all(
+    COMMANDS.map(({ name, about, load }) => (name === asked ? load() : new Command(name).description(about))),
+  );
+}

@@ -1,0 +1,43 @@
+// The migrations as knex's own command line gets them: going back drops data, so it needs a word, and the database alone.
+import { rmSync } from 'node:fs';
+import type { Knex } from 'knex';
+import { markFileOf } from './commit-mark.js';
+import { DatabaseLock } from './database-lock.js';
+import { databaseFileOf } from './engine.js';
+import { MIGRATIONS } from './migrations.js';
+
+/**
+ * The migrations of the service, under the names it records, of which `down` refuses without `isRollbackConfirmed` and
+ * while a service uses an SQLite database.
+ */
+export function guardedMigrations(
+  databaseUrl: string,
+  isRollbackConfirmed: boolean,
+): Knex.MigrationSource<Knex.Migration & { readonly name: string }> {
+  const file = databaseFileOf(databaseUrl);
+  // Held until the command ends, which lets go of it.
+  let lock: Promise<DatabaseLock> | undefined;
+
+  async function prepareRollback(): Promise<void> {
+    if (!isRollbackConfirmed)
+      throw new Error(
+        'a rollback drops tables and what is in them: make a backup, stop the service, and set HEADROOM_ROLLBACK=drop-data',
+      );
+    if (file === undefined) return;
+    lock ??= DatabaseLock.alone(file);
+    await lock;
+    // What the database had come to is dropped with the rest: the next start has nothing to miss.
+    rmSync(markFileOf(file), { force: true });
+  }
+
+  return {
+    ...MIGRATIONS,
+    getMigration: async (migration) => ({
+      ...migration,
+      async down(knex) {
+        await prepareRollback();
+        await migration.down?.(knex);
+      },
+    }),
+  };
+}
