@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { flagOf, SETTINGS, variableOf } from '../../src/config.js';
+import { needing } from '../needs.js';
 import { type Environment, run, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 
 /** A port that is in use for the length of the test. */
@@ -123,8 +124,9 @@ describe('headroom serve', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it.skipIf(process.platform !== 'linux')(
+  it(
     'says at once that no directory can be made where it is told to',
+    needing(process.platform === 'linux' ? undefined : 'Linux'),
     async () => {
       const { code, stderr } = await run(['serve'], onFreePorts('/proc/x'));
       expect(code).toBe(1);
