@@ -12,6 +12,7 @@ RUN npm ci --ignore-scripts && npm rebuild sqlite3
 COPY tsconfig.json tsconfig.build.json knexfile.ts vite.report.config.ts vite.web.config.ts ./
 COPY machines machines
 COPY src src
+COPY cli cli
 COPY sim sim
 COPY bench bench
 COPY web web

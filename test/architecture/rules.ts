@@ -54,7 +54,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     ...FOUNDATION,
     PACKAGES,
   ],
-  main: ['cli', 'version', PACKAGES],
   sim: [
     ...[
       'sim',

@@ -1,6 +1,6 @@
 // Every command: its help says the exit codes, a wrong word ends it with 2, and the list of commands tells what they are.
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands.js';
+import { COMMANDS } from '../../cli/commands.js';
 import { run } from './headroom.js';
 
 describe.each(COMMANDS)('headroom $name', ({ name, about, load }) => {

@@ -29,7 +29,7 @@ it('carries the service, its pages and their licences, and is small', () => {
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([
-      ...['bin/headroom.js', 'dist/src/main.js', 'dist/web/index.html', 'dist/sim/report/page/page.js'],
+      ...['bin/headroom.js', 'dist/cli/main.js', 'dist/web/index.html', 'dist/sim/report/page/page.js'],
       ...['dist/docs/swagger-ui-bundle.js.gz', 'dist/docs/swagger-ui.css.gz', 'dist/docs/LICENSE'],
     ]),
   );

@@ -25,7 +25,7 @@ const INSTEAD: readonly (readonly [pattern: RegExp, instead: string])[] = [
 const documents = readDocuments().filter(({ path }) => path !== 'docs/decisions.md');
 const pages = [
   ...documents,
-  ...readSources(['web', 'sim/report/page', 'src/cli'], /\.tsx?$/),
+  ...readSources(['web', 'sim/report/page', 'cli'], /\.tsx?$/),
   { path: 'src/actors/limit-explanation.ts', text: textOf('src/actors/limit-explanation.ts') },
   { path: 'src/metrics.ts', text: textOf('src/metrics.ts') },
 ];

@@ -1,6 +1,6 @@
 // `headroom feature enable|disable`: switches what a tenant may use; a running service follows within two seconds.
 import { Argument, Command } from 'commander';
-import { ENERGY_MANAGEMENT } from '../ports/records.js';
+import { ENERGY_MANAGEMENT } from '../src/ports/records.js';
 import {
   type AdministrationFlags,
   administrationCommand,

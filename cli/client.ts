@@ -1,10 +1,10 @@
 // `headroom client create|list|disable`: OAuth clients of tenants; a secret is printed once, at creation.
 import { Command, InvalidArgumentError } from 'commander';
-import { isId } from '../../machines/ids.js';
-import { systemClock } from '../clock.js';
-import type { OauthClientRecord } from '../ports/credentials.js';
-import type { Scope } from '../ports/records.js';
-import { generateKeyId, generateSecret, hashSecret } from '../secrets.js';
+import { isId } from '../machines/ids.js';
+import { systemClock } from '../src/clock.js';
+import type { OauthClientRecord } from '../src/ports/credentials.js';
+import type { Scope } from '../src/ports/records.js';
+import { generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
 import {
   type AdministrationFlags,
   administrationCommand,

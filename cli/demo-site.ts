@@ -1,7 +1,7 @@
 // The demo's tenant as its own API client sees it: a cluster over all locations, and what it draws.
 import type { z } from 'zod';
-import { countReasons, type FleetConnector, formatReasons } from '../../sim/charger/fleet.js';
-import { clusterDetailSchema, clusterListSchema, clusterSchema } from '../wire/rest.js';
+import { countReasons, type FleetConnector, formatReasons } from '../sim/charger/fleet.js';
+import { clusterDetailSchema, clusterListSchema, clusterSchema } from '../src/wire/rest.js';
 
 const CLUSTER_NAME = 'Harbour front';
 const CLUSTER_LIMIT_KW = 100;

@@ -1,9 +1,9 @@
 // `headroom serve`: the service alone, until a signal ends it.
 import { Command, Option } from 'commander';
-import type { Recorder } from '../../sim/recording/recorder.js';
-import { systemClock } from '../clock.js';
-import type { Config } from '../config.js';
-import { VERSION } from '../version.js';
+import type { Recorder } from '../sim/recording/recorder.js';
+import { systemClock } from '../src/clock.js';
+import type { Config } from '../src/config.js';
+import { VERSION } from '../src/version.js';
 import { OperatorError } from './operator-error.js';
 import { checkPorts } from './ports.js';
 import { printJson, printNote } from './print.js';
@@ -16,7 +16,7 @@ interface ServeFlags extends SettingsFlags {
 
 /** @throws OperatorError where the file cannot be used. */
 async function openRecorder(path: string, settings: Config): Promise<Recorder> {
-  const { createRecorder } = await import('../../sim/recording/recorder.js');
+  const { createRecorder } = await import('../sim/recording/recorder.js');
   try {
     return createRecorder({ path, clock: systemClock, settings });
   } catch (error) {
@@ -27,7 +27,7 @@ async function openRecorder(path: string, settings: Config): Promise<Recorder> {
 async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   const config = configOf(flags);
   // The whole service is loaded to run it, and not for a page of help.
-  const { createService } = await import('../service.js');
+  const { createService } = await import('../src/service.js');
   await checkPorts(config);
   const recorder = record === undefined ? undefined : await openRecorder(record, config);
   const closeRecording = async () => {

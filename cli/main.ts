@@ -1,8 +1,8 @@
 // The command's entry: the sub-command that was asked for, how a mistake is told, and with which exit code.
 import { Command } from 'commander';
-import { commandsFor } from './cli/commands.js';
-import { EXIT_CODES_HELP, NOT_BEGUN } from './cli/exit-codes.js';
-import { VERSION } from './version.js';
+import { VERSION } from '../src/version.js';
+import { commandsFor } from './commands.js';
+import { EXIT_CODES_HELP, NOT_BEGUN } from './exit-codes.js';
 
 /** What commander finds wrong with the words ends the process as any other mistake does. */
 function endWithOurCodes(command: Command): void {
@@ -17,7 +17,7 @@ const program = new Command('headroom')
 for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command);
 endWithOurCodes(program);
 
-// Whoever reads the output may leave first, as `| head` does; that is no failure of the command.
+// The reader of the output may leave first, as `| head` does. That is no failure of the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
@@ -26,7 +26,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  const { exitCodeOf, explain } = await import('./cli/operator-error.js');
+  const { exitCodeOf, explain } = await import('./operator-error.js');
   process.stderr.write(`${explain(error)}\n`);
   process.exit(exitCodeOf(error));
 }

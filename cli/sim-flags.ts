@@ -1,10 +1,10 @@
 // What the simulator's commands are told: numbers that are checked, and scenario files that are read.
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import type { FaultLevel } from '../../sim/scenario/fault-levels.js';
-import { parseScenario, type ScenarioOverrides } from '../../sim/scenario/parse-scenario.js';
-import type { Scenario, Transport } from '../../sim/scenario/scenario.js';
-import { LARGEST_SEED } from '../../sim/scenario/scenario-schema.js';
+import type { FaultLevel } from '../sim/scenario/fault-levels.js';
+import { parseScenario, type ScenarioOverrides } from '../sim/scenario/parse-scenario.js';
+import type { Scenario, Transport } from '../sim/scenario/scenario.js';
+import { LARGEST_SEED } from '../sim/scenario/scenario-schema.js';
 import { OperatorError } from './operator-error.js';
 
 const DAY_MS = 86_400_000;

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { type Fleet, startFleet } from '../../sim/charger/fleet.js';
-import { CROWDED } from '../../sim/charger/traffic.js';
-import { systemClock } from '../clock.js';
-import { type Config, databaseUrlOf, isGiven } from '../config.js';
-import { createAdministration } from '../outbound/knex/administration.js';
-import { provisionFile } from '../provisioning/provision-file.js';
-import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
-import { createService } from '../service.js';
+import { type Fleet, startFleet } from '../sim/charger/fleet.js';
+import { CROWDED } from '../sim/charger/traffic.js';
+import { systemClock } from '../src/clock.js';
+import { type Config, databaseUrlOf, isGiven } from '../src/config.js';
+import { createAdministration } from '../src/outbound/knex/administration.js';
+import { provisionFile } from '../src/provisioning/provision-file.js';
+import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
+import { createService } from '../src/service.js';
 import { demoGuide } from './demo-guide.js';
 import { type DemoSite, openDemoSite } from './demo-site.js';
 import { membersOfFile } from './fleet-plan.js';
@@ -28,7 +28,7 @@ import {
 } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
-const FILE = fileURLToPath(new URL('../../../demo/harbour.yaml', import.meta.url));
+const FILE = fileURLToPath(new URL('../../demo/harbour.yaml', import.meta.url));
 const SEED = 4;
 const LIVE_LINES_EVERY_MS = 2000;
 

@@ -1,11 +1,11 @@
 // `headroom sim run`: one scenario from beginning to end, with what came of it as a table and, on request, as files.
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
-import { formatFailure } from '../../sim/run/expectation-judge.js';
-import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../../sim/run/run-scenario.js';
-import type { Scenario } from '../../sim/scenario/scenario.js';
-import { systemClock } from '../clock.js';
-import { toInstant } from '../wire/rest.js';
+import { formatFailure } from '../sim/run/expectation-judge.js';
+import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../sim/run/run-scenario.js';
+import type { Scenario } from '../sim/scenario/scenario.js';
+import { systemClock } from '../src/clock.js';
+import { toInstant } from '../src/wire/rest.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import {
   daysOption,

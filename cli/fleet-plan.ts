@@ -5,9 +5,9 @@ import {
   type ControllerUuid,
   type LocationId,
   type TenantUuid,
-} from '../../machines/ids.js';
-import type { FleetMember } from '../../sim/charger/fleet.js';
-import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+} from '../machines/ids.js';
+import type { FleetMember } from '../sim/charger/fleet.js';
+import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { OperatorError } from './operator-error.js';
 
 /** What the command line says about the chargers to run. */

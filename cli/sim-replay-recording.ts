@@ -1,13 +1,13 @@
 // `headroom sim replay` of what a running service wrote down: whether it decides the same again, and its state at an instant.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../machines/time.js';
 import {
   formatDifference,
   type RecordingReplay,
   replayRecording,
-} from '../../sim/recording/replay-recording.js';
-import type { ConnectorName } from '../../sim/trace/trace-state.js';
-import type { ConnectorLive, LocationLive } from '../wire/operator-locations.js';
-import { toInstant } from '../wire/rest.js';
+} from '../sim/recording/replay-recording.js';
+import type { ConnectorName } from '../sim/trace/trace-state.js';
+import type { ConnectorLive, LocationLive } from '../src/wire/operator-locations.js';
+import { toInstant } from '../src/wire/rest.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 

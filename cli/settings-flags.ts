@@ -1,6 +1,6 @@
 // The settings as flags: each sub-command takes those it uses, under the names the environment gives them too.
 import { type Command, Option } from 'commander';
-import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../config.js';
+import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../src/config.js';
 
 export type SettingKey = keyof typeof SETTINGS;
 

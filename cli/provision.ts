@@ -1,13 +1,13 @@
 // `headroom provision FILE.yaml`: tenants, sites and credentials from a file; it creates and updates, never deletes.
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { systemClock } from '../clock.js';
-import type { ProvisioningAction } from '../ports/administration.js';
-import { exposureOf } from '../private-files.js';
-import { parseProvisioning } from '../provisioning/parse-provisioning.js';
-import { provisionFile, type TenantOutcome } from '../provisioning/provision-file.js';
-import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
-import { isGenerated } from '../secrets.js';
+import { systemClock } from '../src/clock.js';
+import type { ProvisioningAction } from '../src/ports/administration.js';
+import { exposureOf } from '../src/private-files.js';
+import { parseProvisioning } from '../src/provisioning/parse-provisioning.js';
+import { provisionFile, type TenantOutcome } from '../src/provisioning/provision-file.js';
+import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
+import { isGenerated } from '../src/secrets.js';
 import {
   type AdministrationFlags,
   administrationCommand,

@@ -1,6 +1,6 @@
 // Whether the service could listen where it is told to, found out before anything is opened or written.
 import { createServer } from 'node:net';
-import { type Config, flagOf, variableOf } from '../config.js';
+import { type Config, flagOf, variableOf } from '../src/config.js';
 import { FailedError } from './operator-error.js';
 
 /** What the system says to listening there now: undefined where it would work. */

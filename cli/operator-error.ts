@@ -1,10 +1,10 @@
 // What is told to the person at the terminal: one readable line for a mistake, a stack only for a defect of ours.
-import { ConfigError } from '../config.js';
-import { TokenKeysError } from '../inbound/http/token-keys.js';
-import { AdministrationError } from '../ports/administration.js';
-import { DatabaseLostError, StoreUnavailableError } from '../ports/store.js';
-import { UnusableFileError } from '../provisioning/parse-yaml.js';
-import { TlsFileError } from '../tls-files.js';
+import { ConfigError } from '../src/config.js';
+import { TokenKeysError } from '../src/inbound/http/token-keys.js';
+import { AdministrationError } from '../src/ports/administration.js';
+import { DatabaseLostError, StoreUnavailableError } from '../src/ports/store.js';
+import { UnusableFileError } from '../src/provisioning/parse-yaml.js';
+import { TlsFileError } from '../src/tls-files.js';
 import { FAILED, NOT_BEGUN } from './exit-codes.js';
 
 /** A mistake in what was asked for; its message names it and the way out. */

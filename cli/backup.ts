@@ -1,7 +1,7 @@
 // `headroom backup FILE`: a whole copy of a live SQLite database, while the service goes on.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { databaseUrlOf } from '../config.js';
+import { databaseUrlOf } from '../src/config.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
 import { printJson, printNote } from './print.js';
 import { configOf } from './settings-flags.js';
@@ -10,7 +10,7 @@ export function backupCommand(): Command {
   return administrationCommand('backup', 'copy a live SQLite database')
     .argument('<file>', 'where to write the copy; it must not exist yet')
     .action(async (file: string, flags: AdministrationFlags) => {
-      const { backupDatabase } = await import('../outbound/knex/backup.js');
+      const { backupDatabase } = await import('../src/outbound/knex/backup.js');
       await backupDatabase(databaseUrlOf(configOf(flags)), resolve(file));
       if (flags.json) printJson({ file: resolve(file) });
       else printNote(`Backed up to ${resolve(file)}.`);

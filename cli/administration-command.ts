@@ -1,11 +1,11 @@
 // What the commands beside a running service share: flags for the database, an open administration, words for scopes.
 import { Command, Option } from 'commander';
-import type { TenantUuid } from '../../machines/ids.js';
-import { asId } from '../../machines/ids.js';
-import { databaseUrlOf } from '../config.js';
-import type { Administration } from '../ports/administration.js';
-import { SCOPES, type Scope } from '../ports/records.js';
-import { toInstant } from '../wire/rest.js';
+import type { TenantUuid } from '../machines/ids.js';
+import { asId } from '../machines/ids.js';
+import { databaseUrlOf } from '../src/config.js';
+import type { Administration } from '../src/ports/administration.js';
+import { SCOPES, type Scope } from '../src/ports/records.js';
+import { toInstant } from '../src/wire/rest.js';
 import { OperatorError } from './operator-error.js';
 import { addSettingsFlags, configOf, DATABASE_SETTINGS, type SettingsFlags } from './settings-flags.js';
 
@@ -24,8 +24,8 @@ export async function withAdministration<T>(
   flags: SettingsFlags,
   use: (administration: Administration) => Promise<T>,
 ): Promise<T> {
-  // Loaded by whoever works on the database, and not for a page of help.
-  const { createAdministration } = await import('../outbound/knex/administration.js');
+  // Loaded when a command opens the database, and not for a page of help.
+  const { createAdministration } = await import('../src/outbound/knex/administration.js');
   const administration = await createAdministration({ databaseUrl: databaseUrlOf(configOf(flags)) });
   try {
     return await use(administration);

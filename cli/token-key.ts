@@ -1,7 +1,7 @@
 // `headroom token-key rotate`: a new key signs access tokens from now on; the one before still verifies.
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { rotateTokenKeys } from '../inbound/http/token-keys.js';
+import { rotateTokenKeys } from '../src/inbound/http/token-keys.js';
 import { OperatorError } from './operator-error.js';
 import { printNote } from './print.js';
 import { addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';

@@ -3,11 +3,11 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { SingleBar } from 'cli-progress';
 import { Command, Option } from 'commander';
-import { runSeeds, type SeedOutcome } from '../../sim/run/seed-pool.js';
-import { FAULT_LEVELS, type FaultLevel } from '../../sim/scenario/fault-levels.js';
-import { LARGEST_SEED } from '../../sim/scenario/scenario-schema.js';
-import { sessionsOf } from '../../sim/sessions/sessions-of.js';
-import { systemClock } from '../clock.js';
+import { runSeeds, type SeedOutcome } from '../sim/run/seed-pool.js';
+import { FAULT_LEVELS, type FaultLevel } from '../sim/scenario/fault-levels.js';
+import { LARGEST_SEED } from '../sim/scenario/scenario-schema.js';
+import { sessionsOf } from '../sim/sessions/sessions-of.js';
+import { systemClock } from '../src/clock.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
 import {
@@ -29,9 +29,7 @@ interface SeedsFlags extends ScenarioFlags {
   readonly json?: true;
 }
 
-const DEFAULT_SCENARIO = fileURLToPath(
-  new URL('../../../scenarios/everything-at-once.yaml', import.meta.url),
-);
+const DEFAULT_SCENARIO = fileURLToPath(new URL('../../scenarios/everything-at-once.yaml', import.meta.url));
 const SHOWN = 10;
 
 function againOf(path: string, { days, transport, faults }: SeedsFlags, seed: number): string {

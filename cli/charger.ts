@@ -1,20 +1,20 @@
 // `headroom charger run`: virtual chargers in real time against any broker that carries the MQTT contract.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { LEASE_KINDS, type LeaseKind } from '../../machines/grant.js';
-import type { ChargerTls } from '../../sim/charger/charger-link.js';
+import { LEASE_KINDS, type LeaseKind } from '../machines/grant.js';
+import type { ChargerTls } from '../sim/charger/charger-link.js';
 import {
   type Fleet,
   type FleetConnector,
   type FleetSummary,
   formatReasons,
   startFleet,
-} from '../../sim/charger/fleet.js';
-import { EVERYDAY, LIVELY } from '../../sim/charger/traffic.js';
-import { type ChargerTraits, HONEST, MISBEHAVIOURS, type Misbehaviour } from '../../sim/charger/traits.js';
-import { systemClock } from '../clock.js';
-import { isBrokerUrl, isTlsUrl } from '../config.js';
-import { readCertificates, readKey } from '../tls-files.js';
-import { toInstant } from '../wire/rest.js';
+} from '../sim/charger/fleet.js';
+import { EVERYDAY, LIVELY } from '../sim/charger/traffic.js';
+import { type ChargerTraits, HONEST, MISBEHAVIOURS, type Misbehaviour } from '../sim/charger/traits.js';
+import { systemClock } from '../src/clock.js';
+import { isBrokerUrl, isTlsUrl } from '../src/config.js';
+import { readCertificates, readKey } from '../src/tls-files.js';
+import { toInstant } from '../src/wire/rest.js';
 import { type FleetWish, madeUpMembers, membersOfFile } from './fleet-plan.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine } from './print.js';

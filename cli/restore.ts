@@ -1,10 +1,10 @@
 // `headroom restore FILE`: a backup takes the database's place, and the chargers follow it.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { systemClock } from '../clock.js';
-import { databaseUrlOf } from '../config.js';
-import type { Restored } from '../outbound/knex/restore.js';
-import { toInstant } from '../wire/rest.js';
+import { systemClock } from '../src/clock.js';
+import { databaseUrlOf } from '../src/config.js';
+import type { Restored } from '../src/outbound/knex/restore.js';
+import { toInstant } from '../src/wire/rest.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
@@ -40,7 +40,7 @@ async function restore(
 ): Promise<void> {
   if ((file === undefined) === (asIs === undefined))
     throw new OperatorError('name either the backup to restore or --as-is');
-  const { restoreDatabase } = await import('../outbound/knex/restore.js');
+  const { restoreDatabase } = await import('../src/outbound/knex/restore.js');
   const backup = file === undefined ? undefined : resolve(file);
   const isDryRun = dryRun === true;
   const stamp = toInstant(systemClock.nowMs()).replaceAll(/[-:]/g, '');

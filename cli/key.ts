@@ -1,10 +1,10 @@
 // `headroom key issue|list|revoke`: the API keys of tenants; a secret is printed once, at issue.
 import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../clock.js';
-import type { ApiKeyRecord } from '../ports/credentials.js';
-import type { Scope } from '../ports/records.js';
-import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../secrets.js';
-import { fromInstant, instantSchema } from '../wire/rest.js';
+import { systemClock } from '../src/clock.js';
+import type { ApiKeyRecord } from '../src/ports/credentials.js';
+import type { Scope } from '../src/ports/records.js';
+import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
+import { fromInstant, instantSchema } from '../src/wire/rest.js';
 import {
   type AdministrationFlags,
   administrationCommand,
