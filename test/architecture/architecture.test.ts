@@ -4,6 +4,7 @@ import { bannedWords, cycles, importBreaches, misnamedFiles, unexplainedFiles } 
 import { readSources, type Source } from './sources.js';
 
 const product = readSources(['machines', 'src', 'cli', 'sim', 'bench']);
+const pages = readSources(['web'], /\.tsx?$/);
 // The files beside this one speak of what is banned.
 const tests = readSources(['test']).filter(({ path }) => !path.startsWith('test/architecture/'));
 
@@ -26,7 +27,7 @@ describe('The tree', () => {
   });
 
   it('has no cycles', () => {
-    expect(cycles(product)).toEqual([]);
+    expect(cycles([...product, ...pages])).toEqual([]);
   });
 
   it('says no banned word', () => {
@@ -109,6 +110,11 @@ describe('The search for cycles', () => {
       ...importing('src/c.ts', './a.js'),
     ];
     expect(cycles(three)).toHaveLength(1);
+  });
+
+  it('finds one of components', () => {
+    const two = [...importing('web/a.tsx', './b.js'), ...importing('web/b.tsx', './a.js')];
+    expect(cycles(two)).toEqual(['web/a.tsx → web/b.tsx → web/a.tsx']);
   });
 
   it('does not mistake two ways to the same file for one', () => {

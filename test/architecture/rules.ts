@@ -110,7 +110,12 @@ export function importBreaches(sources: readonly Source[]): readonly Breach[] {
 }
 
 export function cycles(sources: readonly Source[]): readonly Breach[] {
-  const graph = new Map(sources.map((source) => [source.path, importsOf(source).filter(isInTree)]));
+  const paths = new Set(sources.map(({ path }) => path));
+  // A component is imported by the name of its compiled file, which does not say that it is written as .tsx.
+  const written = (target: string) => (paths.has(target) ? target : target.replace(/\.ts$/, '.tsx'));
+  const graph = new Map(
+    sources.map((source) => [source.path, importsOf(source).filter(isInTree).map(written)]),
+  );
   const found: Breach[] = [];
   const done = new Set<string>();
 

@@ -1,6 +1,11 @@
 // The order of a table's rows: what its headers ask for, unmoved while somebody is about to use a row.
 import { useRef, useState } from 'preact/hooks';
-import type { Column } from './table.js';
+
+export interface SortableColumn<Row> {
+  readonly key: string;
+  /** What it is sorted by; a column without it cannot be sorted. Numbers come largest first, text from A. */
+  readonly sortValue?: (row: Row) => number | string;
+}
 
 export interface Order {
   readonly key: string;
@@ -21,7 +26,7 @@ interface Arrangement {
 const collator = new Intl.Collator(undefined, { numeric: true });
 
 export function useOrder<Row>(
-  columns: readonly Column<Row>[],
+  columns: readonly SortableColumn<Row>[],
   rows: readonly Row[],
   rowKey: (row: Row) => string,
   firstOrder: Order | undefined,

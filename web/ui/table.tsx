@@ -1,15 +1,12 @@
 // A table whose headers sort it; of many rows, only those in view and near it are in the document.
 import type { ComponentChildren } from 'preact';
 import { memo } from './memo.js';
-import { type Order, useOrder } from './table-order.js';
+import { type Order, type SortableColumn, useOrder } from './table-order.js';
 import { useWindow } from './table-window.js';
 
-export interface Column<Row> {
-  readonly key: string;
+export interface Column<Row> extends SortableColumn<Row> {
   readonly header: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** What it is sorted by; a column without it cannot be sorted. Numbers come largest first, text from A. */
-  readonly sortValue?: (row: Row) => number | string;
   readonly align?: 'end';
   /** The cell that names the row. */
   readonly isRowHeader?: boolean;

@@ -1,0 +1,105 @@
+// No function outside the tests is longer than a screen.
+import { describe, expect, it } from 'vitest';
+import { longFunctions, MOST_LINES } from './function-length.js';
+import { readSources, type Source } from './sources.js';
+
+const sources = readSources(['machines', 'src', 'cli', 'sim', 'web', 'bench'], /\.tsx?$/);
+
+/** Those that are still to be split. Take out what you split, and add nothing. */
+const STILL_TO_SPLIT: readonly string[] = [
+  'sim/charger/charger-link.ts connectCharger',
+  'sim/charger/virtual-charger.ts createVirtualCharger',
+  'sim/checks/checks.ts createChecks',
+  'sim/checks/doubled-messages.ts createDoubledMessages',
+  'sim/checks/exchange-watch.ts createExchangeWatch',
+  'sim/checks/grant-watch.ts createGrantWatch',
+  'sim/checks/limit-reads.ts createLimitReads',
+  'sim/checks/lock-watch.ts createLockWatch',
+  'sim/checks/tenant-walls.ts createTenantWalls',
+  'sim/checks/uncertain-calls.ts createUncertainCalls',
+  'sim/recording/line-writer.ts openLineWriter',
+  'sim/recording/recorder.ts createRecorder',
+  'sim/recording/replay-recording.ts replayRecording',
+  'sim/recording/replayed-life.ts replayLife',
+  'sim/report/connector-account.ts createConnectorAccount',
+  'sim/report/page/connector-list.ts createConnectorList',
+  'sim/report/summary.ts createSummary',
+  'sim/run/event-memory.ts createEventMemory',
+  'sim/run/expectation-judge.ts createExpectationJudge',
+  'sim/run/fault-player.ts playFaults',
+  'sim/run/rehearsal.ts rehearse',
+  'sim/trace/trace-encoder.ts createTraceEncoder',
+  'sim/trace/trace-state.ts createTraceState',
+  'sim/world/broker-carrier.ts createBrokerCarrier',
+  'sim/world/call-book.ts createCallBook',
+  'sim/world/charger-run.ts runCharger',
+  'sim/world/connections.ts createConnections',
+  'sim/world/hand-over.ts createHandOver',
+  'sim/world/hostile-operator.ts createHostileOperator',
+  'sim/world/misfortune.ts strikeWorld',
+  'sim/world/tracer.ts createTracer',
+  'sim/world/world.ts createWorld',
+  'src/actors/actor-system.ts createActorSystem',
+  'src/actors/assembly.ts createAssembly',
+  'src/actors/directory.ts createDirectory',
+  'src/actors/enforcement/alarm-book.ts createAlarmBook',
+  'src/actors/enforcement/bookkeeping.ts createBookkeeping',
+  'src/actors/enforcement/enforcement.ts createEnforcement',
+  'src/actors/enforcement/reservations.ts createReservations',
+  'src/actors/enforcement/wakeups.ts createWakeups',
+  'src/actors/event-stream.ts createEventStream',
+  'src/actors/follower.ts createFollower',
+  'src/actors/scheduler.ts createScheduler',
+  'src/inbound/http/authenticate.ts createAuthentication',
+  'src/inbound/http/server.ts createHttpServer',
+  'src/inbound/mqtt/telemetry.ts createTelemetry',
+  'src/metrics.ts createMetrics',
+  'src/outbound/knex/journal.ts createJournal',
+  'src/outbound/knex/store.ts storeOver',
+  'src/outbound/mqtt/embedded-broker.ts createEmbeddedBroker',
+  'src/outbound/mqtt/external-broker.ts createExternalBroker',
+  'src/outbound/mqtt/gatekeeper.ts createGatekeeper',
+  'src/service.ts createService',
+  'web/api/stream.ts createEventFeed',
+  'web/clusters/cluster-form.tsx ClusterForm',
+  'web/clusters/member-picker.tsx MemberPicker',
+  'web/location/connector-columns.tsx connectorColumns',
+  'web/location/connector-dialog.tsx ConnectorDialog',
+  'web/location/location-page.tsx LocationPage',
+  'web/location/step-plot.tsx optionsOf',
+  'web/location/use-location.ts useLocation',
+  'web/organization/organization-page.tsx OrganizationPage',
+];
+
+describe('The functions of the tree', () => {
+  it(`have at most ${MOST_LINES} lines`, () => {
+    expect(longFunctions(sources).toSorted()).toEqual(STILL_TO_SPLIT.toSorted());
+  });
+});
+
+describe('The measure of functions', () => {
+  const body = 'x();\n'.repeat(MOST_LINES - 1);
+
+  function planted(text: string): Source {
+    return { path: 'src/a.tsx', text };
+  }
+
+  it.each([
+    [`function f() {\n${body}}`, 'src/a.tsx f'],
+    [`const g = () => {\n${body}};`, 'src/a.tsx g'],
+    [`class A {\n  m() {\n${body}}\n}`, 'src/a.tsx m'],
+    [`class A {\n  #m() {\n${body}}\n}`, 'src/a.tsx m'],
+    [`class A {\n  constructor() {\n${body}}\n}`, 'src/a.tsx constructor'],
+    [`const o = { m() {\n${body}} };`, 'src/a.tsx m'],
+    [`export default () => {\n${body}};`, 'src/a.tsx anonymous'],
+    [`const v = <b>{list.map(() => {\n${body}})}</b>;`, 'src/a.tsx v'],
+  ])('finds %j', (text, name) => {
+    expect(longFunctions([planted(text)])).toEqual([name]);
+    expect(longFunctions([planted(text.replace('x();\n', ''))])).toEqual([]);
+  });
+
+  it('does not add up what a class has', () => {
+    const methods = 'abcd'.split('').map((name) => `  ${name}() {\n${'x();\n'.repeat(30)}}\n`);
+    expect(longFunctions([planted(`class A {\n${methods.join('')}}`)])).toEqual([]);
+  });
+});
