@@ -1,4 +1,6 @@
 // One location deciding for all its connectors at once: how long it takes, and how that grows with their number.
+import { createActor } from 'xstate';
+import { connectorMachine } from '../machines/connector.machine.js';
 import type { ConnectorControl } from '../machines/connector-control.js';
 import { type Budget, LocationSupervisor } from '../machines/location-supervisor.js';
 import { createMeterLedger, type MeterLedger } from '../machines/meter-ledger.js';
@@ -28,6 +30,12 @@ interface Site {
   hb: number;
 }
 
+const LOCK = { priority: 0, limitKw: 11, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
+/** Connectors that have no location to report to. */
+const aloneMachine = connectorMachine.provide({
+  actions: { reportLocked: () => {}, reportUnlocked: () => {} },
+});
+
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
 function siteOf(connectors: number): Site {
   const supervisor = new LocationSupervisor(TIMING, EPOCH);
@@ -36,9 +44,11 @@ function siteOf(connectors: number): Site {
     const key = `charger-${i}/1`;
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
     const spec = { ...rating, isActive: true, failsafeA: 6 };
-    const control = supervisor.add(key, meters.addConnector(key, 32), spec, 'heartbeat', 0);
+    const stack = i % 20 === 0 ? [LOCK] : [];
+    const actor = createActor(aloneMachine, { input: { key, stack, now: 0 } }).start();
+    actor.send({ type: 'meter.heard' });
+    const control = supervisor.add(key, meters.addConnector(key), actor, spec, 'heartbeat', 0);
     supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
-    if (i % 20 === 0) control.lockLimitKw = 11;
     return control;
   });
   return { supervisor, meters, controls, nowMs: 0, hb: 0 };

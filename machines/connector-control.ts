@@ -1,5 +1,7 @@
 // One connector as its location's supervisor knows it: what it reports, what its car wants, what it was told last.
+
 import { type Compliance, createCompliance, foldCompliance } from './compliance.js';
+import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
 import { createDemand, type Demand, foldDemand } from './connector-demand.js';
 import type { LeaseKind, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
@@ -32,6 +34,8 @@ const VOLTAGE_STEP_V = 3;
 export interface ConnectorControl {
   readonly key: string;
   readonly slot: MeterSlot;
+  /** Its machine: lock, throttle and link are read from there. Another one once its location is built anew. */
+  actor: ConnectorActor;
   readonly holding: Holding;
   spec: ConnectorSpec;
   readonly demand: Demand;
@@ -45,8 +49,6 @@ export interface ConnectorControl {
   heardBeforeW: number | undefined;
   /** The most its charger said, in the boot of `boot`, that it falls back to; undefined before it said anything. */
   said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
-  /** The limit of its lock; undefined while it is not locked. */
-  lockLimitKw: number | undefined;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
   isFailsafeWaived: boolean;
   /** What the connector is reserved for on disk. */
@@ -71,15 +73,13 @@ export interface ConnectorControl {
   /** What it is due; what was sent may still be less. */
   targetTenthsA: number;
   reason: LimitReason;
-  /** Since when it may charge, or since when it may not (its turn); undefined where neither began yet. */
-  onSinceMs: number | undefined;
-  pausedSinceMs: number | undefined;
 }
 
 export function createControl(
   ledger: GrantLedger,
   key: string,
   slot: MeterSlot,
+  actor: ConnectorActor,
   spec: ConnectorSpec,
   lease: LeaseKind,
   nowMs: number,
@@ -96,6 +96,7 @@ export function createControl(
   return {
     key,
     slot,
+    actor,
     holding,
     spec,
     demand: createDemand(maxTenthsA),
@@ -103,7 +104,6 @@ export function createControl(
     awaitedSinceMs: nowMs,
     heardBeforeW: 0,
     said: undefined,
-    lockLimitKw: undefined,
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
@@ -119,8 +119,6 @@ export function createControl(
     raisedAtMs: Number.NEGATIVE_INFINITY,
     targetTenthsA: 0,
     reason: 'failsafe',
-    onSinceMs: undefined,
-    pausedSinceMs: undefined,
   };
 }
 
@@ -191,8 +189,34 @@ export function isReadOnly({ slot, hb, holding }: ConnectorControl): boolean {
 }
 
 /** Whether it can be told a limit now, and relied upon to keep to it. */
-export function isControlled({ spec, slot, hb, holding }: ConnectorControl): boolean {
-  return spec.isActive && slot.link === 'online' && hb !== undefined && !holding.isWorstCase;
+export function isControlled(control: ConnectorControl): boolean {
+  const { spec, hb, holding } = control;
+  return spec.isActive && linkOf(control) === 'online' && hb !== undefined && !holding.isWorstCase;
+}
+
+/** Whether its charger can be reached, as its machine has it. */
+export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
+  return actor.getSnapshot().value.link;
+}
+
+/** How much of what its car wants it is given, as its machine has it. */
+export function throttleOf({ actor }: Pick<ConnectorControl, 'actor'>): Throttle {
+  return actor.getSnapshot().value.throttle;
+}
+
+/** The limit of its lock, kW, as its machine has it; undefined while it is not locked. */
+export function lockLimitKwOf({ actor }: Pick<ConnectorControl, 'actor'>): number | undefined {
+  const { value, context } = actor.getSnapshot();
+  return value.lock === 'locked' ? context.lockLimitKw : undefined;
+}
+
+export function isLocked({ actor }: Pick<ConnectorControl, 'actor'>): boolean {
+  return actor.getSnapshot().value.lock === 'locked';
+}
+
+/** Since when its car may charge, or is paused, as its machine has it. */
+export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
+  return actor.getSnapshot().context.turn;
 }
 
 /** The 6 A floor in W. */

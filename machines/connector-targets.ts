@@ -1,8 +1,8 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 import { type Allocation, allocate, type Claim } from './allocation.js';
-import { type ConnectorControl, floorWOf } from './connector-control.js';
+import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
 import { steadyShares } from './steady-shares.js';
-import { inTurnOrder, isDwelling, takeTurn } from './turns.js';
+import { inTurnOrder, isDwelling } from './turns.js';
 import {
   capVoltageV,
   MINIMUM_TENTHS_A,
@@ -65,8 +65,8 @@ function failsafeWOf({ spec, holding }: ConnectorControl): number {
 
 /** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
 export function thenTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
-  const { spec, holding, demand, lockLimitKw, isFailsafeWaived } = control;
-  const isNeeded = demand.hasCar || lockLimitKw !== undefined || !holding.keepsThen;
+  const { spec, holding, demand, isFailsafeWaived } = control;
+  const isNeeded = demand.hasCar || isLocked(control) || !holding.keepsThen;
   const isUsed = usesFailsafe && isNeeded && !isFailsafeWaived;
   return isUsed ? Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA) : 0;
 }
@@ -99,19 +99,17 @@ export function setTargets(
     division = divide(controlled, limits, circumstances);
   }
   if (isShort(division)) {
-    for (const control of controlled) control.isFailsafeWaived = control.lockLimitKw === undefined;
+    for (const control of controlled) control.isFailsafeWaived = !isLocked(control);
     division = divide(controlled, limits, circumstances);
   }
-  const { nowMs, usesFailsafe } = circumstances;
+  const { usesFailsafe } = circumstances;
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
     aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
-    takeTurn(control, true, nowMs);
   }
   const sharesTenthsA = isShort(division) ? [] : unlockedTenthsA(division, usesFailsafe);
   for (const [i, control] of unlocked.entries()) {
     aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
-    takeTurn(control, control.targetTenthsA >= MINIMUM_TENTHS_A, nowMs);
   }
 }
 
@@ -164,8 +162,9 @@ function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): bo
 }
 
 /** Whoever is about to be locked must have its floor by then, whether its car makes use of it or not. */
-function isAtRest({ key, demand, lockLimitKw }: ConnectorControl, limits: Limits): boolean {
-  return demand.hasCar && demand.isResting && lockLimitKw === undefined && !limits.isLockNear(key);
+function isAtRest(control: ConnectorControl, limits: Limits): boolean {
+  const { key, demand } = control;
+  return demand.hasCar && demand.isResting && !isLocked(control) && !limits.isLockNear(key);
 }
 
 function divide(
@@ -178,7 +177,7 @@ function divide(
   const rest: ConnectorControl[] = [];
   let leftW = availableW;
   for (const control of controlled) {
-    if (control.lockLimitKw !== undefined) {
+    if (isLocked(control)) {
       locked.push(control);
     } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
       // Whoever is about to be locked has its floor by then: it is first among the unlocked.
@@ -202,7 +201,6 @@ function divide(
 function keepAtRest(control: ConnectorControl, usesFailsafe: boolean): number {
   control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control, usesFailsafe);
   control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
-  if (!control.demand.hasCar) takeTurn(control, false, 0);
   return heldWOf(control, usesFailsafe);
 }
 
@@ -225,7 +223,8 @@ function claimOfUnlocked(control: ConnectorControl, limits: Limits, usesFailsafe
 
 /** A lock that has no car yet keeps its floor ready. */
 function claimOfLocked(control: ConnectorControl, usesFailsafe: boolean): Claim {
-  const { lockLimitKw = 0, demand, holding } = control;
+  const { demand, holding } = control;
+  const lockLimitKw = lockLimitKwOf(control) ?? 0;
   const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), holding.milliwattsPerTenth) : 0;
   return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), usesFailsafe);
 }

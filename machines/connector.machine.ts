@@ -1,6 +1,5 @@
 // One connector: is it priority-locked by a profile, how hard is it throttled, and can it be reached.
-import { type ActorRefFrom, enqueueActions, sendParent, setup } from 'xstate';
-import type { Link, Throttle } from './meter-ledger.js';
+import { type ActorRefFrom, assign, enqueueActions, sendParent, setup } from 'xstate';
 import { profileMachine } from './profile.machine.js';
 import {
   activeProfileOf,
@@ -23,8 +22,40 @@ export type ConnectorEvent =
   | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs }
   | ProfilesTold
-  | { readonly type: 'throttle.changed'; readonly throttle: Throttle }
-  | { readonly type: 'link.changed'; readonly link: Link };
+  /** A decision gives it another share of what its car wants, or its car came or went. `nowMs` is monotonic, as turns and pauses are counted. */
+  | {
+      readonly type: 'throttle.changed';
+      readonly throttle: Throttle;
+      readonly hasCar: boolean;
+      readonly nowMs: number;
+    }
+  /** A meter value came, after none had for a while; or none has for three heartbeats. */
+  | { readonly type: 'meter.heard' }
+  | { readonly type: 'meter.missed' }
+  /** Its charger said that it is there, or that it goes; a broken connection counts as the latter. */
+  | { readonly type: 'charger.connected' }
+  | { readonly type: 'charger.disconnected' };
+
+/** `online`: values arrive. `stale`: none for three heartbeats. `offline`: said so, or never heard of. */
+export const LINKS = ['online', 'stale', 'offline'] as const;
+export type Link = (typeof LINKS)[number];
+
+/**
+ * What a decision gives it beside what its car wants: `free` all of it, or there is no car; `limited` less; `minimum` 6 A, though
+ * it wants more; `paused` nothing.
+ */
+export const THROTTLES = ['free', 'limited', 'minimum', 'paused'] as const;
+export type Throttle = (typeof THROTTLES)[number];
+
+/** Whose turn it is hangs on these, on the monotonic clock. */
+export interface Turn {
+  /** Since when its car may charge; undefined while it may not, or there is none. */
+  readonly onSinceMs: number | undefined;
+  /** Since when its car is paused that could charge before; undefined where none was paused. */
+  readonly pausedSinceMs: number | undefined;
+}
+
+export const NO_TURN: Turn = { onSinceMs: undefined, pausedSinceMs: undefined };
 
 /**
  * What a connector tells its location, so that the location speaks for the whole site. It is told to be locked again
@@ -38,12 +69,15 @@ export interface ConnectorContext extends ProfileHolder {
   readonly key: string;
   /** `limitKw` of the highest active profile: the lock's limit; undefined where the connector is not locked. */
   readonly lockLimitKw: number | undefined;
+  readonly turn: Turn;
 }
 
 export interface ConnectorInput {
   readonly key: string;
   readonly stack: ProfileStack;
   readonly now: EpochMs;
+  /** As it was before the actor was built anew; none where it never was. */
+  readonly turn?: Turn;
 }
 
 export type ConnectorActor = ActorRefFrom<typeof connectorMachine>;
@@ -114,6 +148,17 @@ export const connectorMachine = setup({
       enqueue.assign({ lockLimitKw });
       if (lockLimitKw !== undefined && context.lockLimitKw !== undefined) enqueue('reportLocked');
     }),
+    followTurn: assign(({ context, event }) => {
+      if (event.type !== 'throttle.changed') return context;
+      if (!event.hasCar) return { turn: NO_TURN };
+      const { onSinceMs } = context.turn;
+      const mayCharge = event.throttle !== 'paused';
+      if (mayCharge && onSinceMs === undefined)
+        return { turn: { onSinceMs: event.nowMs, pausedSinceMs: undefined } };
+      if (!mayCharge && onSinceMs !== undefined)
+        return { turn: { onSinceMs: undefined, pausedSinceMs: event.nowMs } };
+      return context;
+    }),
     reportLocked,
     reportUnlocked,
   },
@@ -124,9 +169,6 @@ export const connectorMachine = setup({
     isLimited: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'limited',
     isAtMinimum: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'minimum',
     isPaused: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'paused',
-    isOnline: ({ event }) => event.type === 'link.changed' && event.link === 'online',
-    isStale: ({ event }) => event.type === 'link.changed' && event.link === 'stale',
-    isOffline: ({ event }) => event.type === 'link.changed' && event.link === 'offline',
   },
 }).createMachine({
   id: 'connector',
@@ -135,6 +177,7 @@ export const connectorMachine = setup({
     ...holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
     key: input.key,
     lockLimitKw: undefined,
+    turn: input.turn ?? NO_TURN,
   }),
   entry: 'askProfiles',
   on: {
@@ -155,24 +198,22 @@ export const connectorMachine = setup({
       initial: 'free',
       on: {
         'throttle.changed': [
-          { guard: 'isFree', target: '.free' },
-          { guard: 'isLimited', target: '.limited' },
-          { guard: 'isAtMinimum', target: '.minimum' },
-          { guard: 'isPaused', target: '.paused' },
+          { guard: 'isFree', target: '.free', actions: 'followTurn' },
+          { guard: 'isLimited', target: '.limited', actions: 'followTurn' },
+          { guard: 'isAtMinimum', target: '.minimum', actions: 'followTurn' },
+          { guard: 'isPaused', target: '.paused', actions: 'followTurn' },
         ],
       },
       states: { free: {}, limited: {}, minimum: {}, paused: {} },
     },
     link: {
       initial: 'offline',
-      on: {
-        'link.changed': [
-          { guard: 'isOnline', target: '.online' },
-          { guard: 'isStale', target: '.stale' },
-          { guard: 'isOffline', target: '.offline' },
-        ],
+      states: {
+        // Only a meter value makes it online: a charger that is merely there cannot be relied upon to be heard.
+        offline: { on: { 'meter.heard': 'online', 'charger.connected': 'stale' } },
+        stale: { on: { 'meter.heard': 'online', 'charger.disconnected': 'offline' } },
+        online: { on: { 'meter.missed': 'stale', 'charger.disconnected': 'offline' } },
       },
-      states: { online: {}, stale: {}, offline: {} },
     },
   },
 });

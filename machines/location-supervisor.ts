@@ -1,4 +1,5 @@
 // The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
+import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
   type ConnectorSpec,
@@ -7,7 +8,9 @@ import {
   hearAck,
   hearReading,
   isControlled,
+  isLocked,
   isReadOnly,
+  linkOf,
   reserveWorstCase,
 } from './connector-control.js';
 import {
@@ -21,7 +24,7 @@ import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
-import { nextTurnAtMs } from './turns.js';
+import { followDecision, nextTurnAtMs } from './turns.js';
 import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from './units.js';
 
 /** What a location may use, as whoever knows its profiles, its cluster shares and the wall clock sees it. Whole W. */
@@ -108,8 +111,16 @@ export class LocationSupervisor {
     return (this.#beganAtMs ?? 0) + TAKING_STOCK_MS;
   }
 
-  add(key: string, slot: MeterSlot, spec: ConnectorSpec, lease: LeaseKind, nowMs: number): ConnectorControl {
-    const control = createControl(this.ledger, key, slot, spec, lease, nowMs);
+  /** @param actor its machine, which knows lock, throttle and link. */
+  add(
+    key: string,
+    slot: MeterSlot,
+    actor: ConnectorActor,
+    spec: ConnectorSpec,
+    lease: LeaseKind,
+    nowMs: number,
+  ): ConnectorControl {
+    const control = createControl(this.ledger, key, slot, actor, spec, lease, nowMs);
     this.controls.set(key, control);
     return control;
   }
@@ -126,6 +137,11 @@ export class LocationSupervisor {
     control.storedLimitTenthsA = gone.storedLimitTenthsA;
     control.storedThenTenthsA = gone.storedThenTenthsA;
     control.storedLease = gone.storedLease;
+  }
+
+  /** Its location was built anew, and its machine with it. */
+  adopt(control: ConnectorControl, actor: ConnectorActor): void {
+    control.actor = actor;
   }
 
   /** Provisioned otherwise, with the same rating. */
@@ -235,6 +251,7 @@ export class LocationSupervisor {
       usesFailsafe: this.usesFailsafe,
       nowMs,
     });
+    for (const control of controlled) followDecision(control, nowMs);
     const grants = this.#grantTargets(controlled, this.#shortOf(budget.budgetW) !== undefined, nowMs);
     for (const control of this.controls.values()) {
       if (isControlled(control)) continue;
@@ -294,11 +311,11 @@ export class LocationSupervisor {
 
   /** One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. */
   #tellUncontrolled(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { holding, slot, compliance, spec } = control;
+    const { holding, compliance, spec } = control;
     const { isNonCompliant } = compliance;
     control.targetTenthsA = holding.boundTenthsA;
     control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
-    if (!holding.isWorstCase || slot.link !== 'online' || control.hb === undefined || !spec.isActive)
+    if (!holding.isWorstCase || linkOf(control) !== 'online' || control.hb === undefined || !spec.isActive)
       return undefined;
     const isRoomy = this.ledger.totalW <= this.#budgetW && !isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : MINIMUM_TENTHS_A;
@@ -379,8 +396,4 @@ export class LocationSupervisor {
 function lastingWOf({ holding }: ConnectorControl): number {
   if (holding.isWorstCase) return holding.boundW;
   return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
-}
-
-function isLocked({ lockLimitKw }: ConnectorControl): boolean {
-  return lockLimitKw !== undefined;
 }

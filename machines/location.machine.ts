@@ -3,6 +3,7 @@ import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import {
   type ConnectorActor,
   type ConnectorEvent,
+  type ConnectorInput,
   type ConnectorReport,
   connectorMachine,
 } from './connector.machine.js';
@@ -66,7 +67,7 @@ export interface LocationInput {
   readonly permanentLimitKw: number;
   readonly connectionLimitKw: number | undefined;
   readonly stack: ProfileStack;
-  readonly connectors: readonly { readonly key: string; readonly stack: ProfileStack }[];
+  readonly connectors: readonly Omit<ConnectorInput, 'now'>[];
   readonly now: EpochMs;
 }
 
@@ -199,9 +200,9 @@ export const locationMachine = setup({
       ...limits,
       limit: limitInForce(partsOf(limits)),
       connectors: new Map(
-        input.connectors.map(({ key, stack }) => [
-          key,
-          spawn('connector', { input: { key, stack, now: input.now } }),
+        input.connectors.map((connector) => [
+          connector.key,
+          spawn('connector', { input: { ...connector, now: input.now } }),
         ]),
       ),
     };

@@ -1,6 +1,4 @@
 // What the chargers of one location last said, as plain numbers: a machine hears of a value only when a mode changes.
-import { MINIMUM_CURRENT_A } from './units.js';
-
 /** The status words of OCPP 1.6, as chargers send them. */
 export const CHARGING_STATUSES = [
   'Available',
@@ -13,12 +11,6 @@ export const CHARGING_STATUSES = [
   'Unavailable',
 ] as const;
 export type ChargingStatus = (typeof CHARGING_STATUSES)[number];
-
-/** `online`: values arrive. `stale`: none for three heartbeats. `offline`: said so, or never heard of. */
-export type Link = 'online' | 'stale' | 'offline';
-
-/** What the charger says it is held to: `paused` 0 A, `minimum` at most 6 A, `limited` below its maximum. */
-export type Throttle = 'free' | 'limited' | 'minimum' | 'paused';
 
 /** One meter value. A simple charger sends `powerW` alone. */
 export interface MeterReading {
@@ -43,9 +35,8 @@ export interface MeterSlot {
   /** False once removed: whoever kept it must look the connector up again. */
   readonly isCurrent: boolean;
   readonly key: string;
-  /** As of the last call of `record`, `recordState` or `expire`; `linkAt` is exact. */
-  readonly link: Link;
-  readonly throttle: Throttle;
+  /** Its last reading counts as what it draws: it came within three heartbeats of the last call of `expire`, and no goodbye since. */
+  readonly isFresh: boolean;
   /** Last reading, 0 before the first. It stays when the charger falls silent; what it counts with then says `countedWOf`. */
   readonly powerW: number;
   /** On the clock handed to the ledger; undefined before the first reading. */
@@ -59,39 +50,35 @@ export interface MeterSlot {
   readonly energyWh: number | undefined;
 }
 
-/** `refused`: doubled, overtaken or of a retired boot, nothing changed. `changed`: accepted, and `link` or `throttle` is another. */
-export type RecordResult = 'refused' | 'accepted' | 'changed';
+/** `refused`: doubled, overtaken or of a retired boot, nothing changed. `resumed`: accepted, after it was not fresh. */
+export type RecordResult = 'refused' | 'accepted' | 'resumed';
 
 /** Every `nowMs` is of one clock that never goes back; should it do so, the newest seen counts. */
 export interface MeterLedger {
   /** Throws where `key` is taken. */
-  addConnector(key: string, maxCurrentA: number): MeterSlot;
+  addConnector(key: string): MeterSlot;
   /** Takes its power out of the sum; the slot refuses everything from then on. */
   removeConnector(slot: MeterSlot): void;
   connector(key: string): MeterSlot | undefined;
   connectors(): Iterable<MeterSlot>;
   record(slot: MeterSlot, reading: MeterReading, nowMs: number): RecordResult;
-  /** The charger said it is there or not (its last will counts). Only a meter value makes a connector `online`. */
+  /** The charger said it is there or not (its last will counts). `refused` where a retired boot said so. */
   recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult;
-  linkAt(slot: MeterSlot, nowMs: number): Link;
-  /** Sum of the last readings of the connectors that are online, as of `link`, in W. */
+  /** Sum of the fresh readings, in W. */
   readonly measuredW: number;
-  /** Connectors that are not online at `nowMs`. */
-  silentCountAt(nowMs: number): number;
-  /** When the next connector turns stale; undefined while none is online. Ask again after `expire` and `changed`. */
+  /** When the next reading is fresh no longer; undefined while none is. Ask again after `expire` and `resumed`. */
   nextStaleAtMs(): number | undefined;
-  /** Turns stale what is due at `nowMs`, telling of each. */
+  /** Lets go of the readings that are fresh no longer at `nowMs`, telling of each. */
   expire(nowMs: number, onStale: (slot: MeterSlot) => void): void;
 }
 
 // A value of a boot that was replaced this many boots ago could pass for new.
 const RETIRED_BOOTS = 8;
 
-/** What changes hands as `MeterSlot`; online entries form a list, oldest reading first, so that expiry needs no search. */
+/** What changes hands as `MeterSlot`; fresh entries form a list, oldest reading first, so that expiry needs no search. */
 interface Entry extends MeterSlot {
   isCurrent: boolean;
-  link: Link;
-  throttle: Throttle;
+  isFresh: boolean;
   powerW: number;
   receivedAtMs: number | undefined;
   boot: string | undefined;
@@ -101,23 +88,15 @@ interface Entry extends MeterSlot {
   currentA: readonly number[] | undefined;
   voltageV: readonly number[] | undefined;
   energyWh: number | undefined;
-  readonly maxCurrentA: number;
   retiredBoots: string[] | undefined;
   older: Entry | undefined;
   newer: Entry | undefined;
-}
-
-function throttleOf(limitA: number | undefined, maxCurrentA: number): Throttle {
-  if (limitA === undefined || limitA >= maxCurrentA) return 'free';
-  if (limitA <= 0) return 'paused';
-  return limitA <= MINIMUM_CURRENT_A ? 'minimum' : 'limited';
 }
 
 class Ledger implements MeterLedger {
   measuredW = 0;
   readonly #staleAfterMs: number;
   readonly #entries = new Map<string, Entry>();
-  #onlineCount = 0;
   #oldest: Entry | undefined;
   #newest: Entry | undefined;
   #latestMs = Number.NEGATIVE_INFINITY;
@@ -126,13 +105,12 @@ class Ledger implements MeterLedger {
     this.#staleAfterMs = staleAfterMs;
   }
 
-  addConnector(key: string, maxCurrentA: number): MeterSlot {
+  addConnector(key: string): MeterSlot {
     if (this.#entries.has(key)) throw new Error(`connector ${key} is in the ledger already`);
     const entry: Entry = {
       isCurrent: true,
       key,
-      link: 'offline',
-      throttle: 'free',
+      isFresh: false,
       powerW: 0,
       receivedAtMs: undefined,
       boot: undefined,
@@ -142,7 +120,6 @@ class Ledger implements MeterLedger {
       currentA: undefined,
       voltageV: undefined,
       energyWh: undefined,
-      maxCurrentA,
       retiredBoots: undefined,
       older: undefined,
       newer: undefined,
@@ -154,7 +131,7 @@ class Ledger implements MeterLedger {
   removeConnector(slot: MeterSlot): void {
     const entry = slot as Entry;
     if (!entry.isCurrent) return;
-    if (entry.link === 'online') this.#leaveOnline(entry, 'offline');
+    if (entry.isFresh) this.#leaveFresh(entry);
     entry.isCurrent = false;
     this.#entries.delete(entry.key);
   }
@@ -172,7 +149,7 @@ class Ledger implements MeterLedger {
     const atMs = this.#notBefore(nowMs);
     if (!entry.isCurrent || !this.#isNews(entry, reading, atMs)) return 'refused';
     if (reading.boot !== undefined && reading.boot !== entry.boot) this.#startBoot(entry, reading.boot);
-    this.measuredW += reading.powerW - (entry.link === 'online' ? entry.powerW : 0);
+    this.measuredW += reading.powerW - (entry.isFresh ? entry.powerW : 0);
     entry.powerW = reading.powerW;
     entry.receivedAtMs = atMs;
     if (reading.hb !== undefined) entry.hb = reading.hb;
@@ -181,43 +158,19 @@ class Ledger implements MeterLedger {
     entry.currentA = reading.currentA;
     entry.voltageV = reading.voltageV;
     entry.energyWh = reading.energyWh;
-    const throttle = throttleOf(reading.limitA, entry.maxCurrentA);
-    const isChanged = entry.link !== 'online' || entry.throttle !== throttle;
-    entry.throttle = throttle;
-    if (entry.link === 'online') this.#unlink(entry);
-    else this.#onlineCount++;
-    entry.link = 'online';
+    const isResumed = !entry.isFresh;
+    if (entry.isFresh) this.#unlink(entry);
+    entry.isFresh = true;
     this.#append(entry);
-    return isChanged ? 'changed' : 'accepted';
+    return isResumed ? 'resumed' : 'accepted';
   }
 
   recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult {
     const entry = slot as Entry;
     if (!entry.isCurrent || (boot !== undefined && entry.retiredBoots?.includes(boot))) return 'refused';
     if (boot !== undefined && boot !== entry.boot) this.#startBoot(entry, boot);
-    const before = entry.link;
-    if (before === 'online') {
-      // A charger that is there keeps the link its values earned it.
-      if (!online) this.#leaveOnline(entry, 'offline');
-    } else {
-      entry.link = online ? 'stale' : 'offline';
-    }
-    return entry.link === before ? 'accepted' : 'changed';
-  }
-
-  linkAt(slot: MeterSlot, nowMs: number): Link {
-    const isDue = slot.link === 'online' && this.#notBefore(nowMs) >= this.#staleAtMs(slot);
-    return isDue ? 'stale' : slot.link;
-  }
-
-  silentCountAt(nowMs: number): number {
-    const atMs = this.#notBefore(nowMs);
-    let onlineCount = this.#onlineCount;
-    for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) {
-      if (atMs < this.#staleAtMs(entry)) break;
-      onlineCount--;
-    }
-    return this.#entries.size - onlineCount;
+    if (!online && entry.isFresh) this.#leaveFresh(entry);
+    return 'accepted';
   }
 
   nextStaleAtMs(): number | undefined {
@@ -228,7 +181,7 @@ class Ledger implements MeterLedger {
     const atMs = this.#notBefore(nowMs);
     while (this.#oldest !== undefined && atMs >= this.#staleAtMs(this.#oldest)) {
       const entry = this.#oldest;
-      this.#leaveOnline(entry, 'stale');
+      this.#leaveFresh(entry);
       onStale(entry);
     }
   }
@@ -249,7 +202,7 @@ class Ledger implements MeterLedger {
     }
     if (reading.hb === undefined || entry.hb === undefined || reading.hb > entry.hb) return true;
     // A charger without a boot id restarts its counter unannounced: a lower one counts once the old one fell silent.
-    return reading.boot === undefined && reading.hb < entry.hb && this.linkAt(entry, atMs) !== 'online';
+    return reading.boot === undefined && reading.hb < entry.hb && !this.#isFreshAt(entry, atMs);
   }
 
   #startBoot(entry: Entry, boot: string): void {
@@ -263,11 +216,14 @@ class Ledger implements MeterLedger {
     entry.hb = undefined;
   }
 
-  #leaveOnline(entry: Entry, link: Link): void {
+  #isFreshAt(entry: Entry, atMs: number): boolean {
+    return entry.isFresh && atMs < this.#staleAtMs(entry);
+  }
+
+  #leaveFresh(entry: Entry): void {
     this.#unlink(entry);
-    this.#onlineCount--;
     this.measuredW -= entry.powerW;
-    entry.link = link;
+    entry.isFresh = false;
   }
 
   #append(entry: Entry): void {

@@ -1,5 +1,7 @@
 // Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then whoever waited longest.
-import type { ConnectorControl } from './connector-control.js';
+import type { Throttle } from './connector.machine.js';
+import { type ConnectorControl, throttleOf, turnOf } from './connector-control.js';
+import { MINIMUM_TENTHS_A } from './units.js';
 
 /** How long a turn lasts while others wait. */
 export const TURN_MS = 15 * 60_000;
@@ -10,7 +12,8 @@ export const DWELL_MS = 60_000;
 const RANKS = { inTurn: 0, waiting: 1, pastTurn: 2, resting: 3 } as const;
 
 function rankOf(control: ConnectorControl, nowMs: number): number {
-  const { demand, onSinceMs } = control;
+  const { demand } = control;
+  const { onSinceMs } = turnOf(control);
   // No current flows that a pause would cut off.
   if (demand.isResting) return RANKS.resting;
   if (onSinceMs === undefined) return RANKS.waiting;
@@ -18,17 +21,21 @@ function rankOf(control: ConnectorControl, nowMs: number): number {
 }
 
 /** Whether a connector was paused so recently that it stays so. */
-export function isDwelling({ pausedSinceMs, onSinceMs }: ConnectorControl, nowMs: number): boolean {
-  return onSinceMs === undefined && pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
+export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
+  const { pausedSinceMs } = turnOf(control);
+  return throttleOf(control) === 'paused' && pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
 }
 
 /** The connectors in the order of their turns; ties by key, so that every run decides alike. */
 export function inTurnOrder(controls: readonly ConnectorControl[], nowMs: number): ConnectorControl[] {
-  const ranked = controls.map((control) => ({
-    control,
-    rank: rankOf(control, nowMs),
-    sinceMs: control.onSinceMs ?? control.pausedSinceMs ?? control.demand.arrivedAtMs,
-  }));
+  const ranked = controls.map((control) => {
+    const { onSinceMs, pausedSinceMs } = turnOf(control);
+    return {
+      control,
+      rank: rankOf(control, nowMs),
+      sinceMs: onSinceMs ?? pausedSinceMs ?? control.demand.arrivedAtMs,
+    };
+  });
   // Whoever waited longest goes first; of those past their turn, whoever has had the least of it.
   ranked.sort(
     (a, b) =>
@@ -39,18 +46,26 @@ export function inTurnOrder(controls: readonly ConnectorControl[], nowMs: number
   return ranked.map(({ control }) => control);
 }
 
-/** Writes down whether the connector may charge from now on. */
-export function takeTurn(control: ConnectorControl, mayCharge: boolean, nowMs: number): void {
-  if (!control.demand.hasCar) {
-    control.onSinceMs = undefined;
-    control.pausedSinceMs = undefined;
-  } else if (mayCharge && control.onSinceMs === undefined) {
-    control.onSinceMs = nowMs;
-    control.pausedSinceMs = undefined;
-  } else if (!mayCharge && control.onSinceMs !== undefined) {
-    control.onSinceMs = undefined;
-    control.pausedSinceMs = nowMs;
-  }
+/**
+ * Tells the connector's machine what the decision gives it beside what its car wants, where that is another than before,
+ * or a car came or went. A raise counts from the decision on, though it may still wait for others to make room.
+ */
+export function followDecision(control: ConnectorControl, nowMs: number): void {
+  const { actor, demand } = control;
+  const { hasCar } = demand;
+  const throttle = decidedThrottle(control);
+  const { onSinceMs, pausedSinceMs } = turnOf(control);
+  const hasTurn = onSinceMs !== undefined || pausedSinceMs !== undefined;
+  const isTurnDue = hasCar ? throttle !== 'paused' && onSinceMs === undefined : hasTurn;
+  if (throttle === throttleOf(control) && !isTurnDue) return;
+  actor.send({ type: 'throttle.changed', throttle, hasCar, nowMs });
+}
+
+function decidedThrottle({ targetTenthsA, demand, holding }: ConnectorControl): Throttle {
+  if (!demand.hasCar) return 'free';
+  if (targetTenthsA < MINIMUM_TENTHS_A) return 'paused';
+  if (targetTenthsA >= Math.min(demand.mostTenthsA, holding.maxTenthsA)) return 'free';
+  return targetTenthsA === MINIMUM_TENTHS_A ? 'minimum' : 'limited';
 }
 
 /** When the order changes next by time alone, while somebody waits; undefined where nobody does. */
@@ -58,7 +73,8 @@ export function nextTurnAtMs(controls: readonly ConnectorControl[], nowMs: numbe
   let nextMs = Number.POSITIVE_INFINITY;
   let isSomebodyWaiting = false;
   for (const control of controls) {
-    const { onSinceMs, pausedSinceMs, demand } = control;
+    const { demand } = control;
+    const { onSinceMs, pausedSinceMs } = turnOf(control);
     if (onSinceMs === undefined) {
       // One that rests takes no turn from others, but may have what they leave once it was paused long enough.
       isSomebodyWaiting ||= !demand.isResting || isDwelling(control, nowMs);

@@ -121,5 +121,11 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       labelNames: ['link'],
       registers,
     }),
+    throttledConnectors: new Gauge({
+      name: 'headroom_connectors_throttle',
+      help: 'Connectors by what they are given beside what their cars want (free, limited, minimum, paused).',
+      labelNames: ['throttle'],
+      registers,
+    }),
   };
 }

@@ -1,4 +1,6 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
+import { LINKS, THROTTLES } from '../../machines/connector.machine.js';
+import { linkOf } from '../../machines/connector-control.js';
 import { ALARM_KINDS } from '../../machines/grant.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
 import type { Metrics } from '../metrics.js';
@@ -170,12 +172,26 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     for (const source of ['measured', 'estimated'] as const) metrics.power.set({ source }, sumsW[source]);
   }
 
+  function countModes(): void {
+    const links = { online: 0, stale: 0, offline: 0 };
+    const throttles = { free: 0, limited: 0, minimum: 0, paused: 0 };
+    forEachLocation(({ connectors }) => {
+      for (const { control } of connectors.values()) {
+        const { link, throttle } = control.actor.getSnapshot().value;
+        links[link]++;
+        throttles[throttle]++;
+      }
+    });
+    for (const link of LINKS) metrics.connectors.set({ link }, links[link]);
+    for (const throttle of THROTTLES) metrics.throttledConnectors.set({ throttle }, throttles[throttle]);
+  }
+
   let missedAtMs = Number.NEGATIVE_INFINITY;
   let askedAtMs = Number.NEGATIVE_INFINITY;
 
   function keepHouse(): void {
     const nowMs = clock.monotonicMs();
-    const counts = expireReadings(directory, enforcement, nowMs);
+    forEachLocation((location) => expireReadings(directory, enforcement, location, nowMs));
     if (areChargersReached && nowMs - askedAtMs >= staleAfterMs) {
       askedAtMs = nowMs;
       // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
@@ -185,8 +201,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       missedAtMs = nowMs;
       forEachLocation((location) => enforcement.missSilent(location, nowMs));
     }
-    for (const link of ['online', 'stale', 'offline'] as const)
-      metrics.connectors.set({ link }, counts[link]);
+    countModes();
     countOpenAlarms();
     sumPower();
     cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, keepHouse);
@@ -196,6 +211,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
     application: createApplication({
       clock,
       log,
+      expireReadings: (location) => expireReadings(directory, enforcement, location, clock.monotonicMs()),
       store: readingAgainWhenUnknown(store, follower),
       archive: store,
       events,
@@ -230,8 +246,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
 }
 
 /** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
-function isStateMissing({ slot, control }: ConnectorEntity): boolean {
-  return slot.link === 'online' && control.hb !== undefined && !control.holding.isDescribed;
+function isStateMissing({ control }: ConnectorEntity): boolean {
+  return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
 }
 
 /** What the actors did, for whoever wants to follow it closely. */

@@ -1,6 +1,8 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/cluster.machine.js';
+import type { ConnectorActor, Link } from '../../machines/connector.machine.js';
+import { linkOf, turnOf } from '../../machines/connector-control.js';
 import { estimatedWOf } from '../../machines/counted-power.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
 import { connectorKey, type TenantUuid } from '../../machines/ids.js';
@@ -17,16 +19,17 @@ import type {
   LocationRecord,
   ReservationRecord,
 } from '../ports/records.js';
-import { createConnectorEntity, tellModes } from './connector-meter.js';
+import { createConnectorEntity } from './connector-meter.js';
 import type { Directory, Effect } from './directory.js';
 import type { Enforcement } from './enforcement/enforcement.js';
 import { createLocationEnforcement } from './enforcement/location-enforcement.js';
-import type {
-  ClusterEntity,
-  ConnectorEntity,
-  LocationEntity,
-  OrganizationEntity,
-  Tenant,
+import {
+  type ClusterEntity,
+  type ConnectorEntity,
+  connectorActorOf,
+  type LocationEntity,
+  type OrganizationEntity,
+  type Tenant,
 } from './entities.js';
 
 /** The rows that one location's actor system is built from. */
@@ -81,11 +84,18 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     actor.start();
   }
 
-  function locationActor(record: LocationRecord, rows: LocationRows, now: EpochMs) {
-    const connectors = record.connectors.map((connector) => ({
-      key: connectorKey(connector),
-      stack: rows.ofConnector(connector),
-    }));
+  function locationActor(
+    record: LocationRecord,
+    rows: LocationRows,
+    held: LocationEntity | undefined,
+    now: EpochMs,
+  ) {
+    const connectors = record.connectors.map((connector) => {
+      const key = connectorKey(connector);
+      const control = held?.connectors.get(key)?.control;
+      const stack = rows.ofConnector(connector);
+      return control === undefined ? { key, stack } : { key, stack, turn: turnOf(control) };
+    });
     const { permanentLimitKw } = record;
     const connectionLimitKw = record.gridLimitKw ?? undefined;
     return createActor(locationMachine, {
@@ -120,15 +130,23 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     const spec = { ...record, isActive: record.status === 'ACTIVE' && location.record.status === 'ACTIVE' };
     const { supervisor } = location.enforcement;
     if (held !== undefined && isSameRating(held.record, record)) {
+      supervisor.adopt(held.control, actorOf(location, held.control.key));
       supervisor.respecify(held.control, spec);
       return Object.assign(held, { record });
     }
     if (held !== undefined) location.meters.removeConnector(held.slot);
     const key = connectorKey(record);
-    const slot = location.meters.addConnector(key, record.maxCurrentA);
+    const slot = location.meters.addConnector(key);
     const reserved = rows.reservationOf(record);
     const nowMs = clock.monotonicMs();
-    const control = supervisor.add(key, slot, spec, reserved?.lease ?? 'receipt', nowMs);
+    const control = supervisor.add(
+      key,
+      slot,
+      actorOf(location, key),
+      spec,
+      reserved?.lease ?? 'receipt',
+      nowMs,
+    );
     if (held !== undefined) {
       supervisor.replace(held.control, control, nowMs);
     } else if (reserved !== undefined) {
@@ -137,9 +155,14 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     return createConnectorEntity({ location, record, slot, control }, directory, enforcement);
   }
 
-  /** Tells a location that was built anew what its rows do not say: the chargers' modes and the clusters' shares. */
-  function remind(location: LocationEntity): void {
-    for (const slot of location.meters.connectors()) tellModes(directory, location, slot);
+  /** Tells a location that was built anew what its rows do not say: how its chargers are reached, and the clusters' shares. */
+  function remind(location: LocationEntity, linksBefore: ReadonlyMap<ConnectorEntity, Link>): void {
+    for (const [key, connector] of location.connectors) {
+      const isThere = (linksBefore.get(connector) ?? 'offline') !== 'offline';
+      const type = connector.slot.isFresh ? 'meter.heard' : isThere ? 'charger.connected' : undefined;
+      if (type !== undefined)
+        directory.tellLocation(location, { type: 'connector.told', key, event: { type } });
+    }
     for (const cluster of location.clusters) {
       const shareW = cluster.actor.getSnapshot().context.sharesW.get(location.record.locationId);
       directory.tellLocation(location, {
@@ -149,14 +172,6 @@ export function createAssembly(options: AssemblyOptions): Assembly {
       });
     }
     directory.noteMember(location);
-  }
-
-  /** Locks as the actors that were just built know them. */
-  function knowLocks(location: LocationEntity): void {
-    const { connectors } = location.actor.getSnapshot().context;
-    for (const { control } of location.connectors.values()) {
-      control.lockLimitKw = connectors.get(control.key)?.getSnapshot().context.lockLimitKw;
-    }
   }
 
   return {
@@ -181,8 +196,11 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     },
 
     location(tenant, record, rows, now) {
-      const actor = locationActor(record, rows, now);
       const held = tenant.locations.get(record.locationId);
+      const linksBefore = new Map<ConnectorEntity, Link>();
+      for (const connector of held?.connectors.values() ?? [])
+        linksBefore.set(connector, linkOf(connector.control));
+      const actor = locationActor(record, rows, held, now);
       held?.actor.stop();
       const location: LocationEntity =
         held === undefined
@@ -201,10 +219,9 @@ export function createAssembly(options: AssemblyOptions): Assembly {
           : Object.assign(held, { record, actor, limitsView: undefined });
       tenant.locations.set(record.locationId, location);
       placeConnectors(location, rows);
-      location.enforcement.estimatedW = estimatedWOf(location.enforcement.supervisor.controls.values());
       run(tenant.tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: location, effect })));
-      knowLocks(location);
-      if (held !== undefined) remind(location);
+      if (held !== undefined) remind(location, linksBefore);
+      location.enforcement.estimatedW = estimatedWOf(location.enforcement.supervisor.controls.values());
       directory.rearm(location, now);
       enforcement.decideSoon(location);
     },
@@ -227,6 +244,12 @@ export function createAssembly(options: AssemblyOptions): Assembly {
       return cluster;
     },
   };
+}
+
+function actorOf(location: LocationEntity, key: string): ConnectorActor {
+  const actor = connectorActorOf(location, key);
+  if (actor === undefined) throw new Error(`the location has no connector ${key}`);
+  return actor;
 }
 
 function isSameRating(a: ConnectorRecord, b: ConnectorRecord): boolean {

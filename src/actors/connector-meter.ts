@@ -1,8 +1,9 @@
 // Where one connector's meter values enter: numbers go into the ledgers, the machine hears only of a changed mode.
-import type { MeterSlot } from '../../machines/meter-ledger.js';
+import type { ConnectorEvent } from '../../machines/connector.machine.js';
+import { linkOf } from '../../machines/connector-control.js';
 import type { Directory } from './directory.js';
 import type { Enforcement } from './enforcement/enforcement.js';
-import type { ConnectorEntity, LocationEntity } from './entities.js';
+import type { ConnectorEntity } from './entities.js';
 
 /** A connector with the way in for its meter values. */
 export function createConnectorEntity(
@@ -18,13 +19,9 @@ export function createConnectorEntity(
         return slot.isCurrent;
       },
       record(reading, nowMs) {
-        const before = slot.link;
         const result = location.meters.record(slot, reading, nowMs);
         if (result === 'refused') return result;
-        if (result === 'changed') {
-          tellModes(directory, location, slot);
-          if (slot.link !== before) enforcement.hearLink(location, slot, before);
-        }
+        if (result === 'resumed') tellLink(directory, enforcement, connector, { type: 'meter.heard' });
         enforcement.hear(connector, reading, nowMs);
         return result;
       },
@@ -33,16 +30,15 @@ export function createConnectorEntity(
   return connector;
 }
 
-/** Tells the connector's machine the modes its slot is in. */
-export function tellModes(
+/** Tells the connector's machine what may move its link; whoever enforces limits hears where it did. */
+export function tellLink(
   directory: Directory,
-  location: LocationEntity,
-  { key, link, throttle }: MeterSlot,
+  enforcement: Enforcement,
+  connector: ConnectorEntity,
+  event: ConnectorEvent,
 ): void {
-  directory.tellLocation(location, { type: 'connector.told', key, event: { type: 'link.changed', link } });
-  directory.tellLocation(location, {
-    type: 'connector.told',
-    key,
-    event: { type: 'throttle.changed', throttle },
-  });
+  const { location, control } = connector;
+  const before = linkOf(control);
+  directory.tellLocation(location, { type: 'connector.told', key: control.key, event });
+  if (linkOf(control) !== before) enforcement.hearLink(connector, before);
 }

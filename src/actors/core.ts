@@ -4,6 +4,7 @@ import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
 import type { Assembly } from './assembly.js';
 import type { Directory } from './directory.js';
+import type { LocationEntity } from './entities.js';
 import type { EntityQueue } from './entity-queue.js';
 import type { EventStream } from './event-stream.js';
 
@@ -17,6 +18,8 @@ export interface Core {
     'profileHistory' | 'profilesAt' | 'permanentLimitHistory' | 'alarms' | 'powerHistory'
   >;
   readonly events: EventStream;
+  /** Lets readings of the location that came too long ago stop counting, however late the next look is. */
+  readonly expireReadings: (location: LocationEntity) => void;
   readonly directory: Directory;
   readonly assembly: Assembly;
   /** One command at a time for each cluster: what it checks is still so when it writes. */

@@ -6,10 +6,10 @@ import {
   type LocationId,
   type TenantUuid,
 } from '../../machines/ids.js';
-import type { Link, MeterSlot, RecordResult } from '../../machines/meter-ledger.js';
+import type { RecordResult } from '../../machines/meter-ledger.js';
 import type { Clock } from '../ports/clock.js';
 import type { ChargerState, MeterSink } from '../ports/telemetry.js';
-import { tellModes } from './connector-meter.js';
+import { tellLink } from './connector-meter.js';
 import type { Directory } from './directory.js';
 import type { Enforcement } from './enforcement/enforcement.js';
 import type { ConnectorEntity, LocationEntity } from './entities.js';
@@ -26,19 +26,18 @@ export function createMeterSink(directory: Directory, enforcement: Enforcement, 
     return connector?.location.record.locationId === locationId ? connector : undefined;
   }
 
-  function recordState(
-    { location, record, slot, control }: ConnectorEntity,
-    state: ChargerState,
-  ): RecordResult {
-    const before = slot.link;
+  function recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
+    const { location, record, slot, control } = connector;
     const result = location.meters.recordState(slot, state.online, state.boot);
+    if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
-    if (own !== undefined && result !== 'refused') {
+    if (own !== undefined) {
       const { failsafeA, lease, keepsThen = false } = own;
       location.enforcement.supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
       enforcement.decideSoon(location);
     }
-    if (slot.link !== before) changeLink(directory, enforcement, location, slot, before);
+    const type = state.online ? 'charger.connected' : 'charger.disconnected';
+    tellLink(directory, enforcement, connector, { type });
     return result;
   }
 
@@ -57,35 +56,20 @@ export function createMeterSink(directory: Directory, enforcement: Enforcement, 
       );
       if (connectors.length === 0) return undefined;
       const results = connectors.map((connector) => recordState(connector, state));
-      if (results.includes('changed')) return 'changed';
       return results.includes('accepted') ? 'accepted' : 'refused';
     },
   };
 }
 
-function changeLink(
-  directory: Directory,
-  enforcement: Enforcement,
-  location: LocationEntity,
-  slot: MeterSlot,
-  before: Link,
-): void {
-  tellModes(directory, location, slot);
-  enforcement.hearLink(location, slot, before);
-}
-
-/** Turns stale the connectors that fell silent by `nowMs` (monotonic) and counts all connectors by link. */
+/** Turns stale the connectors of a location that fell silent by `nowMs` (monotonic). */
 export function expireReadings(
   directory: Directory,
   enforcement: Enforcement,
+  location: LocationEntity,
   nowMs: number,
-): Readonly<Record<Link, number>> {
-  const counts = { online: 0, stale: 0, offline: 0 };
-  for (const tenant of directory.tenants.values()) {
-    for (const location of tenant.locations.values()) {
-      location.meters.expire(nowMs, (slot) => changeLink(directory, enforcement, location, slot, 'online'));
-      for (const { link } of location.meters.connectors()) counts[link]++;
-    }
-  }
-  return counts;
+): void {
+  location.meters.expire(nowMs, ({ key }) => {
+    const connector = location.connectors.get(key);
+    if (connector !== undefined) tellLink(directory, enforcement, connector, { type: 'meter.missed' });
+  });
 }

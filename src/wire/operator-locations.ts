@@ -1,5 +1,6 @@
 // What an operator sees of locations now: the list, and one location live. Extensions of the contract.
 import { z } from 'zod';
+import { LINKS, THROTTLES } from '../../machines/connector.machine.js';
 import { LIMIT_REASONS } from '../../machines/grant.js';
 import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
 import { alarmSchema } from './operator-history.js';
@@ -58,7 +59,11 @@ export const connectorLiveSchema = z
     controllerUuid: z.string(),
     connectorId: z.string(),
     status: operatingStatusSchema,
-    link: z.enum(['online', 'stale', 'offline']),
+    link: z.enum(LINKS),
+    throttle: z.enum(THROTTLES).meta({
+      description:
+        'What it is given beside what its car wants: `free` all of it, or no car is there; `limited` less; `minimum` 6 A, though it wants more; `paused` nothing.',
+    }),
     chargingStatus: z.enum(CHARGING_STATUSES).nullable(),
     lockLimitKw: z
       .number()

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { createControl, hearReading } from '../../machines/connector-control.js';
 import { createGrantLedger } from '../../machines/grant-ledger.js';
 import { createMeterLedger } from '../../machines/meter-ledger.js';
+import { createConnectorActor } from './connector-actor.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
@@ -10,8 +11,16 @@ const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive
 /** W that are reserved for the 6 A of a connector that falls back to them, after each of the readings. */
 function reservedW(...readings: readonly (readonly number[] | undefined)[]): readonly number[] {
   const ledger = createGrantLedger(TIMING);
-  const slot = createMeterLedger(30_000).addConnector('crane/1', SPEC.maxCurrentA);
-  const control = createControl(ledger, 'crane/1', slot, SPEC, 'heartbeat', 0);
+  const slot = createMeterLedger(30_000).addConnector('crane/1');
+  const control = createControl(
+    ledger,
+    'crane/1',
+    slot,
+    createConnectorActor('crane/1'),
+    SPEC,
+    'heartbeat',
+    0,
+  );
   return readings.map((voltageV, i) => {
     hearReading(ledger, control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * 10_000);
     return control.holding.boundW;

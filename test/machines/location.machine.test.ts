@@ -60,7 +60,7 @@ const EVENTS: LocationEvent[] = [
   share('c1', 5),
   share('c1', undefined),
   share('c2', 15),
-  { type: 'connector.told', key: 'unknown/1', event: { type: 'link.changed', link: 'online' } },
+  { type: 'connector.told', key: 'unknown/1', event: { type: 'meter.heard' } },
 ];
 
 const input: LocationInput = {

@@ -1,25 +1,18 @@
 // The meter ledger: exact cases of the MQTT contract, and any history against a naive account of it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  createMeterLedger,
-  type Link,
-  type MeterReading,
-  type MeterSlot,
-  type RecordResult,
-  type Throttle,
-} from '../../machines/meter-ledger.js';
+import { createMeterLedger, type MeterReading, type MeterSlot } from '../../machines/meter-ledger.js';
 
 const STALE_AFTER_MS = 30_000;
 
 function ledgerOf(...keys: string[]) {
   const ledger = createMeterLedger(STALE_AFTER_MS);
-  return { ledger, slots: keys.map((key) => ledger.addConnector(key, 32)) };
+  return { ledger, slots: keys.map((key) => ledger.addConnector(key)) };
 }
 
 function oneConnector() {
   const ledger = createMeterLedger(STALE_AFTER_MS);
-  return { ledger, slot: ledger.addConnector('q1-a/1', 32) };
+  return { ledger, slot: ledger.addConnector('q1-a/1') };
 }
 
 describe('the measured power', () => {
@@ -33,15 +26,15 @@ describe('the measured power', () => {
     expect(ledger.measuredW).toBe(21);
   });
 
-  it('leaves out a connector while it is stale or offline, and counts it again with its next reading', () => {
+  it('leaves out a connector while it is silent or gone, and counts it again with its next reading', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 7_360 }, 0);
     ledger.expire(STALE_AFTER_MS, () => {});
-    expect([slot.link, slot.powerW, ledger.measuredW]).toEqual(['stale', 7_360, 0]);
+    expect([slot.isFresh, slot.powerW, ledger.measuredW]).toEqual([false, 7_360, 0]);
     ledger.recordState(slot, false, undefined);
-    expect([slot.link, ledger.measuredW]).toEqual(['offline', 0]);
+    expect([slot.isFresh, ledger.measuredW]).toEqual([false, 0]);
     ledger.record(slot, { powerW: 5_000 }, STALE_AFTER_MS);
-    expect([slot.link, ledger.measuredW]).toEqual(['online', 5_000]);
+    expect([slot.isFresh, ledger.measuredW]).toEqual([true, 5_000]);
     ledger.recordState(slot, false, undefined);
     ledger.removeConnector(slot);
     expect(ledger.measuredW).toBe(0);
@@ -61,7 +54,7 @@ describe('the measured power', () => {
 
   it('has one place per connector', () => {
     const { ledger } = oneConnector();
-    expect(() => ledger.addConnector('q1-a/1', 32)).toThrow('q1-a/1');
+    expect(() => ledger.addConnector('q1-a/1')).toThrow('q1-a/1');
   });
 });
 
@@ -81,7 +74,7 @@ describe('what is news', () => {
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 1)).toBe('accepted');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 501 }, 2)).toBe('refused');
     expect(ledger.recordState(slot, false, 'x')).toBe('refused');
-    expect([slot.powerW, slot.link]).toEqual([20, 'online']);
+    expect([slot.powerW, slot.isFresh]).toEqual([20, true]);
   });
 
   it('retires a boot as soon as the charger announces another', () => {
@@ -97,7 +90,7 @@ describe('what is news', () => {
     ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 0);
     ledger.recordState(slot, false, 'x');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 2 }, STALE_AFTER_MS - 1)).toBe('refused');
-    expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 3 }, STALE_AFTER_MS)).toBe('changed');
+    expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 3 }, STALE_AFTER_MS)).toBe('resumed');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 4 }, STALE_AFTER_MS + 1)).toBe('accepted');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 9 }, STALE_AFTER_MS + 2)).toBe('refused');
   });
@@ -124,38 +117,32 @@ describe('what is news', () => {
   });
 });
 
-describe('the link', () => {
-  it('is offline before anything is heard, and silent connectors are counted', () => {
-    const { ledger, slots } = ledgerOf('a/1', 'a/2', 'a/3');
-    expect(slots.map((slot) => ledger.linkAt(slot, 0))).toEqual(['offline', 'offline', 'offline']);
-    for (const slot of slots.slice(0, 2)) ledger.record(slot, { powerW: 1 }, 1_000);
-    expect(ledger.silentCountAt(1_000)).toBe(1);
-    expect(ledger.silentCountAt(31_000)).toBe(3);
-  });
-
-  it('turns stale exactly three heartbeats after the last value', () => {
+describe('a fresh reading', () => {
+  it('is fresh no longer exactly three heartbeats after it came', () => {
     const { ledger, slot } = oneConnector();
-    expect(ledger.record(slot, { powerW: 1 }, 5_000)).toBe('changed');
+    expect(slot.isFresh).toBe(false);
+    expect(ledger.record(slot, { powerW: 1 }, 5_000)).toBe('resumed');
+    expect(ledger.record(slot, { powerW: 1 }, 5_000)).toBe('accepted');
     expect(ledger.nextStaleAtMs()).toBe(35_000);
-    expect(ledger.linkAt(slot, 34_999)).toBe('online');
-    expect(ledger.linkAt(slot, 35_000)).toBe('stale');
-    const stale: string[] = [];
-    ledger.expire(35_000, ({ key }) => stale.push(key));
-    ledger.expire(35_000, ({ key }) => stale.push(key));
-    expect(stale).toEqual(['q1-a/1']);
+    const silent: string[] = [];
+    ledger.expire(34_999, ({ key }) => silent.push(key));
+    expect([slot.isFresh, silent]).toEqual([true, []]);
+    ledger.expire(35_000, ({ key }) => silent.push(key));
+    ledger.expire(35_000, ({ key }) => silent.push(key));
+    expect([slot.isFresh, silent]).toEqual([false, ['q1-a/1']]);
     expect(ledger.nextStaleAtMs()).toBeUndefined();
   });
 
-  it('needs a value to be online again after the charger was lost', () => {
+  it('ends with a goodbye, and only a value brings another: being there is not enough', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 1 }, 0);
-    expect(ledger.recordState(slot, true, undefined)).toBe('accepted');
-    expect(slot.link).toBe('online');
-    expect(ledger.recordState(slot, false, undefined)).toBe('changed');
-    expect(ledger.recordState(slot, true, undefined)).toBe('changed');
-    expect(slot.link).toBe('stale');
-    expect(ledger.record(slot, { powerW: 1 }, 4)).toBe('changed');
-    expect(slot.link).toBe('online');
+    ledger.recordState(slot, true, undefined);
+    expect(slot.isFresh).toBe(true);
+    ledger.recordState(slot, false, undefined);
+    ledger.recordState(slot, true, undefined);
+    expect(slot.isFresh).toBe(false);
+    expect(ledger.record(slot, { powerW: 1 }, 4)).toBe('resumed');
+    expect(slot.isFresh).toBe(true);
   });
 
   it('survives a clock that goes back: nothing turns stale early, nothing hangs', () => {
@@ -172,25 +159,6 @@ describe('the link', () => {
   });
 });
 
-describe('the throttle', () => {
-  it.each([
-    [undefined, 'free'],
-    [32, 'free'],
-    [40, 'free'],
-    [31.9, 'limited'],
-    [6.1, 'limited'],
-    [6, 'minimum'],
-    [0.1, 'minimum'],
-    [0, 'paused'],
-  ] satisfies [number | undefined, Throttle][])('at limitA %s is %s', (limitA, throttle) => {
-    const { ledger, slot } = oneConnector();
-    ledger.record(slot, { powerW: 0 }, 0);
-    const result = ledger.record(slot, { powerW: 0, limitA }, 1);
-    expect(slot.throttle).toBe(throttle);
-    expect(result).toBe(throttle === 'free' ? 'accepted' : 'changed');
-  });
-});
-
 // ---------------------------------------------------------------- any history against a naive account
 
 /** Everything that was ever accepted, searched through at every question. */
@@ -200,15 +168,11 @@ class Account {
   boot: string | undefined;
   hb: number | undefined;
   readonly retired = new Set<string>();
-  isOffline = true;
-  needsValue = false;
-  /** What a machine knows that is told of `changed` and of expiry only. */
-  told: { link: Link; throttle: Throttle } = { link: 'offline', throttle: 'free' };
+  /** A goodbye came after the last value, or it was let go of as silent. */
+  isGone = true;
 
-  linkAt(nowMs: number): Link {
-    if (this.isOffline) return 'offline';
-    const isOld = this.receivedAtMs === undefined || nowMs - this.receivedAtMs >= STALE_AFTER_MS;
-    return this.needsValue || isOld ? 'stale' : 'online';
+  isFreshAt(nowMs: number): boolean {
+    return !this.isGone && this.receivedAtMs !== undefined && nowMs - this.receivedAtMs < STALE_AFTER_MS;
   }
 
   isNews({ boot, hb }: MeterReading, nowMs: number): boolean {
@@ -217,7 +181,7 @@ class Account {
       return isSilent || !this.retired.has(boot);
     }
     if (hb === undefined || this.hb === undefined || hb > this.hb) return true;
-    return boot === undefined && hb < this.hb && this.linkAt(nowMs) !== 'online';
+    return boot === undefined && hb < this.hb && !this.isFreshAt(nowMs);
   }
 
   startBoot(boot: string | undefined): void {
@@ -234,7 +198,7 @@ const readings = fc.record(
     powerW: fc.integer({ min: -50_000, max: 400_000 }),
     boot: fc.constantFrom('x', 'y', 'z'),
     hb: fc.integer({ min: 0, max: 6 }),
-    limitA: fc.constantFrom(0, 6, 16, 32),
+    limitA: fc.constantFrom(0, 6, 16),
   },
   { requiredKeys: ['powerW'] },
 );
@@ -259,12 +223,8 @@ const histories = fc.array(
   { maxLength: 40 },
 );
 
-function tell(account: Account, slot: MeterSlot, result: RecordResult): void {
-  if (result === 'changed') account.told = { link: slot.link, throttle: slot.throttle };
-}
-
 describe('any history', () => {
-  it('gives the total, links and modes that a naive account gives', () => {
+  it('gives the sum and the fresh readings that a naive account gives', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const { ledger, slots } = ledgerOf('a/1', 'a/2', 'b/1');
@@ -278,44 +238,33 @@ describe('any history', () => {
             const isNews = account.isNews(step.reading, nowMs);
             const result = ledger.record(slot, step.reading, nowMs);
             expect(result !== 'refused').toBe(isNews);
-            tell(account, slot, result);
             if (isNews) {
               account.startBoot(step.reading.boot);
               account.hb = step.reading.hb ?? account.hb;
               account.powerW = step.reading.powerW;
               account.receivedAtMs = nowMs;
-              account.isOffline = false;
-              account.needsValue = false;
+              account.isGone = false;
             }
           } else if (step.kind === 'state') {
             const isNews = step.boot === undefined || !account.retired.has(step.boot);
             const result = ledger.recordState(slot, step.online, step.boot);
             expect(result !== 'refused').toBe(isNews);
-            tell(account, slot, result);
             if (isNews) {
               account.startBoot(step.boot);
-              if (account.isOffline && step.online) account.needsValue = true;
-              account.isOffline = !step.online;
+              if (!step.online) account.isGone = true;
             }
           } else {
-            ledger.expire(nowMs, (stale) => {
-              tell(accounts.get(stale) as Account, stale, 'changed');
-            });
-            for (const [each, { told }] of accounts) expect(told.link).toBe(ledger.linkAt(each, nowMs));
+            const due = [...accounts].filter(([each, { isGone }]) => !isGone && each.isFresh);
+            const silent = due.filter(([, each]) => !each.isFreshAt(nowMs)).map(([each]) => each.key);
+            const told: string[] = [];
+            ledger.expire(nowMs, ({ key }) => told.push(key));
+            expect(told.sort()).toEqual(silent.sort());
+            for (const [each, expected] of accounts) expect(each.isFresh).toBe(expected.isFreshAt(nowMs));
           }
           const all = [...accounts];
-          const online = all.filter(([each]) => each.link === 'online');
-          expect(ledger.measuredW).toBe(online.reduce((sum, [, { powerW }]) => sum + powerW, 0));
-          expect(ledger.silentCountAt(nowMs)).toBe(
-            all.filter(([, each]) => each.linkAt(nowMs) !== 'online').length,
-          );
-          for (const [each, expected] of all) {
-            expect(ledger.linkAt(each, nowMs)).toBe(expected.linkAt(nowMs));
-            expect(expected.told).toEqual({ link: each.link, throttle: each.throttle });
-          }
-          const due = all
-            .filter(([each]) => each.link === 'online')
-            .map(([, { receivedAtMs = 0 }]) => receivedAtMs);
+          const fresh = all.filter(([each]) => each.isFresh);
+          expect(ledger.measuredW).toBe(fresh.reduce((sum, [, { powerW }]) => sum + powerW, 0));
+          const due = all.filter(([each]) => each.isFresh).map(([, { receivedAtMs = 0 }]) => receivedAtMs);
           expect(ledger.nextStaleAtMs()).toBe(due.length > 0 ? Math.min(...due) + STALE_AFTER_MS : undefined);
         }
       }),

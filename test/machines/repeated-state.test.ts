@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/connector-control.js';
 import { type Budget, LocationSupervisor } from '../../machines/location-supervisor.js';
 import { createMeterLedger, type MeterLedger } from '../../machines/meter-ledger.js';
+import { createConnectorActor } from './connector-actor.js';
 
 const EPOCH = 1;
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -38,7 +39,9 @@ beforeEach(() => {
   [nowMs, hb] = [0, 0];
   meters = createMeterLedger(30_000);
   supervisor = new LocationSupervisor(TIMING, EPOCH);
-  control = supervisor.add('c/1', meters.addConnector('c/1', 32), SPEC, 'heartbeat', nowMs);
+  const actor = createConnectorActor('c/1');
+  actor.send({ type: 'meter.heard' });
+  control = supervisor.add('c/1', meters.addConnector('c/1'), actor, SPEC, 'heartbeat', nowMs);
   supervisor.describe(control, { ...KEEPING, boot: 'a' });
   for (let i = 0; i < 12; i++) beat('a');
 });

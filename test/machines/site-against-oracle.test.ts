@@ -32,7 +32,7 @@ function stepWith(passMs: fc.Arbitrary<number>) {
       .map(
         ([key, throttle]) =>
           (site: SiteRig) =>
-            site.tellConnector(key, { type: 'throttle.changed', throttle }),
+            site.tellConnector(key, { type: 'throttle.changed', throttle, hasCar: true, nowMs: site.nowMs }),
       ),
   );
 }

@@ -9,6 +9,7 @@ import {
 } from '../../machines/location-supervisor.js';
 import { createMeterLedger, type MeterLedger, type MeterReading } from '../../machines/meter-ledger.js';
 import type { Agenda, Dice } from './agenda.js';
+import { createConnectorActor, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
 
 export const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -70,9 +71,10 @@ export class SupervisedSite {
   hear(key: string, reading: MeterReading): void {
     const { nowMs } = this.#options.agenda;
     const control = this.#control(key);
-    const before = control.slot.link;
-    if (this.#meters.record(control.slot, reading, nowMs) === 'refused') return;
-    if (this.supervisor.hear(control, reading, nowMs) || control.slot.link !== before) this.decideSoon();
+    const result = this.#meters.record(control.slot, reading, nowMs);
+    if (result === 'refused') return;
+    if (result === 'resumed') control.actor.send({ type: 'meter.heard' });
+    if (this.supervisor.hear(control, reading, nowMs) || result === 'resumed') this.decideSoon();
     const isOutdated = nowMs >= this.supervisor.validUntilMs;
     if (isOutdated) this.decideSoon();
     const renewed = isOutdated ? undefined : this.supervisor.renew(control, nowMs);
@@ -99,7 +101,7 @@ export class SupervisedSite {
   /** Profiles or locks changed, or a window begins or ends. */
   decideSoon(): void {
     for (const control of this.supervisor.controls.values()) {
-      control.lockLimitKw = this.#options.lockKwOf(control.key);
+      lockAt(control.actor, this.#options.lockKwOf(control.key));
     }
     this.#wakeBy(Math.max(this.#options.agenda.nowMs, this.#decidedAtMs + 100));
   }
@@ -116,8 +118,8 @@ export class SupervisedSite {
       ...{ phases, voltageV: NOMINAL_V, maxCurrentA: maxTenthsA / 10 },
       ...{ isActive: true, failsafeA: failsafeTenthsA / 10 },
     };
-    const slot = this.#meters.addConnector(key, spec.maxCurrentA);
-    const control = this.supervisor.add(key, slot, spec, lease, agenda.nowMs);
+    const slot = this.#meters.addConnector(key);
+    const control = this.supervisor.add(key, slot, createConnectorActor(key), spec, lease, agenda.nowMs);
     const reserved = this.#disk.get(key);
     if (reserved !== undefined) {
       this.supervisor.restore(control, reserved.limitTenthsA, reserved.thenTenthsA, agenda.nowMs);
@@ -131,7 +133,9 @@ export class SupervisedSite {
     this.#options.agenda.after(1_000, () => {
       if (!this.isAlive) return;
       this.#meters.expire(this.#options.agenda.nowMs, ({ key }) => {
-        this.supervisor.lose(this.#control(key));
+        const control = this.#control(key);
+        control.actor.send({ type: 'meter.missed' });
+        this.supervisor.lose(control);
         this.decideSoon();
       });
       this.#watchForSilence();

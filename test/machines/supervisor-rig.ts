@@ -1,5 +1,6 @@
 // A location under attack: a supervisor, chargers that do their worst within the contract, bad links, crashes; watched at every event.
 import { expect } from 'vitest';
+import { isLocked } from '../../machines/connector-control.js';
 import type { Grant } from '../../machines/grant.js';
 import type { DecidedGrant, Decision, LocationSupervisor } from '../../machines/location-supervisor.js';
 import type { MeterReading } from '../../machines/meter-ledger.js';
@@ -237,14 +238,15 @@ export class SupervisorRig {
     }
     if (!controls.some(({ reason }) => reason === 'lastResort')) return;
     // Locked connectors are lowered only when every unlocked one that can be told is to be at 0 (rule 3).
-    for (const { key, lockLimitKw, targetTenthsA, reason } of controls) {
+    for (const control of controls) {
+      const { key, targetTenthsA, reason } = control;
       const isTold =
         reason === 'paused' ||
         reason === 'minimumPause' ||
         reason === 'idle' ||
         reason === 'fairShare' ||
         reason === 'demand';
-      if (lockLimitKw === undefined && isTold && targetTenthsA > 0) {
+      if (!isLocked(control) && isTold && targetTenthsA > 0) {
         expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
       }
     }
@@ -252,14 +254,14 @@ export class SupervisorRig {
 
   /** P2: whoever is told more than before fits beside all that the others may be entitled to. */
   #watchFit({ reservedW, budgetW }: LocationSupervisor, { grant, control }: DecidedGrant): void {
-    const { key, holding, lockLimitKw } = control;
+    const { key, holding } = control;
     const { epoch, limitTenthsA } = grant;
     const last = this.#decided.get(key);
     this.#decided.set(key, grant);
     const { failsafeTenthsA, keepsThen } = this.#of(key).charger.traits;
     const toldTenthsA = last?.epoch === epoch ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
     if (limitTenthsA <= Math.max(toldTenthsA, keepsThen ? 0 : failsafeTenthsA) || holding.isWorstCase) return;
-    if (lockLimitKw !== undefined && limitTenthsA === 60) return;
+    if (isLocked(control) && limitTenthsA === 60) return;
     const sumW = reservedW - holding.boundW + (limitTenthsA * holding.milliwattsPerTenth) / 1000;
     if (sumW > budgetW + 1)
       expect.fail(`P2 at ${this.agenda.nowMs} ms: ${sumW} W of ${budgetW} W for ${key}`);
@@ -286,11 +288,11 @@ export class SupervisorRig {
     const { charger } = this.#of(key);
     const toldTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
     const isOn = toldTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
-    if (control.lockLimitKw !== undefined && isOn && limitTenthsA < 60) {
+    if (isLocked(control) && isOn && limitTenthsA < 60) {
       expect.fail(`P4 at ${this.agenda.nowMs} ms: locked ${key} gets ${limitTenthsA}`);
     }
     this.#seqs.set(key, { epoch, seq, limitTenthsA });
-    if (control.lockLimitKw !== undefined && limitTenthsA === 60) this.#noteForced();
+    if (isLocked(control) && limitTenthsA === 60) this.#noteForced();
     this.#counts.grants++;
     if (limitTenthsA > last.limitTenthsA) this.#counts.raises++;
     if (limitTenthsA < last.limitTenthsA) this.#counts.decreases++;

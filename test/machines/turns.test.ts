@@ -1,9 +1,18 @@
 // Whose turn it is where not all floors fit (power safety: who gets how much, 2; dwell times of rule 9).
 import { describe, expect, it } from 'vitest';
-import type { ConnectorControl } from '../../machines/connector-control.js';
+import type { Throttle } from '../../machines/connector.machine.js';
+import { type ConnectorControl, throttleOf, turnOf } from '../../machines/connector-control.js';
 import { LocationSupervisor } from '../../machines/location-supervisor.js';
 import { createMeterLedger } from '../../machines/meter-ledger.js';
-import { DWELL_MS, inTurnOrder, isDwelling, nextTurnAtMs, TURN_MS, takeTurn } from '../../machines/turns.js';
+import {
+  DWELL_MS,
+  followDecision,
+  inTurnOrder,
+  isDwelling,
+  nextTurnAtMs,
+  TURN_MS,
+} from '../../machines/turns.js';
+import { createConnectorActor } from './connector-actor.js';
 import type { ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
@@ -22,9 +31,18 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
   const supervisor = new LocationSupervisor({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 }, 1);
   const spec = { phases: 3, voltageV: 230, maxCurrentA: 32, isActive: true, failsafeA: 0 } as const;
   return Object.entries(turns).map(([key, { arrivedAtMs = 0, isResting = false, ...turn }]) => {
-    const control = supervisor.add(key, meters.addConnector(key, 32), spec, 'heartbeat', 0);
+    const { onSinceMs, pausedSinceMs } = turn;
+    const actor = createConnectorActor(key);
+    const control = supervisor.add(key, meters.addConnector(key), actor, spec, 'heartbeat', 0);
     Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting });
-    return Object.assign(control, turn);
+    const throttle = (each: Throttle, nowMs: number) =>
+      actor.send({ type: 'throttle.changed', throttle: each, hasCar: true, nowMs });
+    if (onSinceMs !== undefined) throttle('free', onSinceMs);
+    if (pausedSinceMs !== undefined) {
+      throttle('free', 0);
+      throttle('paused', pausedSinceMs);
+    }
+    return control;
   });
 }
 
@@ -76,21 +94,44 @@ describe('The order in which floors are given', () => {
 });
 
 describe('A turn', () => {
-  it('is taken once, and left once', () => {
+  it('is taken once, and left once, by what decisions give', () => {
     const [control] = controlsOf({ a: {} });
     if (control === undefined) throw new Error('no control');
-    takeTurn(control, true, 1_000);
-    takeTurn(control, true, 2_000);
-    expect(control).toMatchObject({ onSinceMs: 1_000, pausedSinceMs: undefined });
-    takeTurn(control, false, 3_000);
-    takeTurn(control, false, 4_000);
-    expect(control).toMatchObject({ onSinceMs: undefined, pausedSinceMs: 3_000 });
+    const give = (targetTenthsA: number, nowMs: number) => {
+      control.targetTenthsA = targetTenthsA;
+      followDecision(control, nowMs);
+    };
+    give(60, 1_000);
+    give(160, 2_000);
+    expect(turnOf(control)).toEqual({ onSinceMs: 1_000, pausedSinceMs: undefined });
+    give(0, 3_000);
+    give(0, 4_000);
+    expect(turnOf(control)).toEqual({ onSinceMs: undefined, pausedSinceMs: 3_000 });
     expect(isDwelling(control, 3_000 + DWELL_MS - 1)).toBe(true);
     expect(isDwelling(control, 3_000 + DWELL_MS)).toBe(false);
     control.demand.hasCar = false;
-    takeTurn(control, true, 5_000);
-    expect(control).toMatchObject({ onSinceMs: undefined, pausedSinceMs: undefined });
+    give(0, 5_000);
+    expect(turnOf(control)).toEqual({ onSinceMs: undefined, pausedSinceMs: undefined });
   });
+
+  it.each([
+    [0, true, 'paused'],
+    [60, true, 'minimum'],
+    [61, true, 'limited'],
+    [200, true, 'free'],
+    [320, true, 'free'],
+    [0, false, 'free'],
+  ] as const)(
+    'of %i tenths of an ampere for a car that wants 20 A (or none: %s) is %s',
+    (tenthsA, hasCar, throttle) => {
+      const [control] = controlsOf({ a: {} });
+      if (control === undefined) throw new Error('no control');
+      Object.assign(control.demand, { hasCar, mostTenthsA: 200 });
+      control.targetTenthsA = tenthsA;
+      followDecision(control, 1_000);
+      expect(throttleOf(control)).toBe(throttle);
+    },
+  );
 
   it('is looked at again when it, or a dwell time, ends while somebody waits', () => {
     const waiting = { pausedSinceMs: 0 };

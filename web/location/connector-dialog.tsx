@@ -126,7 +126,8 @@ function ConnectorFigures({
   readonly connector: ReadConnector;
   readonly clock: ServerClock;
 }) {
-  const { link, chargingStatus, actualKw, limitKw, limitA, reservedKw, lastHeardSecondsAgo } = connector;
+  const { link, throttle, chargingStatus, actualKw, limitKw, limitA, reservedKw, lastHeardSecondsAgo } =
+    connector;
   return (
     <FigureRow>
       <Figure
@@ -139,7 +140,7 @@ function ConnectorFigures({
           )
         }
       >
-        {link}
+        {link}, {throttle}
       </Figure>
       <Figure name="Draws">{kwText(actualKw)}</Figure>
       <Figure name="Limit" note={limitA === null ? 'none was sent' : `${limitA.toFixed(1)} A a phase`}>

@@ -1,9 +1,12 @@
 // Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
+
+import type { Link } from '../../../machines/connector.machine.js';
+import { linkOf } from '../../../machines/connector-control.js';
 import { estimatedWOf } from '../../../machines/counted-power.js';
 import { type Ack, LIMIT_REASONS } from '../../../machines/grant.js';
 import { type GrantTiming, horizonMsOf } from '../../../machines/grant-ledger.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
-import type { Link, MeterReading, MeterSlot } from '../../../machines/meter-ledger.js';
+import type { MeterReading } from '../../../machines/meter-ledger.js';
 import { wattsOfLimit } from '../../../machines/units.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -26,7 +29,7 @@ export interface Enforcement {
   /** False where nothing of the kind was sent. */
   hearAck(connector: ConnectorEntity, ack: Ack, nowMs: number): boolean;
   /** The connector is in another link mode than `before`. */
-  hearLink(location: LocationEntity, slot: MeterSlot, before: Link): void;
+  hearLink(connector: ConnectorEntity, before: Link): void;
   /** Something of an actor changed. */
   takeEffect(effect: Effect): void;
   /** An alarm that was open when the service ended is so still, until what it is about says otherwise. */
@@ -201,9 +204,9 @@ export function createEnforcement(options: {
       if (heard === 'news') decideSoon(location);
       return heard !== 'refused';
     },
-    hearLink(location, { key, link }, before) {
-      const connector = location.connectors.get(key);
-      if (connector === undefined) return;
+    hearLink(connector, before) {
+      const { location } = connector;
+      const link = linkOf(connector.control);
       if (link !== 'online') location.enforcement.supervisor.lose(connector.control);
       // Whoever just came has had no time to report yet.
       const isAwaited = link === 'stale' && before === 'offline';
@@ -226,12 +229,7 @@ export function createEnforcement(options: {
     },
     takeEffect({ entity, effect }) {
       if (entity.kind !== 'location') return;
-      if (effect.type === 'connector.locked' || effect.type === 'connector.unlocked') {
-        const control = entity.enforcement.supervisor.controls.get(effect.key);
-        if (control !== undefined) {
-          control.lockLimitKw = effect.type === 'connector.locked' ? effect.limitKw : undefined;
-        }
-      } else if (effect.type === 'limitInForce.changed') {
+      if (effect.type === 'limitInForce.changed') {
         noteLimit(entity.enforcement.power, wattsOfLimit(effect.limitKw), clock.monotonicMs());
         // A heartbeat that comes first is answered under the new limit too.
         const { supervisor } = entity.enforcement;
@@ -248,12 +246,13 @@ export function createEnforcement(options: {
     },
     missSilent(location, nowMs) {
       for (const connector of location.connectors.values()) {
-        const { slot, record, control } = connector;
+        const { record, control } = connector;
+        const link = linkOf(control);
         // Nobody waits for one that is set INACTIVE, or whose location is.
-        const isAwaited = slot.link !== 'online' && control.spec.isActive;
+        const isAwaited = link !== 'online' && control.spec.isActive;
         if (control.spec.isActive && (!isAwaited || nowMs - control.awaitedSinceMs < missedAfterMs)) continue;
         // One that is open since before a restart may be of the other kind.
-        const isOffline = slot.link === 'offline';
+        const isOffline = link === 'offline';
         // It was promised something before the start and is not heard of since: it is taken to draw all it may.
         if (isAwaited) control.heardBeforeW ??= Number.POSITIVE_INFINITY;
         alarms.set(location, 'STALE', record, isAwaited && !isOffline ? SILENT : undefined);

@@ -20,23 +20,26 @@ export function listLocations(
   const ids = [...locations.keys()].filter((locationId) => locationId > cursor).sort();
   const page = ids.slice(0, limit);
   core.directory.catchUp(locations.values());
-  const monotonicMs = core.clock.monotonicMs();
   return {
     locations: page.flatMap((locationId) => {
       const location = locations.get(locationId);
-      return location === undefined ? [] : [summaryOf(location, monotonicMs)];
+      if (location === undefined) return [];
+      core.expireReadings(location);
+      return [summaryOf(location)];
     }),
     count: locations.size,
     nextCursor: ids.length > limit ? (page.at(-1) ?? null) : null,
   };
 }
 
-function summaryOf(location: LocationEntity, monotonicMs: number): LocationSummary {
-  const { record, meters, connectors, enforcement } = location;
+function summaryOf(location: LocationEntity): LocationSummary {
+  const { record, connectors, enforcement } = location;
   const { context } = location.actor.getSnapshot();
-  let lockedConnectors = 0;
+  let [lockedConnectors, silentConnectors] = [0, 0];
   for (const connector of context.connectors.values()) {
-    if (connector.getSnapshot().value.lock === 'locked') lockedConnectors++;
+    const { lock, link } = connector.getSnapshot().value;
+    if (lock === 'locked') lockedConnectors++;
+    if (link !== 'online') silentConnectors++;
   }
   return {
     locationId: record.locationId,
@@ -47,7 +50,7 @@ function summaryOf(location: LocationEntity, monotonicMs: number): LocationSumma
     gridLimitKw: context.limit.limitKw,
     ...drawnKwOf(location),
     connectors: connectors.size,
-    silentConnectors: meters.silentCountAt(monotonicMs),
+    silentConnectors,
     lockedConnectors,
     openAlarms: enforcement.alarms.size,
   };

@@ -1,5 +1,5 @@
 // Extension: one location as it is now: its limit and why, and what every connector may draw, draws, and why.
-import { floorWOf } from '../../../machines/connector-control.js';
+import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/connector-control.js';
 import { countedWOf, isEstimated } from '../../../machines/counted-power.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
@@ -10,7 +10,7 @@ import { viewOfAlarm } from '../alarm-view.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
 import { type ConnectorView, viewOfConnector } from '../enforcement/location-enforcement.js';
-import { type ConnectorEntity, connectorActorOf } from '../entities.js';
+import type { ConnectorEntity } from '../entities.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { findLocation } from '../targets.js';
@@ -23,6 +23,7 @@ interface Instant {
 
 export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLive {
   const location = findLocation(core.directory, tenantUuid, locationText);
+  core.expireReadings(location);
   const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
   const { record, connectors, enforcement } = location;
   const { limit, permanentLimitKw } = location.actor.getSnapshot().context;
@@ -41,7 +42,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     ...drawnKwOf(location),
     connectors: [...connectors].flatMap(([key, connector]) => {
       const held = viewOfConnector(enforcement, key, instant.monotonicMs);
-      return held === undefined ? [] : [liveOf(key, connector, held, limit, instant)];
+      return held === undefined ? [] : [liveOf(connector, held, limit, instant)];
     }),
     alarms: [...enforcement.alarms.values()]
       .sort((a, b) => b.beganAtMs - a.beganAtMs)
@@ -50,20 +51,20 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
 }
 
 function liveOf(
-  key: string,
-  { location, record, slot, control }: ConnectorEntity,
+  { record, slot, control }: ConnectorEntity,
   { limitTenthsA, limitW, reason, leaseLeftMs, reservedW }: ConnectorView,
   limit: LimitInForce,
   { monotonicMs }: Instant,
 ): ConnectorLive {
-  const lockLimitKw = connectorActorOf(location, key)?.getSnapshot().context.lockLimitKw ?? null;
+  const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { maxCurrentA } = record;
   const failsafeA = control.holding.failsafeTenthsA / 10;
   return {
     controllerUuid: record.controllerUuid,
     connectorId: record.connectorId,
     status: record.status,
-    link: location.meters.linkAt(slot, monotonicMs),
+    link: linkOf(control),
+    throttle: throttleOf(control),
     chargingStatus: slot.status ?? null,
     lockLimitKw,
     limitA: limitTenthsA === undefined ? null : limitTenthsA / 10,

@@ -69,7 +69,7 @@ beforeEach(() => {
     after: () => () => {},
   };
   ledger = createMeterLedger(30_000);
-  ledger.addConnector('1', 32);
+  ledger.addConnector('1');
   lines = [];
   lookUps = 0;
   metrics = createMetrics();
@@ -91,8 +91,7 @@ describe('a meter value', () => {
     sendJson(METER, FULL);
     const { powerW, boot, hb, status, limitA, currentA, voltageV, energyWh } = FULL;
     expect(ledger.connector('1')).toMatchObject({
-      link: 'online',
-      throttle: 'limited',
+      isFresh: true,
       powerW,
       boot,
       hb,
@@ -147,7 +146,7 @@ describe('a meter value', () => {
   ])('with %s is dropped and counted', async (_, value) => {
     sendJson(METER, value);
     expect(await counts()).toEqual({ 'meter malformed': 1 });
-    expect(ledger.connector('1')?.link).toBe('offline');
+    expect(ledger.connector('1')?.isFresh).toBe(false);
   });
 
   it.each([
@@ -205,7 +204,7 @@ describe('a topic', () => {
     ledger.removeConnector(slot);
     sendJson(METER, { powerW: 9, hb: 9 });
     expect(await counts()).toEqual({ 'meter accepted': 3, 'meter unknown': 1 });
-    ledger.addConnector('1', 32);
+    ledger.addConnector('1');
     sendJson(METER, { powerW: 4, hb: 1 });
     expect(ledger.measuredW).toBe(4);
     expect(lookUps).toBe(3);
@@ -222,10 +221,10 @@ describe("a charger's state", () => {
   it('takes its connectors offline, as its last will does, and back', async () => {
     sendJson(METER, FULL);
     sendJson(STATE, { v: 1, online: false, boot: FULL.boot, connectors: [] });
-    expect(ledger.connector('1')?.link).toBe('offline');
+    expect(ledger.connector('1')?.isFresh).toBe(false);
     const connectors = [{ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'heartbeat' }];
     sendJson(STATE, { v: 1, online: true, boot: 'next', firmware: '1.2', connectors });
-    expect(ledger.connector('1')).toMatchObject({ link: 'stale', boot: 'next' });
+    expect(ledger.connector('1')).toMatchObject({ isFresh: false, boot: 'next' });
     sendJson(STATE, { online: false, boot: FULL.boot });
     sendJson(topicOf('state', 'q9-z'), { online: true });
     expect(await counts()).toEqual({

@@ -1,0 +1,17 @@
+// A connector's real machine without a location to report to, for rigs that test what reads it.
+import { createActor } from 'xstate';
+import { type ConnectorActor, connectorMachine } from '../../machines/connector.machine.js';
+
+const alone = connectorMachine.provide({ actions: { reportLocked: () => {}, reportUnlocked: () => {} } });
+
+export function createConnectorActor(key: string): ConnectorActor {
+  return createActor(alone, { input: { key, stack: [], now: 0 } }).start();
+}
+
+/** Locks the connector at `limitKw` from now on, or ends its lock where that is undefined. */
+export function lockAt(actor: ConnectorActor, limitKw: number | undefined): void {
+  const lock = { priority: 0, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
+  if (actor.getSnapshot().context.lockLimitKw === limitKw) return;
+  if (limitKw === undefined) actor.send({ type: 'profile.cancelled', priority: 0, now: 0 });
+  else actor.send({ type: 'profile.submitted', profile: { ...lock, limitKw }, now: 0 });
+}
