@@ -81,7 +81,10 @@ async function runFleet(url: URL, plan: FleetPlan): Promise<void> {
   const waits = createHistogram();
   const lag = monitorEventLoopDelay({ resolution: 10 });
   const tally: Tally = {
-    ...{ heartbeats: 0, limits: 0, changes: 0, broken: 0 },
+    heartbeats: 0,
+    limits: 0,
+    changes: 0,
+    broken: 0,
     onAnswer: (waitedMs) => waits.record(Math.max(1, Math.round(waitedMs * MICROS))),
   };
   const chargers: FleetCharger[] = [];
@@ -101,7 +104,10 @@ async function runFleet(url: URL, plan: FleetPlan): Promise<void> {
     }
     const { heartbeats, limits, changes, broken } = tally;
     return {
-      ...{ heartbeats, limits, changes, broken },
+      heartbeats,
+      limits,
+      changes,
+      broken,
       answers: waits.count,
       p50Ms: waits.percentile(50) / MICROS,
       p99Ms: waits.percentile(99) / MICROS,

@@ -73,7 +73,9 @@ export class FleetCharger {
   start(): void {
     const connector = { id: CONNECTOR_ID, phases: PHASES, minA: FAILSAFE_A, maxA: MAX_A } as const;
     const state: StateMessage = {
-      ...{ v: 1, online: true, boot: this.#boot },
+      v: 1,
+      online: true,
+      boot: this.#boot,
       connectors: [{ ...connector, failsafeA: FAILSAFE_A, lease: 'heartbeat', keepsThen: true }],
     };
     this.#sendSurely(this.#stateTopic, state, true);
@@ -130,13 +132,19 @@ export class FleetCharger {
     if (nowMs - this.#grantedAtMs >= OWED_AFTER_MS) this.#owedSinceMs ??= nowMs;
     this.#tally.heartbeats++;
     const message: MeterMessage = {
-      ...{ v: 1, boot: this.#boot, hb: this.#hb, at: '2026-06-01T17:00:00.000Z' },
+      v: 1,
+      boot: this.#boot,
+      hb: this.#hb,
+      at: '2026-06-01T17:00:00.000Z',
       status: this.#wantedA === 0 ? 'Available' : 'Charging',
       powerW,
       currentA: [drawnA, drawnA, drawnA],
       voltageV: [VOLTAGE_V, VOLTAGE_V, VOLTAGE_V],
       energyWh: this.#energyWh,
-      ...{ epoch: this.#epoch, seq: this.#seq, limitA: this.#limitA, leaseLeftS: 55 },
+      epoch: this.#epoch,
+      seq: this.#seq,
+      limitA: this.#limitA,
+      leaseLeftS: 55,
     };
     this.#socket.write(publishPacket(this.#meterTopic, Buffer.from(JSON.stringify(message))));
   }

@@ -30,7 +30,11 @@ const hours = Number(named?.slice('--hours='.length) ?? 1);
 
 async function simulate(task: Partial<SimulationTask>): Promise<SimulationRun> {
   const whole: SimulationTask = {
-    ...{ locations: 20, connectorsEach: 50, minutes: 60 * hours, transport: 'inProcess', isProfiled: false },
+    locations: 20,
+    connectorsEach: 50,
+    minutes: 60 * hours,
+    transport: 'inProcess',
+    isProfiled: false,
     ...task,
   };
   const path = fileURLToPath(new URL('./simulation-run.js', import.meta.url));

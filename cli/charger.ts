@@ -120,7 +120,10 @@ function run(flags: ChargerFlags): void {
   const members =
     flags.file === undefined ? madeUpMembers(flags) : membersOfFile(readProvisioningFile(flags.file), flags);
   const fleet = startFleet({
-    ...{ url: flags.url, members, seed: flags.seed, clock: systemClock },
+    url: flags.url,
+    members,
+    seed: flags.seed,
+    clock: systemClock,
     traffic: flags.lively ? LIVELY : EVERYDAY,
     traits: traitsOf(flags),
     tls: tlsOf(flags),

@@ -48,7 +48,9 @@ async function list(tenant: string | undefined, flags: AdministrationFlags): Pro
     ),
   );
   const rows = clients.map(({ clientId, tenantUuid, scopes, disabledAtMs }) => ({
-    ...{ clientId, tenantUuid, scopes },
+    clientId,
+    tenantUuid,
+    scopes,
     state: disabledAtMs === null ? 'active' : 'disabled',
   }));
   if (flags.json) return printJson(rows);

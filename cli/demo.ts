@@ -50,7 +50,9 @@ async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
   const { httpHost, mqttHost } = config;
   return {
     ...config,
-    ...{ tlsCert: undefined, tlsKey: undefined, tlsClientCa: undefined },
+    tlsCert: undefined,
+    tlsKey: undefined,
+    tlsClientCa: undefined,
     dataDir: isGiven('dataDir', flags) ? config.dataDir : temporaryDirectory(undo),
     logLevel: isGiven('logLevel', flags) ? config.logLevel : 'error',
     httpPort: await freePort('the REST server', httpHost, config.httpPort),
@@ -96,7 +98,11 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const { httpUrl, mqttUrl } = await service.start();
   const members = membersOfFile(file, {});
   const fleet = startFleet({
-    ...{ url: mqttUrl, members, seed: SEED, traffic: CROWDED, clock: systemClock },
+    url: mqttUrl,
+    members,
+    seed: SEED,
+    traffic: CROWDED,
+    clock: systemClock,
     traits: { meterPeriodMs: 1000 * config.heartbeatS, settleMs: 1000 * config.settleS },
   });
   undo(() => fleet.stop());

@@ -15,9 +15,21 @@ export function printJson(value: unknown): void {
 }
 
 const BORDERLESS = {
-  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
-  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
-  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
 };
 
 export function printTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {

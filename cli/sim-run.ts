@@ -24,8 +24,16 @@ interface RunFlags extends ScenarioFlags {
 
 const SHOWN_FAILURES = 10;
 const HEAD = [
-  ...['location', 'peak kW', 'limit kW', 'delivered', 'of kWh', 'utilised', 'limit changes'],
-  ...['starts/session', 'locked and throttled', 'violations'],
+  'location',
+  'peak kW',
+  'limit kW',
+  'delivered',
+  'of kWh',
+  'utilised',
+  'limit changes',
+  'starts/session',
+  'locked and throttled',
+  'violations',
 ];
 
 /** Where somebody watches, a bar with simulated time, speed and violations; elsewhere nothing. */

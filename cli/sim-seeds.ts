@@ -53,7 +53,9 @@ async function runAll(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise<void>
   const beganAtMs = systemClock.monotonicMs();
   const outcomes: SeedOutcome[] = [];
   await runSeeds({
-    ...{ path, seeds, jobs: flags.jobs },
+    path,
+    seeds,
+    jobs: flags.jobs,
     overrides: overridesOf(flags),
     onOutcome(outcome) {
       outcomes.push(outcome);

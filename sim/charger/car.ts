@@ -27,7 +27,12 @@ export type NextCar = (fromMs: number) => Car;
 
 /** Who comes where nobody comes any more. */
 export const NO_CAR: Car = {
-  ...{ phases: 3, maxCurrentA: 0, batteryWh: 0, storedWh: 0, reactionMs: 0, isStubborn: false },
+  phases: 3,
+  maxCurrentA: 0,
+  batteryWh: 0,
+  storedWh: 0,
+  reactionMs: 0,
+  isStubborn: false,
   arrivesAtMs: Number.POSITIVE_INFINITY,
   leavesAtMs: Number.POSITIVE_INFINITY,
 };

@@ -18,9 +18,23 @@ const IMPOSSIBLE_W = 9_999_999;
 const FALLS_FROM_WH = 1_000_000_000;
 const FLOOD = 100;
 const GARBAGE = [
-  ...['', 'powerW=7', '{"powerW":', 'null', '[]', '{}', '{"powerW":"7"}', '{"powerW":-1}', '{"powerW":1e99}'],
-  ...['{"v":2,"powerW":7}', '{"powerW":7,"hb":1.5}', '{"powerW":7,"status":"Asleep"}', '"\\ud800"', '\u0000'],
-  ...['{"__proto__":{"powerW":7}}', `{"a":${'['.repeat(2000)}${']'.repeat(2000)}}`, 'x'.repeat(8000)],
+  '',
+  'powerW=7',
+  '{"powerW":',
+  'null',
+  '[]',
+  '{}',
+  '{"powerW":"7"}',
+  '{"powerW":-1}',
+  '{"powerW":1e99}',
+  '{"v":2,"powerW":7}',
+  '{"powerW":7,"hb":1.5}',
+  '{"powerW":7,"status":"Asleep"}',
+  '"\\ud800"',
+  '\u0000',
+  '{"__proto__":{"powerW":7}}',
+  `{"a":${'['.repeat(2000)}${']'.repeat(2000)}}`,
+  'x'.repeat(8000),
 ];
 
 export function createLies(address: ChargerAddress, misbehaviours: readonly Misbehaviour[]): Lies {

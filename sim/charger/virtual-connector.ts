@@ -93,7 +93,11 @@ function outletOf(
   const does = new Set(traits.misbehaviours);
   const nextCar = typeof traffic === 'function' ? traffic(spec.connectorId) : drawnCars(traffic, seed);
   return createOutlet({
-    ...{ rating: spec, startsAtMs, offeredA, nextCar, onCar },
+    rating: spec,
+    startsAtMs,
+    offeredA,
+    nextCar,
+    onCar,
     overdraw: does.has('overdraw') ? traits.overdrawFactor : 1,
     lateMs: does.has('late-reaction') ? traits.settleMs : undefined,
   });

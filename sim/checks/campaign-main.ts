@@ -67,7 +67,9 @@ async function runSeeds({ seeds, hours, chargers }: Options): Promise<void> {
   let failures = 0;
   bar.start(seeds.length, 0, { failures });
   const result = await runCampaign({
-    ...{ seeds, chargers, durationMs: hours * HOUR_MS },
+    seeds,
+    chargers,
+    durationMs: hours * HOUR_MS,
     onOutcome(outcome) {
       if (outcome.violation !== undefined) failures++;
       bar.increment({ failures });
@@ -93,7 +95,10 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
   process.exitCode = 0;
   for (const { name } of PLANTS.filter((plant) => planted === true || plant.name === planted)) {
     const { failure } = await runCampaign({
-      ...{ seeds, chargers, durationMs: hours * HOUR_MS, isFirstEnough: true },
+      seeds,
+      chargers,
+      durationMs: hours * HOUR_MS,
+      isFirstEnough: true,
       execArgv: ['--import', new URL(`register.js?${name}`, PLANTING).href],
     });
     print(`${name}: ${failure === undefined ? 'NOT CAUGHT' : describe(failure)}`);

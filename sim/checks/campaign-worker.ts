@@ -24,7 +24,10 @@ export async function runSeed(order: SeedOrder): Promise<SeedOutcome> {
   const { seed } = order;
   const { violations, reached, counts, struck } = await runHostileHours({ ...order, isFirstEnough: true });
   return {
-    ...{ seed, violation: violations[0], violations: violations.length, reached: [...reached] },
+    seed,
+    violation: violations[0],
+    violations: violations.length,
+    reached: [...reached],
     messages: counts.fromChargers + counts.toChargers,
     faults: [...struck.values()].reduce((sum, count) => sum + count, 0),
   };

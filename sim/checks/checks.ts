@@ -106,7 +106,10 @@ export function createChecks(world: CheckedWorld): Checks {
   const clock = { wallMs, monotonicMs };
   const grants = createGrantWatch({ oracle, watch, sites, times, clock, reached, report });
   const locks = createLockWatch({
-    ...{ oracle, wallMs, monotonicMs, report },
+    oracle,
+    wallMs,
+    monotonicMs,
+    report,
     drawnA: (connector) => outlets.get(connector)?.() ?? 0,
     soundSinceMs: () => (isBusy ? monotonicMs() : soundSinceMs),
   });

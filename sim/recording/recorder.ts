@@ -46,7 +46,9 @@ export function createRecorder(options: {
   const { path, clock: host, settings } = options;
   let log: Log | undefined;
   const file = openLineWriter({
-    ...{ path, clock: host, isOwn: isRecording },
+    path,
+    clock: host,
+    isOwn: isRecording,
     onLost: (error) => log?.error({ err: error }, 'the recording ends here; the service goes on'),
   });
   const put = (line: Line) => file.write(line);
@@ -130,8 +132,14 @@ function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>
   const { epoch, timing, staleAfterMs, powerRetentionDays } = given;
   const told = Object.entries(settings).filter(([name]) => !SECRET_SETTINGS.has(name));
   return {
-    ...{ kind: 'life', format: FORMAT, version: VERSION, settings: Object.fromEntries(told) },
-    ...{ epoch, timing: { ...timing }, staleAfterMs, powerRetentionDays },
+    kind: 'life',
+    format: FORMAT,
+    version: VERSION,
+    settings: Object.fromEntries(told),
+    epoch,
+    timing: { ...timing },
+    staleAfterMs,
+    powerRetentionDays,
   };
 }
 

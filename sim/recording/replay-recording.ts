@@ -84,7 +84,12 @@ export async function replayRecording(path: string, untilMs?: EpochMs): Promise<
   }
   const locations = untilMs === undefined || untilMs < (startsAtMs ?? 0) ? undefined : life?.at(untilMs);
   return {
-    ...{ lives, turns, agreed, differing, startsAtMs: startsAtMs ?? endsAtMs, endsAtMs },
+    lives,
+    turns,
+    agreed,
+    differing,
+    startsAtMs: startsAtMs ?? endsAtMs,
+    endsAtMs,
     ...(first === undefined ? {} : { first }),
     ...(cutAtLine === undefined ? {} : { cutAtLine }),
     ...(locations === undefined ? {} : { locations }),

@@ -57,7 +57,11 @@ export function replayLife(life: Life): ReplayedLife {
   const common = { clock, log: QUIET, metrics: createMetrics() };
   const actors = createActorSystem({
     ...common,
-    ...{ epoch, timing, staleAfterMs, powerRetentionDays, publisher },
+    epoch,
+    timing,
+    staleAfterMs,
+    powerRetentionDays,
+    publisher,
     store: store.store,
     newId: () => ids[idsTaken++] ?? `unrecorded-${idsTaken}`,
     onTakenOver() {},
@@ -145,7 +149,8 @@ function make(
   { call, tenantUuid, arguments: given }: Extract<Input, { kind: 'call' }>,
 ) {
   const answer: Promise<unknown> = Reflect.apply(application[call], application, [
-    ...[tenantUuid, ...given],
+    tenantUuid,
+    ...given,
     () => {},
   ]);
   answer.catch(() => {});

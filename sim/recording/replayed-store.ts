@@ -33,9 +33,14 @@ export function createReplayedStore(): ReplayedStore {
     };
   const unrecorded = () => Promise.reject(new StoreUnavailableError('this is not in the recording'));
   const store: Store = {
-    ...{ claim: unrecorded, ping: unrecorded, close: async () => {}, alarms: unrecorded },
-    ...{ profileHistory: unrecorded, profilesAt: unrecorded, permanentLimitHistory: unrecorded },
-    ...{ powerHistory: unrecorded },
+    claim: unrecorded,
+    ping: unrecorded,
+    close: async () => {},
+    alarms: unrecorded,
+    profileHistory: unrecorded,
+    profilesAt: unrecorded,
+    permanentLimitHistory: unrecorded,
+    powerHistory: unrecorded,
     // Each has the name it is found by, and gives what the recording says.
     ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<
       Store,

@@ -1,4 +1,5 @@
 // Goes through a trace once and collects what its report shows.
+import type { TraceEvent } from '../trace/trace-event.js';
 import type { TraceReader } from '../trace/trace-reader.js';
 import type { EventOf } from '../trace/trace-state.js';
 import { createMarkRecorder } from './mark-recorder.js';
@@ -29,53 +30,78 @@ export async function collectReport(
   summary: Summary,
   unmet: readonly string[] = [],
 ): Promise<ReportData> {
-  const { startsAtMs } = trace.subject;
-  const endsAtMs = trace.endsAtMs;
-  const connectors = summary.locations.reduce((sum, location) => sum + location.connectors.length, 0);
+  const { startsAtMs, scenario, seed, commit } = trace.subject;
+  const { endsAtMs } = trace;
   const durationMs = endsAtMs - startsAtMs;
+  const connectors = summary.locations.reduce((sum, location) => sum + location.connectors.length, 0);
   const stepMs = Math.max(SHORTEST_STEP_MS, Math.ceil((durationMs * connectors) / MOST_CHANGES));
-  const powerStepMs = Math.max(SHORTEST_STEP_MS, Math.ceil(durationMs / POWER_STEPS));
-  const locations = new Map<string, LocationRecorder>();
-  const modes = createModeList();
-  const marks = createMarkRecorder();
+  const collection = new Collection(stepMs, Math.max(SHORTEST_STEP_MS, Math.ceil(durationMs / POWER_STEPS)));
+  for await (const batch of trace.batches()) for (const event of batch) collection.add(event);
+  return {
+    title: scenario,
+    unmet,
+    seed,
+    commit,
+    hash: trace.hash ?? '',
+    startsAtMs,
+    endsAtMs,
+    stepMs,
+    summary,
+    ...collection.finish(endsAtMs),
+  };
+}
 
-  function locationOf(locationId: string): LocationRecorder {
-    const held = locations.get(locationId);
-    if (held !== undefined) return held;
-    const power = createPowerRecorder(powerStepMs);
-    // A limit changes seldom: each change is told.
-    const recorder = { power, limit: createPowerRecorder(1), connectors: new Map() };
-    locations.set(locationId, recorder);
-    return recorder;
+/** What the events of a trace come to, location by location. */
+class Collection {
+  readonly #stepMs: number;
+  readonly #powerStepMs: number;
+  readonly #locations = new Map<string, LocationRecorder>();
+  readonly #modes = createModeList();
+  readonly #marks = createMarkRecorder();
+
+  constructor(stepMs: number, powerStepMs: number) {
+    this.#stepMs = stepMs;
+    this.#powerStepMs = powerStepMs;
   }
 
-  function connectorChanged(event: EventOf<'connector'>): void {
-    const held = locationOf(event.locationId).connectors;
-    const name = `${event.controllerUuid}/${event.connectorId}`;
-    const recorder = held.get(name) ?? createConnectorRecorder(event, stepMs);
-    held.set(name, recorder);
-    recorder.add(event, modes.placeOf(event));
-  }
-
-  for await (const batch of trace.batches()) {
-    for (const event of batch) {
-      marks.add(event);
-      if (event.kind === 'connector') connectorChanged(event);
-      else if (event.kind === 'power') locationOf(event.locationId).power.add(event.atMs, event.powerW);
-      else if (event.kind === 'limit') {
-        const location = locationOf(event.locationId);
-        // Power from before a limit fell must not be drawn as if it flowed after.
-        location.power.cut();
-        location.limit.add(event.atMs, event.limitW);
-      }
+  add(event: TraceEvent): void {
+    this.#marks.add(event);
+    if (event.kind === 'connector') this.#connectorChanged(event);
+    else if (event.kind === 'power') this.#locationOf(event.locationId).power.add(event.atMs, event.powerW);
+    else if (event.kind === 'limit') {
+      const location = this.#locationOf(event.locationId);
+      // Power from before a limit fell must not be drawn as if it flowed after.
+      location.power.cut();
+      location.limit.add(event.atMs, event.limitW);
     }
   }
-  const { scenario, seed, commit } = trace.subject;
-  return {
-    ...{ title: scenario, unmet, seed, commit, hash: trace.hash ?? '', startsAtMs, endsAtMs },
-    ...{ stepMs, summary, modes: modes.all, ...marks.finish(endsAtMs) },
-    locations: [...locations].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, held]) => trackOf(id, held)),
-  };
+
+  finish(endsAtMs: number) {
+    const locations = [...this.#locations].sort(([a], [b]) => (a < b ? -1 : 1));
+    return {
+      modes: this.#modes.all,
+      ...this.#marks.finish(endsAtMs),
+      locations: locations.map(([locationId, recorder]) => trackOf(locationId, recorder)),
+    };
+  }
+
+  #connectorChanged(event: EventOf<'connector'>): void {
+    const held = this.#locationOf(event.locationId).connectors;
+    const name = `${event.controllerUuid}/${event.connectorId}`;
+    const recorder = held.get(name) ?? createConnectorRecorder(event, this.#stepMs);
+    held.set(name, recorder);
+    recorder.add(event, this.#modes.placeOf(event));
+  }
+
+  #locationOf(locationId: string): LocationRecorder {
+    const held = this.#locations.get(locationId);
+    if (held !== undefined) return held;
+    const power = createPowerRecorder(this.#powerStepMs);
+    // A limit changes seldom: each change is told.
+    const recorder = { power, limit: createPowerRecorder(1), connectors: new Map() };
+    this.#locations.set(locationId, recorder);
+    return recorder;
+  }
 }
 
 function trackOf(locationId: string, { power, limit, connectors }: LocationRecorder): LocationTrack {

@@ -127,7 +127,9 @@ export function createConnectorAccount(name: {
       settle(endsAtMs);
       endSession(Math.round(carWms / MS_PER_HOUR));
       const summary = {
-        ...{ controllerUuid, connectorId, ...sums },
+        controllerUuid,
+        connectorId,
+        ...sums,
         throttledS: lasted.throttledMs / 1000,
         pausedS: lasted.pausedMs / 1000,
         lockedThrottledS: lasted.lockedThrottledMs / 1000,

@@ -104,7 +104,10 @@ export function createSummary(startsAtMs: EpochMs): SummaryFold {
       else if (event.kind === 'violation') violate(event);
     },
     finish: (endsAtMs) => ({
-      ...{ startsAtMs, endsAtMs, events, violations },
+      startsAtMs,
+      endsAtMs,
+      events,
+      violations,
       ...(firstViolation === undefined ? {} : { firstViolation }),
       locations: [...locations.entries()]
         .sort(([a], [b]) => (a < b ? -1 : 1))

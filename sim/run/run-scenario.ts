@@ -131,7 +131,11 @@ export function createScenarioWorld(
       .map(({ charger, share }) => [charger?.controllerUuid, share]),
   );
   return createWorld({
-    ...{ tenants: provision.tenants, seed, startMs: startsAtMs, transport, onEvent },
+    tenants: provision.tenants,
+    seed,
+    startMs: startsAtMs,
+    transport,
+    onEvent,
     visitorsOf:
       ({ controllerUuid }) =>
       (connectorId) =>

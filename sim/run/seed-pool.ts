@@ -71,7 +71,9 @@ export async function runSeed({ path, overrides }: SeedTask, seed: number): Prom
       ? failure && formatFailure(failure)
       : `${violation.invariant} at ${toInstant(violation.atMs)}, ${violation.target}: ${violation.detail}`;
   return {
-    ...{ seed, hash, violations: summary.violations },
+    seed,
+    hash,
+    violations: summary.violations,
     simulatedMs: scenario.endsAtMs - scenario.startsAtMs,
     ...(first === undefined ? {} : { first }),
   };

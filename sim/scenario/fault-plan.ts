@@ -42,7 +42,10 @@ function beginnings({ kind, fromMs, untilMs, everyMs }: Fault, draw: Draw): read
 function episodesOf(fault: Fault, charger: FaultEpisode['charger'], draw: Draw): readonly FaultEpisode[] {
   const { kind, untilMs, direction, share = NOTHING, upToMs = NOTHING, lengthMs = NOTHING } = fault;
   return beginnings(fault, draw).map((startsAtMs) => ({
-    ...{ kind, startsAtMs, charger, direction },
+    kind,
+    startsAtMs,
+    charger,
+    direction,
     endsAtMs: WHOLE_WINDOW.has(kind) ? untilMs : Math.min(untilMs, startsAtMs + draw.whole(lengthMs)),
     share: draw.between(share),
     upToMs: draw.whole(upToMs),

@@ -49,7 +49,11 @@ const TOTALS: ReadonlySet<Expectation['measure']> = new Set([
 function vehicleOf({ name, share, maxKw, phases, ideal, ...habits }: VehicleEntry): VehicleClass {
   const { taper = ORDINARY.taper, reaction = ORDINARY.reaction, stubborn = ORDINARY.stubborn } = habits;
   return {
-    ...{ name, share, maxKw, phases, isIdeal: ideal },
+    name,
+    share,
+    maxKw,
+    phases,
+    isIdeal: ideal,
     taperFrom: ideal ? 1 : taper,
     reactionMs: ideal ? [0, 0] : reaction,
     stubbornShare: stubborn,
@@ -64,7 +68,9 @@ function sessionsOfFile(
   if (csv !== undefined) {
     const { file, from, energy, stations } = csv;
     return {
-      ...{ kind: 'csv', path: resolve(dirname(path), file), energy },
+      kind: 'csv',
+      path: resolve(dirname(path), file),
+      energy,
       fromMs: from?.atMs ?? span.startsAtMs,
       stations: stations === 'inOrder' ? undefined : new Map(Object.entries(stations)),
     };
@@ -93,7 +99,11 @@ function actionOf(entry: ActionEntry, where: string, plan: SitePlan, span: Scena
   const { call: operationId, params, query, as: keepAs, tenant } = entry;
   return [
     {
-      ...{ where, operationId, params, query, keepAs },
+      where,
+      operationId,
+      params,
+      query,
+      keepAs,
       atMs: resolveMoment(entry.at, span),
       method: endpoint.method.toUpperCase(),
       path: endpoint.path,
@@ -173,7 +183,13 @@ function scenarioOf(
   const isWhole = level === undefined && durationMs >= file.duration;
   const isMeant = ({ measure }: Expectation) => isWhole || !TOTALS.has(measure);
   return {
-    ...{ name: file.name, path, seed, ...span, meterPeriodMs: file.meterPeriod, transport, provision },
+    name: file.name,
+    path,
+    seed,
+    ...span,
+    meterPeriodMs: file.meterPeriod,
+    transport,
+    provision,
     connectors: [...plan.connectors.values()],
     sessions: sessionsOfFile(file.sessions, path, span),
     vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),

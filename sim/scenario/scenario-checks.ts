@@ -43,7 +43,9 @@ function overlaps(visits: readonly VisitEntry[], span: ScenarioSpan): readonly F
   const last = new Map<string, { readonly leavesAtMs: EpochMs; readonly i: number }>();
   const timed = visits
     .map(({ connector, arrives, leaves }, i) => ({
-      ...{ connector, i, arrivesAtMs: resolveMoment(arrives, span) },
+      connector,
+      i,
+      arrivesAtMs: resolveMoment(arrives, span),
       leavesAtMs: leaves === undefined ? Number.POSITIVE_INFINITY : resolveMoment(leaves, span),
     }))
     .sort((a, b) => a.arrivesAtMs - b.arrivesAtMs);

@@ -37,7 +37,11 @@ export function carOf(
   const { phases, taperFrom, isIdeal, reactionMs, stubbornShare } = vehicle;
   const phasesOfMax = maxKw === undefined ? phases : Math.min(phases, connector.phases);
   return {
-    ...{ phases, taperFrom, isIdeal, batteryWh: requestedWh, storedWh: 0 },
+    phases,
+    taperFrom,
+    isIdeal,
+    batteryWh: requestedWh,
+    storedWh: 0,
     maxCurrentA: (1000 * (maxKw ?? vehicle.maxKw)) / (connector.voltageV * phasesOfMax),
     reactionMs: draw.whole(reactionMs),
     isStubborn: draw.share() < stubbornShare,

@@ -114,7 +114,11 @@ export function createTraceState(): TraceStateFold {
     return [
       ...[...locations.values()].flatMap(({ limit, power }) => [limit, power]),
       ...ofConnectors.flatMap(({ connector, grant, session }) => [connector, grant, session]),
-      ...[...profiles.values(), ...faults.values(), ...alarms.values(), lastAction, lastViolation],
+      ...profiles.values(),
+      ...faults.values(),
+      ...alarms.values(),
+      lastAction,
+      lastViolation,
     ].filter((event) => event !== undefined);
   }
 

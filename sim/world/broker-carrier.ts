@@ -69,8 +69,12 @@ export function createBrokerCarrier(options: {
     const known = lines.get(wire);
     if (known !== undefined) return known;
     const made: Line = {
-      ...{ wire, topics: new Set(topicsOf(wire.address)), done: Promise.resolve() },
-      ...{ session: undefined, lastWill: undefined, spokenWill: {} },
+      wire,
+      topics: new Set(topicsOf(wire.address)),
+      done: Promise.resolve(),
+      session: undefined,
+      lastWill: undefined,
+      spokenWill: {},
     };
     lines.set(wire, made);
     return made;
@@ -121,7 +125,12 @@ export function createBrokerCarrier(options: {
   async function connect(line: Line): Promise<void> {
     const { address } = line.wire;
     line.session = await openBrokerSession({
-      ...{ url, ca, charger: address, lastWill: line.lastWill, topics: [...line.topics], onMessage: comeOut },
+      url,
+      ca,
+      charger: address,
+      lastWill: line.lastWill,
+      topics: [...line.topics],
+      onMessage: comeOut,
       password: passwords.get(usernameOf(address)) ?? '',
       onClose() {
         line.session = undefined;

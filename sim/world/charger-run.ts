@@ -53,7 +53,10 @@ export function runCharger(options: {
   }
 
   const wire = new Wire({
-    ...{ address: charger.address, agenda, monotonicMs, seed },
+    address: charger.address,
+    agenda,
+    monotonicMs,
+    seed,
     receiver: {
       limit(connectorId, limit) {
         if (!charger.takesLimits) return;

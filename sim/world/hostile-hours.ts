@@ -38,7 +38,12 @@ export async function runHostileHours(options: {
   const site = hostileSiteOf(seed, chargers);
   const { tenants, visitorsOf, traitsOf } = site;
   const world = await createWorld({
-    ...{ tenants, seed, startMs: START_MS, visitorsOf, traitsOf, keepsMessages: true },
+    tenants,
+    seed,
+    startMs: START_MS,
+    visitorsOf,
+    traitsOf,
+    keepsMessages: true,
     ...(onEvent === undefined ? {} : { onEvent }),
   });
   const isOver = () => isFirstEnough && world.violations.length > 0;

@@ -97,7 +97,8 @@ export function createHostileOperator(
     ...Array.from({ length: 4 }, () => lock),
     ...Array.from({ length: 3 }, () => cancel),
     ...Array.from({ length: 3 }, () => changeCluster),
-    ...[pressYard, dieWriting],
+    pressYard,
+    dieWriting,
     () => probes.tellAgain(aLocation()),
     () => probes.tellAgain(aLocation()),
   ];

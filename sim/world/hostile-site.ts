@@ -42,7 +42,11 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
   const failsafeA = hasFailsafe ? 6 : 0;
   const isHungry = seed % 3 !== 0;
   const location = (locationId: string, count: number) => ({
-    ...{ locationId, name: locationId, status: 'ACTIVE', permanentLimitKw: 50, gridLimitKw: 80 },
+    locationId,
+    name: locationId,
+    status: 'ACTIVE',
+    permanentLimitKw: 50,
+    gridLimitKw: 80,
     chargers: Array.from({ length: count }, (_, i) => ({
       controllerUuid: `${locationId}-${i}`,
       connectors: [
@@ -51,7 +55,11 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
     })),
   });
   const tenant = (tenantUuid: string, name: string, locations: readonly object[]) => ({
-    ...{ tenantUuid, name, features: ['energy-management'], apiKeys: [{}], locations },
+    tenantUuid,
+    name,
+    features: ['energy-management'],
+    apiKeys: [{}],
+    locations,
   });
   const own = LOCATIONS.map((locationId) => location(locationId, chargers));
   const file = {

@@ -49,7 +49,10 @@ export async function startService(options: {
       }),
   };
   const service = createService(config, {
-    ...{ clock: mortalClock, log, metrics, newId },
+    clock: mortalClock,
+    log,
+    metrics,
+    newId,
     ...carrier.seams,
     wrapStore: (store) => mortalStore(store, life, outstanding, { isDatabaseBusy, onWritten, fateOf }),
   });

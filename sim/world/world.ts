@@ -178,18 +178,33 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     transport === 'inProcess'
       ? createHandOver({ wireOf, clock, log, metrics, events: carrierEvents })
       : createBrokerCarrier({
-          ...{ tenants, ca, wireOf, monotonicMs, outstanding, log, events: carrierEvents },
+          tenants,
+          ca,
+          wireOf,
+          monotonicMs,
+          outstanding,
+          log,
+          events: carrierEvents,
           topicsOf({ controllerUuid }) {
             const run = runOf.get(controllerUuid);
             return run === undefined ? [] : topicsFor(run.charger);
           },
         });
   const connections = createConnections({
-    ...{ agenda, monotonicMs, random, runs, carrier, soon, onChange: power.noteChange },
+    agenda,
+    monotonicMs,
+    random,
+    runs,
+    carrier,
+    soon,
+    onChange: power.noteChange,
     isServiceUp: () => life !== undefined,
   });
   const book = createCallBook({
-    ...{ oracle, watch, horizonMs, nowMs },
+    oracle,
+    watch,
+    horizonMs,
+    nowMs,
     events: {
       profile(target, { startTime, endTime, limitKw, priority = 0 }: NewProfile) {
         const startsAtMs = Date.parse(startTime);
@@ -214,7 +229,16 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 
   const { sayAgain } = carrier;
   const checks = createChecks({
-    ...{ tenants, oracle, watch, book, runs, ask, report, monotonicMs, wallMs: nowMs, keepsMessages },
+    tenants,
+    oracle,
+    watch,
+    book,
+    runs,
+    ask,
+    report,
+    monotonicMs,
+    wallMs: nowMs,
+    keepsMessages,
     times: { leaseMs: horizonMs - config.settleS * 1000, settleMs: config.settleS * 1000 },
     soon,
     at: (atMs, task) => agenda.at(atMs - startMs, task),
@@ -240,7 +264,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   async function live(): Promise<void> {
     const opened = carrier.open();
     life = await startService({
-      ...{ config, clock, log, outstanding, carrier: opened },
+      config,
+      clock,
+      log,
+      outstanding,
+      carrier: opened,
       newId: () => `id-${++ids}`,
       isDatabaseBusy: () => isBusy,
       onWritten(changes: readonly Change[]) {
@@ -279,7 +307,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     connectors: TenantEntry['locations'][number]['chargers'][number]['connectors'],
   ): void {
     const charger = createVirtualCharger({
-      ...{ address, connectors, boot: `boot-${++boots}`, seed: seed + runs.length, startsAtMs: 0 },
+      address,
+      connectors,
+      boot: `boot-${++boots}`,
+      seed: seed + runs.length,
+      startsAtMs: 0,
       traffic: options.visitorsOf(address),
       traits: options.traitsOf?.(address, random) ?? {},
       onCar(connectorId, { what, car, deliveredWh }) {
@@ -290,7 +322,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       },
     });
     const run = runCharger({
-      ...{ charger, agenda, monotonicMs, wallMs: nowMs, onChange: power.noteChange },
+      charger,
+      agenda,
+      monotonicMs,
+      wallMs: nowMs,
+      onChange: power.noteChange,
       seed: 2 * (seed * 1_000_003 + runs.length),
       say({ wire }, message) {
         counts.fromChargers++;
@@ -315,7 +351,17 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   for (const run of runs) connections.connectLater(run, uniformInt(random, 0, CONNECT_SPREAD_MS));
 
   return {
-    ...{ agenda, oracle, watch, runs, violations, counts, checks, report, advance, nowMs, monotonicMs },
+    agenda,
+    oracle,
+    watch,
+    runs,
+    violations,
+    counts,
+    checks,
+    report,
+    advance,
+    nowMs,
+    monotonicMs,
     travelTo: (instant) => advance(instant - nowMs()),
     async call(method, path, body, tenantUuid = tenants[0]?.tenantUuid ?? '') {
       if (life === undefined) return NO_ANSWER;

@@ -89,14 +89,21 @@ function optionsOf(site: Site, plot: HTMLElement, ruler: HTMLElement): uPlot.Opt
     scales: { y: { range: [0, topW / 1000] } },
     axes: [
       {
-        ...{ stroke: text, font, grid, ticks: grid },
+        stroke: text,
+        font,
+        grid,
+        ticks: grid,
         size: AXIS_PX,
         // A label at the very edge would be cut in half.
         values: (shown, instants) =>
           instants.map((instant) => (instant === shown.scales.x?.min ? '' : axisLabel(instant, instants))),
       },
       {
-        ...{ side: 1, stroke: text, font, grid, ticks: grid },
+        side: 1,
+        stroke: text,
+        font,
+        grid,
+        ticks: grid,
         size: Math.max(plot.clientWidth - ruler.clientWidth, 48),
         values: (_, values) => values.map((value) => `${value} kW`),
       },

@@ -42,7 +42,10 @@ export function siteAt(data: ReportData, place: number): Site | undefined {
     const { controllerUuid, connectorId } = connector;
     const powerW = summed(connector.powerW);
     return {
-      ...{ controllerUuid, connectorId, name: `${controllerUuid}/${connectorId}`, powerW },
+      controllerUuid,
+      connectorId,
+      name: `${controllerUuid}/${connectorId}`,
+      powerW,
       atMs: summed(connector.atMs),
       limitTenthsA: summed(connector.limitTenthsA),
       modes: modesOf(connector.modes, data.modes),
@@ -54,7 +57,9 @@ export function siteAt(data: ReportData, place: number): Site | undefined {
   });
   const concerns = concernOf(data, track.locationId);
   return {
-    ...{ locationId: track.locationId, connectors, summary },
+    locationId: track.locationId,
+    connectors,
+    summary,
     powerW: { atMs: summed(track.powerW.atMs), values: summed(track.powerW.values) },
     limitW: { atMs: summed(track.limitW.atMs), values: summed(track.limitW.values) },
     profiles: data.profiles.filter(({ target }) => concerns(target)),
