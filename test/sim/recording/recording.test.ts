@@ -1,13 +1,5 @@
 // What a running service writes down of itself, and whether it decides the same when it is told all that once more.
-import {
-  appendFileSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -211,9 +203,10 @@ describe('a recording of a running service', () => {
 
   it('is read up to its last whole line where it ends in the middle of one, and says so', async () => {
     const whole = readFileSync(path, 'utf8');
-    const cut = copyOf('cut', whole);
-    truncateSync(cut, Math.floor(0.9 * statSync(cut).size));
-    const kept = readFileSync(cut, 'utf8').split('\n').length;
+    const lines = whole.split('\n');
+    const kept = Math.floor(0.9 * lines.length);
+    const last = lines[kept - 1] ?? '';
+    const cut = copyOf('cut', [...lines.slice(0, kept - 1), last.slice(0, last.length / 2)].join('\n'));
     const outcome = await replayRecording(cut);
     expect(outcome).toMatchObject({ cutAtLine: kept, differing: 0, lives: 2 });
     // The next life of a service that was killed begins on a line of its own.
