@@ -47,6 +47,10 @@ export const READS = [
   'locationPower',
   'listAlarms',
   'connectorSchedules',
+  'connectorSchedulesAt',
+  'connectorHistory',
+  'organizationLimitsAt',
+  'organizationHistory',
 ] as const;
 export type ReadCall = (typeof READS)[number];
 

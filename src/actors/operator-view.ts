@@ -1,14 +1,22 @@
 // What an operator can ask beyond the contract, one function per extension.
 import type { TenantUuid } from '../../machines/ids.js';
-import type { AlarmList, LocationHistory, LocationPower } from '../wire/operator-history.js';
+import type {
+  AlarmList,
+  ConnectorHistory,
+  LocationHistory,
+  LocationPower,
+  OrganizationHistory,
+} from '../wire/operator-history.js';
 import type { ConnectorSchedules, LocationList, LocationLive } from '../wire/operator-locations.js';
 import type { PageQuery, PowerQuery, SpanPageQuery, TimelineQuery } from '../wire/operator-queries.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
 import type { LocationTimeline } from '../wire/operator-timeline.js';
-import type { LocationLimits } from '../wire/rest.js';
+import type { LocationLimits, OrganizationLimits } from '../wire/rest.js';
 import type { Core } from './core.js';
 import type { Unsubscribe } from './event-stream.js';
+import { connectorHistory } from './queries/connector-history.js';
 import { connectorSchedules } from './queries/connector-schedules.js';
+import { connectorSchedulesAt } from './queries/connector-schedules-at.js';
 import { listAlarms } from './queries/list-alarms.js';
 import { listLocations } from './queries/list-locations.js';
 import { locationHistory } from './queries/location-history.js';
@@ -16,6 +24,8 @@ import { locationLimitsAt } from './queries/location-limits-at.js';
 import { locationLive } from './queries/location-live.js';
 import { locationPower } from './queries/location-power.js';
 import { locationTimeline } from './queries/location-timeline.js';
+import { organizationHistory } from './queries/organization-history.js';
+import { organizationLimitsAt } from './queries/organization-limits-at.js';
 import { findLocation, findTenant } from './targets.js';
 
 /** As in `Application`: identifiers are raw text of the path, instants raw text of the query that is well-formed. */
@@ -35,6 +45,22 @@ export interface OperatorView {
     asked: SpanPageQuery,
   ): Promise<AlarmList>;
   connectorSchedules(tenantUuid: TenantUuid, controllerUuid: string, connectorId: string): ConnectorSchedules;
+  /** The same as of `at`, from what was known then. */
+  connectorSchedulesAt(
+    tenantUuid: TenantUuid,
+    controllerUuid: string,
+    connectorId: string,
+    at: string,
+  ): Promise<ConnectorSchedules>;
+  connectorHistory(
+    tenantUuid: TenantUuid,
+    controllerUuid: string,
+    connectorId: string,
+    asked: SpanPageQuery,
+  ): Promise<ConnectorHistory>;
+  /** The organization's recorded limits as of `at`, from what was known then. */
+  organizationLimitsAt(tenantUuid: TenantUuid, at: string): Promise<OrganizationLimits>;
+  organizationHistory(tenantUuid: TenantUuid, asked: SpanPageQuery): Promise<OrganizationHistory>;
   /** Calls `listener` with everything that happens from now on, of one location or of all; it must not throw. */
   subscribe(
     tenantUuid: TenantUuid,
@@ -55,6 +81,12 @@ export function createOperatorView(core: Core): OperatorView {
     listAlarms: (tenantUuid, locationId, asked) => listAlarms(core, tenantUuid, locationId, asked),
     connectorSchedules: (tenantUuid, controllerUuid, connectorId) =>
       connectorSchedules(core, tenantUuid, controllerUuid, connectorId),
+    connectorSchedulesAt: (tenantUuid, controllerUuid, connectorId, at) =>
+      connectorSchedulesAt(core, tenantUuid, controllerUuid, connectorId, at),
+    connectorHistory: (tenantUuid, controllerUuid, connectorId, asked) =>
+      connectorHistory(core, tenantUuid, controllerUuid, connectorId, asked),
+    organizationLimitsAt: (tenantUuid, at) => organizationLimitsAt(core, tenantUuid, at),
+    organizationHistory: (tenantUuid, asked) => organizationHistory(core, tenantUuid, asked),
     subscribe(tenantUuid, locationText, listener) {
       const location =
         locationText === undefined ? undefined : findLocation(core.directory, tenantUuid, locationText);

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ALARM_KINDS } from '../../machines/grant.js';
 import { estimatedKwSchema } from './operator-power.js';
-import { instantSchema } from './rest.js';
+import { instantSchema, prioritySchema } from './rest.js';
 
 const nextCursorSchema = z.string().nullable().meta({ description: 'null on the last page.' });
 const span = { from: instantSchema, to: instantSchema };
@@ -27,20 +27,29 @@ export const alarmListSchema = z
   .meta({ id: 'AlarmList' });
 export type AlarmList = z.output<typeof alarmListSchema>;
 
+export const submissionSchema = z
+  .object({
+    priority: prioritySchema,
+    limitKw: z.number(),
+    startTime: instantSchema,
+    endTime: instantSchema,
+    submittedAt: instantSchema,
+    supersededAt: instantSchema
+      .nullable()
+      .meta({ description: 'When it was replaced or cancelled; null while it holds its slot.' }),
+  })
+  .meta({ id: 'Submission' });
+export type Submission = z.output<typeof submissionSchema>;
+
+const submissions = z
+  .array(submissionSchema)
+  .meta({ description: 'Those whose window meets the span, in the order they came.' });
+
 export const locationHistorySchema = z
   .object({
     locationId: z.string(),
     ...span,
-    submissions: z.array(
-      z.object({
-        priority: z.number().int(),
-        limitKw: z.number(),
-        startTime: instantSchema,
-        endTime: instantSchema,
-        submittedAt: instantSchema,
-        supersededAt: instantSchema.nullable().meta({ description: 'null while it holds its slot.' }),
-      }),
-    ),
+    submissions,
     permanentLimits: z
       .array(z.object({ limitKw: z.number(), setAt: instantSchema }))
       .meta({ description: 'The one in force at `from`, and every one set until `to`.' }),
@@ -48,6 +57,23 @@ export const locationHistorySchema = z
   })
   .meta({ id: 'LocationHistory' });
 export type LocationHistory = z.output<typeof locationHistorySchema>;
+
+export const connectorHistorySchema = z
+  .object({
+    controllerUuid: z.string(),
+    connectorId: z.string(),
+    locationId: z.string(),
+    ...span,
+    submissions,
+    nextCursor: nextCursorSchema,
+  })
+  .meta({ id: 'ConnectorHistory' });
+export type ConnectorHistory = z.output<typeof connectorHistorySchema>;
+
+export const organizationHistorySchema = z
+  .object({ tenantUuid: z.string(), ...span, submissions, nextCursor: nextCursorSchema, note: z.string() })
+  .meta({ id: 'OrganizationHistory' });
+export type OrganizationHistory = z.output<typeof organizationHistorySchema>;
 
 export const locationPowerSchema = z
   .object({

@@ -36,11 +36,11 @@ const spanParameters = {
   to: instantSchema.optional().meta({ description: 'End (exclusive); after from.' }),
 };
 
-/** `at` of the limits view. */
-export const locationLimitsQuerySchema = z.object({
+/** `at` of the answers that list a target's profiles. */
+export const asOfQuerySchema = z.object({
   at: instantSchema.optional().meta({
     description:
-      'Extension: the view as of this instant, from what was submitted by then and not replaced yet. Without it, now.',
+      'Extension: the answer as of this instant, from what was submitted by then, and neither replaced nor cancelled. Without it, now.',
   }),
 });
 

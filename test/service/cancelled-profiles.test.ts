@@ -270,6 +270,13 @@ describe('DELETE of all schedules of a target', () => {
     ['/organizations/schedules', 'DELETE …/schedules/{priority}'],
     ['/clusters/any/schedules', 'DELETE /v1/locations/{locationId}/schedules/{priority} for each'],
   ])('is 405, and says how profiles are cancelled: %s', async (path, advice) => {
-    expect(refusalOf(await service.call('DELETE', path), 'METHOD_NOT_ALLOWED')).toContain(advice);
+    const answer = await service.call('DELETE', path);
+    expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).toContain(advice);
+    expect(answer.headers.get('allow')).toContain('POST');
+  });
+
+  it('is 405 without such advice where no profile could be meant', async () => {
+    const answer = await service.call('DELETE', '/locations/twice/limits');
+    expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).not.toContain('priority');
   });
 });

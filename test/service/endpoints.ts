@@ -8,6 +8,12 @@ import {
 } from '../../src/wire/cancelled-profiles.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
+  connectorHistorySchema,
+  locationHistorySchema,
+  organizationHistorySchema,
+} from '../../src/wire/operator-history.js';
+import { connectorSchedulesSchema } from '../../src/wire/operator-locations.js';
+import {
   clusterDeletedSchema,
   clusterDetailSchema,
   clusterListSchema,
@@ -32,6 +38,9 @@ export interface EndpointCase {
   readonly schema: z.ZodType;
 }
 
+/** What is known now is known of any later instant: the tests run on several clocks. */
+const FAR_AHEAD = '2999-01-01T00:00:00Z';
+
 interface Target {
   readonly locationId: string;
   /** Another member of the cluster. */
@@ -40,7 +49,7 @@ interface Target {
   readonly clusterId: string;
 }
 
-/** Every endpoint of section 4, and those that cancel, with a request that succeeds after those before it. */
+/** Every endpoint of section 4, those that cancel and those that tell the past, each with a request that succeeds after those before it. */
 export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }: Target): EndpointCase[] {
   const location = `/locations/${locationId}`;
   const cluster = `/clusters/${clusterId}`;
@@ -138,6 +147,48 @@ export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }:
       path: '/organizations/schedules/0',
       scope: 'org:write',
       schema: cancelledOrganizationScheduleSchema,
+    },
+    {
+      number: 104,
+      method: 'GET',
+      path: `/chargers/${controllerUuid}/connectors/1/history`,
+      scope: 'locations:read',
+      schema: connectorHistorySchema,
+    },
+    {
+      number: 105,
+      method: 'GET',
+      path: `/chargers/${controllerUuid}/connectors/1/schedules?at=${FAR_AHEAD}`,
+      scope: 'locations:read',
+      schema: connectorSchedulesSchema,
+    },
+    {
+      number: 106,
+      method: 'GET',
+      path: `${location}/history`,
+      scope: 'locations:read',
+      schema: locationHistorySchema,
+    },
+    {
+      number: 107,
+      method: 'GET',
+      path: `${location}/limits?at=${FAR_AHEAD}`,
+      scope: 'locations:read',
+      schema: locationLimitsSchema,
+    },
+    {
+      number: 108,
+      method: 'GET',
+      path: '/organizations/history',
+      scope: 'org:write',
+      schema: organizationHistorySchema,
+    },
+    {
+      number: 109,
+      method: 'GET',
+      path: `/organizations/limits?at=${FAR_AHEAD}`,
+      scope: 'org:write',
+      schema: organizationLimitsSchema,
     },
     {
       number: 12,

@@ -16,14 +16,17 @@ export interface OperatedService extends RunningService {
   read<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>;
 }
 
-export async function runOperatedService(tenants: readonly ProvisionedTenant[]): Promise<OperatedService> {
+export async function runOperatedService(
+  tenants: readonly ProvisionedTenant[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<OperatedService> {
   const clock = createVirtualClock(NOW_MS);
   const opened: Store[] = [];
   const wrapStore = (store: Store) => {
     opened.push(store);
     return store;
   };
-  const service = await runService(tenants, { clock, wrapStore });
+  const service = await runService(tenants, { clock, wrapStore }, environment);
   const [store] = opened;
   if (store === undefined) throw new Error('the service opened no store');
   return {

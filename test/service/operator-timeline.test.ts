@@ -14,7 +14,7 @@ const SITES = [
   'shared',
   'partner',
   'idle',
-  'cancelled',
+  'cut',
   'ended',
   'held',
   'tried',
@@ -221,27 +221,16 @@ describe('GET /locations/{locationId}/timeline', () => {
   });
 });
 
-describe('cancelling a profile, which the contract does not delete', () => {
-  it('needs the priority in the path', async () => {
-    for (const path of ['/locations/idle/schedules', '/chargers/idle-a/connectors/1/schedules']) {
-      const answer = await service.call('DELETE', path);
-      expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).toContain('name the priority');
-      expect(answer.headers.get('allow')).toContain('POST');
-    }
-    expect(
-      refusalOf(await service.call('DELETE', '/locations/idle/limits'), 'METHOD_NOT_ALLOWED'),
-    ).not.toContain('priority');
-  });
-
-  it('before it begins: one millisecond of what applies anyway, in the same slot', async () => {
-    await submit('cancelled', 3, 10, '13:00', '15:00');
-    await submit('cancelled', 3, 50, '13:00', '13:00:00.001');
-    const { segments } = await timelineOf('cancelled');
+describe('the timeline after a profile was replaced by a shorter one (3.1)', () => {
+  it('follows the new one alone: of a window that was cut to a millisecond, that is left', async () => {
+    await submit('cut', 3, 10, '13:00', '15:00');
+    await submit('cut', 3, 50, '13:00', '13:00:00.001');
+    const { segments } = await timelineOf('cut');
     expect(segments.map(({ limitKw }) => limitKw)).toEqual([50, 50, 50]);
     expect(segments[1]).toMatchObject({ startTime: at('13:00'), endTime: at('13:00:00.001') });
   });
 
-  it('while it is active: the same limit with an end a few seconds from now', async () => {
+  it('ends where the new one ends: an active window that was cut to the next five seconds', async () => {
     await submit('ended', 3, 10, '11:00', '15:00');
     await submit('ended', 3, 10, '11:00', '12:00:05');
     expect(await rowsOf('ended')).toEqual([

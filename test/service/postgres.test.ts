@@ -16,6 +16,8 @@ import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { connectCharger } from './charger-client.js';
+import { runOperatedService } from './operator-answers.js';
+import { describeProfileHistory } from './profile-history-contract.js';
 import { HOUR_MS, MINUTE_MS, profileAt } from './profiles.js';
 import {
   HARBOUR,
@@ -134,6 +136,11 @@ describe('the service on PostgreSQL', needing(missingPostgres()), () => {
       expect((await limitsOf(id)).profiles).toContainEqual({ ...written, status: 'ACTIVE' });
     }
   });
+
+  describe('histories', () =>
+    describeProfileHistory(async (tenants) =>
+      runOperatedService(tenants, { HEADROOM_DATABASE_URL: await server.createDatabase() }),
+    ));
 
   it('answers 503 while the database lets nobody in, goes on reading, and works again after', async () => {
     const before = await limitsOf('quay-1');

@@ -4,7 +4,7 @@ import type { TenantUuid } from '../../machines/ids.js';
 import { clusterListSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
 import { endpointsOn, titleOf } from './endpoints.js';
-import { profile } from './profiles.js';
+import { HOUR_MS, profile } from './profiles.js';
 import {
   type Answer,
   apiKeyOf,
@@ -52,13 +52,22 @@ function targetOf(locationId: string, clusterId: string) {
   return { locationId, memberId: 'quay-2', controllerUuid: `${locationId}-a`, clusterId };
 }
 
+/** An hour and what lies around it: a span that were left out would move with the clock. */
+const SPAN = profile({ startsInMs: -HOUR_MS, endsInMs: HOUR_MS });
+const PAST = `from=${SPAN.startTime}&to=${SPAN.endTime}`;
+
 /** All that a tenant can read. */
 async function everythingOf(tenantUuid: TenantUuid): Promise<readonly object[]> {
   const read = async (path: string) => (await service.call('GET', path, undefined, tenantUuid)).body;
   const { clusters } = clusterListSchema.parse(await read('/clusters'));
   const paths = [
-    ...[...SHARED, 'harbour-only'].map((id) => `/locations/${id}/limits`),
+    ...[...SHARED, 'harbour-only'].flatMap((id) => [
+      `/locations/${id}/limits`,
+      `/locations/${id}/history?${PAST}`,
+      `/chargers/${id}-a/connectors/1/history?${PAST}`,
+    ]),
     '/organizations/limits',
+    `/organizations/history?${PAST}`,
     '/clusters',
     ...clusters.map(({ clusterId }) => `/clusters/${clusterId}`),
   ];
@@ -74,7 +83,7 @@ function disclosed(answer: Answer, askedFor: string): object {
   return { status: answer.status, text, headers: { ...headers, date: '', 'x-request-id': '' } };
 }
 
-const ASKED_BY_LOCATION = [1, 2, 3, 4, 7, 101, 102];
+const ASKED_BY_LOCATION = [1, 2, 3, 4, 7, 101, 102, 104, 105, 106, 107];
 const ASKED_BY_CLUSTER = [9, 10, 11, 12, 13];
 
 describe("another tenant's id answers exactly as an unknown one (decisions)", () => {

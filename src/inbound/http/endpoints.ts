@@ -1,6 +1,6 @@
 // The endpoints of contract section 4 that act on a tenant: one table from which routes and OpenAPI are both made.
 import { clusterScheduleSchema } from '../../wire/cluster-schedule.js';
-import { locationLimitsQuerySchema } from '../../wire/operator-queries.js';
+import { asOfQuerySchema } from '../../wire/operator-queries.js';
 import {
   clusterDeletedSchema,
   clusterDetailSchema,
@@ -90,7 +90,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       errors: ['LOCATION_NOT_FOUND'],
       isAnswerStable: true,
     },
-    locationLimitsQuerySchema,
+    asOfQuerySchema,
     ({ application, tenantUuid, param }, { at }) =>
       at === undefined
         ? application.locationLimits(tenantUuid, param('locationId'))
@@ -111,7 +111,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     profileRequestSchema,
     ({ application, tenantUuid }, request) => application.submitOrganizationProfile(tenantUuid, request),
   ),
-  withoutBody(
+  withQuery(
     {
       operationId: 'getOrganizationLimits',
       method: 'get',
@@ -122,7 +122,11 @@ export const ENDPOINTS: readonly Endpoint[] = [
       responseSchema: organizationLimitsSchema,
       errors: [],
     },
-    ({ application, tenantUuid }) => application.organizationLimits(tenantUuid),
+    asOfQuerySchema,
+    ({ application, tenantUuid }, { at }) =>
+      at === undefined
+        ? application.organizationLimits(tenantUuid)
+        : application.organizationLimitsAt(tenantUuid, at),
   ),
   withBody(
     {

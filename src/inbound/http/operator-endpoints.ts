@@ -1,11 +1,18 @@
 // The endpoints for operators beyond the contract: the same kind of table, marked as extensions in OpenAPI.
-import { alarmListSchema, locationHistorySchema, locationPowerSchema } from '../../wire/operator-history.js';
+import {
+  alarmListSchema,
+  connectorHistorySchema,
+  locationHistorySchema,
+  locationPowerSchema,
+  organizationHistorySchema,
+} from '../../wire/operator-history.js';
 import {
   connectorSchedulesSchema,
   locationListSchema,
   locationLiveSchema,
 } from '../../wire/operator-locations.js';
 import {
+  asOfQuerySchema,
   pageQuerySchema,
   powerQuerySchema,
   spanPageQuerySchema,
@@ -15,7 +22,7 @@ import { locationTimelineSchema } from '../../wire/operator-timeline.js';
 import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
 import { type Endpoint, withoutBody, withQuery } from './endpoint-row.js';
 
-/** What those share that read what belongs to locations. */
+/** What most share: they read what belongs to locations. */
 const EXTENSION = {
   method: 'get',
   tag: 'operators',
@@ -111,7 +118,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     spanPageQuerySchema,
     ({ application, tenantUuid }, query) => application.listAlarms(tenantUuid, undefined, query),
   ),
-  withoutBody(
+  withQuery(
     {
       ...EXTENSION,
       operationId: 'getConnectorSchedules',
@@ -120,8 +127,38 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       responseSchema: connectorSchedulesSchema,
       errors: ['CHARGER_NOT_FOUND'],
     },
-    ({ application, tenantUuid, param }) =>
-      application.connectorSchedules(tenantUuid, param('controllerUuid'), param('connectorId')),
+    asOfQuerySchema,
+    ({ application, tenantUuid, param }, { at }) =>
+      at === undefined
+        ? application.connectorSchedules(tenantUuid, param('controllerUuid'), param('connectorId'))
+        : application.connectorSchedulesAt(tenantUuid, param('controllerUuid'), param('connectorId'), at),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getConnectorHistory',
+      path: '/v1/chargers/{controllerUuid}/connectors/{connectorId}/history',
+      summary: 'Every profile ever submitted for a connector',
+      responseSchema: connectorHistorySchema,
+      errors: ['CHARGER_NOT_FOUND'],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.connectorHistory(tenantUuid, param('controllerUuid'), param('connectorId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getOrganizationHistory',
+      path: '/v1/organizations/history',
+      // As `GET /v1/organizations/limits`: whoever may not read the recorded limits may not read the former ones.
+      scope: 'org:write',
+      summary: 'Every limit ever recorded for the organization',
+      responseSchema: organizationHistorySchema,
+      errors: [],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid }, query) => application.organizationHistory(tenantUuid, query),
   ),
   ...CANCEL_ENDPOINTS,
 ];

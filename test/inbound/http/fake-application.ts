@@ -33,6 +33,11 @@ export function createFakeApplication(): FakeApplication {
       throw new DomainError('LOCATION_NOT_FOUND', 'No such location.');
     }
   }
+  function knownConnector(controllerUuid: string, connectorId: string): void {
+    if (controllerUuid !== 'q1-a' || connectorId !== '1') {
+      throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
+    }
+  }
   function knownCluster(tenantUuid: string, clusterId: string): Cluster {
     if (tenantUuid !== TENANT || clusterId !== CLUSTER) {
       throw new DomainError('CLUSTER_NOT_FOUND', 'No such cluster.');
@@ -113,10 +118,27 @@ export function createFakeApplication(): FakeApplication {
     },
     connectorSchedules(tenantUuid, controllerUuid, connectorId) {
       asked.push(['connectorSchedules', tenantUuid, controllerUuid, connectorId]);
-      if (controllerUuid !== 'q1-a' || connectorId !== '1') {
-        throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
-      }
+      knownConnector(controllerUuid, connectorId);
       return { controllerUuid, connectorId, locationId: LOCATION, lockLimitKw: null, profiles: [] };
+    },
+    async connectorSchedulesAt(tenantUuid, controllerUuid, connectorId, at) {
+      asked.push(['connectorSchedulesAt', tenantUuid, controllerUuid, connectorId, at]);
+      knownConnector(controllerUuid, connectorId);
+      return { controllerUuid, connectorId, locationId: LOCATION, lockLimitKw: null, profiles: [] };
+    },
+    async connectorHistory(tenantUuid, controllerUuid, connectorId, query) {
+      asked.push(['connectorHistory', tenantUuid, controllerUuid, connectorId, query]);
+      knownConnector(controllerUuid, connectorId);
+      const about = { controllerUuid, connectorId, locationId: LOCATION };
+      return { ...about, ...span, submissions: [], nextCursor: null };
+    },
+    async organizationLimitsAt(tenantUuid, at) {
+      asked.push(['organizationLimitsAt', tenantUuid, at]);
+      return { tenantUuid, profiles: [], note: 'recorded' };
+    },
+    async organizationHistory(tenantUuid, query) {
+      asked.push(['organizationHistory', tenantUuid, query]);
+      return { tenantUuid, ...span, submissions: [], nextCursor: null, note: 'recorded' };
     },
     subscribe(tenantUuid, locationId, listener) {
       asked.push(['subscribe', tenantUuid, locationId]);
@@ -126,9 +148,7 @@ export function createFakeApplication(): FakeApplication {
     },
     async submitConnectorProfile(tenantUuid, controllerUuid, connectorId, request) {
       asked.push(['submitConnectorProfile', tenantUuid, controllerUuid, connectorId, request]);
-      if (controllerUuid !== 'q1-a' || connectorId !== '1') {
-        throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
-      }
+      knownConnector(controllerUuid, connectorId);
       const { priority: _, ...rest } = profile(request);
       return { controllerUuid, connectorId, ...rest };
     },
@@ -153,9 +173,7 @@ export function createFakeApplication(): FakeApplication {
     },
     async cancelConnectorProfile(tenantUuid, controllerUuid, connectorId, priority) {
       asked.push(['cancelConnectorProfile', tenantUuid, controllerUuid, connectorId, priority]);
-      if (controllerUuid !== 'q1-a' || connectorId !== '1') {
-        throw new DomainError('CHARGER_NOT_FOUND', 'No such connector.');
-      }
+      knownConnector(controllerUuid, connectorId);
       return { controllerUuid, connectorId, ...cancelled(priority) };
     },
     async cancelLocationProfile(tenantUuid, locationId, priority) {

@@ -49,6 +49,8 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['i', 'DELETE', '/v1/chargers/q1-a/connectors/1/schedules/3', 'chargers:write'],
   ['j', 'DELETE', '/v1/locations/quay-1/schedules/3', 'locations:write'],
   ['k', 'DELETE', '/v1/organizations/schedules/3', 'org:write'],
+  ['l', 'GET', '/v1/chargers/q1-a/connectors/1/history', 'locations:read'],
+  ['m', 'GET', '/v1/organizations/history', 'org:write'],
 ].map((row) => toSample(row as [string, string, string, Scope]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
