@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { type Fleet, startFleet } from '../sim/charger/fleet.js';
 import { CROWDED } from '../sim/charger/traffic.js';
@@ -12,6 +11,7 @@ import { createAdministration } from '../src/outbound/knex/administration.js';
 import { provisionFile } from '../src/provisioning/provision-file.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { createService } from '../src/service.js';
+import { DEMO_FILE } from './demo-file.js';
 import { demoGuide } from './demo-guide.js';
 import { type DemoSite, openDemoSite } from './demo-site.js';
 import { membersOfFile } from './fleet-plan.js';
@@ -28,7 +28,6 @@ import {
 } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
-const FILE = fileURLToPath(new URL('../../demo/harbour.yaml', import.meta.url));
 const SEED = 4;
 const LIVE_LINES_EVERY_MS = 2000;
 
@@ -91,7 +90,7 @@ function showLiveLines(site: DemoSite, fleet: Fleet): void {
 
 async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const config = await demoConfig(flags, undo);
-  const file = readProvisioningFile(FILE);
+  const file = readProvisioningFile(DEMO_FILE);
   await provision(config, file);
   const service = createService(config);
   undo(() => service.stop());
@@ -111,7 +110,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const locationIds = tenant?.locations.map(({ locationId }) => locationId) ?? [];
   const [locationId] = locationIds;
   if (apiKey === undefined || locationId === undefined)
-    throw new OperatorError(`${FILE} names no key or location`);
+    throw new OperatorError(`${DEMO_FILE} names no key or location`);
   const site = await openDemoSite({ httpUrl, apiKey, locationIds });
   const sizes = `${locationIds.length} locations, ${members.length} virtual chargers, embedded database and broker`;
   const { clusterId } = site;

@@ -13,6 +13,7 @@ import {
   administrationCommand,
   withAdministration,
 } from './administration-command.js';
+import { isDemoFile } from './demo-file.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
@@ -62,6 +63,14 @@ function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
   return { ...outcome, issued: issued.map(({ kind, id }) => ({ kind, id })) };
 }
 
+/** Who else may know the secrets in the file; undefined where nobody does. */
+function warningOf(file: string): string | undefined {
+  // No mode makes a secret of what everybody can download.
+  if (isDemoFile(file))
+    return `the secrets in ${file} are public: use it only where nobody else reaches the service`;
+  return exposureOf(file);
+}
+
 /** What its owner should know of the file before it is applied. */
 function printNotes(file: string, { tenants }: ProvisioningFile): void {
   const logins = tenants.flatMap(({ clients, gateways, locations }) => [
@@ -71,10 +80,8 @@ function printNotes(file: string, { tenants }: ProvisioningFile): void {
     ),
   ]);
   const keys = tenants.flatMap(({ apiKeys }) => apiKeys.map(({ key }) => key));
-  const exposure = exposureOf(file);
-  if (exposure !== undefined && [...logins, ...keys].some((secret) => secret !== undefined)) {
-    printNote(`warning: ${exposure}`);
-  }
+  const warning = [...logins, ...keys].some((secret) => secret !== undefined) ? warningOf(file) : undefined;
+  if (warning !== undefined) printNote(`warning: ${warning}`);
   const slow = logins.filter((secret) => secret !== undefined && !isGenerated(secret)).length;
   if (slow > WORTH_A_NOTE) printNote(`Hashing ${slow} passwords: a minute for every 4,000 on two cores.`);
 }

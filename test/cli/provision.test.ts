@@ -1,5 +1,6 @@
 // `headroom provision`: creates and updates, shows generated secrets once, and touches nothing when anything is wrong.
-import { chmodSync } from 'node:fs';
+import { chmodSync, realpathSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
@@ -68,6 +69,17 @@ describe('headroom provision', () => {
     const bare = place(siteYaml({ secrets: false }));
     chmodSync(bare.file, 0o644);
     expect((await run(['provision', bare.file], bare.environment)).stderr).toBe('');
+  });
+
+  it('says of the file of the demo that its secrets are public, whatever its mode', async () => {
+    const { environment, directory } = place('');
+    const link = join(directory, 'linked.yaml');
+    symlinkSync(realpathSync('demo/harbour.yaml'), link);
+    for (const file of ['demo/harbour.yaml', link]) {
+      const { code, stderr } = await run(['provision', file], environment);
+      const warning = `warning: the secrets in ${file} are public: use it only where nobody else reaches the service\n`;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: warning });
+    }
   });
 
   it('hashes anew what release 0.1 stored, and changes nothing else: neither tokens nor connections end', async () => {
