@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContextOptions, chromium } from 'playwright-core';
-import { DEMO_FILE } from '../cli/demo-file.js';
 import { systemClock } from '../src/clock.js';
 import { type ClusterList, toInstant } from '../src/wire/rest.js';
 import { writePast } from './past-of-demo.js';
 
 const CHROMIUM = '/usr/bin/chromium';
 const BIN = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+const DEMO_FILE = fileURLToPath(new URL('../../demo/harbour.yaml', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const TIMING = ['--heartbeat-s', '2', '--lease-ttl-s', '12', '--settle-s', '3'];
 const HOUR_MS = 3_600_000;
