@@ -131,7 +131,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
   it('says that the location did not exist yet, where it did not', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1', expected: /status of 404/ });
     await page.getByRole('button', { name: 'Look back' }).click();
-    await page.getByLabel('As of').fill('1969-06-01T12:00:00');
+    await page.getByLabel('As of').fill('2001-06-01T12:00:00');
     await page.getByRole('alert').getByText('There was no location quay-1 yet').waitFor();
   });
 
