@@ -1,5 +1,6 @@
 // The columns of the table of clusters.
 import { hrefOf } from '../route.js';
+import { DrawnKw, estimateText } from '../ui/drawn.js';
 import { kw } from '../ui/figures.js';
 import { MeterBar, shareOf } from '../ui/meter-bar.js';
 import type { Column } from '../ui/table.js';
@@ -34,7 +35,9 @@ export const CLUSTER_COLUMNS: readonly Column<ListedCluster>[] = [
     header: 'Power kW',
     align: 'end',
     class: 'figure',
-    cell: ({ actualTotalKw }) => kw(actualTotalKw),
+    cell: ({ actualTotalKw, estimatedTotalKw }) => (
+      <DrawnKw actualKw={actualTotalKw} estimate={estimateText(estimatedTotalKw)} />
+    ),
     sortValue: ({ actualTotalKw }) => actualTotalKw,
   },
   {

@@ -1,6 +1,7 @@
 // A cluster as it is now: the power of its members together, and how its cap scales their limits.
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { Figure, FigureRow } from '../location/figure-row.js';
+import { EstimateNote } from '../ui/drawn.js';
 import { kwText } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { CapBadge } from './cluster-badges.js';
@@ -29,6 +30,7 @@ export function ClusterHead({ cluster }: { readonly cluster: ClusterDetail }) {
         </Figure>
       </FigureRow>
       <p class="cause">{sentenceOf(cluster)}</p>
+      <EstimateNote estimatedKw={liveStatus.estimatedTotalKw} />
     </section>
   );
 }

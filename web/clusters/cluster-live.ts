@@ -1,11 +1,12 @@
 // What members of a cluster draw and may draw, by the rule of the contract (section 2.8), as events change it.
 import { clusterScale } from '../../machines/limits/cluster-shares.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';
+import { sumOfEstimates } from '../ui/drawn.js';
 
 type Member = ClusterDetail['liveStatus']['locations'][number];
 
 /** What an event says of a member. */
-export type MemberChange = Partial<Pick<Member, 'setLimitKw' | 'actualKw'>>;
+export type MemberChange = Partial<Pick<Member, 'setLimitKw' | 'actualKw' | 'estimatedKw'>>;
 
 /** What the cluster multiplies each member's set limit by: 1 where it binds nobody. */
 export function scaleOf({ status, limitKw, liveStatus }: ClusterDetail): number {
@@ -21,8 +22,9 @@ export function changed(detail: ClusterDetail, changes: ReadonlyMap<string, Memb
     return change === undefined ? member : { ...member, ...change };
   });
   const actualTotalKw = members.reduce((sum, { actualKw }) => sum + actualKw, 0);
+  const estimatedTotalKw = sumOfEstimates(members.map(({ estimatedKw }) => estimatedKw)) ?? undefined;
   const sumLocationLimits = members.reduce((sum, { setLimitKw }) => sum + setLimitKw, 0);
-  const liveStatus = { ...detail.liveStatus, actualTotalKw, sumLocationLimits };
+  const liveStatus = { ...detail.liveStatus, actualTotalKw, estimatedTotalKw, sumLocationLimits };
   const scale = scaleOf({ ...detail, liveStatus });
   return {
     ...detail,

@@ -4,6 +4,7 @@ import type { ClusterDetail } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import type { LocationNames } from '../locations/use-location-names.js';
 import { hrefOf } from '../route.js';
+import { DrawnKw, estimateText } from '../ui/drawn.js';
 import { kw } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { type Column, Table } from '../ui/table.js';
@@ -70,7 +71,16 @@ function memberColumns(
     },
     figure('setLimitKw', 'Effective limit kW'),
     figure('effectiveLimitKw', 'Share kW'),
-    figure('actualKw', 'Power kW'),
+    {
+      key: 'actualKw',
+      header: 'Power kW',
+      align: 'end',
+      class: 'figure',
+      cell: ({ actualKw, estimatedKw }) => (
+        <DrawnKw actualKw={actualKw} estimate={estimateText(estimatedKw)} />
+      ),
+      sortValue: ({ actualKw }) => actualKw,
+    },
     {
       key: 'use',
       header: 'Use',
@@ -96,7 +106,7 @@ function memberColumns(
   ];
 }
 
-function figure(key: 'setLimitKw' | 'effectiveLimitKw' | 'actualKw', header: string): Column<Member> {
+function figure(key: 'setLimitKw' | 'effectiveLimitKw', header: string): Column<Member> {
   return {
     key,
     header,

@@ -17,7 +17,14 @@ export function useCluster(clusterId: string): Resource<ClusterDetail> {
   const { update, reread } = resource;
   const change = (changes: ReadonlyMap<string, MemberChange>) => update((detail) => changed(detail, changes));
   useEvents('power', (events) =>
-    change(new Map(events.map(({ locationId, actualKw }) => [locationId, { actualKw }]))),
+    change(
+      new Map(
+        events.map(({ locationId, actualKw, estimatedKw }) => [
+          locationId,
+          { actualKw, estimatedKw: estimatedKw ?? undefined },
+        ]),
+      ),
+    ),
   );
   useEvents('effectiveLimit', (events) =>
     change(

@@ -6,9 +6,12 @@ import type { ApiError } from '../api/api-error.js';
 import { useResource } from '../api/resource.js';
 import { useEvery } from '../location/server-clock.js';
 import { useLocations } from '../locations/use-locations.js';
+import { sumOfEstimates } from '../ui/drawn.js';
 
 export interface ListedCluster extends Cluster {
   readonly actualTotalKw: number;
+  /** How much of it is an estimate; null where all was measured. */
+  readonly estimatedTotalKw: number | null;
 }
 
 export interface Clusters {
@@ -31,11 +34,15 @@ export function useClusters(): Clusters {
   useEvery(EVERY_MS, () => reread());
   const clusters = useMemo(() => {
     if (value === undefined || locations === undefined) return undefined;
-    const drawn = new Map(locations.map(({ locationId, actualKw }) => [locationId, actualKw]));
-    return value.clusters.map((cluster) => ({
-      ...cluster,
-      actualTotalKw: cluster.locationIds.reduce((sum, id) => sum + (drawn.get(id) ?? 0), 0),
-    }));
+    const byId = new Map(locations.map((location) => [location.locationId, location]));
+    return value.clusters.map((cluster) => {
+      const members = cluster.locationIds.map((id) => byId.get(id));
+      return {
+        ...cluster,
+        actualTotalKw: members.reduce((sum, member) => sum + (member?.actualKw ?? 0), 0),
+        estimatedTotalKw: sumOfEstimates(members.map((member) => member?.estimatedKw)),
+      };
+    });
   }, [value, locations]);
   return { clusters, locations, error: error ?? locationsError, reread: () => reread() };
 }

@@ -1,6 +1,7 @@
 // The columns of the table of connectors.
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { Badge } from '../ui/badge.js';
+import { DrawnKw } from '../ui/drawn.js';
 import { kw, kwText } from '../ui/figures.js';
 import type { Column } from '../ui/table.js';
 import { Term } from '../ui/term.js';
@@ -42,7 +43,12 @@ export function connectorColumns(
       header: 'Power kW',
       align: 'end',
       class: 'figure',
-      cell: ({ actualKw }) => kw(actualKw),
+      cell: ({ actualKw, isEstimated }) => (
+        <DrawnKw
+          actualKw={actualKw}
+          estimate={isEstimated ? 'It is an estimate, because the connector is silent.' : undefined}
+        />
+      ),
       sortValue: ({ actualKw }) => actualKw,
     },
     {

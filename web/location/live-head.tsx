@@ -3,6 +3,7 @@ import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { useClusterName } from '../clusters/use-cluster-name.js';
 import { hrefOf } from '../route.js';
 import { Badge } from '../ui/badge.js';
+import { EstimateNote } from '../ui/drawn.js';
 import { kwText } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { Time } from '../ui/time.js';
@@ -47,11 +48,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         {causeSentence(cause, clusterName)}{' '}
         {cause.kind === 'clusterShare' && <a href={hrefOf('clusters', cause.clusterId)}>See the cluster</a>}
       </p>
-      {live.estimatedKw !== null && (
-        <p class="quiet small">
-          {kwText(live.estimatedKw)} of the power is an estimate, because connectors are silent.
-        </p>
-      )}
+      <EstimateNote estimatedKw={live.estimatedKw} />
       <OpenAlarms alarms={live.alarms} />
     </section>
   );

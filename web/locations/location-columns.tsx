@@ -2,6 +2,7 @@
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { hrefOf } from '../route.js';
 import { Badge, type Tone } from '../ui/badge.js';
+import { DrawnKw, estimateText } from '../ui/drawn.js';
 import { kw } from '../ui/figures.js';
 import { MeterBar, shareOf } from '../ui/meter-bar.js';
 import type { Column } from '../ui/table.js';
@@ -27,7 +28,7 @@ export const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
     header: 'Power kW',
     align: 'end',
     class: 'figure',
-    cell: ({ actualKw }) => kw(actualKw),
+    cell: ({ actualKw, estimatedKw }) => <DrawnKw actualKw={actualKw} estimate={estimateText(estimatedKw)} />,
     sortValue: ({ actualKw }) => actualKw,
   },
   {

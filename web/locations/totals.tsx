@@ -1,5 +1,6 @@
 // The sums over all locations, in large figures.
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import { DrawnKw, estimateText, sumOfEstimates } from '../ui/drawn.js';
 import { kw } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 
@@ -9,6 +10,7 @@ export function Totals({ locations }: { readonly locations: readonly LocationSum
   const sum = (figure: (location: LocationSummary) => number) =>
     locations.reduce((total, location) => total + figure(location), 0);
   const actualKw = sum((location) => location.actualKw);
+  const estimatedKw = sumOfEstimates(locations.map((location) => location.estimatedKw));
   const gridLimitKw = sum((location) => location.gridLimitKw);
   const count = (name: Count) => sum((location) => location[name]).toLocaleString();
   return (
@@ -16,7 +18,8 @@ export function Totals({ locations }: { readonly locations: readonly LocationSum
       <div class="draw">
         <dt>Drawn now</dt>
         <dd>
-          {kw(actualKw)} <span class="quiet">of {kw(gridLimitKw)} kW</span>
+          <DrawnKw actualKw={actualKw} estimate={estimateText(estimatedKw)} />{' '}
+          <span class="quiet">of {kw(gridLimitKw)} kW</span>
         </dd>
         <dd>
           <MeterBar value={actualKw} limit={gridLimitKw} />

@@ -6,7 +6,7 @@ import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';
 
 /** What an event says of a location, by its id. */
-type Patch = Partial<Pick<LocationSummary, 'actualKw' | 'gridLimitKw' | 'effectiveLimitKw'>>;
+type Patch = Partial<Pick<LocationSummary, 'actualKw' | 'estimatedKw' | 'gridLimitKw' | 'effectiveLimitKw'>>;
 
 /** Counts come with no event of their own: they are read again soon after what can have changed them. */
 const COUNTS_WITHIN_MS = 1_500;
@@ -18,7 +18,9 @@ export function useLocations(): Resource<readonly LocationSummary[]> {
   const { update, reread } = resource;
   const patch = (patches: ReadonlyMap<string, Patch>) => update((locations) => patched(locations, patches));
   useEvents('power', (events) =>
-    patch(new Map(events.map(({ locationId, actualKw }) => [locationId, { actualKw }]))),
+    patch(
+      new Map(events.map(({ locationId, actualKw, estimatedKw }) => [locationId, { actualKw, estimatedKw }])),
+    ),
   );
   useEvents('gridLimit', (events) =>
     patch(new Map(events.map(({ locationId, gridLimitKw }) => [locationId, { gridLimitKw }]))),
