@@ -105,10 +105,19 @@ export interface RunningService {
   restart(seams?: Seams, whileDown?: () => Promise<void>): Promise<RunningService>;
 }
 
-/** Writes what a provisioning file would, into the database of `config`. */
-export async function provision(config: Config, ...tenants: readonly ProvisionedTenant[]): Promise<void> {
+/** Writes what a provisioning file would, into the database of `config`, as if it had been there since 1970. */
+export function provision(config: Config, ...tenants: readonly ProvisionedTenant[]): Promise<void> {
+  return provisionAt(0, config, ...tenants);
+}
+
+/** The same, as of `atMs`. */
+export async function provisionAt(
+  atMs: number,
+  config: Config,
+  ...tenants: readonly ProvisionedTenant[]
+): Promise<void> {
   const administration = await createAdministration({ databaseUrl: databaseUrlOf(config), log: silentLog });
-  for (const tenant of tenants) await administration.provision(tenant, { dryRun: false, atMs: 0 });
+  for (const tenant of tenants) await administration.provision(tenant, { dryRun: false, atMs });
   await administration.close();
 }
 

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/outbound/knex/connection.js';
 import { putPowerMinutes } from '../../src/outbound/knex/power-minutes.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { eventually } from '../eventually.js';
-import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { HARBOUR, provisionAt, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
@@ -129,10 +129,14 @@ describe('The page of a location without chargers', ON_PAGES, () => {
   });
 
   it('says that the location did not exist yet, where it did not', async () => {
-    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1', expected: /status of 404/ });
+    await provisionAt(Date.now(), rig.service.config, tenantWith(HARBOUR, [site('new-quay')]));
+    await eventually(async () => {
+      expect((await rig.service.call('GET', '/locations/new-quay/limits')).status).toBe(200);
+    });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/new-quay', expected: /status of 404/ });
     await page.getByRole('button', { name: 'Look back' }).click();
     await page.getByLabel('As of').fill('2001-06-01T12:00:00');
-    await page.getByRole('alert').getByText('There was no location quay-1 yet').waitFor();
+    await page.getByRole('alert').getByText('There was no location new-quay yet').waitFor();
   });
 
   it('shows names as text, whatever they say, and whatever the address says', async () => {
