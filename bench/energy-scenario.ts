@@ -1,9 +1,9 @@
-// The site of the energy bench as a scenario: 47 stations of a single phase at 208 V, and the sessions of a file.
-import { readFileSync } from 'node:fs';
+// The site of the energy bench as a scenario: a station of a single phase at 208 V for each that a file of sessions names, and its sessions.
+import { resolve } from 'node:path';
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { toInstant } from '../src/wire/rest.js';
-import type { Window } from './energy-sessions.js';
+import { readSessions, type SessionFile, type Window } from './energy-sessions.js';
 
 /** `ideal`: cars that follow at once and never taper off. `calm`: cars as they are. `heavy`: the same, and every fault. */
 export const COLUMNS = ['ideal', 'calm', 'heavy'] as const;
@@ -13,7 +13,7 @@ export type Column = (typeof COLUMNS)[number];
 export interface EnergyCase extends Window {
   readonly column: Column;
   readonly capKw: number;
-  readonly sessionsPath: string;
+  readonly sessions: SessionFile;
   readonly seed: number;
 }
 
@@ -35,22 +35,19 @@ export function settingsOf(column: Column): Readonly<Record<string, string>> {
   return SETTINGS[column];
 }
 
-function stationsOf(path: string): number {
-  const [head = '', ...lines] = readFileSync(path, 'utf8').trim().split('\n');
-  const column = head.split(',').indexOf('stationId');
-  return new Set(lines.map((line) => line.split(',')[column])).size;
-}
-
-export function energyScenario({ column, capKw, sessionsPath, seed, fromMs, untilMs }: EnergyCase): Scenario {
+/** @throws UnusableFileError where the file of sessions cannot be used. */
+export function energyScenario({ column, capKw, sessions, seed, fromMs, untilMs }: EnergyCase): Scenario {
+  const { path, energy, timeZone } = sessions;
+  const stations = new Set(readSessions(sessions).map(({ station }) => station));
   const file = {
     name: `Energy under ${capKw} kW, ${column}`,
     seed,
     start: toInstant(fromMs),
-    duration: `${(untilMs - fromMs) / 60_000}m`,
+    duration: `${untilMs - fromMs}ms`,
     meterPeriod: METER_PERIODS[column],
     sites: {
       count: 1,
-      chargers: stationsOf(sessionsPath),
+      chargers: stations.size,
       connectors: 1,
       permanentLimitKw: capKw,
       phases: 1,
@@ -58,10 +55,10 @@ export function energyScenario({ column, capKw, sessionsPath, seed, fromMs, unti
       maxCurrentA: MAX_A,
       failsafeA: FAILSAFE_A,
     },
-    sessions: { csv: { file: sessionsPath, from: toInstant(fromMs) } },
+    sessions: { csv: { file: resolve(path), from: toInstant(fromMs), energy, timeZone } },
     vehicles: [{ name: 'car', maxKw: 6.6, phases: 1, ...(column === 'ideal' ? { ideal: true } : {}) }],
     faults: column === 'heavy' ? 'heavy' : 'none',
   };
   // YAML reads JSON, too.
-  return parseScenario(JSON.stringify(file), sessionsPath);
+  return parseScenario(JSON.stringify(file), path);
 }

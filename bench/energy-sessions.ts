@@ -1,7 +1,9 @@
 // The sessions that the energy bench is about: those of a recorded file that arrive within a window, cut off at its end.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readSessionFile } from '../sim/sessions/session-file.js';
+import { TIME_ZONE_RULE, TimeZone } from '../sim/scenario/time-zone.js';
+import { type RecordedSession, readSessionFile, type SessionEnergy } from '../sim/sessions/session-file.js';
+import { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 
 /** A session as an algorithm on a grid of steps sees it: from step `from` to before step `to`. Energy in kWh. */
 export interface SteppedSession {
@@ -9,6 +11,13 @@ export interface SteppedSession {
   readonly to: number;
   readonly energyKwh: number;
   readonly maxKw: number;
+}
+
+/** A file and how to read it, as a thread can be told. `timeZone` is an IANA name. */
+export interface SessionFile {
+  readonly path: string;
+  readonly energy: SessionEnergy;
+  readonly timeZone: string | undefined;
 }
 
 export interface Window {
@@ -30,9 +39,20 @@ export function sessionFileBeside(): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** In the order in which they arrive. Times between two steps are rounded to the nearer one. */
-export function readSteppedSessions(path: string, { fromMs, untilMs }: Window): readonly SteppedSession[] {
-  return readSessionFile(path, 'requested')
+/** All sessions of a file. @throws UnusableFileError */
+export function readSessions({ path, energy, timeZone }: SessionFile): readonly RecordedSession[] {
+  const zone = timeZone === undefined ? undefined : TimeZone.named(timeZone);
+  if (timeZone !== undefined && zone === undefined)
+    throw new UnusableFileError([`--time-zone: is ${JSON.stringify(timeZone)}; ${TIME_ZONE_RULE}`]);
+  return readSessionFile(path, { energy, timeZone: zone });
+}
+
+/** Those of a window, in the order in which they arrive. Times between two steps are rounded to the nearer one. */
+export function steppedSessions(
+  sessions: readonly RecordedSession[],
+  { fromMs, untilMs }: Window,
+): readonly SteppedSession[] {
+  return sessions
     .filter(({ arrivesAtMs }) => arrivesAtMs >= fromMs && arrivesAtMs < untilMs)
     .map(({ arrivesAtMs, leavesAtMs, energyWh, maxKw = USUAL_KW }) => ({
       from: Math.round((arrivesAtMs - fromMs) / STEP_MS),

@@ -1,36 +1,30 @@
 // Energy delivered on recorded sessions: by the service under calm and under faults, beside algorithms and the optimum.
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import Table from 'cli-table3';
+import type { RecordedSession } from '../sim/sessions/session-file.js';
+import { sessionsOf } from '../sim/sessions/sessions-of.js';
 import { systemClock } from '../src/clock.js';
+import { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 import { toInstant } from '../src/wire/rest.js';
 import { type Figure, machine, remark, report } from './bench.js';
 import { optimumKwh } from './energy-optimum.js';
+import { type EnergyOptions, OptionError, readOptions } from './energy-options.js';
 import { deliveredKwh, POLICIES } from './energy-policies.js';
 import type { EnergyFigures } from './energy-run.js';
-import { COLUMNS, type Column, type EnergyCase } from './energy-scenario.js';
+import { COLUMNS, type Column, type EnergyCase, energyScenario } from './energy-scenario.js';
 import {
-  readSteppedSessions,
+  readSessions,
+  type SessionFile,
   type SteppedSession,
   sessionFileBeside,
+  steppedSessions,
   type Window,
 } from './energy-sessions.js';
 
 /** Of what equal share delivers without floors, delays and losses. */
 const GOALS: Readonly<Record<Column, number>> = { ideal: 1, calm: 0.97, heavy: 0.85 };
 const DAY_MS = 86_400_000;
-
-const { values } = parseArgs({
-  options: {
-    sessions: { type: 'string' },
-    from: { type: 'string', default: '2019-03-12T12:00:00Z' },
-    days: { type: 'string', default: '1' },
-    caps: { type: 'string', default: '10,30' },
-    columns: { type: 'string', default: 'ideal,calm' },
-    jobs: { type: 'string', default: '1' },
-    seed: { type: 'string', default: '1' },
-  },
-});
+const BUSY_DAY_MS = Date.UTC(2019, 2, 12, 12);
 
 interface Cell extends EnergyFigures {
   readonly column: Column;
@@ -42,6 +36,7 @@ function runCase(workerData: EnergyCase): Promise<EnergyFigures> {
     const thread = new Worker(new URL('./energy-run.js', import.meta.url), { workerData });
     thread.once('message', resolve);
     thread.once('error', reject);
+    thread.once('exit', (code) => reject(new Error(`a thread ended with ${code} and without figures`)));
   });
 }
 
@@ -112,23 +107,53 @@ function figureOf(
   };
 }
 
-async function measure(path: string): Promise<void> {
-  const fromMs = Date.parse(values.from);
-  const window: Window = { fromMs, untilMs: fromMs + Number(values.days) * DAY_MS };
-  const capsKw = values.caps.split(',').map(Number);
-  const columns = COLUMNS.filter((column) => values.columns.split(',').includes(column));
-  const sessions = readSteppedSessions(path, window);
+/** The time that is simulated: from the busy day of the file beside the project, else from when the first car comes. */
+function windowOf(
+  { from, days, sessions: named }: EnergyOptions,
+  sessions: readonly RecordedSession[],
+): Window {
+  const firstMs = sessions.reduce((least, { arrivesAtMs }) => Math.min(least, arrivesAtMs), Number.MAX_VALUE);
+  const fromMs = from?.atMs ?? (named === undefined ? BUSY_DAY_MS : firstMs);
+  return { fromMs, untilMs: fromMs + Math.round(days * DAY_MS) };
+}
+
+function steppedIn(window: Window, sessions: readonly RecordedSession[], path: string) {
+  const stepped = steppedSessions(sessions, window);
+  if (stepped.length > 0) return stepped;
+  const arrivalsMs = sessions.map(({ arrivesAtMs }) => arrivesAtMs).sort((a, b) => a - b);
+  const [first = 0, last = first] = [arrivalsMs[0], arrivalsMs.at(-1)];
+  throw new UnusableFileError([
+    `${path}: no session arrives from ${toInstant(window.fromMs)} to ${toInstant(window.untilMs)}; ` +
+      `its cars come from ${toInstant(first)} to ${toInstant(last)}: choose with --from and --days`,
+  ]);
+}
+
+async function measure(file: SessionFile, options: EnergyOptions): Promise<void> {
+  const { caps, columns, jobs, seed } = options;
+  const recorded = readSessions(file);
+  const window = windowOf(options, recorded);
+  const sessions = steppedIn(window, recorded, file.path);
+  const common = { sessions: file, seed, ...window };
+  const cases = columns.flatMap((column) => caps.map((capKw) => ({ column, capKw, ...common })));
+  // What is wrong with the file is told before anything runs.
+  for (const first of cases.slice(0, 1)) sessionsOf(energyScenario(first), seed);
   remark(
     `${machine()}; ${sessions.length} sessions, ${energyOf(sessions).toFixed(1)} kWh, ` +
-      `${toInstant(window.fromMs)} to ${toInstant(window.untilMs)}, seed ${values.seed}`,
+      `${toInstant(window.fromMs)} to ${toInstant(window.untilMs)}, seed ${seed}`,
   );
-  const common = { sessionsPath: path, seed: Number(values.seed), ...window };
-  const cases = columns.flatMap((column) => capsKw.map((capKw) => ({ column, capKw, ...common })));
-  const cells = await runAll(cases, Number(values.jobs));
-  printTables(cells, sessions, capsKw);
+  const cells = await runAll(cases, jobs);
+  printTables(cells, sessions, caps);
   report(cells.map((cell) => figureOf(cell, deliveredKwh('equal share', sessions, cell.capKw))));
 }
 
-const path = values.sessions ?? sessionFileBeside();
-if (path === undefined) remark('skipped: no recorded sessions; name a file with --sessions=…');
-else await measure(path);
+try {
+  const options = readOptions(process.argv.slice(2));
+  const path = options.sessions ?? sessionFileBeside();
+  const { energy, 'time-zone': timeZone } = options;
+  if (path === undefined) remark('skipped: no recorded sessions; name a file with --sessions=…');
+  else await measure({ path, energy, timeZone }, options);
+} catch (error) {
+  if (!(error instanceof UnusableFileError || error instanceof OptionError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -26,25 +26,39 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 
+const MOST_LINES = 40;
+
 const figures: Figure[] = [];
-let failures = 0;
+const failed: string[] = [];
 for (const name of chosen.length > 0 ? chosen : BENCHMARKS) {
   process.stdout.write(`\n${name}\n`);
   const path = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
-  const child = spawn(process.execPath, [path, ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, [path, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // What the service logs meanwhile goes there too: it is shown where the benchmark fails, the last of it.
+  const complaints: string[] = [];
+  createInterface(child.stderr).on('line', (line) => {
+    complaints.push(line);
+    if (complaints.length > MOST_LINES) complaints.shift();
+  });
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   for await (const line of createInterface(child.stdout)) {
     if (line.startsWith('{"figure":')) figures.push((JSON.parse(line) as { figure: Figure }).figure);
     else process.stdout.write(`  ${line}\n`);
   }
   if ((await exited) !== 0) {
-    failures++;
-    process.stdout.write(`  ${name} did not finish\n`);
+    failed.push(name);
+    for (const line of complaints) process.stdout.write(`  ${line}\n`);
+    process.stdout.write(`  ${name} failed\n`);
   }
 }
 
-const table = new Table({ head: ['figure', 'measured', 'goal', ''], style: { head: [], border: [] } });
-for (const { name, measured, goal, met } of figures)
-  table.push([name, measured, goal, met ? 'met' : 'MISSED']);
-process.stdout.write(`\n${table.toString()}\n`);
-process.exitCode = failures > 0 ? 1 : 0;
+if (figures.length > 0) {
+  const table = new Table({ head: ['figure', 'measured', 'goal', ''], style: { head: [], border: [] } });
+  for (const { name, measured, goal, met } of figures)
+    table.push([name, measured, goal, met ? 'met' : 'MISSED']);
+  process.stdout.write(`\n${table.toString()}\n`);
+}
+if (failed.length > 0) {
+  process.stderr.write(`failed: ${failed.join(', ')}\n`);
+  process.exitCode = 1;
+}

@@ -16,7 +16,7 @@ const INSTANT =
 const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
 
 const DURATION_RULE = 'must be a duration such as 90s, 10m, 1h30m or 2d';
-const INSTANT_RULE = 'must be an instant such as 2026-06-01T17:00:00Z or 2026-06-01T17:00:00+02:00';
+export const INSTANT_RULE = 'must be an instant such as 2026-06-01T17:00:00Z or 2026-06-01T17:00:00+02:00';
 const MOMENT_RULE =
   'must be an instant such as 2026-06-01T17:00:00Z, an offset from the start such as +1h30m or from the end such as -10m, or a time of day such as 17:00';
 
@@ -89,7 +89,7 @@ export function resolveMoment(moment: Moment, { startsAtMs, endsAtMs, utcOffsetM
 }
 
 /** Text that `parse` understands, else an error that says `rule`. */
-function parsedSchema<T>(parse: (text: string) => T | undefined, rule: string) {
+export function parsedSchema<T>(parse: (text: string) => T | undefined, rule: string) {
   return z.string(rule).transform((text, context): T => {
     const parsed = parse(text);
     if (parsed !== undefined) return parsed;

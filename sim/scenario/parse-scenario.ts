@@ -66,12 +66,13 @@ function sessionsOfFile(
   span: ScenarioSpan,
 ): Sessions {
   if (csv !== undefined) {
-    const { file, from, energy, stations } = csv;
+    const { file, fromMs = span.startsAtMs, energy, timeZone, stations } = csv;
     return {
       kind: 'csv',
       path: resolve(dirname(path), file),
+      fromMs,
       energy,
-      fromMs: from?.atMs ?? span.startsAtMs,
+      timeZone,
       stations: stations === 'inOrder' ? undefined : new Map(Object.entries(stations)),
     };
   }

@@ -7,6 +7,7 @@ import type { ProvisioningFile } from '../../src/provisioning/provisioning-schem
 import type { FaultKind } from '../trace/trace-event.js';
 import type { Range } from './draw.js';
 import type { ScenarioSpan } from './moment.js';
+import type { TimeZone } from './time-zone.js';
 
 export type Transport = 'inProcess' | 'mqtt';
 
@@ -34,6 +35,8 @@ export interface RecordedSessions {
   readonly path: string;
   readonly fromMs: EpochMs;
   readonly energy: 'requested' | 'delivered';
+  /** That of the file's times without an offset from UTC. */
+  readonly timeZone: TimeZone | undefined;
   /** The connector of each station; undefined: the stations take the connectors in order. */
   readonly stations: ReadonlyMap<string, string> | undefined;
 }

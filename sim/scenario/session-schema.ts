@@ -2,13 +2,21 @@
 import { z } from 'zod';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
 import { DAY_SHAPES, type DayShape } from './day-shapes.js';
-import { durationRangeSchema, localInstantSchema, momentSchema, numberRangeSchema } from './moment.js';
+import {
+  durationRangeSchema,
+  INSTANT_RULE,
+  momentSchema,
+  numberRangeSchema,
+  parsedSchema,
+} from './moment.js';
+import { instantsOf, parseWrittenTime, TIME_ZONE_RULE, TimeZone } from './time-zone.js';
 
 const CONNECTOR_RULE =
   'must be text such as charger-1/1: the controllerUuid and the connectorId of a connector';
 const SHAPES = Object.keys(DAY_SHAPES) as [DayShape, ...DayShape[]];
 const SHAPE_RULE = `must be one of ${SHAPES.join(', ')}, or 24 weights, one for each hour from 0:00 on`;
 const ENERGY_RULE = 'must be a number greater than 0 and at most 1000, in kWh';
+const NO_OFFSET_RULE = `${INSTANT_RULE}; without an offset from UTC, timeZone must name a zone`;
 /** Every car has followed another offer within 5 s, of which its reaction may take 2. */
 const SLOWEST_REACTION_MS = 2000;
 
@@ -16,20 +24,31 @@ export const connectorKeySchema = z.string(CONNECTOR_RULE).regex(/^[^/]+\/[^/]+$
 
 const energySchema = z.number(ENERGY_RULE).gt(0, ENERGY_RULE).max(1000, ENERGY_RULE);
 
+const writtenTimeSchema = parsedSchema(parseWrittenTime, INSTANT_RULE);
+const timeZoneSchema = parsedSchema((text) => TimeZone.named(text), TIME_ZONE_RULE);
+
 const stationsSchema = z.union(
   [z.literal('inOrder'), z.record(z.string(), connectorKeySchema)],
   'must be inOrder, or a group of fields such as CA-315: charger-1/1',
 );
 
-const csvSchema = z.strictObject(
-  {
-    file: textSchema(1000),
-    from: localInstantSchema.optional(),
-    energy: z.enum(['requested', 'delivered'], 'must be requested or delivered').default('requested'),
-    stations: stationsSchema.default('inOrder'),
-  },
-  GROUP_RULE,
-);
+const csvSchema = z
+  .strictObject(
+    {
+      file: textSchema(1000),
+      from: writtenTimeSchema.optional(),
+      energy: z.enum(['requested', 'delivered'], 'must be requested or delivered').default('requested'),
+      timeZone: timeZoneSchema.optional(),
+      stations: stationsSchema.default('inOrder'),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ from, ...csv }, context) => {
+    const instants = from && instantsOf(from, csv.timeZone);
+    if (from !== undefined && instants === undefined)
+      context.issues.push({ code: 'custom', path: ['from'], message: NO_OFFSET_RULE, input: from });
+    return { ...csv, fromMs: instants?.[0] };
+  });
 
 const generateSchema = z.strictObject(
   {

@@ -2,6 +2,7 @@
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import type { RecordedSessions, Scenario, ScenarioConnector } from '../scenario/scenario.js';
 import { type RecordedSession, readSessionFile } from './session-file.js';
+import { quote } from './session-table.js';
 
 /** A session at its connector, at the times of the scenario. */
 export interface PlacedSession extends RecordedSession {
@@ -39,7 +40,7 @@ function overlapProblems(sessions: readonly RecordedSession[], path: string): re
     last.set(session.station, session);
     if (before === undefined || session.arrivesAtMs >= before.leavesAtMs) return [];
     return [
-      `${path}:${session.line} arrives at ${session.station} before the car of line ${before.line} has left`,
+      `${path}:${session.line} column arrival: comes to station ${quote(session.station)} before the car of line ${before.line} has left`,
     ];
   });
 }
@@ -53,7 +54,7 @@ export function placeRecorded(
   recorded: RecordedSessions,
   { startsAtMs, endsAtMs, connectors }: Scenario,
 ): readonly PlacedSession[] {
-  const sessions = readSessionFile(recorded.path, recorded.energy);
+  const sessions = readSessionFile(recorded.path, recorded);
   const problems = overlapProblems(sessions, recorded.path);
   if (problems.length > 0) throw new UnusableFileError(problems.slice(0, 20));
   const connectorOf = stationMap(recorded, sessions, connectors);

@@ -1,10 +1,8 @@
-// Recorded sessions from a CSV file, plain or gzipped, in the columns that public data sets use.
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
-import { CsvError, type Info, parse } from 'csv-parse/sync';
+// Recorded sessions from a CSV file, in the columns that public data sets use.
 import type { EpochMs } from '../../machines/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
-import { parseInstant } from '../scenario/moment.js';
+import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/time-zone.js';
+import { quote, type Row, readSessionTable, type SessionTable } from './session-table.js';
 
 /** One line of the file, at the times it says. Energy in Wh; `maxKw` where the file tells it. */
 export interface RecordedSession {
@@ -15,6 +13,15 @@ export interface RecordedSession {
   readonly leavesAtMs: EpochMs;
   readonly energyWh: number;
   readonly maxKw: number | undefined;
+}
+
+/** Which of its energies a session is about. */
+export type SessionEnergy = 'requested' | 'delivered';
+
+/** How a file is to be read. `timeZone` is that of its times without an offset. */
+export interface SessionFileReading {
+  readonly energy: SessionEnergy;
+  readonly timeZone?: TimeZone | undefined;
 }
 
 const COLUMNS = {
@@ -28,84 +35,96 @@ const COLUMNS = {
 } as const;
 type Column = keyof typeof COLUMNS;
 
-const LARGEST_BYTES = 256_000_000;
 const MOST_PROBLEMS = 20;
-const GZIP_MAGIC = [0x1f, 0x8b] as const;
+const LEAST_KWH = 0.001;
 const MOST_KWH = 10_000;
-const LONGEST_MESSAGE = 200;
+const MOST_KW = 1000;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
 
-function textOf(path: string): string {
-  try {
-    const bytes = readFileSync(path);
-    const isGzip = bytes[0] === GZIP_MAGIC[0] && bytes[1] === GZIP_MAGIC[1];
-    return (isGzip ? gunzipSync(bytes, { maxOutputLength: LARGEST_BYTES }) : bytes).toString('utf8');
-  } catch (error) {
-    throw new UnusableFileError([
-      `${path}: cannot be read: ${error instanceof Error ? error.message : error}`,
-    ]);
+/** What is wrong with a field, by its column. */
+class FieldError extends Error {}
+
+/** The fields of one line, each as what it means. @throws FieldError */
+class Fields {
+  readonly #row: Row;
+  readonly #hasDecimalCommas: boolean;
+  readonly #timeZone: TimeZone | undefined;
+
+  constructor(row: Row, { hasDecimalCommas }: SessionTable, { timeZone }: SessionFileReading) {
+    this.#row = row;
+    this.#hasDecimalCommas = hasDecimalCommas;
+    this.#timeZone = timeZone;
+  }
+
+  text(column: Column): string {
+    const text = this.#raw(column);
+    return text === '' ? this.#fail(column, 'is empty') : text;
+  }
+
+  /** Above `least` or there, and at most `most`. */
+  number(column: Column, least: number, most: number, unit: string): number {
+    const text = this.#raw(column);
+    const digits = this.#hasDecimalCommas ? text.replace(',', '.') : text;
+    const value = NUMBER.test(digits) ? Number(digits) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    return this.#fail(column, `${quote(text)} must be a number from ${least} to ${most}, in ${unit}`);
+  }
+
+  /** The first instant that the field may mean, and the last. */
+  instants(column: Column): readonly [EpochMs, EpochMs] {
+    const text = this.#raw(column);
+    const written = parseWrittenTime(text.replace(' ', 'T'));
+    if (written === undefined) {
+      return this.#fail(
+        column,
+        `${quote(text)} must be a time such as 2026-06-01T17:00:00Z or 2026-06-01 17:00:00+02:00`,
+      );
+    }
+    return (
+      instantsOf(written, this.#timeZone) ??
+      this.#fail(
+        column,
+        `${quote(text)} says no offset from UTC; add one, such as Z or +02:00, or name the time zone of the file (timeZone)`,
+      )
+    );
+  }
+
+  isGiven(column: Column): boolean {
+    return this.#raw(column) !== '';
+  }
+
+  /** When the car leaves: of two instants that the field may mean, the first that lies after its arrival. */
+  departure(arrivesAtMs: EpochMs): EpochMs {
+    const leavesAtMs = this.instants('departure').find((atMs) => atMs > arrivesAtMs);
+    return leavesAtMs ?? this.#fail('departure', 'must be after the arrival');
+  }
+
+  #raw(column: Column): string {
+    const { record } = this.#row;
+    return COLUMNS[column].map((name) => record[name]).find((text) => text !== undefined) ?? '';
+  }
+
+  #fail(column: Column, problem: string): never {
+    const { record } = this.#row;
+    const name = COLUMNS[column].find((each) => record[each] !== undefined) ?? column;
+    throw new FieldError(`column ${name}: ${problem}`);
   }
 }
 
-interface Row {
-  readonly record: Readonly<Record<string, string>>;
-  readonly info: Info;
-}
-
-interface Table {
-  readonly columns: readonly string[];
-  readonly rows: readonly Row[];
-}
-
-function tableOf(text: string, path: string): Table {
-  let columns: readonly string[] = [];
-  const takeColumns = (names: string[]) => {
-    columns = names;
-    return names;
-  };
-  const options = { columns: takeColumns, bom: true, skip_empty_lines: true, trim: true, info: true };
-  try {
-    const rows = parse<Row>(text, options);
-    return { columns, rows };
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    // It quotes the file, which may be anything.
-    const message = JSON.stringify(error.message.slice(0, LONGEST_MESSAGE)).slice(1, -1);
-    throw new UnusableFileError([`${path}:${error.lines} ${message}`]);
-  }
-}
-
-/** A session, or what is wrong with its line. */
-function readRow({ record, info }: Row, energyColumn: Column): RecordedSession | string {
-  const field = (column: Column) =>
-    COLUMNS[column].map((name) => record[name]).find((text) => text !== undefined);
-  const instant = (column: Column) => parseInstant((field(column) ?? '').replace(' ', 'T'))?.atMs;
-  const number = (column: Column) => (field(column) ? Number(field(column)) : undefined);
-  const [arrivesAtMs, leavesAtMs] = [instant('arrival'), instant('departure')];
-  const [station, sessionId] = [field('station'), field('session')];
-  const [kwh, maxKw] = [number(energyColumn), number('maxKw')];
-  if (arrivesAtMs === undefined)
-    return `arrival "${field('arrival')}" must be an instant with its offset from UTC`;
-  if (leavesAtMs === undefined)
-    return `departure "${field('departure')}" must be an instant with its offset from UTC`;
-  if (leavesAtMs <= arrivesAtMs) return 'departure must be after arrival';
-  if (!station) return 'the station is missing';
-  if (!sessionId) return 'the session is missing';
-  if (kwh === undefined || !(kwh >= 0.001 && kwh <= MOST_KWH))
-    return `${energyColumn} energy "${field(energyColumn)}" must be from 0.001 to ${MOST_KWH} kWh`;
-  if (maxKw !== undefined && !(maxKw > 0 && maxKw <= 1000))
-    return `maxKw "${field('maxKw')}" must be greater than 0 and at most 1000`;
+function sessionOf(fields: Fields, line: number, energy: SessionEnergy): RecordedSession {
+  const [arrivesAtMs] = fields.instants('arrival');
   return {
-    line: info.lines,
-    station,
-    sessionId,
+    line,
     arrivesAtMs,
-    leavesAtMs,
-    energyWh: Math.round(1000 * kwh),
-    maxKw,
+    leavesAtMs: fields.departure(arrivesAtMs),
+    station: fields.text('station'),
+    sessionId: fields.text('session'),
+    energyWh: Math.round(1000 * fields.number(energy, LEAST_KWH, MOST_KWH, 'kWh')),
+    maxKw: fields.isGiven('maxKw') ? fields.number('maxKw', LEAST_KWH, MOST_KW, 'kW') : undefined,
   };
 }
 
-function headProblems({ columns, rows }: Table, energyColumn: Column): readonly string[] {
+function headProblems({ columns, rows }: SessionTable, energyColumn: Column): readonly string[] {
   if (columns.length === 0) return ['is empty; its first line must name the columns'];
   const needed: readonly Column[] = ['arrival', 'departure', 'station', 'session', energyColumn];
   const missing = needed
@@ -120,26 +139,28 @@ function headProblems({ columns, rows }: Table, energyColumn: Column): readonly 
 
 /**
  * The sessions of a file, in its order.
- * @throws UnusableFileError with up to twenty problems, each with its line.
+ * @throws UnusableFileError with up to twenty problems, each with its line, and its column where one is at fault.
  */
-export function readSessionFile(path: string, energy: 'requested' | 'delivered'): readonly RecordedSession[] {
-  const table = tableOf(textOf(path), path);
-  const unusable = headProblems(table, energy);
+export function readSessionFile(path: string, reading: SessionFileReading): readonly RecordedSession[] {
+  const table = readSessionTable(path);
+  const unusable = headProblems(table, reading.energy);
   if (unusable.length > 0) throw new UnusableFileError(unusable.map((problem) => `${path}:1 ${problem}`));
   const sessions: RecordedSession[] = [];
   const problems: string[] = [];
   const lineOfId = new Map<string, number>();
   for (const row of table.rows) {
-    const session = readRow(row, energy);
-    if (typeof session === 'string') {
-      problems.push(`${path}:${row.info.lines} ${session}`);
-    } else {
-      const { sessionId, line } = session;
+    const line = row.info.lines;
+    try {
+      const session = sessionOf(new Fields(row, table, reading), line, reading.energy);
+      const { sessionId } = session;
       const first = lineOfId.get(sessionId);
       if (first !== undefined)
-        problems.push(`${path}:${line} session "${sessionId}" is that of line ${first}`);
+        problems.push(`${path}:${line} session ${quote(sessionId)} is that of line ${first}`);
       lineOfId.set(sessionId, line);
       sessions.push(session);
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error;
+      problems.push(`${path}:${line} ${error.message}`);
     }
     if (problems.length >= MOST_PROBLEMS) break;
   }

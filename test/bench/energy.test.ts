@@ -5,10 +5,11 @@ import { type Coefficients, type Constraint, solve } from 'yalps';
 import { optimumKwh } from '../../bench/energy-optimum.js';
 import { deliveredKwh, POLICIES } from '../../bench/energy-policies.js';
 import {
-  readSteppedSessions,
+  readSessions,
   STEP_H,
   type SteppedSession,
   sessionFileBeside,
+  steppedSessions,
 } from '../../bench/energy-sessions.js';
 import { needing } from '../needs.js';
 
@@ -95,7 +96,10 @@ describe('The algorithms', () => {
 
   const recordings = path === undefined ? 'the recorded month beside the project' : undefined;
   it('deliver what is published for the recorded month', needing(recordings), () => {
-    const sessions = readSteppedSessions(path ?? '', MARCH);
+    const sessions = steppedSessions(
+      readSessions({ path: path ?? '', energy: 'requested', timeZone: undefined }),
+      MARCH,
+    );
     const requestedKwh = sessions.reduce((sum, { energyKwh }) => sum + energyKwh, 0);
     expect(requestedKwh).toBeCloseTo(8900.5, 1);
     for (const [cap, figures] of Object.entries(PUBLISHED)) {

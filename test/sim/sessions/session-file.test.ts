@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
+import { TimeZone } from '../../../sim/scenario/time-zone.js';
 import { readSessionFile } from '../../../sim/sessions/session-file.js';
 import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
 import { UnusableFileError } from '../../../src/provisioning/parse-yaml.js';
@@ -59,11 +60,11 @@ describe('A file of recorded sessions', () => {
   file('marked.csv', `\uFEFF${PLAIN.replaceAll('\n', '\r\n')}`);
 
   it('is read in both formats, plain and gzipped, with times of any offset', () => {
-    expect(readSessionFile(join(folder, 'plain.csv'), 'requested')[0]).toEqual({
+    expect(readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' })[0]).toEqual({
       ...{ line: 2, station: 'CA-10', sessionId: 'a', energyWh: 4216, maxKw: 6.6 },
       ...{ arrivesAtMs: Date.UTC(2019, 2, 9, 14, 20), leavesAtMs: Date.UTC(2019, 2, 9, 15, 40) },
     });
-    expect(readSessionFile(packed, 'requested')).toMatchObject([
+    expect(readSessionFile(packed, { energy: 'requested' })).toMatchObject([
       {
         sessionId: 'a, the first',
         energyWh: 60_000,
@@ -72,12 +73,12 @@ describe('A file of recorded sessions', () => {
       },
       { sessionId: 'b', arrivesAtMs: Date.UTC(2019, 2, 10, 9, 30), leavesAtMs: Date.UTC(2019, 2, 10, 12) },
     ]);
-    expect(readSessionFile(packed, 'delivered')[0]?.energyWh).toBe(44_069);
+    expect(readSessionFile(packed, { energy: 'delivered' })[0]?.energyWh).toBe(44_069);
   });
 
   it('may begin with a byte order mark and end its lines as Windows does', () => {
-    expect(readSessionFile(join(folder, 'marked.csv'), 'requested')).toEqual(
-      readSessionFile(join(folder, 'plain.csv'), 'requested'),
+    expect(readSessionFile(join(folder, 'marked.csv'), { energy: 'requested' })).toEqual(
+      readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' }),
     );
   });
 
@@ -90,6 +91,13 @@ describe('A file of recorded sessions', () => {
     ]);
     expect(visits.map(({ car }) => Math.round(car.maxCurrentA * 208))).toEqual([6600, 6600, 3300]);
     expect(visits.map(({ requestedWh, car }) => car.batteryWh - requestedWh)).toEqual([0, 0, 0]);
+  });
+
+  it('may separate by semicolons, with commas for decimals, as spreadsheets do', () => {
+    const separated = `${PLAIN.replaceAll(',', ';').replace('4.216', '4,216').replace('6.6', '6,6')}`;
+    expect(readSessionFile(file('semicolons.csv', separated), { energy: 'requested' })).toEqual(
+      readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' }),
+    );
   });
 
   it('takes the power of a car from its class where the file does not tell it', () => {
@@ -129,14 +137,93 @@ describe('A file of recorded sessions', () => {
   });
 });
 
+describe('A file whose times have no offset', () => {
+  const LINES = `${HEAD}
+2019-03-30 23:30,2019-03-31 02:30,A,skipped,1,
+2019-06-01 12:00,2019-06-01 13:00:00+01:00,A,summer,1,
+2019-10-27 02:30,2019-10-27 02:10,A,back,1,
+2019-10-27 02:10,2019-10-27 02:30,B,first,1,
+2019-12-01T12:00:00,2019-12-01 13:00,A,winter,1,
+`;
+  file('clock.csv', LINES);
+  file('winter.csv', `${HEAD}\n2019-12-01T12:00:00,2019-12-01 13:00,A,winter,1,`);
+
+  function timesIn(zone: string, name = 'clock.csv'): Readonly<Record<string, readonly string[]>> {
+    const reading = { energy: 'requested', timeZone: TimeZone.named(zone) } as const;
+    const sessions = readSessionFile(join(folder, name), reading);
+    return Object.fromEntries(
+      sessions.map(({ sessionId, arrivesAtMs, leavesAtMs }) => [
+        sessionId,
+        [arrivesAtMs, leavesAtMs].map((atMs) => new Date(atMs).toISOString().slice(0, 16)),
+      ]),
+    );
+  }
+
+  it('is read by the clocks of its zone, and an offset in the file is believed', () => {
+    expect(timesIn('Europe/Berlin')).toMatchObject({
+      summer: ['2019-06-01T10:00', '2019-06-01T12:00'],
+      winter: ['2019-12-01T11:00', '2019-12-01T12:00'],
+    });
+    expect(timesIn('UTC', 'winter.csv')).toEqual({ winter: ['2019-12-01T12:00', '2019-12-01T13:00'] });
+    // Half an hour of summer time.
+    expect(timesIn('Australia/Lord_Howe', 'winter.csv')).toEqual({
+      winter: ['2019-12-01T01:00', '2019-12-01T02:00'],
+    });
+  });
+
+  it('takes a time that clocks skip as if they had not been put forward', () => {
+    expect(timesIn('Europe/Berlin').skipped).toEqual(['2019-03-30T22:30', '2019-03-31T01:30']);
+  });
+
+  it('takes the first of two times that clocks show twice, and the second where the car would leave before it came', () => {
+    expect(timesIn('Europe/Berlin')).toMatchObject({
+      first: ['2019-10-27T00:10', '2019-10-27T00:30'],
+      back: ['2019-10-27T00:30', '2019-10-27T01:10'],
+    });
+  });
+
+  it('may be moved from a time by the same clocks', () => {
+    const visits = visitsAt(
+      '2026-06-01T00:00:00Z',
+      'file: clock.csv, timeZone: Europe/Berlin, from: "2019-06-01T00:00:00"',
+    );
+    expect(visits.map(({ sessionId, arrivesAtMs }) => [sessionId, arrivesAtMs])).toEqual([
+      ['summer', Date.parse('2026-06-01T12:00:00Z')],
+    ]);
+  });
+
+  it.each(['Europe/Berln', '+02:00', '', 'Mars'])('is refused in zone "%s", which there is not', (zone) => {
+    expect(
+      problemsOf(() => visitsAt('2019-06-01T00:00:00Z', `file: clock.csv, timeZone: "${zone}"`)),
+    ).toMatch(/recorded\.yaml:5:\d+ sessions\.csv\.timeZone: is .*; must be the IANA name of a time zone/);
+  });
+
+  it('is refused without a zone, line by line; and so is a "from" of the kind', () => {
+    const without = problemsOf(() => visitsAt('2019-06-01T00:00:00Z', 'file: clock.csv'));
+    expect(without.split('\n')).toHaveLength(5);
+    expect(without).toMatch(/clock\.csv:3 column arrival: "2019-06-01 12:00" says no offset/);
+    expect(
+      problemsOf(() => visitsAt('2019-06-01T00:00:00Z', 'file: clock.csv, from: "2019-06-01T00:00:00"')),
+    ).toMatch(/recorded\.yaml:5:\d+ sessions\.csv\.from: .*timeZone must name a zone/);
+  });
+});
+
 describe('A file of recorded sessions that is broken', () => {
   const ROW = '2019-03-09T14:20:00Z,2019-03-09T15:40:00Z,CA-1,x,4,6.6';
   it.each([
     ['nothing', '', /:1 is empty; its first line must name the columns$/],
     ['no line but its head', HEAD, /:1 has no session below its columns$/],
     ['a column named twice', `stationId,${HEAD}\nX,${ROW}`, /:1 has more than one column stationId/],
-    ['a line with a field too many', `${HEAD}\n${ROW},7`, /:2 Invalid Record Length/],
-    ['bytes that are no text', Buffer.from(`${HEAD}\n\x1b[2Jx"y`), /:2 Invalid Opening Quote.*\\u001b\[2J/],
+    [
+      'a line with a field too many',
+      `${HEAD}\n${ROW},7`,
+      /:2 has 7 fields, and the first line names 6 columns$/,
+    ],
+    [
+      'bytes that are no text',
+      Buffer.from(`${HEAD}\n\x1b[2Jx"y`),
+      /:2 column "arrival": has a quotation mark within a field/,
+    ],
     ['another table', 'a,b\n1,2', /has no column stationId or station_id/],
     [
       'no energy',
@@ -146,43 +233,71 @@ describe('A file of recorded sessions that is broken', () => {
     [
       'a time without an offset',
       `${HEAD}\n${ROW.replace('20:00Z', '20:00')}`,
-      /:2 arrival "2019-03-09T14:20:00" must be an instant/,
+      /:2 column arrival: "2019-03-09T14:20:00" says no offset from UTC; add one, such as Z/,
     ],
     [
       'a day that is none',
       `${HEAD}\n${ROW.replaceAll('-03-09', '-02-30')}`,
-      /:2 arrival "2019-02-30T14:20:00Z" must be/,
+      /:2 column arrival: "2019-02-30T14:20:00Z" must be a time/,
     ],
     [
       'a car that leaves before it comes',
       `${HEAD}\n${ROW.replace('15:40', '14:20')}`,
-      /:2 departure must be after arrival/,
+      /:2 column departure: must be after the arrival/,
     ],
     [
       'words for energy',
       `${HEAD}\n${ROW.replace(',4,', ',much,')}`,
-      /:2 requested energy "much" must be from 0.001 to 10000 kWh/,
+      /:2 column requestedKwh: "much" must be a number from 0.001 to 10000, in kWh$/,
     ],
-    ['no energy in a line', `${HEAD}\n${ROW.replace(',4,', ',,')}`, /:2 requested energy "" must be/],
+    ['no energy in a line', `${HEAD}\n${ROW.replace(',4,', ',,')}`, /:2 column requestedKwh: "" must be/],
     [
       'endless energy',
       `${HEAD}\n${ROW.replace(',4,', ',Infinity,')}`,
-      /:2 requested energy "Infinity" must be/,
+      /:2 column requestedKwh: "Infinity" must be/,
     ],
-    ['negative power', `${HEAD}\n${ROW.replace('6.6', '-1')}`, /:2 maxKw "-1" must be greater than 0/],
-    ['no station', `${HEAD}\n${ROW.replace('CA-1', '')}`, /:2 the station is missing/],
+    [
+      'negative power',
+      `${HEAD}\n${ROW.replace('6.6', '-1')}`,
+      /:2 column maxKw: "-1" must be a number from 0.001 to 1000, in kW$/,
+    ],
+    ['no station', `${HEAD}\n${ROW.replace('CA-1', '')}`, /:2 column stationId: is empty/],
     [
       'a session twice',
       `${HEAD}\n${ROW}\n${ROW.replaceAll('03-09', '03-10')}`,
       /:3 session "x" is that of line 2/,
     ],
-    ['a line too short', `${HEAD}\n${ROW}\n2019,2019`, /Invalid Record Length.* line 3/],
-    ['a quote that never ends', `${HEAD}\n"${ROW}`, /Quote Not Closed/],
+    [
+      'a line too short',
+      `${HEAD}\n${ROW}\n2019,2019`,
+      /:3 has 2 fields, and the first line names 6 columns$/,
+    ],
+    [
+      'a quote that never ends',
+      `${HEAD}\n"${ROW}`,
+      /:2 column "requestedKwh": has a quotation mark that is never closed$|:2 .*never closed$/,
+    ],
     ['bytes of something else', Buffer.from([0, 255, 254, 10, 13, 34, 0]), /./],
+    [
+      'what a terminal would obey',
+      `${HEAD}\n${ROW.replace('Z', '\x1b[2J\x9b2J')}`,
+      /:2 column arrival: "2019-03-09T14:20:00\\u001b\[2J\?2J" must be a time/,
+    ],
+    [
+      'text behind a quoted field',
+      `${HEAD}\n${ROW.replace('CA-1', '"CA"-1')}`,
+      /:2 column "stationId": goes on after its closing/,
+    ],
+    ['a hexadecimal energy', `${HEAD}\n${ROW.replace(',4,', ',0x4,')}`, /column requestedKwh: "0x4" must be/],
+    [
+      'thousands that are set apart',
+      `${HEAD}\n${ROW.replace(',4,', ',1.000,5,')}`.replaceAll(',', ';').replace('1.000;5', '1.000,5'),
+      /:2 column requestedKwh: "1.000,5" must be a number/,
+    ],
     ['half a gzip', gzipSync(PLAIN).subarray(0, 60), /cannot be read: unexpected end of file/],
   ])('is told of %s', (_, content, problem) => {
     const path = file('broken.csv', content);
-    const problems = problemsOf(() => readSessionFile(path, 'requested'));
+    const problems = problemsOf(() => readSessionFile(path, { energy: 'requested' }));
     expect(problems).toMatch(problem);
     for (const line of problems.split('\n')) expect(line).toContain('broken.csv:');
   });
@@ -192,12 +307,12 @@ describe('A file of recorded sessions that is broken', () => {
       ROW.replace(',x,', `,x${i},`).replace(',4,', ',none,'),
     );
     const path = file('many.csv', [HEAD, ...rows].join('\n'));
-    expect(problemsOf(() => readSessionFile(path, 'requested')).split('\n')).toHaveLength(20);
+    expect(problemsOf(() => readSessionFile(path, { energy: 'requested' })).split('\n')).toHaveLength(20);
   });
 
   it('is told of gigabytes in a small gzip before they fill the memory', () => {
     const path = file('bomb.csv.gz', gzipSync(Buffer.alloc(300_000_000)));
-    expect(problemsOf(() => readSessionFile(path, 'requested'))).toMatch(
+    expect(problemsOf(() => readSessionFile(path, { energy: 'requested' }))).toMatch(
       /cannot be read: Cannot create a Buffer larger/,
     );
   });
@@ -214,7 +329,7 @@ describe('A file of recorded sessions that is broken', () => {
       `${HEAD}\n${ROW}\n${ROW.replace(',x,', ',y,').replace('14:20', '15:39').replace('15:40', '16:00')}`,
     );
     expect(problemsOf(() => visitsAt('2019-03-09T00:00:00Z', 'file: shared.csv'))).toMatch(
-      /shared\.csv:3 arrives at CA-1 before the car of line 2 has left/,
+      /shared\.csv:3 column arrival: comes to station "CA-1" before the car of line 2 has left/,
     );
   });
 });
@@ -227,7 +342,7 @@ describe(
   () => {
     const files = data === undefined ? [] : readdirSync(data).filter((name) => /\.csv(\.gz)?$/.test(name));
     it.each(files)('%s is read whole', (name) => {
-      const sessions = readSessionFile(join(data ?? '', name), 'requested');
+      const sessions = readSessionFile(join(data ?? '', name), { energy: 'requested' });
       expect(sessions.length).toBeGreaterThan(900);
       expect(new Set(sessions.map(({ sessionId }) => sessionId)).size).toBe(sessions.length);
     });

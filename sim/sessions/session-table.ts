@@ -1,0 +1,84 @@
+// A CSV file as a table, plain or gzipped, separated by commas or semicolons; what breaks it is told in plain words.
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { CsvError, type Info, parse } from 'csv-parse/sync';
+import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+
+/** A line below the first: its fields by column. `info.lines` is its number in the file. */
+export interface Row {
+  readonly record: Readonly<Record<string, string>>;
+  readonly info: Info;
+}
+
+export interface SessionTable {
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+  /** Whether a number may have a comma before its decimals. */
+  readonly hasDecimalCommas: boolean;
+}
+
+const LARGEST_BYTES = 256_000_000;
+const GZIP_MAGIC = [0x1f, 0x8b] as const;
+const LONGEST_QUOTED = 60;
+
+/** Text out of the file, which may be anything, in quotes and without what a terminal would obey. */
+export function quote(text: string): string {
+  const shown = text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text;
+  // JSON leaves DEL and the second set of control characters as they are.
+  return JSON.stringify(shown).replace(/[\u007f-\u009f]/g, '?');
+}
+
+function textOf(path: string): string {
+  try {
+    const bytes = readFileSync(path);
+    const isGzip = bytes[0] === GZIP_MAGIC[0] && bytes[1] === GZIP_MAGIC[1];
+    return (isGzip ? gunzipSync(bytes, { maxOutputLength: LARGEST_BYTES }) : bytes).toString('utf8');
+  } catch (error) {
+    throw new UnusableFileError([
+      `${path}: cannot be read: ${error instanceof Error ? error.message : error}`,
+    ]);
+  }
+}
+
+/** Whichever of `,` and `;` the first line has more of, outside quotes. */
+function separatorOf(text: string): ',' | ';' {
+  const [head = ''] = text.trimStart().split(/[\r\n]/, 1);
+  const unquoted = head.replace(/"[^"]*"/g, '');
+  return unquoted.split(';').length > unquoted.split(',').length ? ';' : ',';
+}
+
+function plainWordsOf({ code, column, record }: CsvError, columns: readonly string[]): string {
+  const name = typeof column === 'string' ? `column ${quote(column)}: ` : '';
+  switch (code) {
+    case 'CSV_RECORD_INCONSISTENT_COLUMNS':
+    case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH':
+      return `has ${Array.isArray(record) ? record.length : 'another number of'} fields, and the first line names ${columns.length} columns`;
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return `${name}has a quotation mark that is never closed`;
+    case 'INVALID_OPENING_QUOTE':
+      return `${name}has a quotation mark within a field; put the whole field in quotation marks, and write each inside it twice`;
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return `${name}goes on after its closing quotation mark; write a quotation mark inside a field twice`;
+    default:
+      return `${name}cannot be read as CSV (${code})`;
+  }
+}
+
+/** @throws UnusableFileError where the file cannot be read or is no CSV. */
+export function readSessionTable(path: string): SessionTable {
+  const text = textOf(path);
+  const delimiter = separatorOf(text);
+  let columns: readonly string[] = [];
+  const takeColumns = (names: string[]) => {
+    columns = names;
+    return names;
+  };
+  const options = { delimiter, bom: true, skip_empty_lines: true, trim: true, info: true };
+  try {
+    const rows = parse<Row>(text, { ...options, columns: takeColumns });
+    return { columns, rows, hasDecimalCommas: delimiter === ';' };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new UnusableFileError([`${path}:${error.lines} ${plainWordsOf(error, columns)}`]);
+  }
+}
