@@ -114,8 +114,7 @@ describe('a backup that is restored', () => {
 
   it('may be one of the first version, which counted no commits', async () => {
     const old = openDatabase(`sqlite:${backup}`);
-    await old.migrate.down();
-    expect(await old.schema.hasColumn('owner', 'commits')).toBe(false);
+    while (await old.schema.hasColumn('owner', 'commits')) await old.migrate.down();
     await old.destroy();
     await write(2);
     await restore();
