@@ -102,10 +102,10 @@ export const clusterMachine = setup({
         'cluster.deactivated': { target: 'inactive', actions: 'release' },
       },
     },
+    // What its members are set to meanwhile comes with `cluster.configured`, which goes before each `cluster.activated`.
     inactive: {
       on: {
         'cluster.configured': { actions: 'configure' },
-        'members.changed': { actions: 'learnMembers' },
         'cluster.activated': { target: 'active', actions: 'share' },
       },
     },

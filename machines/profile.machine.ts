@@ -33,12 +33,8 @@ export const profileMachine = setup({
   initial: 'scheduled',
   on: { 'boundary.reached': { actions: 'rememberNow' } },
   states: {
-    scheduled: {
-      always: [
-        { guard: 'hasEnded', target: 'expired' },
-        { guard: 'hasBegun', target: 'active' },
-      ],
-    },
+    // One that has ended as well goes on at once, through active.
+    scheduled: { always: { guard: 'hasBegun', target: 'active' } },
     active: { always: { guard: 'hasEnded', target: 'expired' } },
     expired: {},
   },

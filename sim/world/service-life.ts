@@ -5,7 +5,7 @@ import { createMetrics, type Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import { type Change, type Store, StoreUnavailableError } from '../../src/ports/store.js';
-import { createService } from '../../src/service.js';
+import { createService, type Seams } from '../../src/service.js';
 import type { CarrierLife } from './carrier.js';
 import type { Outstanding } from './outstanding.js';
 
@@ -28,6 +28,7 @@ export async function startService(options: {
   readonly log: Log;
   /** How it reaches the chargers. */
   readonly carrier: CarrierLife;
+  readonly createActors: Seams['createActors'] | undefined;
   readonly newId: () => string;
   readonly outstanding: Outstanding;
   /** While true, nothing can be written. */
@@ -54,6 +55,7 @@ export async function startService(options: {
     metrics,
     newId,
     ...carrier.seams,
+    ...(options.createActors && { createActors: options.createActors }),
     wrapStore: (store) => mortalStore(store, life, outstanding, { isDatabaseBusy, onWritten, fateOf }),
   });
   const urls = await service.start();

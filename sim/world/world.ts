@@ -11,6 +11,7 @@ import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import type { Seams } from '../../src/service.js';
 import { readCertificates } from '../../src/tls-files.js';
 import { topicsFor } from '../charger/charger-inbox.js';
 import type { ChargerTraits } from '../charger/traits.js';
@@ -59,6 +60,8 @@ export interface WorldOptions {
   readonly onEvent?: (event: TraceEvent) => void;
   /** For `checks.probes.tellAgain`. */
   readonly keepsMessages?: boolean;
+  /** For whoever listens to the service from within; its errors are violations, whoever hears them. */
+  readonly seams?: Pick<Seams, 'log' | 'createActors'>;
 }
 
 export interface World {
@@ -97,6 +100,7 @@ export interface World {
 
 const CONNECT_SPREAD_MS = 5_000;
 const KEPT_VIOLATIONS = 1_000;
+const SILENT: Omit<Log, 'error'> = { debug() {}, info() {}, warn() {} };
 const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 /** What the service writes by itself. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -151,9 +155,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const { watch, look } = power;
   const alarms = tracer && createAlarmNotes(tracer);
   const log: Log = {
-    debug() {},
-    info() {},
-    warn() {},
+    ...(options.seams?.log ?? SILENT),
     error: (fields, message) =>
       report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
   };
@@ -269,6 +271,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       log,
       outstanding,
       carrier: opened,
+      createActors: options.seams?.createActors,
       newId: () => `id-${++ids}`,
       isDatabaseBusy: () => isBusy,
       onWritten(changes: readonly Change[]) {

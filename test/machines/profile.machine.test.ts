@@ -59,7 +59,7 @@ describe('A profile (section 3.1)', () => {
       expect(run(events, BEFORE, watch.inspect).value).toBe(stateAfter(events, BEFORE));
     }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(4);
+    expect(watch.count).toBe(3);
   });
 
   it('is where the contract says along every simple path, and goes on living in every state', () => {

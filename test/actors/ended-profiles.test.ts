@@ -1,0 +1,28 @@
+// Profiles that have ended need no actor: whoever runs a site for years keeps none of them.
+import { describe, expect, it } from 'vitest';
+import { connectorKey } from '../../machines/ids.js';
+import { connectorActorOf } from '../../src/actors/entities.js';
+import { CRANE, createHarbour, HARBOUR, ROWS } from './harbour.js';
+
+describe('A profile that has ended', () => {
+  it.each([
+    ['location', (harbour: ReturnType<typeof createHarbour>) => harbour.quay().actor],
+    [
+      'connector',
+      (harbour: ReturnType<typeof createHarbour>) => connectorActorOf(harbour.quay(), connectorKey(CRANE)),
+    ],
+    [
+      'organization',
+      (harbour: ReturnType<typeof createHarbour>) => harbour.directory.tenant(HARBOUR)?.organization.actor,
+    ],
+  ])('has no actor any more: of a %s', (_, actorOf) => {
+    const harbour = createHarbour(ROWS);
+    const holder = () => actorOf(harbour)?.getSnapshot();
+    expect(holder()?.context.profiles.size).toBe(1);
+    const children = Object.keys(holder()?.children ?? {}).length;
+    harbour.clock.advance(60_000);
+    expect(holder()?.context.stack).toHaveLength(1);
+    expect(holder()?.context.profiles.size).toBe(0);
+    expect(Object.keys(holder()?.children ?? {})).toHaveLength(children - 1);
+  });
+});

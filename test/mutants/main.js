@@ -1,0 +1,71 @@
+// `npm run mutants`: runs tests with one part of a machine missing, for every part in turn, and tells which test notices.
+import { runnerImport } from 'vite';
+import { startVitest } from 'vitest/node';
+
+/** What is likely to notice, quickest first; tried before everything else of FOLDERS. */
+const NEAREST = {
+  cluster: ['test/service/enforced-limit', 'test/service/clusters', 'test/service/operator-live'],
+  connector: ['test/service/connector-schedules', 'test/service/operator-live', 'test/service/live-status'],
+  location: ['test/service/location-limits', 'test/service/enforced-limit', 'test/service/operator-stream'],
+  organization: ['test/service/organization-limits', 'test/service/cancelled-profiles'],
+  profile: ['test/service/location-limits', 'test/service/time'],
+};
+/** Everything that sees the service from outside, or its actors together, and starts no process of its own. */
+const FOLDERS = ['test/actors/', 'test/service/', 'test/enforcement/'];
+
+/**
+ * @param {string} mutant
+ * @param {string[]} files
+ * @returns {Promise<string | undefined>} the first test that fails, and its file
+ */
+async function whoNotices(mutant, files) {
+  const vitest = await startVitest('test', files, {
+    config: 'vitest.config.ts',
+    watch: false,
+    bail: 1,
+    reporters: [{}],
+    globalSetup: [],
+    setupFiles: ['test/mutants/plant.ts'],
+    exclude: [
+      'test/machines/**',
+      'test/mutants/**',
+      'test/service/postgres.test.ts',
+      'test/enforcement/killed.test.ts',
+    ],
+    env: { HEADROOM_MUTANT: mutant },
+  });
+  const modules = vitest.state.getTestModules();
+  await vitest.close();
+  // The run's failure is what is looked for here.
+  process.exitCode = 0;
+  if (modules.length === 0) throw new Error(`no test file is called ${files.join(' or ')}`);
+  for (const module of modules) {
+    for (const test of module.children.allTests('failed'))
+      return `${module.relativeModuleId} > ${test.fullName}`;
+    if (!module.ok() && module.errors().length > 0)
+      return `${module.relativeModuleId}: ${module.errors()[0]?.message}`;
+  }
+  return undefined;
+}
+
+const wanted = process.argv.slice(2);
+const { module } = await runnerImport('./test/mutants/mutants.ts');
+const { UNSEEN } = (await runnerImport('./test/mutants/unseen.ts')).module;
+/** @type {import('./mutants.js').Mutant[]} */
+const mutants = [...module.MACHINES.values()].flatMap(module.mutantsOf);
+const chosen = mutants.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+);
+if (chosen.length === 0) throw new Error(`no mutant's name contains ${wanted.join(' or ')}`);
+
+const survivors = [];
+for (const { name, machine } of chosen) {
+  const sinceMs = performance.now();
+  const witness = (await whoNotices(name, NEAREST[machine] ?? FOLDERS)) ?? (await whoNotices(name, FOLDERS));
+  if (witness === undefined && UNSEEN[name] === undefined) survivors.push(name);
+  const seconds = ((performance.now() - sinceMs) / 1000).toFixed(0);
+  console.log(`${name}\n    ${witness ?? UNSEEN[name] ?? 'SURVIVES'} (${seconds} s)`);
+}
+console.log(`\n${survivors.length} of ${chosen.length} mutants survive without a reason.`);
+for (const name of survivors) console.log(`  survives: ${name}`);
+process.exit(survivors.length > 0 ? 1 : 0);

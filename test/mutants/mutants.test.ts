@@ -1,0 +1,80 @@
+// Mutants are made of what the machines are, and leave nothing behind.
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { assign, createActor, setup } from 'xstate';
+import { MACHINES, mutantsOf } from './mutants.js';
+import { UNSEEN } from './unseen.js';
+
+/** Counts while it is on; says `hello` as it starts. */
+function lamp() {
+  return setup({
+    types: { context: {} as { presses: number }, events: {} as { type: 'pressed' } | { type: 'broke' } },
+    actions: { count: assign({ presses: ({ context }) => context.presses + 1 }), greet: () => {} },
+    guards: { isWorn: ({ context }) => context.presses > 2 },
+  }).createMachine({
+    id: 'lamp',
+    context: { presses: 0 },
+    initial: 'off',
+    entry: 'greet',
+    on: { broke: { target: '.broken' } },
+    states: {
+      off: { on: { pressed: { target: 'on', actions: ['count', 'greet'] } } },
+      on: { always: { guard: 'isWorn', target: 'broken' }, on: { pressed: 'off' } },
+      broken: {},
+    },
+  });
+}
+
+function stateAfter(machine: ReturnType<typeof lamp>, ...events: ('pressed' | 'broke')[]) {
+  const actor = createActor(machine).start();
+  for (const type of events) actor.send({ type });
+  const { value, context } = actor.getSnapshot();
+  return [value, context.presses];
+}
+
+describe('The mutants of a machine', () => {
+  it('are one for each transition, action and state', () => {
+    expect(mutantsOf(lamp()).map(({ name }) => name)).toEqual([
+      'lamp: broke → lamp.broken',
+      'lamp: entry without greet',
+      'lamp.off: pressed → lamp.on',
+      'lamp.off: pressed → lamp.on, without count',
+      'lamp.off: pressed → lamp.on, without greet',
+      'lamp.on: pressed → lamp.off',
+      'lamp.on: always → lamp.broken',
+      'lamp.off: the state',
+      'lamp.on: the state',
+      'lamp.broken: the state',
+    ]);
+  });
+
+  it.each([
+    ['lamp: broke → lamp.broken', ['broke'], ['off', 0]],
+    ['lamp.off: pressed → lamp.on', ['pressed'], ['off', 0]],
+    ['lamp.off: pressed → lamp.on, without count', ['pressed'], ['on', 0]],
+    ['lamp.on: pressed → lamp.off', ['pressed', 'pressed'], ['on', 1]],
+    ['lamp.on: always → lamp.broken', ['pressed', 'pressed', 'pressed', 'pressed', 'pressed'], ['on', 3]],
+    ['lamp.off: the state', [], ['on', 0]],
+    ['lamp.on: the state', ['pressed'], ['off', 0]],
+    ['lamp.broken: the state', ['broke'], ['off', 0]],
+  ] as const)('lack what they are named after, until it is put back: %s', (name, events, then) => {
+    const machine = lamp();
+    const whole = stateAfter(machine, ...events);
+    const putBack = mutantsOf(machine)
+      .find((mutant) => mutant.name === name)
+      ?.plant();
+    expect(stateAfter(machine, ...events)).toEqual(then);
+    putBack?.();
+    expect(stateAfter(machine, ...events)).toEqual(whole);
+  });
+
+  it('include those that are said to be unseen', () => {
+    const names = [...MACHINES.values()].flatMap(mutantsOf).map(({ name }) => name);
+    expect(Object.keys(UNSEEN).filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it('are looked for in every machine', () => {
+    for (const id of MACHINES.keys())
+      expect(existsSync(new URL(`${id}.test.ts`, import.meta.url)), `test/mutants/${id}.test.ts`).toBe(true);
+  });
+});

@@ -1,0 +1,134 @@
+// Mutants of the machines: each lacks one transition, one action or one state, and lives in a process of the tests alone.
+import { readdirSync } from 'node:fs';
+import { getStateNodes } from '@xstate/graph';
+import { type AnyStateMachine, type AnyStateNode, StateMachine } from 'xstate';
+
+export interface Mutant {
+  /** What it lacks, as `connector.lock.locked: always 1 → connector.lock.unlocked`. */
+  readonly name: string;
+  /** As in the machine's id. */
+  readonly machine: string;
+  /** Takes the part away, for every actor that is created from now on. @returns puts it back. */
+  plant(): () => void;
+}
+
+/** One part, as an edit of a fresh copy of its machine. */
+interface Cut {
+  readonly name: string;
+  cut(nodes: ReadonlyMap<string, AnyStateNode>): void;
+}
+
+const FOLDER = new URL('../../machines/', import.meta.url);
+
+function isMachine(value: unknown): value is AnyStateMachine {
+  return value instanceof StateMachine;
+}
+
+const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.machine.ts'));
+const MODULES: readonly object[] = await Promise.all(
+  FILES.map((name) => import(/* @vite-ignore */ new URL(name, FOLDER).pathname)),
+);
+
+/** Every machine of `machines/`, by its id. */
+export const MACHINES: ReadonlyMap<string, AnyStateMachine> = new Map(
+  MODULES.flatMap((each) => Object.values(each).filter(isMachine))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((machine) => [machine.id, machine]),
+);
+
+/** A mutant for each transition, each action of a transition that has several, each entry or exit action, and each state. */
+export function mutantsOf(machine: AnyStateMachine): readonly Mutant[] {
+  const nodes = [...nodesOf(machine).values()];
+  const cuts = [
+    ...nodes.flatMap((node) => [...transitionCuts(node), ...entryCuts(node)]),
+    ...nodes.filter(hasAlternative).map(stateCut),
+  ];
+  return cuts.map(({ name, cut }) => ({ name, machine: machine.id, plant: () => plant(machine, cut) }));
+}
+
+/**
+ * The machine itself is changed, because others hold on to it: a location's spawns connectors by that very object. A fresh
+ * copy is what is cut, because XState remembers by node what it once looked up.
+ */
+function plant(machine: AnyStateMachine, cut: Cut['cut']): () => void {
+  const { root, states } = machine;
+  const copy: AnyStateMachine = new StateMachine(machine.config, machine.implementations);
+  cut(nodesOf(copy));
+  Object.assign(machine, { root: copy.root, states: copy.states });
+  return () => void Object.assign(machine, { root, states });
+}
+
+function nodesOf(machine: AnyStateMachine): Map<string, AnyStateNode> {
+  return new Map([machine.root, ...getStateNodes(machine)].map((node) => [node.id, node]));
+}
+
+/** All of a node's transitions, in lists that can be shortened: of its events, and those it takes by itself. */
+function transitionsOf(node: AnyStateNode) {
+  return [...node.transitions.values(), node.always ?? []];
+}
+
+function transitionCuts(node: AnyStateNode): Cut[] {
+  return transitionsOf(node).flatMap((list, l) =>
+    list.flatMap(({ eventType, target, actions }, t) => {
+      const event = eventType === '' ? 'always' : eventType;
+      const nth = list.length > 1 ? ` ${t + 1}` : '';
+      const way = target === undefined ? '' : ` → ${target.map(({ id }) => id).join(', ')}`;
+      const name = `${node.id}: ${event}${nth}${way}`;
+      const listIn = (nodes: ReadonlyMap<string, AnyStateNode>) =>
+        transitionsOf(nodeIn(nodes, node))[l] ?? [];
+      const whole: Cut = { name, cut: (nodes) => void listIn(nodes).splice(t, 1) };
+      if (actions.length < 2 && target === undefined) return [whole];
+      const parts = actions.map(
+        (action, a): Cut => ({
+          name: `${name}, without ${nameOf(action)}`,
+          // The list itself is the one that the machine was written with.
+          cut: (nodes) => void Object.assign(listIn(nodes)[t] ?? {}, { actions: actions.toSpliced(a, 1) }),
+        }),
+      );
+      return [whole, ...parts];
+    }),
+  );
+}
+
+function entryCuts(node: AnyStateNode): Cut[] {
+  return (['entry', 'exit'] as const).flatMap((when) =>
+    node[when].map((action, a) => ({
+      name: `${node.id}: ${when} without ${nameOf(action)}`,
+      cut: (nodes) => void (nodeIn(nodes, node)[when] as unknown[]).splice(a, 1),
+    })),
+  );
+}
+
+/** A machine without the state: nothing leads to it, and where its parent began in it, it begins in the next. */
+function stateCut(removed: AnyStateNode): Cut {
+  return {
+    name: `${removed.id}: the state`,
+    cut(nodes) {
+      const own = nodeIn(nodes, removed);
+      for (const node of nodes.values())
+        for (const list of transitionsOf(node))
+          for (let t = list.length - 1; t >= 0; t--) if (list[t]?.target?.includes(own)) list.splice(t, 1);
+      const { parent } = own;
+      if (parent?.initial.target.includes(own) !== true) return;
+      const next = Object.values(parent.states).find((sibling) => sibling !== own);
+      Object.assign(parent.initial, { target: [next] });
+    },
+  };
+}
+
+/** A region of a parallel state, and the root, cannot be gone around. */
+function hasAlternative({ parent }: AnyStateNode): boolean {
+  return parent?.type === 'compound' && Object.keys(parent.states).length > 1;
+}
+
+function nodeIn(nodes: ReadonlyMap<string, AnyStateNode>, { id }: AnyStateNode): AnyStateNode {
+  const found = nodes.get(id);
+  if (found === undefined) throw new Error(`no state ${id}`);
+  return found;
+}
+
+function nameOf(action: unknown): string {
+  if (typeof action === 'string') return action;
+  if (typeof action === 'object' && action !== null && 'type' in action) return String(action.type);
+  return 'an action';
+}
