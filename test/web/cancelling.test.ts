@@ -112,6 +112,34 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     expect(body).toMatchObject({ lockLimitKw: null, profiles: [] });
   });
 
+  it('finds what was taken back or replaced, the newest first, and sees the next as it comes (section 1)', async () => {
+    const schedules = '/chargers/quay-2-a/connectors/1/schedules';
+    await submit(schedules, -60, 7, 3);
+    await submit(schedules, -60, 8, 3);
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-2' });
+    await page.getByRole('button', { name: /why quay-2-a \/ 1 has this limit/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'quay-2-a / 1' });
+    await dialog.getByText('Replaced or cancelled').press('Enter');
+    const former = async () =>
+      (await rowsOf(page, 'Replaced or cancelled')).map((cells) => cells.slice(0, 2));
+    await eventually(async () => expect(await former()).toEqual([['3', '7.0 kW']]));
+    await expectAccessible(page);
+    await rig.service.call('DELETE', `${schedules}/3`);
+    await eventually(async () => {
+      expect(await former()).toEqual([
+        ['3', '8.0 kW'],
+        ['3', '7.0 kW'],
+      ]);
+    });
+    for (let limitKw = 1; limitKw <= 60; limitKw++) await submit(schedules, -60, limitKw, 3);
+    await dialog.getByText('the newest first: 50 of 61.').waitFor();
+    expect((await former()).slice(0, 2)).toEqual([
+      ['3', '59.0 kW'],
+      ['3', '58.0 kW'],
+    ]);
+    expect(await former()).toHaveLength(50);
+  });
+
   it('takes a record of the organization back, on a narrow screen too', async () => {
     await submit('/organizations/schedules', -60, 100, 9);
     const viewport = { width: 375, height: 720 };
@@ -122,5 +150,12 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     await page.getByRole('button', { name: 'End it now' }).click();
     await page.getByText('No profile of the organization is recorded.').waitFor();
     expect(await listed('/organizations/limits')).toEqual([]);
+    await page.getByText('Replaced or cancelled').click();
+    await eventually(async () => {
+      const former = await rowsOf(page, 'Replaced or cancelled');
+      expect(former.map((cells) => cells.slice(0, 2))).toEqual([['9', '100.0 kW']]);
+    });
+    await expectAccessible(page);
+    expect(await sidewaysScroll(page)).toBe(0);
   });
 });

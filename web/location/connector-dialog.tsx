@@ -14,6 +14,7 @@ import { Term } from '../ui/term.js';
 import { CancellableProfiles } from './cancellable-profiles.js';
 import { nameOf, type ReadConnector } from './connector-columns.js';
 import { Figure, FigureRow } from './figure-row.js';
+import { FormerProfiles } from './former-profiles.js';
 import { Lease } from './lease.js';
 import { stackOf } from './preview.js';
 import { OwnPreview } from './preview-view.js';
@@ -86,6 +87,13 @@ export function ConnectorDialog({
               schedules.reread();
               onWritten();
             }}
+          />
+        )}
+        {profiles !== undefined && (
+          <FormerProfiles
+            address={path`/chargers/${controllerUuid}/connectors/${connectorId}/history`}
+            held={profiles}
+            clock={clock}
           />
         )}
         {!isLocking && profiles !== undefined && (

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { OrganizationLimits } from '../../src/wire/rest.js';
 import { useResource } from '../api/resource.js';
 import { CancellableProfiles } from '../location/cancellable-profiles.js';
+import { FormerProfiles } from '../location/former-profiles.js';
 import { stackOf } from '../location/preview.js';
 import { OwnPreview } from '../location/preview-view.js';
 import { ScheduleForm } from '../location/schedule-form.js';
@@ -55,6 +56,7 @@ export function OrganizationPage() {
               )}
               onCancelled={reread}
             />
+            <FormerProfiles address="/organizations/history" held={value.profiles} clock={clock} />
             <div>
               <Button kind="primary" onClick={() => setOpen(true)}>
                 Record a profile…
