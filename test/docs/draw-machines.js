@@ -1,0 +1,7 @@
+// `npm run machines:draw`: draws the machines anew into the page that explains them.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { runnerImport } from 'vite';
+
+const { module } = await runnerImport('./test/docs/machine-drawings.ts');
+const page = readFileSync(module.MACHINES_PAGE, 'utf8');
+writeFileSync(module.MACHINES_PAGE, module.redrawn(page));

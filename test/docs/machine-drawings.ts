@@ -1,0 +1,98 @@
+// Draws the machines as Mermaid state diagrams, from the code that runs, into the page that explains them.
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { MACHINES } from '../mutants/mutants.js';
+
+export const MACHINES_PAGE = 'docs/machines.md';
+
+const DRAWING = /(```mermaid shown: drawn from machines\/(\w+)\.machine\.ts\n)[^`]*(```)/g;
+
+/** The machines that a page draws, by id. */
+export function drawnIn(page: string): string[] {
+  return [...page.matchAll(DRAWING)].map(([, , id = '']) => id);
+}
+
+/** The page with each of its drawings made anew. @throws Error where it draws a machine that is not there. */
+export function redrawn(page: string): string {
+  return page.replaceAll(DRAWING, (_, opening: string, id: string, closing: string) => {
+    const machine = MACHINES.get(id);
+    if (machine === undefined) throw new Error(`there is no machine ${id}`);
+    return `${opening}${drawingOf(machine)}${closing}`;
+  });
+}
+
+/** What leads from one state to another is an arrow; what an event does without leaving a state is written into it. */
+function drawingOf({ root }: AnyStateMachine): string {
+  const everywhere = stayingLabels(root);
+  const [first] = Object.keys(root.states);
+  const lines =
+    first === undefined
+      ? everywhere.map((label) => `${root.id}: ${label}`)
+      : [...statesOf(root), ...noteOf(root.type === 'parallel' ? root.id : first, everywhere)];
+  return ['stateDiagram-v2', ...indented(lines)].map((line) => `${line}\n`).join('');
+}
+
+function noteOf(state: string, labels: readonly string[]): string[] {
+  return labels.length === 0
+    ? []
+    : [`note right of ${state}`, ...indented(['in every state:', ...labels]), 'end note'];
+}
+
+function statesOf(node: AnyStateNode): string[] {
+  const children = Object.values(node.states);
+  const inner = children.map((child) => [...insideOf(child), ...arrowsFrom(child)]);
+  if (node.type === 'parallel') {
+    const regions = inner.flatMap((lines, i) => (i === 0 ? lines : ['--', ...lines]));
+    return [`state ${node.key} {`, ...indented(regions), '}'];
+  }
+  const begins = node.initial.target.map(({ key }) => `[*] --> ${key}`);
+  // What its parent does in each of its states.
+  const shared = transitionsOf(node).flatMap(({ target = [], label }) =>
+    target.flatMap((to) =>
+      children.filter((child) => child !== to).map((child) => `${child.key} --> ${to.key}: ${label}`),
+    ),
+  );
+  return [...begins, ...inner.flat(), ...shared];
+}
+
+function insideOf(node: AnyStateNode): string[] {
+  const labels = stayingLabels(node).map((label) => `${node.key}: ${label}`);
+  if (Object.keys(node.states).length === 0) return labels;
+  return [`state ${node.key} {`, ...indented(statesOf(node)), '}', ...labels];
+}
+
+function arrowsFrom(node: AnyStateNode): string[] {
+  return transitionsOf(node).flatMap(({ target = [], label }) =>
+    target.filter(({ parent }) => parent === node.parent).map((to) => `${node.key} --> ${to.key}: ${label}`),
+  );
+}
+
+function stayingLabels(node: AnyStateNode): string[] {
+  const entries = node.entry.map((action) => `entry / ${nameOf(action)}`);
+  const events = transitionsOf(node).filter(({ target }) => target === undefined);
+  return [...entries, ...events.map(({ label }) => label)];
+}
+
+/** All transitions of a node, each as `event [guard] / action, action`. */
+function transitionsOf(node: AnyStateNode) {
+  return [...node.transitions.values(), node.always ?? []]
+    .flat()
+    .map(({ eventType, guard, actions, target }) => ({
+      target,
+      label: [
+        eventType,
+        guard === undefined ? '' : `[${nameOf(guard)}]`,
+        actions.length === 0 ? '' : `/ ${actions.map(nameOf).join(', ')}`,
+      ]
+        .filter((part) => part !== '')
+        .join(' '),
+    }));
+}
+
+function nameOf(part: unknown): string {
+  if (typeof part === 'string') return part;
+  return typeof part === 'object' && part !== null && 'type' in part ? String(part.type) : '…';
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}
