@@ -1,6 +1,5 @@
 // How a mistake ends the simulator's commands: not as a run ends in which something failed.
 import { NOT_BEGUN } from './exit-codes.js';
-import { explain } from './operator-error.js';
 import { printNote } from './print.js';
 
 /** `action`, of which any error is told and ends the process: 1 would say that there was a run. */
@@ -11,6 +10,7 @@ export function orNotRun<Given extends readonly unknown[]>(
     try {
       await action(...given);
     } catch (error) {
+      const { explain } = await import('./operator-error.js');
       printNote(explain(error));
       process.exit(NOT_BEGUN);
     }

@@ -1,37 +1,15 @@
 // `headroom sim replay`: the whole state of a recorded run at one instant, and the reason of every limit.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
-import type { EpochMs } from '../machines/time.js';
 import { isRecordingFile } from '../sim/recording/recording-reader.js';
 import { TRACE_FILE } from '../sim/run/run-scenario.js';
-import { parseInstant } from '../sim/scenario/moment.js';
 import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
-import type { ConnectorAt, ConnectorName, TraceState } from '../sim/trace/trace-state.js';
+import type { ConnectorAt, TraceState } from '../sim/trace/trace-state.js';
 import { toInstant } from '../src/wire/rest.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
-import { orNotRun } from './sim-not-run.js';
+import type { ReplayFlags } from './sim-options.js';
 import { replayRecordingFile } from './sim-replay-recording.js';
-
-interface ReplayFlags {
-  readonly at?: EpochMs;
-  readonly connector?: ConnectorName;
-  readonly json?: true;
-}
-
-function instant(text: string): EpochMs {
-  const parsed = parseInstant(text);
-  if (parsed !== undefined) return parsed.atMs;
-  throw new InvalidArgumentError('It must be an instant such as 2026-06-01T17:00:03Z.');
-}
-
-function connectorName(text: string): ConnectorName {
-  const end = text.lastIndexOf('/');
-  if (end > 0 && end < text.length - 1)
-    return { controllerUuid: text.slice(0, end), connectorId: text.slice(end + 1) };
-  throw new InvalidArgumentError('It must be a connector such as q1-a/1: its charger and its number.');
-}
 
 /** A trace, or the folder that a run wrote one to. */
 function fileOf(path: string): string {
@@ -105,7 +83,7 @@ async function show(file: string, trace: TraceReader, { at, connector, json }: R
   if (trace.hash === undefined) printNote(`the run was cut short; its trace ends at ${toInstant(endsAtMs)}`);
 }
 
-async function replay(path: string, flags: ReplayFlags): Promise<void> {
+export async function replay(path: string, flags: ReplayFlags): Promise<void> {
   const file = fileOf(path);
   if (existsSync(file) && isRecordingFile(file)) return replayRecordingFile(file, flags);
   const trace = await openTraceReader(file).catch((error: Error) => {
@@ -116,16 +94,4 @@ async function replay(path: string, flags: ReplayFlags): Promise<void> {
   } finally {
     await trace.close();
   }
-}
-
-export function replayCommand(): Command {
-  return new Command('replay')
-    .description(
-      'the state of a run at an instant, and the reason of every limit; of a recording, whether the service decides the same again (exit 1 where not)',
-    )
-    .argument('<file>', 'trace.sqlite, the folder a run wrote it to, or what serve --record wrote')
-    .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
-    .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
-    .option('--json', 'print the state as JSON for scripts')
-    .action(orNotRun(replay));
 }

@@ -1,26 +1,13 @@
 // `headroom sim run`: one scenario from beginning to end, with what came of it as a table and, on request, as files.
 import { SingleBar } from 'cli-progress';
-import { Command } from 'commander';
 import { formatFailure } from '../sim/run/expectation-judge.js';
 import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../sim/run/run-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { systemClock } from '../src/clock.js';
 import { toInstant } from '../src/wire/rest.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
-import {
-  daysOption,
-  readScenario,
-  reproductionOf,
-  type ScenarioFlags,
-  seedOption,
-  transportOption,
-} from './sim-flags.js';
-import { orNotRun } from './sim-not-run.js';
-
-interface RunFlags extends ScenarioFlags {
-  readonly out?: string;
-  readonly json?: true;
-}
+import { readScenario, reproductionOf } from './sim-flags.js';
+import type { RunFlags } from './sim-options.js';
 
 const SHOWN_FAILURES = 10;
 const HEAD = [
@@ -110,7 +97,7 @@ function isGood({ failures, summary }: RunResult): boolean {
   return failures.length === 0 && summary.violations === 0;
 }
 
-async function run(path: string, flags: RunFlags): Promise<void> {
+export async function run(path: string, flags: RunFlags): Promise<void> {
   const scenario = readScenario(path, flags);
   const bar = process.stderr.isTTY && !flags.json ? createBar(scenario) : undefined;
   const beganAtMs = systemClock.monotonicMs();
@@ -137,16 +124,4 @@ async function run(path: string, flags: RunFlags): Promise<void> {
     printOutcome(result, flags, elapsedMs);
   }
   if (!isGood(result)) process.exitCode = 1;
-}
-
-export function runCommand(): Command {
-  return new Command('run')
-    .description('run a scenario; exit 1 where an invariant or an expectation fails')
-    .argument('<scenario.yaml>', 'see scenarios/ for ten of them')
-    .addOption(seedOption())
-    .addOption(daysOption())
-    .addOption(transportOption())
-    .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
-    .option('--json', 'print the result as JSON for scripts')
-    .action(orNotRun(run));
 }

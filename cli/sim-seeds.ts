@@ -1,33 +1,14 @@
 // `headroom sim seeds`: one scenario with many seeds, to find the one in which something breaks.
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { SingleBar } from 'cli-progress';
-import { Command, Option } from 'commander';
 import { runSeeds, type SeedOutcome } from '../sim/run/seed-pool.js';
-import { FAULT_LEVELS, type FaultLevel } from '../sim/scenario/fault-levels.js';
-import { LARGEST_SEED } from '../sim/scenario/scenario-schema.js';
+import { LARGEST_SEED } from '../sim/scenario/seed.js';
 import { sessionsOf } from '../sim/sessions/sessions-of.js';
 import { systemClock } from '../src/clock.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
-import {
-  daysOption,
-  overridesOf,
-  quoted,
-  readScenario,
-  type ScenarioFlags,
-  transportOption,
-  wholeNumber,
-} from './sim-flags.js';
-import { orNotRun } from './sim-not-run.js';
-
-interface SeedsFlags extends ScenarioFlags {
-  readonly count: number;
-  readonly from: number;
-  readonly faults?: FaultLevel;
-  readonly jobs: number;
-  readonly json?: true;
-}
+import { overridesOf, quoted, readScenario } from './sim-flags.js';
+import type { SeedsFlags } from './sim-options.js';
 
 const DEFAULT_SCENARIO = fileURLToPath(new URL('../../scenarios/everything-at-once.yaml', import.meta.url));
 const SHOWN = 10;
@@ -41,7 +22,7 @@ function againOf(path: string, { days, transport, faults }: SeedsFlags, seed: nu
   ].join(' ');
 }
 
-async function runAll(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise<void> {
+export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise<void> {
   // What is wrong with the file, or with its sessions, is told once, before anything runs.
   sessionsOf(readScenario(path, flags), flags.from);
   const last = flags.from + flags.count - 1;
@@ -86,20 +67,4 @@ function isBad({ first }: SeedOutcome): boolean {
 function createBar(): SingleBar {
   const format = '{bar} {value} of {total} seeds  {bad} bad';
   return new SingleBar({ format, hideCursor: true, clearOnComplete: true, stream: process.stderr });
-}
-
-export function seedsCommand(): Command {
-  return new Command('seeds')
-    .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
-    .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml')
-    .option('--count <n>', 'how many', wholeNumber(1, 1_000_000), 200)
-    .option('--from <n>', 'the first seed', wholeNumber(0, LARGEST_SEED), 1)
-    .addOption(
-      new Option('--faults <level>', "in the place of the scenario's").choices(Object.keys(FAULT_LEVELS)),
-    )
-    .addOption(daysOption())
-    .addOption(transportOption())
-    .option('--jobs <n>', 'how many at once', wholeNumber(1, 64), availableParallelism())
-    .option('--json', 'print the outcome as JSON for scripts')
-    .action(orNotRun(runAll));
 }

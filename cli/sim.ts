@@ -1,9 +1,73 @@
 // `headroom sim`: whole days of a site on a virtual clock, run, asked afterwards, and repeated for many seeds.
-import { Command } from 'commander';
+import { availableParallelism } from 'node:os';
+import { Command, Option } from 'commander';
+import { FAULT_LEVELS } from '../sim/scenario/fault-levels.js';
+import { LARGEST_SEED } from '../sim/scenario/seed.js';
 import { endOnInterrupt } from './sim-interrupt.js';
-import { replayCommand } from './sim-replay.js';
-import { runCommand } from './sim-run.js';
-import { seedsCommand } from './sim-seeds.js';
+import { orNotRun } from './sim-not-run.js';
+import {
+  connectorName,
+  daysOption,
+  instant,
+  type ReplayFlags,
+  type RunFlags,
+  type SeedsFlags,
+  seedOption,
+  transportOption,
+  wholeNumber,
+} from './sim-options.js';
+
+// What a command does is loaded to do it, and not for a page of help.
+
+function runCommand(): Command {
+  return new Command('run')
+    .description('run a scenario; exit 1 where an invariant or an expectation fails')
+    .argument('<scenario.yaml>', 'see scenarios/ for examples')
+    .addOption(seedOption())
+    .addOption(daysOption())
+    .addOption(transportOption())
+    .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
+    .option('--json', 'print the result as JSON for scripts')
+    .action(
+      orNotRun(async (path: string, flags: RunFlags) => (await import('./sim-run.js')).run(path, flags)),
+    );
+}
+
+function replayCommand(): Command {
+  return new Command('replay')
+    .description(
+      'the state of a run at an instant, and the reason of every limit; of a recording, whether the service decides the same again (exit 1 where not)',
+    )
+    .argument('<file>', 'trace.sqlite, the folder a run wrote it to, or what serve --record wrote')
+    .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
+    .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
+    .option('--json', 'print the state as JSON for scripts')
+    .action(
+      orNotRun(async (path: string, flags: ReplayFlags) =>
+        (await import('./sim-replay.js')).replay(path, flags),
+      ),
+    );
+}
+
+function seedsCommand(): Command {
+  return new Command('seeds')
+    .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
+    .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml')
+    .option('--count <n>', 'how many', wholeNumber(1, 1_000_000), 200)
+    .option('--from <n>', 'the first seed', wholeNumber(0, LARGEST_SEED), 1)
+    .addOption(
+      new Option('--faults <level>', "in the place of the scenario's").choices(Object.keys(FAULT_LEVELS)),
+    )
+    .addOption(daysOption())
+    .addOption(transportOption())
+    .option('--jobs <n>', 'how many at once', wholeNumber(1, 64), availableParallelism())
+    .option('--json', 'print the outcome as JSON for scripts')
+    .action(
+      orNotRun(async (path: string | undefined, flags: SeedsFlags) =>
+        (await import('./sim-seeds.js')).seeds(path, flags),
+      ),
+    );
+}
 
 export function simCommand(): Command {
   return new Command('sim')

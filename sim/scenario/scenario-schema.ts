@@ -6,11 +6,11 @@ import { actionSchema } from './action-schema.js';
 import { expectationSchema } from './expectation-schema.js';
 import { faultsSchema } from './fault-schema.js';
 import { durationSchema, localInstantSchema } from './moment.js';
+import { LARGEST_SEED } from './seed.js';
 import { sessionsSchema, vehicleSchema } from './session-schema.js';
 import { sitesSchema } from './site-generator.js';
 
 const SECOND_MS = 1000;
-export const LARGEST_SEED = 2 ** 31 - 1;
 
 export const scenarioSchema = z.strictObject(
   {

@@ -1,17 +1,49 @@
-// Every command: its help says the exit codes, a wrong word ends it with 2, and the list of commands tells what they are.
+// Every command, down to those of two words: its help says the exit codes and loads little, and a wrong word ends it with 2.
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/commands.js';
-import { run } from './headroom.js';
+import { run, temporaryDirectory, writeFile } from './headroom.js';
 
-describe.each(COMMANDS)('headroom $name', ({ name, about, load }) => {
+/** A module that writes the address of each module that is loaded after it to stderr. */
+const NOTE_WHAT_IS_LOADED = `import { register } from 'node:module';
+const hooks = \`import { writeSync } from 'node:fs';
+export function load(url, context, next) {
+  writeSync(2, url + '\\\\n');
+  return next(url, context);
+}\`;
+register('data:text/javascript,' + encodeURIComponent(hooks));
+`;
+
+/** The words that call `command` and each command below it. */
+function wordsOf(command: Command, above: readonly string[] = []): readonly (readonly string[])[] {
+  const words = [...above, command.name()];
+  return [words, ...command.commands.flatMap((each) => wordsOf(each, words))];
+}
+
+describe.each(COMMANDS)('headroom $name', ({ about, load }) => {
   it('is in the list as it describes itself', async () => {
     expect((await load()).description()).toBe(about);
   });
+});
 
+const commands = (await Promise.all(COMMANDS.map(async ({ load }) => wordsOf(await load())))).flat();
+
+describe.each(commands.map((words) => ({ words, name: words.join(' ') })))('headroom $name', ({ words }) => {
   it('ends with 0 after its help, which says the exit codes, and with 2 on a wrong word', async () => {
-    const [help, wrong] = await Promise.all([run([name, '--help']), run([name, '--no-such-flag'])]);
+    const [help, wrong] = await Promise.all([run([...words, '--help']), run([...words, '--no-such-flag'])]);
     expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain(`Usage: headroom ${words.join(' ')}`);
     expect(help.stdout).toContain('Exit codes: 0 done; 1 it failed');
     expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' });
+    expect(wrong.stderr).toMatch(/^error: /);
+  });
+
+  it('loads neither the service nor the simulator for a page of help', async () => {
+    const notes = writeFile(temporaryDirectory(), 'notes.mjs', NOTE_WHAT_IS_LOADED);
+    const { stderr } = await run([...words, '--help'], { NODE_OPTIONS: `--import ${notes}` });
+    expect(stderr).toMatch(/dist\/cli\/commands\.js/);
+    expect(stderr).not.toMatch(
+      /dist\/src\/service\.js|dist\/sim\/run\/|node_modules\/(knex|aedes|express)\//,
+    );
   });
 });

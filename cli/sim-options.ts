@@ -1,0 +1,84 @@
+// What the simulator's commands may be told, checked; apart from what they do, so that their help loads none of it.
+import { InvalidArgumentError, Option } from 'commander';
+import type { EpochMs } from '../machines/time.js';
+import type { FaultLevel } from '../sim/scenario/fault-levels.js';
+import { parseInstant } from '../sim/scenario/moment.js';
+import type { Transport } from '../sim/scenario/scenario.js';
+import { LARGEST_SEED } from '../sim/scenario/seed.js';
+import type { ConnectorName } from '../sim/trace/trace-state.js';
+
+const TRANSPORTS: readonly Transport[] = ['inProcess', 'mqtt'];
+
+export interface ScenarioFlags {
+  readonly seed?: number;
+  readonly days?: number;
+  readonly transport?: Transport;
+  readonly faults?: FaultLevel;
+}
+
+export interface RunFlags extends ScenarioFlags {
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export interface ReplayFlags {
+  readonly at?: EpochMs;
+  readonly connector?: ConnectorName;
+  readonly json?: true;
+}
+
+export interface SeedsFlags extends ScenarioFlags {
+  readonly count: number;
+  readonly from: number;
+  readonly faults?: FaultLevel;
+  readonly jobs: number;
+  readonly json?: true;
+}
+
+export function wholeNumber(least: number, most: number) {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+function days(text: string): number {
+  const value = /^\d{1,3}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (value > 0 && value <= 366) return value;
+  throw new InvalidArgumentError('It must be a number of days above 0, at most 366, such as 1 or 0.5.');
+}
+
+export function seedOption(): Option {
+  return new Option(
+    '--seed <n>',
+    "in the place of the scenario's; the same seed gives the same run",
+  ).argParser(wholeNumber(0, LARGEST_SEED));
+}
+
+export function daysOption(): Option {
+  return new Option(
+    '--days <d>',
+    "in the place of the scenario's duration; later calls are left out",
+  ).argParser(days);
+}
+
+export function transportOption(): Option {
+  return new Option(
+    '--transport <kind>',
+    'inProcess is fast; mqtt sends every message through the real broker',
+  ).choices(TRANSPORTS);
+}
+
+export function instant(text: string): EpochMs {
+  const parsed = parseInstant(text);
+  if (parsed !== undefined) return parsed.atMs;
+  throw new InvalidArgumentError('It must be an instant such as 2026-06-01T17:00:03Z.');
+}
+
+export function connectorName(text: string): ConnectorName {
+  const end = text.lastIndexOf('/');
+  if (end > 0 && end < text.length - 1)
+    return { controllerUuid: text.slice(0, end), connectorId: text.slice(end + 1) };
+  throw new InvalidArgumentError('It must be a connector such as q1-a/1: its charger and its number.');
+}
