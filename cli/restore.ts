@@ -1,18 +1,28 @@
 // `headroom restore FILE`: a backup takes the database's place, and the chargers follow it.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { horizonMsOf } from '../machines/grant-ledger.js';
 import { systemClock } from '../src/clock.js';
-import { databaseUrlOf } from '../src/config.js';
+import { type Config, databaseUrlOf } from '../src/config.js';
 import type { Restored } from '../src/outbound/knex/restore.js';
 import { toInstant } from '../src/wire/rest.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
-import { configOf } from './settings-flags.js';
+import { addSettingsFlags, configOf, type SettingKey } from './settings-flags.js';
+
+/** What says how long chargers may follow what they were told before. */
+const TIMING_SETTINGS: readonly SettingKey[] = ['heartbeatS', 'leaseTtlS', 'settleS'];
 
 type RestoreFlags = AdministrationFlags & { readonly asIs?: true; readonly dryRun?: true };
 
-function tell(backup: string | undefined, restored: Restored, isDryRun: boolean): void {
+/** How long old promises may last, s, rounded up. */
+function reservedSecondsOf({ heartbeatS, leaseTtlS, settleS }: Config): number {
+  const timing = { heartbeatMs: 1000 * heartbeatS, ttlMs: 1000 * leaseTtlS, settleMs: 1000 * settleS };
+  return Math.ceil(horizonMsOf(timing) / 1000);
+}
+
+function tell(backup: string | undefined, restored: Restored, isDryRun: boolean, reservedS: number): void {
   const { replaced, epoch, tenants, connectors, profiles } = restored;
   const source = backup === undefined ? 'The database as it is' : backup;
   printLine(`${source} is whole: tenants ${tenants}, connectors ${connectors}, profiles ${profiles}.`);
@@ -25,7 +35,7 @@ function tell(backup: string | undefined, restored: Restored, isDryRun: boolean)
     `The epoch went from ${epoch.before} to ${epoch.after}: chargers take what the next service tells them.`,
   );
   printLine(
-    `The maximum of ${connectors} connectors is reserved until old promises are over (72 s from the start with default settings).`,
+    `The maximum of ${connectors} connectors is reserved until old promises are over: ${reservedS} s from the start, with this lease and settle time.`,
   );
   printLine('You may start the service now.');
   if (backup !== undefined)
@@ -42,18 +52,20 @@ async function restore(
     throw new OperatorError('name either the backup to restore or --as-is');
   const { restoreDatabase } = await import('../src/outbound/knex/restore.js');
   const backup = file === undefined ? undefined : resolve(file);
+  const config = configOf(flags);
   const isDryRun = dryRun === true;
   const stamp = toInstant(systemClock.nowMs()).replaceAll(/[-:]/g, '');
-  const restored = await restoreDatabase(databaseUrlOf(configOf(flags)), { backup, isDryRun, stamp });
+  const restored = await restoreDatabase(databaseUrlOf(config), { backup, isDryRun, stamp });
   if (json) printJson({ dryRun: isDryRun, backup: backup ?? null, ...restored });
-  else tell(file, restored, isDryRun);
+  else tell(file, restored, isDryRun, reservedSecondsOf(config));
 }
 
 export function restoreCommand(): Command {
-  return administrationCommand(
+  const command = administrationCommand(
     'restore',
     'put a backup in the place of the database; the service must be stopped',
-  )
+  );
+  return addSettingsFlags(command, TIMING_SETTINGS)
     .argument('[file]', 'a file that "headroom backup" wrote')
     .option('--as-is', 'keep the database as it is: after pg_restore, or without what was lost')
     .option('--dry-run', 'check the backup and change nothing')
