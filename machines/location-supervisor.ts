@@ -27,7 +27,7 @@ import { STEP_TENTHS_A } from './steady-shares.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
 import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from './units.js';
 
-/** What a location may use, as whoever knows its profiles, its cluster shares and the wall clock sees it. Whole W. */
+/** What a location may use, from its profiles, its cluster shares and the wall clock. Whole W. */
 export interface Budget {
   /** The lowest limit in force from now to the end of the longest lease that could be given now (rule 3). */
   readonly budgetW: number;
@@ -45,7 +45,7 @@ export interface Budget {
 
 /** A grant that was decided, with its connector. */
 export interface DecidedGrant {
-  readonly control: ConnectorControl;
+  readonly control: Readonly<ConnectorControl>;
   readonly grant: Grant;
   /** It entitles to more than is on disk: it may leave only once that is. */
   readonly mustStore: boolean;
@@ -76,21 +76,30 @@ const REST_MS = 60_000;
 
 export class LocationSupervisor {
   readonly ledger: GrantLedger;
-  readonly controls = new Map<string, ConnectorControl>();
   readonly timing: GrantTiming;
   readonly #epoch: number;
+  readonly #controls = new Map<string, ConnectorControl>();
   #budget: Budget | undefined;
   #beganAtMs: number | undefined;
   /** Whether fail-safes fit, as of the last decision. */
   usesFailsafe = true;
-  /** From here on a decision must come before any grant: the budget of the last one no longer holds. */
-  validUntilMs = Number.NEGATIVE_INFINITY;
+  #validUntilMs = Number.NEGATIVE_INFINITY;
 
   /** @param epoch of this service: higher than that of any before it. */
   constructor(timing: GrantTiming, epoch: number) {
     this.timing = timing;
     this.#epoch = epoch;
     this.ledger = createGrantLedger(timing);
+  }
+
+  /** By `connectorKey`; to read, and to hand back to the supervisor's methods, which alone write them. */
+  get controls(): ReadonlyMap<string, Readonly<ConnectorControl>> {
+    return this.#controls;
+  }
+
+  /** From here on a decision must come before any grant: the budget of the last one no longer holds. Monotonic ms. */
+  get validUntilMs(): number {
+    return this.#validUntilMs;
   }
 
   /** The budget of the last decision, W; 0 before the first. */
@@ -121,7 +130,7 @@ export class LocationSupervisor {
     nowMs: number,
   ): ConnectorControl {
     const control = createControl(this.ledger, key, slot, actor, spec, lease, nowMs);
-    this.controls.set(key, control);
+    this.#controls.set(key, control);
     return control;
   }
 
@@ -134,8 +143,7 @@ export class LocationSupervisor {
     this.ledger.remove(gone.holding);
     this.restore(control, boundTenthsA, failsafeTenthsA, nowMs);
     this.ledger.continueAfter(control.holding, lastSeq);
-    control.storedLimitTenthsA = gone.storedLimitTenthsA;
-    control.storedThenTenthsA = gone.storedThenTenthsA;
+    this.setStored(control, gone.storedLimitTenthsA, gone.storedThenTenthsA);
     control.storedLease = gone.storedLease;
   }
 
@@ -155,7 +163,7 @@ export class LocationSupervisor {
 
   remove(control: ConnectorControl): void {
     this.ledger.remove(control.holding);
-    this.controls.delete(control.key);
+    this.#controls.delete(control.key);
   }
 
   /** What was on disk at the start. */
@@ -167,8 +175,7 @@ export class LocationSupervisor {
       Math.min(thenTenthsA, maxTenthsA),
       nowMs,
     );
-    control.storedLimitTenthsA = limitTenthsA;
-    control.storedThenTenthsA = thenTenthsA;
+    this.setStored(control, limitTenthsA, thenTenthsA);
     control.heardBeforeW = undefined;
     reserveWorstCase(this.ledger, control);
   }
@@ -215,8 +222,41 @@ export class LocationSupervisor {
     control.sentTenthsA = undefined;
   }
 
+  /** From `atMs` on the budget of the last decision no longer holds. */
+  expireBudget(atMs: number): void {
+    this.#validUntilMs = Math.min(this.#validUntilMs, atMs);
+  }
+
+  /** From `nowMs` on it is expected to report. */
+  awaitFrom(control: ConnectorControl, nowMs: number): void {
+    control.awaitedSinceMs = nowMs;
+  }
+
+  /** It did not report in time: where it was promised something before the start, it is taken to draw all it may. */
+  presumeMaximum(control: ConnectorControl): void {
+    control.heardBeforeW ??= Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether a reservation that a grant waits for is on its way to the disk. */
+  setStoring(control: ConnectorControl, isStoring: boolean): void {
+    control.isStoring = isStoring;
+  }
+
+  /** What is surely on disk of what it is reserved for, tenths of A per phase. */
+  setStored(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): void {
+    control.storedLimitTenthsA = limitTenthsA;
+    control.storedThenTenthsA = thenTenthsA;
+  }
+
+  /** How the disk has it count its leases; undefined where that is not known. */
+  setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
+    control.storedLease = lease;
+  }
+
   /** It could not be written and never left: what the connector was told before goes on, and is renewed. */
-  withdraw({ control, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
+  withdraw(decided: DecidedGrant, nowMs: number): void {
+    const { grant, beforeTenthsA } = decided;
+    const control: ConnectorControl = decided.control;
     control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * this.timing.heartbeatMs;
     if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
     control.sentTenthsA = beforeTenthsA;
@@ -236,13 +276,13 @@ export class LocationSupervisor {
   decide(budget: Budget, nowMs: number): Decision {
     this.#budget = budget;
     this.#beganAtMs ??= nowMs;
-    this.validUntilMs = budget.untilMs;
+    this.#validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
-    this.usesFailsafe = doFailsafesFit(this.controls.values(), budget.lowestW);
-    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(this.controls.values(), budget.lowestW, nowMs));
+    this.usesFailsafe = doFailsafesFit(this.#controls.values(), budget.lowestW);
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(this.#controls.values(), budget.lowestW, nowMs));
     const controlled: ConnectorControl[] = [];
     let uncontrolledW = 0;
-    for (const control of this.controls.values()) {
+    for (const control of this.#controls.values()) {
       if (isControlled(control)) controlled.push(control);
       else uncontrolledW += control.holding.boundW;
     }
@@ -253,7 +293,7 @@ export class LocationSupervisor {
     });
     for (const control of controlled) followDecision(control, nowMs);
     const grants = this.#grantTargets(controlled, this.#shortOf(budget.budgetW) !== undefined, nowMs);
-    for (const control of this.controls.values()) {
+    for (const control of this.#controls.values()) {
       if (isControlled(control)) continue;
       const grant = this.#tellUncontrolled(control, nowMs);
       if (grant !== undefined) grants.push(grant);
@@ -338,7 +378,10 @@ export class LocationSupervisor {
     // A charger takes no limit that falls back to less than a car can be offered.
     const thenTenthsA = fittingThen < MINIMUM_TENTHS_A ? 0 : fittingThen;
     const seq = this.ledger.grant(holding, {
-      ...{ limitTenthsA, thenTenthsA, heardAtMs, isLockFloor },
+      limitTenthsA,
+      thenTenthsA,
+      heardAtMs,
+      isLockFloor,
       budgetW: this.#budgetW,
     });
     const beforeTenthsA = control.sentTenthsA;
@@ -361,7 +404,7 @@ export class LocationSupervisor {
     let lockedW = 0;
     let heldW = 0;
     let uncontrolledW = 0;
-    for (const control of this.controls.values()) {
+    for (const control of this.#controls.values()) {
       if (!isControlled(control)) uncontrolledW += lastingWOf(control);
       else if (isLocked(control) && control.demand.hasCar) lockedW += floorWOf(control);
       else heldW += heldWOf(control, this.usesFailsafe);
@@ -376,7 +419,7 @@ export class LocationSupervisor {
 
   /** When a raise, a turn or a release is due that nobody's message announces. */
   #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
-    let nextMs = Math.min(nowMs + REST_MS, this.validUntilMs);
+    let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
     if (nowMs < this.#stockTakenAtMs) nextMs = Math.min(nextMs, this.#stockTakenAtMs);
     for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
       const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= targetTenthsA;
@@ -385,7 +428,7 @@ export class LocationSupervisor {
     }
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs) ?? nextMs);
-    for (const { holding } of this.controls.values()) {
+    for (const { holding } of this.#controls.values()) {
       nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
     }
     return nextMs;

@@ -12,11 +12,11 @@ import type { LimitPublisher, MeterSink } from '../ports/telemetry.js';
 import { type Application, createApplication } from './application.js';
 import { createAssembly } from './assembly.js';
 import { createDirectory, type Effect } from './directory.js';
-import { createAlarmBook } from './enforcement/alarm-book.js';
-import { createBookkeeping } from './enforcement/bookkeeping.js';
-import { createEnforcement } from './enforcement/enforcement.js';
-import { createPowerHistory } from './enforcement/power-history.js';
-import { createReservations } from './enforcement/reservations.js';
+import { AlarmBook } from './enforcement/alarm-book.js';
+import { Bookkeeping } from './enforcement/bookkeeping.js';
+import { Enforcement } from './enforcement/enforcement.js';
+import { PowerHistory } from './enforcement/power-history.js';
+import { Reservations } from './enforcement/reservations.js';
 import type { ConnectorEntity, LocationEntity, TimedEntity } from './entities.js';
 import { createEntityQueue } from './entity-queue.js';
 import { createEventStream } from './event-stream.js';
@@ -77,8 +77,8 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   // A counter that first appears as 1 has not risen, as Prometheus sees it: the first alarm would be missed.
   for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
   const events = createEventStream(clock);
-  const bookkeeping = createBookkeeping({ clock, store, log });
-  const alarms = createAlarmBook({
+  const bookkeeping = new Bookkeeping({ clock, store, log });
+  const alarms = new AlarmBook({
     clock,
     log,
     newId,
@@ -88,10 +88,10 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
       events.takeAlarm(location.tenant.tenantUuid, alarm);
     },
   });
-  const enforcement = createEnforcement({
+  const enforcement = new Enforcement({
     ...{ clock, log, metrics, timing, publisher, alarms },
     missedAfterMs: staleAfterMs,
-    reservations: createReservations({ store, log, clock }),
+    reservations: new Reservations({ store, log, clock }),
     onGrant: (location, { control, grant }) => events.takeGrant(location, control.key, grant),
     onRoomMade: (location) => directory.roomMade(location),
   });
@@ -136,7 +136,7 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   let cancelHousekeeping: Cancel | undefined;
   let areChargersReached = false;
 
-  const powerHistory = createPowerHistory({
+  const powerHistory = new PowerHistory({
     ...{ clock, log, directory, bookkeeping, store },
     retentionDays: options.powerRetentionDays,
   });

@@ -215,6 +215,7 @@ export function createAssembly(options: AssemblyOptions): Assembly {
               clusters: new Set(),
               limitsView: undefined,
               dueRank: undefined,
+              wakeAtMs: undefined,
             }
           : Object.assign(held, { record, actor, limitsView: undefined });
       tenant.locations.set(record.locationId, location);

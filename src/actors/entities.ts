@@ -13,10 +13,11 @@ import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/re
 import type { ConnectorMeter } from '../ports/telemetry.js';
 import type { LocationLimits } from '../wire/rest.js';
 import type { LocationEnforcement } from './enforcement/location-enforcement.js';
+import type { Sleeper } from './enforcement/wakeups.js';
 import type { Scheduled } from './scheduler.js';
 
 /** One location. Its actor is replaced in place when it is built anew, so that references to the entity stay good. */
-export interface LocationEntity extends Scheduled {
+export interface LocationEntity extends Scheduled, Sleeper {
   readonly kind: 'location';
   readonly tenant: Tenant;
   record: LocationRecord;
@@ -35,7 +36,8 @@ export interface ConnectorEntity {
   readonly location: LocationEntity;
   record: ConnectorRecord;
   readonly slot: MeterSlot;
-  readonly control: ConnectorControl;
+  /** Its location's supervisor alone writes it. */
+  readonly control: Readonly<ConnectorControl>;
   readonly meter: ConnectorMeter;
 }
 

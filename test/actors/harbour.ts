@@ -4,9 +4,9 @@ import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } f
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { createAssembly } from '../../src/actors/assembly.js';
 import { createDirectory, type Directory } from '../../src/actors/directory.js';
-import { createAlarmBook } from '../../src/actors/enforcement/alarm-book.js';
-import { createEnforcement } from '../../src/actors/enforcement/enforcement.js';
-import { createReservations } from '../../src/actors/enforcement/reservations.js';
+import { AlarmBook } from '../../src/actors/enforcement/alarm-book.js';
+import { Enforcement } from '../../src/actors/enforcement/enforcement.js';
+import { Reservations } from '../../src/actors/enforcement/reservations.js';
 import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
 import { createScheduler } from '../../src/actors/scheduler.js';
@@ -98,11 +98,11 @@ export function createHarbour(rows: TenantState = ROWS) {
     },
   };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const enforcement = createEnforcement({
+  const enforcement = new Enforcement({
     ...{ clock, log, timing: TIMING, missedAfterMs: 30_000, metrics: createMetrics() },
     publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
-    reservations: createReservations({ store, log, clock }),
-    alarms: createAlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
+    reservations: new Reservations({ store, log, clock }),
+    alarms: new AlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
     onRoomMade: (location) => directory.roomMade(location),
   });

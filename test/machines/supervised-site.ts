@@ -168,7 +168,7 @@ export class SupervisedSite {
     const stored = grants.filter(({ mustStore }) => mustStore);
     for (const decided of grants) if (!decided.mustStore) publish(decided);
     if (stored.length === 0 && !this.#isTooMuchOnDisk()) return;
-    for (const { control } of stored) control.isStoring = true;
+    for (const { control } of stored) this.supervisor.setStoring(control, true);
     const before = this.#pending.length;
     for (const control of this.supervisor.controls.values()) this.#reserve(control);
     const writes = this.#pending.length - before;
@@ -178,7 +178,7 @@ export class SupervisedSite {
       if (!this.isAlive) return;
       for (let i = 0; i < writes; i++) this.#writeOldest();
       for (const decided of stored) {
-        decided.control.isStoring = false;
+        this.supervisor.setStoring(decided.control, false);
         if (decided.control.holding.lastSeq === decided.grant.seq) publish(decided);
       }
     });
@@ -219,7 +219,10 @@ export class SupervisedSite {
     const surely = this.#pending.filter(({ key }) => key === control.key).map(({ reserved }) => reserved);
     const onDisk = this.#disk.get(control.key);
     surely.push(onDisk ?? { limitTenthsA: 0, thenTenthsA: 0 });
-    control.storedLimitTenthsA = Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA));
-    control.storedThenTenthsA = Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA));
+    this.supervisor.setStored(
+      control,
+      Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA)),
+      Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA)),
+    );
   }
 }

@@ -10,21 +10,7 @@ import { alarmKey } from './location-enforcement.js';
 
 export type AlarmNews = 'began' | 'changed' | 'ended';
 
-export interface AlarmBook {
-  /** Begins or ends the alarm of the location, or of one of its connectors, or gives it another reason; nothing where it already is so. */
-  set(
-    location: LocationEntity,
-    kind: AlarmKind,
-    connector: ConnectorRecord | undefined,
-    /** A sentence for the operator; undefined where all is well. */
-    reason: string | undefined,
-  ): void;
-  /** Takes an alarm that was open when the service ended. */
-  restore(location: LocationEntity, alarm: AlarmRecord): void;
-  openOf(location: LocationEntity): readonly AlarmRecord[];
-}
-
-export function createAlarmBook(options: {
+interface AlarmBookOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly newId: () => string;
@@ -32,15 +18,49 @@ export function createAlarmBook(options: {
   readonly write: (location: LocationEntity, change: Change) => void;
   /** Told of every beginning, other reason and end; must not throw. */
   readonly onAlarm: (location: LocationEntity, alarm: AlarmRecord, what: AlarmNews) => void;
-}): AlarmBook {
-  const { clock, log, newId, write, onAlarm } = options;
+}
 
-  function begin(
+export class AlarmBook {
+  readonly #options: AlarmBookOptions;
+
+  constructor(options: AlarmBookOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins or ends the alarm of the location, or of one of its connectors, or gives it another reason. Does nothing where
+   * it already is so.
+   * @param reason a sentence for the operator; undefined where all is well.
+   */
+  set(
     location: LocationEntity,
     kind: AlarmKind,
     connector: ConnectorRecord | undefined,
-    reason: string,
-  ): AlarmRecord {
+    reason: string | undefined,
+  ): void {
+    const key = alarmKey(kind, connector === undefined ? undefined : connectorKey(connector));
+    const open = location.enforcement.alarms.get(key);
+    if (open?.reason === reason) return;
+    if (reason === undefined) this.#end(location, key, open);
+    else if (open === undefined) this.#begin(location, key, { kind, connector, reason });
+    else this.#change(location, key, { ...open, reason });
+  }
+
+  /** Takes an alarm that was open when the service ended. */
+  restore({ enforcement }: LocationEntity, alarm: AlarmRecord): void {
+    enforcement.alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);
+  }
+
+  openOf({ enforcement }: LocationEntity): readonly AlarmRecord[] {
+    return [...enforcement.alarms.values()];
+  }
+
+  #begin(
+    location: LocationEntity,
+    key: string,
+    { kind, connector, reason }: { kind: AlarmKind; connector: ConnectorRecord | undefined; reason: string },
+  ): void {
+    const { clock, log, newId, write, onAlarm } = this.#options;
     const alarm: AlarmRecord = {
       alarmId: newId(),
       kind,
@@ -53,40 +73,29 @@ export function createAlarmBook(options: {
       endedAtMs: null,
     };
     write(location, { kind: 'alarm.begin', alarm });
-    return alarm;
+    location.enforcement.alarms.set(key, alarm);
+    log.warn({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm began');
+    onAlarm(location, alarm, 'began');
   }
 
-  return {
-    set(location, kind, connector, reason) {
-      const { alarms } = location.enforcement;
-      const key = alarmKey(kind, connector === undefined ? undefined : connectorKey(connector));
-      const open = alarms.get(key);
-      if (open?.reason === reason) return;
-      const tenantUuid = location.tenant.tenantUuid;
-      if (reason !== undefined && open !== undefined) {
-        const alarm = { ...open, reason };
-        alarms.set(key, alarm);
-        write(location, { kind: 'alarm.change', alarmId: alarm.alarmId, reason });
-        log.info({ tenantUuid, ...alarm }, 'alarm lasts for another reason');
-        onAlarm(location, alarm, 'changed');
-      } else if (reason !== undefined) {
-        const alarm = begin(location, kind, connector, reason);
-        alarms.set(key, alarm);
-        log.warn({ tenantUuid, ...alarm }, 'alarm began');
-        onAlarm(location, alarm, 'began');
-      } else if (open !== undefined) {
-        const alarm = { ...open, endedAtMs: clock.nowMs() };
-        alarms.delete(key);
-        write(location, { kind: 'alarm.end', alarmId: alarm.alarmId, atMs: alarm.endedAtMs });
-        log.info({ tenantUuid, ...alarm }, 'alarm ended');
-        onAlarm(location, alarm, 'ended');
-      }
-    },
-    restore({ enforcement }, alarm) {
-      enforcement.alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);
-    },
-    openOf: ({ enforcement }) => [...enforcement.alarms.values()],
-  };
+  #change(location: LocationEntity, key: string, alarm: AlarmRecord): void {
+    const { log, write, onAlarm } = this.#options;
+    const { alarmId, reason } = alarm;
+    location.enforcement.alarms.set(key, alarm);
+    write(location, { kind: 'alarm.change', alarmId, reason });
+    log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm lasts for another reason');
+    onAlarm(location, alarm, 'changed');
+  }
+
+  #end(location: LocationEntity, key: string, open: AlarmRecord | undefined): void {
+    if (open === undefined) return;
+    const { clock, log, write, onAlarm } = this.#options;
+    const alarm = { ...open, endedAtMs: clock.nowMs() };
+    location.enforcement.alarms.delete(key);
+    write(location, { kind: 'alarm.end', alarmId: alarm.alarmId, atMs: alarm.endedAtMs });
+    log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm ended');
+    onAlarm(location, alarm, 'ended');
+  }
 }
 
 /** undefined for an alarm of the whole location. */

@@ -5,7 +5,6 @@ import { LocationSupervisor } from '../../../machines/location-supervisor.js';
 import { wattsOfTenths } from '../../../machines/units.js';
 import type { AlarmRecord } from '../../ports/records.js';
 import { createPowerMinute, type PowerMinute } from './power-minute.js';
-import type { Sleeper } from './wakeups.js';
 
 /** One connector as operators see it. */
 export interface ConnectorView {
@@ -19,7 +18,7 @@ export interface ConnectorView {
   readonly reservedW: number;
 }
 
-export interface LocationEnforcement extends Sleeper {
+export interface LocationEnforcement {
   readonly supervisor: LocationSupervisor;
   /** Open alarms, by kind and connector. */
   readonly alarms: Map<string, AlarmRecord>;
@@ -44,7 +43,6 @@ export function createLocationEnforcement(timing: GrantTiming, epoch: number): L
     estimatedW: undefined,
     decidedAtMs: Number.NEGATIVE_INFINITY,
     knownReservedW: 0,
-    wakeAtMs: undefined,
   };
 }
 

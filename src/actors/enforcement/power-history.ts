@@ -7,35 +7,59 @@ import type { Directory } from '../directory.js';
 import type { Bookkeeping } from './bookkeeping.js';
 import { endMinute } from './power-minute.js';
 
-export interface PowerHistory {
-  start(): void;
-  /** Writes the minute that runs as far as it has come. */
-  stop(): void;
-}
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const FORGET_EVERY_MS = 3_600_000;
 
-export function createPowerHistory(options: {
+interface PowerHistoryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: Directory;
   readonly bookkeeping: Bookkeeping;
   readonly store: Pick<Store, 'forgetPowerBefore'>;
   readonly retentionDays: number;
-}): PowerHistory {
-  const { clock, log, directory, bookkeeping, store, retentionDays } = options;
-  let cancelMinute: Cancel = () => {};
-  let cancelForgetting: Cancel = () => {};
-  let minuteAtMs: EpochMs = 0;
+}
 
-  function endMinutes(): void {
+export class PowerHistory {
+  readonly #options: PowerHistoryOptions;
+  #cancelMinute: Cancel = () => {};
+  #cancelForgetting: Cancel = () => {};
+  #minuteAtMs: EpochMs = 0;
+
+  constructor(options: PowerHistoryOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#waitForMinute();
+    this.#forget();
+  }
+
+  /** Writes the minute that runs as far as it has come. */
+  stop(): void {
+    this.#cancelMinute();
+    this.#cancelForgetting();
+    this.#endMinutes();
+  }
+
+  #waitForMinute(): void {
+    const { clock } = this.#options;
+    const now = clock.nowMs();
+    this.#minuteAtMs = now - (now % MINUTE_MS);
+    this.#cancelMinute = clock.after(this.#minuteAtMs + MINUTE_MS - now, () => {
+      // A timer may come a little early; then the rest of the minute is a minute of its own, and replaces nothing.
+      if (clock.nowMs() >= this.#minuteAtMs + MINUTE_MS) this.#endMinutes();
+      this.#waitForMinute();
+    });
+  }
+
+  #endMinutes(): void {
+    const { clock, directory, bookkeeping } = this.#options;
     const nowMs = clock.monotonicMs();
     for (const tenant of directory.tenants.values()) {
       directory.catchUp(tenant.locations.values());
       for (const { enforcement, record } of tenant.locations.values()) {
-        const minute = endMinute(enforcement.power, minuteAtMs, nowMs);
+        const minute = endMinute(enforcement.power, this.#minuteAtMs, nowMs);
         if (minute === undefined) continue;
         const { locationId } = record;
         bookkeeping.write(tenant.tenantUuid, { kind: 'power.put', locationId, minute });
@@ -43,32 +67,11 @@ export function createPowerHistory(options: {
     }
   }
 
-  function waitForMinute(): void {
-    const now = clock.nowMs();
-    minuteAtMs = now - (now % MINUTE_MS);
-    cancelMinute = clock.after(minuteAtMs + MINUTE_MS - now, () => {
-      // A timer may come a little early; then the rest of the minute is a minute of its own, and replaces nothing.
-      if (clock.nowMs() >= minuteAtMs + MINUTE_MS) endMinutes();
-      waitForMinute();
-    });
-  }
-
-  function forget(): void {
+  #forget(): void {
+    const { clock, log, store, retentionDays } = this.#options;
     store.forgetPowerBefore(clock.nowMs() - retentionDays * DAY_MS).catch((error: unknown) => {
       log.warn({ err: error }, 'old minutes of power could not be removed; trying again in an hour');
     });
-    cancelForgetting = clock.after(FORGET_EVERY_MS, forget);
+    this.#cancelForgetting = clock.after(FORGET_EVERY_MS, () => this.#forget());
   }
-
-  return {
-    start() {
-      waitForMinute();
-      forget();
-    },
-    stop() {
-      cancelMinute();
-      cancelForgetting();
-      endMinutes();
-    },
-  };
 }

@@ -1,5 +1,4 @@
 // The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
-import type { ConnectorControl } from '../../../machines/connector-control.js';
 import type { LeaseKind } from '../../../machines/grant.js';
 import type { DecidedGrant } from '../../../machines/location-supervisor.js';
 import { wattsOfTenths } from '../../../machines/units.js';
@@ -7,27 +6,13 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ReservationRecord } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
-import { createRareLog } from '../../rare-log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { ConnectorEntity, LocationEntity } from '../entities.js';
-
-export interface Reservations {
-  /** Writes what `grants` promise, then says whether it is on disk. Never throws. */
-  store(
-    location: LocationEntity,
-    grants: readonly DecidedGrant[],
-    whenDone: (isStored: boolean) => void,
-  ): void;
-  /**
-   * Writes what is promised less than the disk says, where that is too much for the budget, leases that count otherwise
-   * than it says, and the maximum of whoever can take it without being told: a start could otherwise let nobody go on as
-   * before, or reserve too much for ever, or too little, for somebody who does not come back. Nothing while a write of the
-   * location is under way.
-   */
-  tidy(location: LocationEntity): void;
-}
 
 /** Currents in tenths of A per phase. */
 type Stored = Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'>;
+
+type Control = ConnectorEntity['control'];
 
 interface Write {
   readonly connector: ConnectorEntity;
@@ -37,53 +22,61 @@ interface Write {
 
 const NOTHING: Stored = { limitTenthsA: 0, thenTenthsA: 0 };
 
-export function createReservations(options: {
+interface ReservationsOptions {
   readonly store: Pick<Store, 'append'>;
   readonly log: Log;
   readonly clock: Clock;
-}): Reservations {
-  const { store, log } = options;
-  const rareLog = createRareLog(options.clock);
+}
+
+export class Reservations {
+  readonly #store: Pick<Store, 'append'>;
+  readonly #log: Log;
+  readonly #rareLog: RareLog;
   /** What is surely on disk, and what is on its way there, the oldest first. */
-  const onDisk = new WeakMap<ConnectorControl, Stored>();
-  const underWay = new WeakMap<ConnectorControl, Stored[]>();
-  const busy = new WeakSet<LocationEntity>();
+  readonly #onDisk = new WeakMap<Control, Stored>();
+  readonly #underWay = new WeakMap<Control, Stored[]>();
+  readonly #busy = new WeakSet<LocationEntity>();
 
-  /** Only what every write on its way leaves standing is surely on disk, whichever of them a crash lets through. */
-  function count(control: ConnectorControl): void {
-    const before = onDisk.get(control) ?? {
-      limitTenthsA: control.storedLimitTenthsA,
-      thenTenthsA: control.storedThenTenthsA,
-    };
-    onDisk.set(control, before);
-    const surely = [before, ...(underWay.get(control) ?? [])];
-    control.storedLimitTenthsA = Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA));
-    control.storedThenTenthsA = Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA));
+  constructor({ store, log, clock }: ReservationsOptions) {
+    this.#store = store;
+    this.#log = log;
+    this.#rareLog = createRareLog(clock);
   }
 
-  function begin({ connector: { control }, stored }: Write): void {
-    count(control);
-    underWay.set(control, [...(underWay.get(control) ?? []), stored]);
-    count(control);
+  /** Writes what `grants` promise, then says whether it is on disk. Never throws. */
+  store(
+    location: LocationEntity,
+    grants: readonly DecidedGrant[],
+    whenDone: (isStored: boolean) => void,
+  ): void {
+    const { supervisor } = location.enforcement;
+    for (const { control } of grants) supervisor.setStoring(control, true);
+    this.#write(location)
+      .then((isStored) => {
+        for (const { control } of grants) supervisor.setStoring(control, false);
+        whenDone(isStored);
+      })
+      .catch((error: unknown) =>
+        this.#log.error({ err: error }, 'limits that were written could not be sent'),
+      );
   }
 
-  /** What failed may be on disk all the same: the smaller of both is. */
-  function end({ connector: { control }, stored, lease }: Write, isStored: boolean): void {
-    control.storedLease = isStored ? lease : undefined;
-    underWay.set(control, (underWay.get(control) ?? []).slice(1));
-    const before = onDisk.get(control) ?? NOTHING;
-    const least = {
-      limitTenthsA: Math.min(before.limitTenthsA, stored.limitTenthsA),
-      thenTenthsA: Math.min(before.thenTenthsA, stored.thenTenthsA),
-    };
-    onDisk.set(control, isStored ? stored : least);
-    count(control);
+  /**
+   * Corrects what the disk says, because a start goes by it: what is promised less than it says, where that is too much
+   * for the budget; leases that count otherwise; and the maximum of chargers that can take it without being told. Does
+   * nothing while a write of the location is under way.
+   */
+  tidy(location: LocationEntity): void {
+    if (this.#busy.has(location) || !(isTooMuchOnDisk(location) || isOtherOnDisk(location))) return;
+    this.#write(location).catch((error: unknown) =>
+      this.#log.error({ err: error }, 'reservations could not be written'),
+    );
   }
 
-  async function write(location: LocationEntity): Promise<boolean> {
+  async #write(location: LocationEntity): Promise<boolean> {
     const writes = writesOf(location);
-    busy.add(location);
-    writes.forEach(begin);
+    this.#busy.add(location);
+    for (const each of writes) this.#begin(each);
     const changes = writes.map(({ connector: { record }, stored, lease }) => {
       const { controllerUuid, connectorId } = record;
       const reservation = { controllerUuid, connectorId, lease, ...stored };
@@ -91,35 +84,52 @@ export function createReservations(options: {
     });
     let isStored = true;
     try {
-      await store.append(location.tenant.tenantUuid, changes);
+      await this.#store.append(location.tenant.tenantUuid, changes);
     } catch (error) {
       isStored = false;
       const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
-      rareLog('reservations', () =>
-        log[level]({ err: error }, 'limits were not raised: what they promise could not be written'),
+      this.#rareLog('reservations', () =>
+        this.#log[level]({ err: error }, 'limits were not raised: what they promise could not be written'),
       );
     }
-    for (const each of writes) end(each, isStored);
-    busy.delete(location);
+    for (const each of writes) this.#end(each, isStored);
+    this.#busy.delete(location);
     return isStored;
   }
 
+  #begin({ connector, stored }: Write): void {
+    const { control } = connector;
+    this.#count(connector);
+    this.#underWay.set(control, [...(this.#underWay.get(control) ?? []), stored]);
+    this.#count(connector);
+  }
+
+  /** What failed may be on disk all the same: the smaller of both is. */
+  #end({ connector, stored, lease }: Write, isStored: boolean): void {
+    const { control, location } = connector;
+    location.enforcement.supervisor.setStoredLease(control, isStored ? lease : undefined);
+    this.#underWay.set(control, (this.#underWay.get(control) ?? []).slice(1));
+    const before = this.#onDisk.get(control) ?? NOTHING;
+    this.#onDisk.set(control, isStored ? stored : leastOf([before, stored]));
+    this.#count(connector);
+  }
+
+  /** Only what every write on its way leaves standing is surely on disk, whichever of them a crash lets through. */
+  #count({ control, location }: ConnectorEntity): void {
+    const before = this.#onDisk.get(control) ?? {
+      limitTenthsA: control.storedLimitTenthsA,
+      thenTenthsA: control.storedThenTenthsA,
+    };
+    this.#onDisk.set(control, before);
+    const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
+    location.enforcement.supervisor.setStored(control, surely.limitTenthsA, surely.thenTenthsA);
+  }
+}
+
+function leastOf(all: readonly Stored[]): Stored {
   return {
-    store(location, grants, whenDone) {
-      for (const { control } of grants) control.isStoring = true;
-      write(location)
-        .then((isStored) => {
-          for (const { control } of grants) control.isStoring = false;
-          whenDone(isStored);
-        })
-        .catch((error: unknown) => log.error({ err: error }, 'limits that were written could not be sent'));
-    },
-    tidy(location) {
-      if (busy.has(location) || !(isTooMuchOnDisk(location) || isOtherOnDisk(location))) return;
-      write(location).catch((error: unknown) =>
-        log.error({ err: error }, 'reservations could not be written'),
-      );
-    },
+    limitTenthsA: Math.min(...all.map(({ limitTenthsA }) => limitTenthsA)),
+    thenTenthsA: Math.min(...all.map(({ thenTenthsA }) => thenTenthsA)),
   };
 }
 

@@ -8,79 +8,72 @@ export interface Sleeper {
   wakeAtMs: number | undefined;
 }
 
-export interface Wakeups<S extends Sleeper> {
-  /** Wakes it at `atMs`, or earlier where that was asked for before. */
-  wakeBy(sleeper: S, atMs: number): void;
-  /** It is not woken any more. */
-  forget(sleeper: S): void;
-  start(): void;
-  stop(): void;
-}
-
 // So that others get their turn in between when thousands wake at once.
 const BATCH = 200;
 const LONGEST_MS = 3_600_000;
 
-/** @param options.onWake told of each in the order of their times; must not throw. */
-export function createWakeups<S extends Sleeper>(options: {
-  readonly clock: Clock;
-  readonly onWake: (sleeper: S, nowMs: number) => void;
-}): Wakeups<S> {
-  const { clock, onWake } = options;
+export class Wakeups<S extends Sleeper> {
+  readonly #clock: Clock;
+  readonly #onWake: (sleeper: S, nowMs: number) => void;
   // An entry counts only while its sleeper still wants that time.
-  const heap = new FlatQueue<S>();
-  let cancelTimer: Cancel | undefined;
-  let timerAtMs = Number.POSITIVE_INFINITY;
-  let running = false;
+  readonly #heap = new FlatQueue<S>();
+  #cancelTimer: Cancel | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+  #isRunning = false;
 
-  function nextAtMs(): number | undefined {
+  /** @param onWake told of each in the order of their times; must not throw. */
+  constructor(clock: Clock, onWake: (sleeper: S, nowMs: number) => void) {
+    this.#clock = clock;
+    this.#onWake = onWake;
+  }
+
+  /** Wakes it at `atMs`, or earlier where that was asked for before. */
+  wakeBy(sleeper: S, atMs: number): void {
+    if (sleeper.wakeAtMs !== undefined && sleeper.wakeAtMs <= atMs) return;
+    sleeper.wakeAtMs = atMs;
+    this.#heap.push(sleeper, atMs);
+    this.#rest();
+  }
+
+  start(): void {
+    this.#isRunning = true;
+    this.#rest();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#cancelTimer?.();
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  #nextAtMs(): number | undefined {
     for (;;) {
-      const atMs = heap.peekValue();
-      if (atMs === undefined || heap.peek()?.wakeAtMs === atMs) return atMs;
-      heap.pop();
+      const atMs = this.#heap.peekValue();
+      if (atMs === undefined || this.#heap.peek()?.wakeAtMs === atMs) return atMs;
+      this.#heap.pop();
     }
   }
 
-  function wake(): void {
-    timerAtMs = Number.POSITIVE_INFINITY;
-    const nowMs = clock.monotonicMs();
+  #wake(): void {
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    const nowMs = this.#clock.monotonicMs();
     for (let woken = 0; woken < BATCH; woken++) {
-      const atMs = nextAtMs();
+      const atMs = this.#nextAtMs();
       if (atMs === undefined || atMs > nowMs) break;
-      const sleeper = heap.pop();
+      const sleeper = this.#heap.pop();
       if (sleeper === undefined) break;
       sleeper.wakeAtMs = undefined;
-      onWake(sleeper, nowMs);
+      this.#onWake(sleeper, nowMs);
     }
-    rest();
+    this.#rest();
   }
 
-  function rest(): void {
-    const atMs = nextAtMs();
-    if (!running || atMs === undefined || atMs >= timerAtMs) return;
-    cancelTimer?.();
-    timerAtMs = atMs;
-    cancelTimer = clock.after(Math.min(Math.max(Math.ceil(atMs - clock.monotonicMs()), 0), LONGEST_MS), wake);
+  #rest(): void {
+    const atMs = this.#nextAtMs();
+    if (!this.#isRunning || atMs === undefined || atMs >= this.#timerAtMs) return;
+    this.#cancelTimer?.();
+    this.#timerAtMs = atMs;
+    const delayMs = Math.max(Math.ceil(atMs - this.#clock.monotonicMs()), 0);
+    this.#cancelTimer = this.#clock.after(Math.min(delayMs, LONGEST_MS), () => this.#wake());
   }
-
-  return {
-    wakeBy(sleeper, atMs) {
-      if (sleeper.wakeAtMs !== undefined && sleeper.wakeAtMs <= atMs) return;
-      sleeper.wakeAtMs = atMs;
-      heap.push(sleeper, atMs);
-      rest();
-    },
-    forget(sleeper) {
-      sleeper.wakeAtMs = undefined;
-    },
-    start() {
-      running = true;
-      rest();
-    },
-    stop() {
-      running = false;
-      cancelTimer?.();
-      timerAtMs = Number.POSITIVE_INFINITY;
-    },
-  };
 }

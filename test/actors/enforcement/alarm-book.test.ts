@@ -1,6 +1,6 @@
 // Alarms as they are told: once for each beginning, each other reason, and each end.
 import { expect, it } from 'vitest';
-import { createAlarmBook } from '../../../src/actors/enforcement/alarm-book.js';
+import { AlarmBook } from '../../../src/actors/enforcement/alarm-book.js';
 import type { Log } from '../../../src/ports/log.js';
 import type { AlarmRecord } from '../../../src/ports/records.js';
 import type { Change } from '../../../src/ports/store.js';
@@ -12,7 +12,7 @@ it('an open alarm has the reason it has now, keeps the one it began with, and is
   const harbour = createHarbour();
   const written: Change[] = [];
   const told: [string, AlarmRecord][] = [];
-  const book = createAlarmBook({
+  const book = new AlarmBook({
     clock: harbour.clock,
     log: SILENT_LOG,
     newId: () => 'a',

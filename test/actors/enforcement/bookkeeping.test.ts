@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { LocationId } from '../../../machines/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
-import { createBookkeeping } from '../../../src/actors/enforcement/bookkeeping.js';
+import { Bookkeeping } from '../../../src/actors/enforcement/bookkeeping.js';
 import { type Change, StoreUnavailableError } from '../../../src/ports/store.js';
 import { HARBOUR, QUAY, START_MS } from '../harbour.js';
 
@@ -14,7 +14,7 @@ it('is written in order once the database is back, and never grows without end: 
   const clock = createVirtualClock(START_MS);
   const written: Change[] = [];
   let isAway = true;
-  const bookkeeping = createBookkeeping({
+  const bookkeeping = new Bookkeeping({
     ...{ clock, log: LOG },
     store: {
       async append(_, changes) {
