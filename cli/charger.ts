@@ -142,7 +142,7 @@ function run(flags: ChargerFlags): void {
 function misbehaveOption(): Option {
   return new Option(
     '--misbehave <kind...>',
-    'bad manners to test a service with; several go together, see below',
+    'break the protocol, to test a service; several kinds can be combined, see below',
   )
     .choices(Object.keys(MISBEHAVIOURS))
     .default([], 'none');
@@ -161,12 +161,16 @@ export function chargerCommand(): Command {
       '--ca <file>',
       "PEM file with the authority of a broker's certificate (default: the system's own)",
     )
-    .option('--cert <file>', 'PEM file with the certificate to show, which has to name each of the chargers')
+    .option('--cert <file>', 'PEM file with the certificate to present; it must name each of the chargers')
     .option('--key <file>', 'PEM file with its private key')
-    .option('--count <n>', 'how many (default: all of the file, else 1)', numberBetween(1, 10_000, true))
-    .option('--file <file>', 'provisioning file whose chargers, with their passwords, to be')
-    .option('--tenant <tenant>', 'tenantUuid')
-    .option('--location <location>', 'locationId')
+    .option(
+      '--count <n>',
+      'number of chargers (default: all in the file; 1 without a file)',
+      numberBetween(1, 10_000, true),
+    )
+    .option('--file <file>', 'provisioning file: simulate its chargers, with their passwords')
+    .option('--tenant <tenant>', 'tenantUuid, without a file')
+    .option('--location <location>', 'locationId, without a file')
     .option('--username <name>', 'MQTT username (default: TENANT/CONTROLLER of each charger)')
     .option('--password <password>', 'MQTT password')
     .option(
@@ -177,7 +181,7 @@ export function chargerCommand(): Command {
     )
     .option('--meter-period <s>', 'seconds between meter values', numberBetween(1, 3600, false), 10)
     .option('--report-every <s>', 'seconds between lines', numberBetween(1, 3600, false), 5)
-    .option('--seed <n>', 'same seed, same cars', numberBetween(0, 1_000_000, true), 1)
+    .option('--seed <n>', 'the same seed gives the same cars', numberBetween(0, 1_000_000, true), 1)
     .option('--lively', 'tiny batteries: cars come, fill up and leave within a minute or two')
     .addOption(
       new Option(
@@ -189,24 +193,24 @@ export function chargerCommand(): Command {
     )
     .option(
       '--drift <percent>',
-      'how slow their clocks run, below 0 how fast; 2 are allowed for',
+      'how much too slow their clocks run, below 0 too fast; the service allows for 2',
       numberBetween(-50, 50, false),
       0,
     )
     .option(
       '--pilot-delay <s>',
-      'seconds until the hardware has taken a limit; up to 5 are allowed for',
+      'seconds until the hardware applies a limit; the service allows for 5',
       numberBetween(0, 60, false),
       HONEST.pilotDelayMs / 1000,
     )
     .addOption(misbehaveOption())
     .option(
       '--overdraw-factor <x>',
-      'for --misbehave overdraw',
+      'with --misbehave overdraw: how many times its limit a charger draws',
       numberBetween(1, 100, false),
       HONEST.overdrawFactor,
     )
-    .option('--each', 'a line for each connector: its limit, why, and its lease')
+    .option('--each', 'a line for each connector: its limit, the reason, and its lease')
     .option('--json', 'print JSON lines for scripts')
     .addHelpText('after', listMisbehaviours())
     .action(run);

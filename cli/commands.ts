@@ -64,7 +64,7 @@ export const COMMANDS: readonly Listed[] = [
   },
   {
     name: 'restore',
-    about: 'put a backup in the place of the database; the service must be stopped',
+    about: 'replace the database by a backup; the service must be stopped',
     load: async () => (await import('./restore.js')).restoreCommand(),
   },
 ];

@@ -6,4 +6,4 @@ export const FAILED = 1;
 export const NOT_BEGUN = 2;
 
 export const EXIT_CODES_HELP = `
-Exit codes: 0 done; ${FAILED} it failed, or a run was not as expected; ${NOT_BEGUN} a wrong word, setting or file: nothing was begun.`;
+Exit codes: 0 done; ${FAILED} it failed, or a run was not as expected; ${NOT_BEGUN} a wrong argument, setting or file: nothing was started.`;

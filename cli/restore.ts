@@ -63,7 +63,7 @@ async function restore(
 export function restoreCommand(): Command {
   const command = administrationCommand(
     'restore',
-    'put a backup in the place of the database; the service must be stopped',
+    'replace the database by a backup; the service must be stopped',
   );
   return addSettingsFlags(command, TIMING_SETTINGS)
     .argument('[file]', 'a file that "headroom backup" wrote')

@@ -50,16 +50,15 @@ function days(text: string): number {
 }
 
 export function seedOption(): Option {
-  return new Option(
-    '--seed <n>',
-    "in the place of the scenario's; the same seed gives the same run",
-  ).argParser(wholeNumber(0, LARGEST_SEED));
+  return new Option('--seed <n>', "replaces the scenario's seed; the same seed gives the same run").argParser(
+    wholeNumber(0, LARGEST_SEED),
+  );
 }
 
 export function daysOption(): Option {
   return new Option(
     '--days <d>',
-    "in the place of the scenario's duration; later calls are left out",
+    "replaces the scenario's duration, in days; later calls are left out",
   ).argParser(days);
 }
 

@@ -53,14 +53,14 @@ function seedsCommand(): Command {
   return new Command('seeds')
     .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
     .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml')
-    .option('--count <n>', 'how many', wholeNumber(1, 1_000_000), 200)
+    .option('--count <n>', 'number of seeds', wholeNumber(1, 1_000_000), 200)
     .option('--from <n>', 'the first seed', wholeNumber(0, LARGEST_SEED), 1)
     .addOption(
-      new Option('--faults <level>', "in the place of the scenario's").choices(Object.keys(FAULT_LEVELS)),
+      new Option('--faults <level>', "replaces the scenario's faults").choices(Object.keys(FAULT_LEVELS)),
     )
     .addOption(daysOption())
     .addOption(transportOption())
-    .option('--jobs <n>', 'how many at once', wholeNumber(1, 64), availableParallelism())
+    .option('--jobs <n>', 'number of runs at the same time', wholeNumber(1, 64), availableParallelism())
     .option('--json', 'print the outcome as JSON for scripts')
     .action(
       orNotRun(async (path: string | undefined, flags: SeedsFlags) =>

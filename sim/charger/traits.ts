@@ -3,19 +3,19 @@ import type { LeaseKind } from '../../machines/grant.js';
 
 /** The ways to be a bad charger. Any number of them can be combined. */
 export const MISBEHAVIOURS = {
-  'late-reaction': 'takes more at once and draws, within settle, the most it was ever allowed',
-  'ignore-limits': 'acknowledges every limit and draws what its hardware can',
+  'late-reaction': 'raises its power at once, and lowers it only when the settle time is over',
+  'ignore-limits': 'acknowledges every limit and draws the maximum of its hardware',
   overdraw: 'draws the limit times the overdraw factor',
-  'impossible-power': 'follows its limits, but reports a power no connector could have',
-  'backward-counters': 'reports an energy register and heartbeat numbers that fall',
-  'old-boot': 'says every second value again under a boot id that is over',
-  'others-ids': 'says every second value for another charger',
-  flood: 'says every value a hundred times',
-  garbage: 'says what is no message beside what is one',
-  'false-ack': 'acknowledges at once what it never applies: a limit below the highest it ever had',
-  'no-ack': 'follows its limits and never says so',
-  'forget-then': 'forgets over a restart what applies when a lease has ended',
-  'power-only': 'says powerW and nothing else, and takes no limits',
+  'impossible-power': 'follows its limits, but reports a power that no connector can draw',
+  'backward-counters': 'reports an energy register and heartbeat numbers that go down',
+  'old-boot': 'sends every second value again with an old boot id',
+  'others-ids': 'sends every second value in the name of another charger',
+  flood: 'sends every value a hundred times',
+  garbage: 'sends messages that cannot be read, beside good ones',
+  'false-ack': 'acknowledges a lower limit at once, but never applies it',
+  'no-ack': 'follows its limits, but never acknowledges them',
+  'forget-then': 'forgets at a restart which limit applies after its lease has ended',
+  'power-only': 'reports powerW and nothing else, and follows no limits',
 } as const;
 export type Misbehaviour = keyof typeof MISBEHAVIOURS;
 
