@@ -10,7 +10,7 @@ interface Waiting {
 /** Less is what floating point leaves of nothing. */
 const NOTHING_KWH = 1e-9;
 
-/** Who is served first; of two alike, whoever arrived first. */
+/** Who is served first; of two equal cars, the one that arrived first. */
 type Rank = (waiting: Waiting, step: number) => number;
 
 const RANKS = {
@@ -44,7 +44,7 @@ function serveInOrder(waiting: readonly Waiting[], capKw: number, rank: Rank, st
   }
 }
 
-/** Everybody the same, and what one cannot take goes to the others: from whoever can take least on. */
+/** Equal shares; what one car cannot take goes to the others. Begins with the car that can take least. */
 function serveAlike(waiting: readonly Waiting[], capKw: number): void {
   const order = [...waiting].sort((a, b) => mostKw(a) - mostKw(b));
   let leftKw = capKw;

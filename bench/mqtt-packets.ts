@@ -76,7 +76,7 @@ export function readSurePublish(body: Buffer): { readonly payload: Buffer; reado
   return { payload: body.subarray(topicEnd + 2), puback: packetOf(PUBACK, packetId) };
 }
 
-/** Cuts a stream into packets, whatever pieces it comes in. */
+/** Cuts a stream into packets; its chunks may end anywhere. */
 export function createPacketReader(take: TakePacket): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

@@ -19,7 +19,7 @@ export function administrationCommand(name: string, description: string): Comman
   return addSettingsFlags(command, DATABASE_SETTINGS);
 }
 
-/** Opens the database of `flags`, lets `use` work on it, and closes it whatever happens. */
+/** Opens the database of `flags`, lets `use` work on it, and always closes it. */
 export async function withAdministration<T>(
   flags: SettingsFlags,
   use: (administration: Administration) => Promise<T>,

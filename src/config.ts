@@ -260,7 +260,7 @@ export function databaseUrlOf(config: Pick<Config, 'databaseUrl' | 'dataDir'>): 
 /** The word that knex's own command line needs to go back over migrations; no setting of the service. */
 export const ROLLBACK_VARIABLE = 'HEADROOM_ROLLBACK';
 
-/** Whether whoever runs knex's own command line wants what its rollback drops to be gone. */
+/** Whether the user of knex's own command line confirmed that a rollback may drop data. */
 export function isRollbackConfirmed(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): boolean {

@@ -1,4 +1,4 @@
-// Guessing is slowed per address, whatever the way in: who failed too often there waits, and nobody else does.
+// Guessing is slowed per address, over REST and MQTT alike: an address that failed too often waits, and no other does.
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './ports/clock.js';
@@ -10,7 +10,7 @@ const ADDRESSES = 10_000;
 const NAME_BURST = 10;
 const NAMES = 20_000;
 const NAME_SLOWER = 10;
-// What all addresses together may fail before each name is limited wherever it comes from.
+// The failures of all addresses together, after which each name is limited from every address.
 const OVERALL_BURST = 1_000;
 const OVERALL_FASTER = 10;
 

@@ -6,7 +6,7 @@ import type { Health } from './wire/health.js';
 
 // A probe may come often: the database is asked to write at most this often.
 const PING_EVERY_MS = 1_000;
-// Whoever asks waits no longer than this for a database that may be locked: most probes give up after a few seconds.
+// A probe waits no longer than this for a database that may be locked: most probes give up after a few seconds.
 const ANSWER_WITHIN_MS = 1_500;
 // A boundary this late means that the scheduler does not get to run.
 const SCHEDULER_LATE_MS = 5_000;

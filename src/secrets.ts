@@ -16,7 +16,7 @@ const SECRETS = /hr(?:_|%5f)([a-z0-9]{8})(?:_|%5f)[a-z0-9]+|eyJ[\w-]{8,}(?:\.[\w
 const API_KEY = /^hr_([A-Za-z0-9]{8})_([A-Za-z0-9]{16,128})$/;
 
 // About one in 2,500 random ones looks otherwise and is drawn again. Whether a hash is slow depends on this rule both when
-// it is stored and when it is checked: a looser one would lock out whoever was stored under it.
+// it is stored and when it is checked: with another rule, secrets stored under this one could not sign in.
 const GENERATED = /^(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[0-9A-Za-z]{43}$/;
 const GENERATED_CHARACTERS_AT_LEAST = 20;
 
@@ -109,8 +109,8 @@ const NOBODY: SlowHash = {
 };
 
 /**
- * Whether `password` is the one behind `stored`; undefined stands for nobody. A wrong one takes as long whatever is
- * stored: next to nothing where it has the form of a generated one, else one scrypt.
+ * Whether `password` is the one behind `stored`; undefined stands for nobody. A wrong one takes the same time for every
+ * stored one: next to nothing where it has the form of a generated one, else one scrypt.
  */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   if (isGenerated(password)) return isSecret(password, stored ?? '');

@@ -48,7 +48,7 @@ export interface Seams {
   readonly gateway?: ChargerGateway;
   /** Stands between the service and its broker. */
   readonly wrapBus?: (bus: MessageBus) => MessageBus;
-  /** Builds the actors, for whoever stands between them and everything that reaches or leaves them. */
+  /** Builds the actors; a test, recorder or replay puts itself between them and their ports here. */
   readonly createActors?: typeof createActorSystem;
   /** Stands between the service and the store that was opened. */
   readonly wrapStore?: (store: Store) => Store;
@@ -69,7 +69,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
   let starting: Promise<unknown> = Promise.resolve();
   let stopping: Promise<unknown> = Promise.resolve();
 
-  /** Everything stops in the reverse order of its start, whatever fails on the way. */
+  /** Everything stops in the reverse order of its start, even if one part fails to stop. */
   async function letGo(): Promise<void> {
     for (const step of undo.splice(0).reverse()) {
       await step().catch((error) => log?.error({ err: error }, 'a part of the service did not stop cleanly'));

@@ -42,7 +42,7 @@ const TAPER_TO_SHARE = 0.1;
 /** Cars take up an offered current within seconds, not at once. */
 const RISE_A_PER_S = 4;
 const FALL_A_PER_S = 16;
-/** Whatever the car's size, it has come down after this. */
+/** A car of any size has followed a lower current after this time. */
 const FALL_TAKES_S = 2;
 
 /** What is in its battery when it begins to take less and less; infinite for a car that never does. */

@@ -1,4 +1,4 @@
-// What a charger says, ready for whatever carries it: a broker's client, or a hand-over in the same process.
+// A message of a charger, ready to be sent: by a broker's client, or in the same process.
 import type { ConnectorId } from '../../machines/ids.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 

@@ -1,4 +1,4 @@
-// One outlet of a virtual charger and whoever is plugged in: what truly flows, whatever anybody is told about it.
+// One outlet of a virtual charger and the car at it: the power that truly flows, which reports may not tell.
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/meter-ledger.js';
 import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/units.js';
@@ -21,7 +21,7 @@ export interface Outlet {
   readonly nextDueMs: number;
   readonly status: ChargingStatus;
   readonly drawnA: number;
-  /** Phases that carry current: a single-phase car uses one, whatever the connector has. */
+  /** Phases that carry current: a single-phase car uses one of the connector's three. */
   readonly phases: number;
   /** Meter register; it only rises. */
   readonly energyWh: number;

@@ -20,7 +20,7 @@ export type OutletState = Pick<VirtualConnector, 'spec' | 'status' | 'physicalPo
 };
 
 /**
- * Whatever carries its messages drives it: `advance` and `takeMessages` at `nextDueMs` and after everything it was
+ * The transport of its messages drives it: `advance` and `takeMessages` at `nextDueMs` and after everything it was
  * told. Times are instants of one monotonic clock in ms; the charger's own clock may run otherwise.
  */
 export interface VirtualCharger {

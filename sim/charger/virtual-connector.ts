@@ -38,7 +38,7 @@ export interface VirtualConnector {
   readonly status: ChargingStatus;
   /** `powerW` of the reading. */
   measuredPowerW(): number;
-  /** What truly flows, W, whatever the reading says. */
+  /** What truly flows, W; the reading may say something else. */
   physicalPowerW(): number;
 }
 

@@ -6,7 +6,7 @@ export interface BoundsWatch {
   look(): Promise<void>;
 }
 
-/** Of the service, whatever its size: one host timer for each kind of thing that comes due. */
+/** Of the service, of any size: one host timer for each kind of thing that comes due. */
 const TIMERS = 64;
 /** Per connector: heartbeats, messages under way and what it planned before something else came first. */
 const WAITING_PER_CONNECTOR = 200;

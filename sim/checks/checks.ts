@@ -1,4 +1,4 @@
-// Every invariant of power safety, wired to one world: whatever happens in it is told here, and what is wrong is reported.
+// Every invariant of power safety, wired to one world: every event in it comes here, and violations are reported.
 import type { ChargerAddress } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
 import type { Metrics } from '../../src/metrics.js';
@@ -150,7 +150,7 @@ export function createChecks(world: CheckedWorld): Checks {
     await doubled.tellAgain(locationId);
   }
 
-  /** Reads back whatever the call may have changed. */
+  /** Reads back everything that the call may have changed. */
   async function readBack({ path }: Question, tenantUuid: string): Promise<void> {
     const [, kind, id = '', , connectorId = ''] = path.split('/');
     if (kind === 'locations') return reads.location(decodeURIComponent(id));

@@ -128,7 +128,7 @@ export class ConnectorBook {
     return given?.epoch === epoch && given.seq === seq ? given : undefined;
   }
 
-  /** The service heard that the connector took this limit: whatever was promised before ends with settle. */
+  /** The service heard that the connector took this limit: earlier limits end when the settle time is over. */
   take(taken: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, taken)) return;
     this.holds = taken;

@@ -68,12 +68,12 @@ export function createGrantWatch(options: {
   function judgeSums(book: ConnectorBook, limit: LimitMessage): void {
     const nowMs = clock.monotonicMs();
     const mostA = Math.max(limit.limitA, limit.thenA);
-    // A limit that raises nothing may leave whatever the sum is: it lowers it, or keeps it.
+    // A limit that raises nothing may always be sent: the sum falls or stays as it is.
     if (mostA <= book.lastingA(limit.epoch, nowMs) + TOLERANCE_A) return;
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
     const { locationId } = book.site;
     const wallMs = clock.wallMs();
-    // The floor of a lock is owed whatever the limit is (who gets how much, 4).
+    // The minimum of a lock is granted under any limit (who gets how much, 4).
     if (mostA <= MINIMUM_CURRENT_A && oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
     const sumW = sumWithW(book.site, book, mostA, nowMs);
     const lowestW = oracle.lowestW(locationId, wallMs, wallMs + horizonMs);

@@ -1,4 +1,4 @@
-// How a check tells of a violation: whoever is told knows the time.
+// How a check reports a violation: the receiver adds the time.
 import type { Violation } from '../world/power-watch.js';
 
 export type Report = (violation: Omit<Violation, 'atMs'>) => void;

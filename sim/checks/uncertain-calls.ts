@@ -58,7 +58,7 @@ export function createUncertainCalls(options: {
     return isDone ? cluster : undefined;
   }
 
-  /** Where its slot is free it was cancelled, or there was nothing to cancel: the same for whoever asks from now on. */
+  /** If its slot is free, it was cancelled or there was nothing to cancel: later calls cannot tell the difference. */
   async function cancelledAt(path: string, tenantUuid: string): Outcome {
     const [, kind] = path.split('/');
     const schedules = path.slice(0, path.lastIndexOf('/'));

@@ -47,7 +47,7 @@ export function openLineWriter(options: {
   }
   stream.on('error', end);
 
-  /** Whoever began last writes on: two that take turns in one file would leave a recording of neither. */
+  /** The service that began last goes on writing: two that write to one file would spoil both recordings. */
   function isOvertaken(): boolean {
     // What is being written may be in the file, or not yet.
     if (stream.writableLength > 0) return false;
@@ -72,7 +72,7 @@ export function openLineWriter(options: {
 
   return {
     write(line) {
-      // Whatever follows a line that is missing could not be told from what never happened.
+      // After a missing line, nobody could know what the next lines leave out.
       if (!hasEnded && stream.writableLength > WAITING_BYTES)
         end(new Error(`more than ${WAITING_BYTES} bytes wait to be written`));
       if (hasEnded) {
@@ -109,7 +109,7 @@ function openAppending(path: string, isOwn: (beginning: string) => boolean): num
   throw new Error(`${path} is there already, and holds something else`);
 }
 
-/** Whoever wrote it before may have been stopped within a line. */
+/** The service that wrote it before may have been stopped within a line. */
 function isMidLine(fd: number): boolean {
   const { size } = fstatSync(fd);
   const last = Buffer.alloc(1);

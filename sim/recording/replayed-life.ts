@@ -121,7 +121,7 @@ export function replayLife(life: Life): ReplayedLife {
     try {
       listeners.set(n, Reflect.apply(application.subscribe, application, [tenantUuid, locationId, () => {}]));
     } catch {
-      // Whoever asked for a location that is not there was refused in the recording too.
+      // A call for a location that is not there was refused in the recording, too.
     }
   }
 

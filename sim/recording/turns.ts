@@ -30,7 +30,7 @@ export interface Turns {
 const STEPS_PER_MS = 1_000;
 
 /**
- * A decision must not depend on how fast the host is: whoever asks for the time twice within a turn is told the same.
+ * A decision must not depend on how fast the host is: the clock says the same for the whole of a turn.
  * The host runs all that a callback leaves behind before its next callback, so that turns never overlap.
  * @param take is told of each turn, before its work, and of each note.
  */

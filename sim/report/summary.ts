@@ -32,7 +32,7 @@ export interface Summary {
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   readonly events: number;
-  /** All of them, whatever they are about. */
+  /** All of them, of every kind. */
   readonly violations: number;
   readonly firstViolation?: EventOf<'violation'>;
   /** By id. */

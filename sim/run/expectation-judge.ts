@@ -38,7 +38,7 @@ type Asked = Expectation & {
   readonly bounds: Bounds;
 };
 
-/** Over a span the service is asked this often, and wherever a window begins or ends. */
+/** Over a span the service is asked this often, and when a window begins or ends. */
 const ASK_EVERY_MS = 60_000;
 const RUN_MEASURES: ReadonlySet<string> = new Set<LocationMeasure | 'violations'>([
   ...(['energyShare', 'energyKwh', 'overshootKws', 'startsPerSession', 'lockedThrottledS'] as const),

@@ -1,4 +1,4 @@
-// Numbers drawn from a seed and from what they are for: each place has a stream of its own, whatever others draw.
+// Numbers drawn from a seed and from what they are for: each purpose has a stream of its own, so that one draw does not change another.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 

@@ -50,7 +50,7 @@ export function parseInstant(text: string): LocalInstant | undefined {
   return { atMs, utcOffsetMs: sign === '-' ? -offsetMs : offsetMs };
 }
 
-/** A point of time in a scenario, wherever the scenario lies. */
+/** A point of time in a scenario, not yet bound to the scenario's dates. */
 export type Moment =
   | { readonly kind: 'instant'; readonly atMs: EpochMs }
   | { readonly kind: 'afterStart' | 'beforeEnd' | 'timeOfDay'; readonly ms: number };

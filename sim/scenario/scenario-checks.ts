@@ -199,7 +199,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
   ];
 }
 
-/** Everything wrong across fields of the provisioning in `content`, the file as plain data, whatever its shape. */
+/** Everything wrong across fields of the provisioning in `content`, the file as plain data of any shape. */
 export function provisionCrossCheck(content: unknown): readonly FieldProblem[] {
   if (typeof content !== 'object' || content === null || !Object.hasOwn(content, 'provision')) return [];
   return below(['provision'], crossCheck(Reflect.get(content, 'provision')));

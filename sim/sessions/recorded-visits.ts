@@ -47,7 +47,7 @@ function overlapProblems(sessions: readonly RecordedSession[], path: string): re
 
 /**
  * The sessions that arrive during the scenario. All are moved by the same time, so that what lies between them stays as
- * it was, whatever clocks were put forward meanwhile.
+ * it was, even if clocks were put forward in between.
  * @throws UnusableFileError where the file cannot be used, a station has no connector, or cars share one.
  */
 export function placeRecorded(

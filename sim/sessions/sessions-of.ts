@@ -1,4 +1,4 @@
-// All visits of a scenario, whatever they come from: recorded, drawn or named.
+// All visits of a scenario: recorded, drawn or listed.
 import type { EpochMs } from '../../machines/time.js';
 import { createDraw } from '../scenario/draw.js';
 import type { Scenario, ScenarioConnector, VehicleClass } from '../scenario/scenario.js';

@@ -51,7 +51,7 @@ export function openTraceFile(path: string): Knex {
     connection: { filename: path },
     useNullAsDefault: true,
     pool: { min: 1, max: 1 },
-    // What goes wrong is thrown to whoever asked; knex would also print it.
+    // Errors are thrown to the caller; knex would also print them.
     log: { warn() {}, error() {} },
   });
 }

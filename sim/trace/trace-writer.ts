@@ -68,7 +68,7 @@ export async function openTraceWriter(path: string, subject: TraceSubject): Prom
     const names = encoder.names.slice(namesStored).map((name, i) => ({ id: namesStored + i, name }));
     const block = { id: blocks, firstAtMs, previousAtMs, events, bytes, names, state: stateBefore };
     writes = writes.then(() => storeBlock(knex, block));
-    // Whoever asks for `drained` or `finish` hears of a failure.
+    // `drained` and `finish` report a failure.
     writes.catch(() => {});
     blocks++;
     events = 0;

@@ -81,7 +81,7 @@ export interface Page {
 /** The durable truth. Every method that touches a tenant's data takes the tenant first. */
 export interface Store {
   /**
-   * Makes this store's service the owner of the database. Whoever claimed it before can write no more: `append` of an
+   * Makes this store's service the owner of the database. Earlier owners can write no more: `append` of an
    * owner that was replaced rejects with StoreUnavailableError. A store that never claimed writes beside an owner.
    * Resolves to its epoch, which is higher than that of every owner before.
    */

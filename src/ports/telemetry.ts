@@ -1,4 +1,4 @@
-// Messages in and out of chargers, whatever broker carries them.
+// Messages to and from chargers, without naming a broker.
 import type { Ack, Grant, LeaseKind } from '../../machines/grant.js';
 import type {
   ChargerAddress,
@@ -10,7 +10,7 @@ import type {
 } from '../../machines/ids.js';
 import type { MeterReading, RecordResult } from '../../machines/meter-ledger.js';
 
-/** Messages in and out, whatever broker carries them. */
+/** Messages in and out, through any broker. */
 export interface MessageBus {
   /** Begins to deliver. `onMessage` never throws. Resolves to the address chargers connect to. */
   start(onMessage: (topic: string, payload: Buffer) => void): Promise<{ readonly url: string }>;
@@ -97,7 +97,7 @@ export interface LimitPublisher {
   requestSync(charger: ChargerAddress, epoch: number): void;
 }
 
-/** The way to the chargers and back, whatever carries it. */
+/** The way to the chargers and back, over any transport. */
 export interface ChargerGateway extends LimitPublisher {
   /** Begins to hand `sink` what chargers report. Resolves to the address they connect to. */
   start(sink: MeterSink): Promise<{ readonly url: string }>;

@@ -87,7 +87,7 @@ function tenantProblems(tenant: Found): FieldProblem[] {
   ];
 }
 
-/** Everything wrong across fields of `document`, the file as plain data, whatever its shape. */
+/** Everything wrong across fields of `document`, the file as plain data of any shape. */
 export function crossCheck(document: unknown): readonly FieldProblem[] {
   const root: Found = { path: [], value: document };
   const tenants = collect(root, ['tenants', '*']);

@@ -18,7 +18,7 @@ export class UnusableFileError extends Error {
 /** What a kind of file must be. */
 export interface YamlShape<S extends z.ZodType> {
   readonly schema: S;
-  /** What no single field can tell, of the raw document, whatever its shape. */
+  /** What no single field can tell, of the raw document, which may have any shape. */
   readonly crossCheck?: (content: unknown) => readonly FieldProblem[];
   /** The same of a document whose every field is valid by itself. */
   readonly check?: (data: z.output<S>) => readonly FieldProblem[];

@@ -68,7 +68,7 @@ export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
 }
 
 async function readOpenAlarms(client: ApiClient, signal: AbortSignal): Promise<readonly AlarmView[]> {
-  // The last millisecond of the service's own clock: whatever lasts now lasted in it, and hardly anything else.
+  // The last millisecond of the service's own clock: alarms that are open now were open in it, and hardly any others.
   const { to } = await client.get<AlarmList>('/alarms?limit=1', signal);
   const from = new Date(Date.parse(to) - 1).toISOString();
   const read = (address: string) => client.get<AlarmList>(address, signal);

@@ -21,7 +21,7 @@ export interface ApiClient {
   open(path: string, signal: AbortSignal): Promise<Response>;
 }
 
-/** `path\`/locations/${id}/live\``: whatever an id contains, it stays one part of the address. */
+/** `path\`/locations/${id}/live\``: an id with any characters stays one segment of the path. */
 export function path(texts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return texts
     .map((text, i) => text + (i < values.length ? encodeURIComponent(values[i] ?? '') : ''))

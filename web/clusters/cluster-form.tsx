@@ -16,7 +16,7 @@ import { MemberPicker } from './member-picker.js';
 interface Props {
   readonly first: ClusterDraft;
   readonly locations: readonly LocationSummary[];
-  /** A new cluster is ACTIVE, whatever is wished. */
+  /** A new cluster is always ACTIVE. */
   readonly isNew: boolean;
   readonly submitText: string;
   readonly write: (client: ApiClient, draft: ClusterDraft) => Promise<Written<Cluster>>;

@@ -18,7 +18,7 @@ export interface Viewpoint {
   zoom(factor: number): void;
   showAll(): void;
   visit(site: Site): void;
-  /** `draw` is called before the next frame after whatever changed. */
+  /** `draw` is called before the next frame after a change. */
   onChange(draw: (view: View, before: View | undefined) => void): void;
 }
 

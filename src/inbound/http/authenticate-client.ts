@@ -23,7 +23,7 @@ interface ClientRequest {
 
 /**
  * A function from a token request to the client that sent it.
- * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where too many were wrong before;
+ * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED after too many failures;
  *   DomainError INVALID_REQUEST_BODY where it authenticates twice.
  */
 export function createAuthenticateClient(options: {

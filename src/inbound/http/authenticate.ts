@@ -9,7 +9,7 @@ import type { FailedSignIns } from './failed-sign-ins.js';
 import { Refusal } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
-/** Whoever a credential speaks for, with the scopes it has now. The tenant comes from nowhere else. */
+/** The tenant and the holder of a credential, with the scopes it has now. The tenant comes from nowhere else. */
 export type Caller = VerifiedToken | ApiKeyRecord;
 
 /** Who a token speaks for as long as its client's record is this one. */
@@ -32,7 +32,7 @@ const NO_HASH = hashSecret('');
 export interface Authentication {
   /**
    * Both schemes sent: the Bearer token decides.
-   * @throws Refusal UNAUTHORIZED, the same whatever is wrong; RATE_LIMITED where the address failed too often before.
+   * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before.
    *   A good credential comes in from everywhere: keys and tokens are too long to guess.
    */
   authenticate(request: Presented): Caller;
@@ -131,7 +131,7 @@ export function createAuthentication(options: {
   };
 }
 
-/** The same words whatever is wrong. */
+/** The same words for every mistake, so that they give nothing away. */
 export function unauthorized(): Refusal {
   return new Refusal(
     'UNAUTHORIZED',

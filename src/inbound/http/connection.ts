@@ -7,7 +7,7 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Whoever holds the connections hears what becomes of each. */
+/** The owner of the connections is told what happens to each. */
 export interface ConnectionKeeper {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Room for one more request that waits for the answers before it; false where the connection was cut instead. */
@@ -54,7 +54,7 @@ export class Connection {
 
   /** Answers the request when those before it are answered. */
   take(request: IncomingMessage, response: ServerResponse): void {
-    // A chunk that was read is parsed to its end, whatever its first requests led to.
+    // A chunk that was read is parsed to its end, even if one of its first requests ended the connection.
     if (this.#socket.destroyed || this.#answerUnreadable !== undefined) return;
     if (this.#response === undefined) this.#start(request, response);
     else if (this.#keeper.takeRoomToWait(this)) this.#waiting.push({ request, response });

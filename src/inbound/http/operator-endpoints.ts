@@ -151,7 +151,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       ...EXTENSION,
       operationId: 'getOrganizationHistory',
       path: '/v1/organizations/history',
-      // As `GET /v1/organizations/limits`: whoever may not read the recorded limits may not read the former ones.
+      // As `GET /v1/organizations/limits`: a credential that may not read the recorded limits may not read the former ones.
       scope: 'org:write',
       summary: 'Every limit ever recorded for the organization',
       responseSchema: organizationHistorySchema,

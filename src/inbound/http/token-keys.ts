@@ -140,7 +140,7 @@ function generateJwk(): PrivateJwk {
   return { ...jwk, kid: thumbprintOf(jwk) };
 }
 
-/** RFC 7638: the same key has the same id wherever it is read. */
+/** RFC 7638: the same key has the same id in every process. */
 function thumbprintOf({ crv, kty, x, y }: PrivateJwk): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }

@@ -46,7 +46,7 @@ export interface Tokens {
   recall(token: string): VerifiedToken | undefined;
   /** Verifies signature, issuer, audience and expiry; undefined where any is wrong. */
   verify(token: string): VerifiedToken | undefined;
-  /** The client a token names, whoever wrote it. */
+  /** The client that a token names. The signature is not checked here. */
   claimedClientId(token: string): string | undefined;
 }
 

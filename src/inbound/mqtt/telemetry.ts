@@ -1,4 +1,4 @@
-// What chargers report, from bytes to the ledgers: a bad message costs itself and is counted, whatever it holds.
+// What chargers report, from bytes to the ledgers: a bad message is dropped and counted, and nothing else is lost.
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { ChargerAddress, ConnectorAddress } from '../../../machines/ids.js';

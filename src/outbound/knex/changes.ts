@@ -1,4 +1,4 @@
-// The changes of one commit, whoever asked for them, in as few statements as their kinds allow.
+// The changes of one commit, from all its callers, in as few statements as their kinds allow.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/ids.js';
 import type { PowerRecord, ReservationRecord } from '../../ports/records.js';

@@ -8,8 +8,8 @@ const WAIT_FOR_RESTORE_MS = 2000;
 const WAIT_FOR_USERS_MS = 200;
 
 /**
- * A lock on a database file, held by a transaction on an empty SQLite file beside it. The system lets go of it when its
- * process ends, however that ends; and it stands for the place, whatever becomes of the database's own file.
+ * A lock on a database file, held by a transaction on an empty SQLite file beside it. The system releases it when its
+ * process ends, in any way. It locks the place: it holds even if the database's own file is moved or replaced.
  */
 export class DatabaseLock {
   readonly #knex: Knex;

@@ -21,7 +21,7 @@ interface Guard {
   readonly mark: CommitMark;
 }
 
-/** An open database; whoever commits what must not be lost says so with `noteCommit` before acknowledging it. */
+/** An open database. Call `noteCommit` after a commit that must not be lost, before acknowledging it. */
 export class Database {
   readonly knex: Knex;
   /** The names of the migrations that opening it ran. */
@@ -74,7 +74,7 @@ export class Database {
     this.#guard?.mark.note(position);
   }
 
-  /** The same with what is on disk now, for whoever did not count. */
+  /** The same with what is on disk now, for a caller that did not count. */
   async notePosition(): Promise<void> {
     if (this.#guard !== undefined) this.#guard.mark.note(await positionIn(this.knex));
   }
@@ -100,7 +100,7 @@ async function orClose<T>(knex: Knex, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The error that SQLite itself gave, wherever it was wrapped on its way. */
+/** The error that SQLite itself gave, from inside the errors that wrap it. */
 export function isDamage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

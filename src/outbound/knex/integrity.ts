@@ -1,7 +1,7 @@
 // Whether an SQLite database is whole: read at each start, because damaged pages answer as if nothing were there.
 import type { Knex } from 'knex';
 
-// Rows that decide nothing and may be many times all others: whoever reads a damaged one of them is told then.
+// Rows that decide nothing and may be many times all others: a damaged one is reported when it is read.
 const UNCHECKED = 'power_minutes';
 
 /**

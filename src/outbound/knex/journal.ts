@@ -1,4 +1,4 @@
-// Group commit: whoever asks while one commit is on its way to the disk shares the next one.
+// Group commit: writes that come while one commit is on its way to the disk share the next one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -10,7 +10,7 @@ const MAX_BATCH = 500;
 const MAX_PENDING = 10_000;
 // A cluster schedule is up to a thousand changes of one caller: bounds how long one commit keeps the thread.
 const MAX_CHANGES = 5000;
-// Whoever asked would rather hear "not now" than wait for a database that takes seconds over each commit.
+// A caller is better served with "not now" than with a long wait for a database that takes seconds for each commit.
 const MAX_WAIT_MS = 5000;
 
 export interface Journal {
@@ -40,7 +40,7 @@ interface Alone extends Waiting {
 /**
  * A first-in-first-out queue in front of `write`, which writes many submissions in one transaction and runs alone. At
  * most `maxBatch` callers share a commit, at most `maxPending` wait, and none begins after five seconds of waiting:
- * whoever is too many or too late is refused with StoreUnavailableError.
+ * the others are refused with StoreUnavailableError.
  */
 export function createJournal(options: {
   readonly write: (submissions: readonly Submission[]) => Promise<void>;

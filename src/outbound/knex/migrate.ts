@@ -1,4 +1,4 @@
-// Brings a database to the schema of this version, whatever else starts at the same moment.
+// Brings a database to the schema of this version, also if another process does so at the same moment.
 import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { LOCK_TIMEOUT_MS, START_LOCK_TIMEOUT_MS } from './connection.js';

@@ -1,4 +1,4 @@
-// One service at a time: whoever starts raises the epoch, and commits of an older epoch are refused. Commits are counted.
+// One service at a time: each start raises the epoch, and commits of an older epoch are refused. Commits are counted.
 import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
 
@@ -50,7 +50,7 @@ export async function countCommitOf(trx: Knex.Transaction, epoch: number): Promi
   return positionOf(rows[0]);
 }
 
-/** Counts a commit, whoever owns the database. */
+/** Counts a commit, also one of a writer that does not own the database. */
 export async function countCommit(trx: Knex.Transaction): Promise<void> {
   await trx('owner').update({ commits: trx.raw('commits + 1') });
 }

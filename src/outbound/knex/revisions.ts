@@ -14,7 +14,7 @@ interface RevisionRow {
 }
 
 /**
- * Takes the next revision: the first statement of whoever changes something from outside. The row stays locked until
+ * Takes the next revision: the first statement of a transaction that changes something from outside the service. The row stays locked until
  * the transaction ends, so revisions are committed in their order and one such transaction waits for another.
  */
 export async function nextRevision(trx: Knex.Transaction): Promise<number> {

@@ -10,7 +10,7 @@ const LOCK = `select pg_advisory_xact_lock(key) from (
 ) as keys`;
 
 /**
- * Waits for whoever writes to these tenants, and lets nobody else until the transaction ends. As the first statement,
+ * Waits for other writers of these tenants, and keeps them out until the transaction ends. As the first statement,
  * for those after it then see all that was written: without it, two that find the same holder of a slot both put theirs.
  */
 export async function lockTenants(trx: Knex.Transaction, tenantUuids: readonly TenantUuid[]): Promise<void> {

@@ -1,4 +1,4 @@
-// Transactions that end: with what happened told as it happened, and in time, whatever the database does.
+// Transactions that always end in time, and report truthfully whether they were committed.
 import { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import pg from 'pg';
@@ -17,7 +17,7 @@ const SILENT_AT_MOST_MS = 7000;
 export async function inTransaction<T>(
   knex: Knex,
   work: (trx: Knex.Transaction) => Promise<T>,
-  // Each statement sees all that was committed before it, by whomever it had to wait for too.
+  // Each statement sees all that was committed before it, also by the transaction it had to wait for.
   settings: Knex.TransactionConfig = isolatedAs(knex, 'read committed'),
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {

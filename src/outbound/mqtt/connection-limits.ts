@@ -15,8 +15,8 @@ export interface Connection {
 
 /**
  * A connection is silent until its whole CONNECT is there, then pending until it has logged in. Where there is no room
- * for one more, a silent one gives way: the oldest of the address that has most of them, so that whoever opens many
- * only displaces their own.
+ * for one more, a silent one gives way: the oldest of the address that has most of them, so that an address that
+ * opens many only displaces its own.
  */
 export class ConnectionLimits {
   readonly #settings: ConnectionLimitSettings;

@@ -81,7 +81,7 @@ function createTlsListener(options: {
     noDelay: true,
     handshakeTimeout: options.handshakeTimeoutMs,
     requestCert: tlsFiles.asksForCertificates(),
-    // Whoever has none that is trusted is refused below, where it is counted and logged.
+    // A client without a trusted one is refused below, where that is counted and logged.
     rejectUnauthorized: false,
   });
   tlsFiles.onChange(() => server.setSecureContext(tlsFiles.brokerContext()));

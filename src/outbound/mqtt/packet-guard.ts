@@ -1,4 +1,4 @@
-// Stands in front of the MQTT parser, which buffers whatever length a packet announces and lets pass what the standard forbids.
+// Stands in front of the MQTT parser, which buffers any length that a packet announces, and accepts what the standard forbids.
 
 /**
  * Why a connection is cut: a packet too long, one that MQTT 3.1.1 does not allow, another version of MQTT, or too many
