@@ -163,11 +163,7 @@ export function chargerCommand(): Command {
     )
     .option('--cert <file>', 'PEM file with the certificate to present; it must name each of the chargers')
     .option('--key <file>', 'PEM file with its private key')
-    .option(
-      '--count <n>',
-      'number of chargers (default: all in the file; 1 without a file)',
-      numberBetween(1, 10_000, true),
-    )
+    .option('--count <n>', 'how many (default: all in the file, else 1)', numberBetween(1, 10_000, true))
     .option('--file <file>', 'provisioning file: simulate its chargers, with their passwords')
     .option('--tenant <tenant>', 'tenantUuid, without a file')
     .option('--location <location>', 'locationId, without a file')
