@@ -131,7 +131,8 @@ function unlockedTenthsA(
   const running = [...unlocked.entries()].filter(([i]) => (fairTenthsA[i] ?? 0) > 0);
   const steady = steadyShares(
     running.map(([i, { sentTenthsA = 0, demand, holding }]) => ({
-      ...{ sentTenthsA, fairTenthsA: fairTenthsA[i] ?? 0 },
+      sentTenthsA,
+      fairTenthsA: fairTenthsA[i] ?? 0,
       mostTenthsA: Math.max(fairTenthsA[i] ?? 0, demand.mostTenthsA),
       maxTenthsA: holding.maxTenthsA,
       milliwattsPerTenth: holding.milliwattsPerTenth,
@@ -145,7 +146,7 @@ function unlockedTenthsA(
 interface Division {
   readonly allocation: Allocation;
   readonly locked: readonly ConnectorControl[];
-  /** In the order of their turns; whoever rests is aimed already. */
+  /** In the order of their turns; those at rest have their target already. */
   readonly unlocked: readonly ConnectorControl[];
   /** What all of these may use together, W. */
   readonly availableW: number;
@@ -155,13 +156,13 @@ function isShort({ allocation: { isLastResort, isUnattainable } }: Division): bo
   return isLastResort || isUnattainable;
 }
 
-/** Somebody whose car would make use of more does not get it. */
+/** A connector whose car would use more does not get it. */
 function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
   if (levelW !== undefined) return true;
   return unlocked.some((control, i) => !control.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control));
 }
 
-/** Whoever is about to be locked must have its floor by then, whether its car makes use of it or not. */
+/** A connector that is about to be locked must have its floor by then, whether its car uses it or not. */
 function isAtRest(control: ConnectorControl, limits: Limits): boolean {
   const { key, demand } = control;
   return demand.hasCar && demand.isResting && !isLocked(control) && !limits.isLockNear(key);
@@ -180,7 +181,7 @@ function divide(
     if (isLocked(control)) {
       locked.push(control);
     } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
-      // Whoever is about to be locked has its floor by then: it is first among the unlocked.
+      // One that is about to be locked must have its floor by then: it is first among the unlocked.
       near.push(control);
     } else if (control.demand.hasCar && !isDwelling(control, nowMs)) {
       rest.push(control);

@@ -9,7 +9,7 @@ export function countedWOf({ actor, slot, holding, heardBeforeW }: Counted): num
   return Math.min(lastReadingOf(slot, heardBeforeW) ?? 0, holding.boundW);
 }
 
-/** Whether nobody knows: it is silent, and drew something when it was heard of last, or that is not known. */
+/** Whether its power is unknown: it is silent, and drew something when it was heard of last, or that is not known. */
 export function isEstimated({ actor, slot, heardBeforeW }: Counted): boolean {
   return linkOf({ actor }) !== 'online' && lastReadingOf(slot, heardBeforeW) !== 0;
 }

@@ -45,7 +45,7 @@ interface Entry extends Holding {
   fallbacks: Fallbacks;
 }
 
-/** A grant that must not leave: a defect of whoever decided it, never a charger's fault. */
+/** A grant that must not leave: a defect in the decision, never a charger's fault. */
 export class LedgerError extends Error {}
 
 export interface NewGrant {
@@ -258,7 +258,10 @@ class Ledger implements GrantLedger {
     const anchoredEndsAtMs = fromMs + this.#leaseMs;
     const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
     entry.promises.add({
-      ...{ seq, limitTenthsA, endsAtMs, anchoredEndsAtMs },
+      seq,
+      limitTenthsA,
+      endsAtMs,
+      anchoredEndsAtMs,
       releasedAtMs: Number.POSITIVE_INFINITY,
     });
   }

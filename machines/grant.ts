@@ -24,7 +24,7 @@ export const LIMIT_REASONS = [
   'waiting',
   /** Not all floors of 6 A fit: it waits its turn. */
   'paused',
-  /** It was paused less than a minute ago: for that long a pause lasts at least, whoever has room for it. */
+  /** It was paused less than a minute ago: a pause lasts that long at least, even where there is room. */
   'minimumPause',
   /** Priority-locked: it runs up to the lock's limit. */
   'lock',

@@ -417,7 +417,7 @@ export class LocationSupervisor {
     );
   }
 
-  /** When a raise, a turn or a release is due that nobody's message announces. */
+  /** When a raise, a turn or a release is due that no message announces. */
   #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
     if (nowMs < this.#stockTakenAtMs) nextMs = Math.min(nextMs, this.#stockTakenAtMs);

@@ -32,7 +32,7 @@ export interface MeterReading {
 
 /** A connector's place in a ledger: read it, but only the ledger writes it. */
 export interface MeterSlot {
-  /** False once removed: whoever kept it must look the connector up again. */
+  /** False once removed: then the connector must be looked up again. */
   readonly isCurrent: boolean;
   readonly key: string;
   /** Its last reading counts as what it draws: it came within three heartbeats of the last call of `expire`, and no goodbye since. */

@@ -17,9 +17,9 @@ export interface SteadyClaim {
 
 /**
  * What each is due, at less than a step from its fair share, and together at most `availableW` more than all fair shares.
- * 1. Whoever is to be raised by less than a step stays where it is, and leaves that to the others.
- * 2. Whoever is to be lowered by less than a step stays, too, as far as that allows; those nearest to their share first.
- * 3. What is then left is given away in raises of a step at least, to whoever has least first.
+ * 1. A connector that would be raised by less than a step stays where it is, and leaves that to the others.
+ * 2. One that would be lowered by less than a step stays, too, as far as that allows; the nearest to its share first.
+ * 3. What is then left is given away in raises of a step at least, the least served first.
  */
 export function steadyShares(claims: readonly SteadyClaim[], availableW: number): readonly number[] {
   let leftMw = availableW * 1000;

@@ -1,4 +1,4 @@
-// Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then whoever waited longest.
+// Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that waited longest.
 import type { Throttle } from './connector.machine.js';
 import { type ConnectorControl, throttleOf, turnOf } from './connector-control.js';
 import { MINIMUM_TENTHS_A } from './units.js';
@@ -36,7 +36,7 @@ export function inTurnOrder(controls: readonly ConnectorControl[], nowMs: number
       sinceMs: onSinceMs ?? pausedSinceMs ?? control.demand.arrivedAtMs,
     };
   });
-  // Whoever waited longest goes first; of those past their turn, whoever has had the least of it.
+  // The one that waited longest goes first; of those past their turn, the one that has had the least of it.
   ranked.sort(
     (a, b) =>
       a.rank - b.rank ||
@@ -68,16 +68,16 @@ function decidedThrottle({ targetTenthsA, demand, holding }: ConnectorControl): 
   return targetTenthsA === MINIMUM_TENTHS_A ? 'minimum' : 'limited';
 }
 
-/** When the order changes next by time alone, while somebody waits; undefined where nobody does. */
+/** When the order changes next by time alone; undefined where no connector waits. */
 export function nextTurnAtMs(controls: readonly ConnectorControl[], nowMs: number): number | undefined {
   let nextMs = Number.POSITIVE_INFINITY;
-  let isSomebodyWaiting = false;
+  let isAnyWaiting = false;
   for (const control of controls) {
     const { demand } = control;
     const { onSinceMs, pausedSinceMs } = turnOf(control);
     if (onSinceMs === undefined) {
       // One that rests takes no turn from others, but may have what they leave once it was paused long enough.
-      isSomebodyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
+      isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
       const endsAtMs = (pausedSinceMs ?? 0) + DWELL_MS;
       if (pausedSinceMs !== undefined && endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
     } else {
@@ -86,5 +86,5 @@ export function nextTurnAtMs(controls: readonly ConnectorControl[], nowMs: numbe
       }
     }
   }
-  return isSomebodyWaiting && nextMs < Number.POSITIVE_INFINITY ? nextMs : undefined;
+  return isAnyWaiting && nextMs < Number.POSITIVE_INFINITY ? nextMs : undefined;
 }

@@ -168,7 +168,7 @@ export function createService(config: Config, seams: Seams = {}): Service {
       clock,
       store,
       broker: gateway,
-      overdueMs: actors.overdueMs,
+      overdueMs: () => actors.overdueMs(),
       version: VERSION,
     });
     const http = createHttpServer({

@@ -1,5 +1,4 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
-import { LINKS, THROTTLES } from '../../machines/connector.machine.js';
 import { linkOf } from '../../machines/connector-control.js';
 import { ALARM_KINDS } from '../../machines/grant.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
@@ -10,8 +9,8 @@ import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
 import type { LimitPublisher, MeterSink } from '../ports/telemetry.js';
 import { type Application, createApplication } from './application.js';
-import { createAssembly } from './assembly.js';
-import { createDirectory, type Effect } from './directory.js';
+import { Assembly } from './assembly.js';
+import { Directory, type DirectoryListener, type Effect } from './directory.js';
 import { AlarmBook } from './enforcement/alarm-book.js';
 import { Bookkeeping } from './enforcement/bookkeeping.js';
 import { Enforcement } from './enforcement/enforcement.js';
@@ -19,11 +18,12 @@ import { PowerHistory } from './enforcement/power-history.js';
 import { Reservations } from './enforcement/reservations.js';
 import type { ConnectorEntity, LocationEntity, TimedEntity } from './entities.js';
 import { createEntityQueue } from './entity-queue.js';
-import { createEventStream } from './event-stream.js';
-import { createFollower } from './follower.js';
+import { EventStream } from './event-stream.js';
+import { Follower, type FollowerListener } from './follower.js';
+import { measureModes, measureOpenAlarms, measurePower } from './measure.js';
 import { createMeterSink, expireReadings } from './meter-sink.js';
-import { createRecovery } from './recovery.js';
-import { createScheduler } from './scheduler.js';
+import { createRecovery, type Recovery } from './recovery.js';
+import { Scheduler, type SchedulerListener } from './scheduler.js';
 import { readingAgainWhenUnknown } from './uncertain-writes.js';
 
 export interface ActorSystem {
@@ -60,189 +60,216 @@ interface ActorSystemOptions {
 const HOUSEKEEPING_EVERY_MS = 1_000;
 
 export function createActorSystem(options: ActorSystemOptions): ActorSystem {
-  const { clock, store, log, metrics, newId, staleAfterMs, timing, epoch, publisher } = options;
-  const scheduler = createScheduler<TimedEntity>({
-    clock,
-    onDue(entities, now, lateMs) {
-      metrics.boundaryLagSeconds.observe(lateMs / 1000);
-      directory.tellBoundaries(entities, now);
-    },
-    onClockJump(byMs, now) {
-      metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
-      log.warn({ byMs }, 'the wall clock jumped');
-      if (byMs < 0) recovery.rebuildAll(now);
-      forEachLocation((location) => enforcement.decideSoon(location));
-    },
-  });
-  // A counter that first appears as 1 has not risen, as Prometheus sees it: the first alarm would be missed.
-  for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
-  const events = createEventStream(clock);
-  const bookkeeping = new Bookkeeping({ clock, store, log });
-  const alarms = new AlarmBook({
-    clock,
-    log,
-    newId,
-    write: (location, change) => bookkeeping.write(location.tenant.tenantUuid, change),
-    onAlarm(location, alarm, what) {
-      if (what === 'began') metrics.alarms.inc({ kind: alarm.kind });
-      events.takeAlarm(location.tenant.tenantUuid, alarm);
-    },
-  });
-  const enforcement = new Enforcement({
-    ...{ clock, log, metrics, timing, publisher, alarms },
-    missedAfterMs: staleAfterMs,
-    reservations: new Reservations({ store, log, clock }),
-    onGrant: (location, { control, grant }) => events.takeGrant(location, control.key, grant),
-    onRoomMade: (location) => directory.roomMade(location),
-  });
-  const directory = createDirectory({
-    clock,
-    scheduler,
-    onEffect(effect) {
-      logEffect(log, effect);
-      events.takeEffect(effect);
-      enforcement.takeEffect(effect);
-    },
-    // A window that is only planned changes no limit yet, but what may be promised until then.
-    onPlan: (location) => enforcement.decideSoon(location),
-  });
-  const assembly = createAssembly({
-    ...{ clock, directory, staleAfterMs, timing, epoch, enforcement },
-    onDefect(tenantUuid, error) {
-      metrics.actorsRebuilt.inc();
-      log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
-      follower.readAgain(tenantUuid);
-    },
-  });
-  const recovery = createRecovery(directory, assembly);
-  const follower = createFollower({
-    clock,
-    store,
-    log,
-    onTakenOver() {
-      // At once, whatever else takes its time to stop: chargers belong to the other one.
-      enforcement.stop();
-      options.onTakenOver();
-    },
-    onCredentials: options.onCredentials,
-    onTenant(tenantUuid, state) {
-      recovery.reconcile(tenantUuid, state, clock.nowMs());
-      if (!areChargersReached) return;
-      // What the charger of a connector that is new said of itself came before anybody knew the connector.
-      for (const location of directory.tenant(tenantUuid)?.locations.values() ?? [])
-        requestSync(location, ({ control }) => !control.holding.isDescribed);
-    },
-  });
-  let cancelHousekeeping: Cancel | undefined;
-  let areChargersReached = false;
+  return new LiveActorSystem(options);
+}
 
-  const powerHistory = new PowerHistory({
-    ...{ clock, log, directory, bookkeeping, store },
-    retentionDays: options.powerRetentionDays,
-  });
+class LiveActorSystem implements ActorSystem {
+  readonly application: Application;
+  readonly meterSink: MeterSink;
+  readonly #options: ActorSystemOptions;
+  readonly #scheduler: Scheduler<TimedEntity>;
+  readonly #directory: Directory;
+  readonly #events: EventStream;
+  readonly #bookkeeping: Bookkeeping;
+  readonly #enforcement: Enforcement;
+  readonly #follower: Follower;
+  readonly #recovery: Recovery;
+  readonly #powerHistory: PowerHistory;
+  #cancelHousekeeping: Cancel | undefined;
+  #areChargersReached = false;
+  #missedAtMs = Number.NEGATIVE_INFINITY;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  function forEachLocation(tell: (location: LocationEntity) => void): void {
-    for (const tenant of directory.tenants.values())
-      for (const location of tenant.locations.values()) tell(location);
+  constructor(options: ActorSystemOptions) {
+    const { clock, store, log, newId } = options;
+    this.#options = options;
+    this.#scheduler = new Scheduler(clock);
+    this.#directory = new Directory(clock, this.#scheduler);
+    this.#events = new EventStream(clock);
+    this.#bookkeeping = new Bookkeeping({ clock, store, log });
+    this.#enforcement = this.#createEnforcement();
+    this.#directory.listen(this.#directoryListener());
+    this.#follower = new Follower({ clock, store, log });
+    const assembly = this.#createAssembly();
+    this.#recovery = createRecovery(this.#directory, assembly);
+    this.#powerHistory = new PowerHistory({
+      clock,
+      log,
+      directory: this.#directory,
+      bookkeeping: this.#bookkeeping,
+      store,
+      retentionDays: options.powerRetentionDays,
+    });
+    this.application = createApplication({
+      clock,
+      log,
+      expireReadings: (location) => this.#expireReadings(location, clock.monotonicMs()),
+      store: readingAgainWhenUnknown(store, this.#follower),
+      archive: store,
+      events: this.#events,
+      directory: this.#directory,
+      assembly,
+      clusterQueue: createEntityQueue(),
+      newId,
+    });
+    this.meterSink = createMeterSink(this.#directory, this.#enforcement, clock);
+  }
+
+  overdueMs(): number {
+    return this.#scheduler.overdueMs();
+  }
+
+  syncChargers(): void {
+    this.#areChargersReached = true;
+    for (const location of this.#locations()) this.#requestSync(location, () => true);
+    this.#askedAtMs = this.#options.clock.monotonicMs();
+  }
+
+  async start(): Promise<void> {
+    await this.#follower.start(this.#followerListener());
+    this.#scheduler.start(this.#schedulerListener());
+    this.#enforcement.start();
+    this.#powerHistory.start();
+    this.#keepHouse();
+  }
+
+  async stop(): Promise<void> {
+    await this.#follower.stop();
+    this.#scheduler.stop();
+    this.#enforcement.stop();
+    this.#cancelHousekeeping?.();
+    this.#powerHistory.stop();
+    await this.#bookkeeping.stop();
+  }
+
+  #createEnforcement(): Enforcement {
+    const { clock, store, log, metrics, newId, staleAfterMs, timing, publisher } = this.#options;
+    // Prometheus sees no increase in a counter that first appears as 1, so each starts at 0.
+    for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
+    const alarms = new AlarmBook({
+      clock,
+      log,
+      newId,
+      write: (location, change) => this.#bookkeeping.write(location.tenant.tenantUuid, change),
+      onAlarm: (location, alarm, what) => {
+        if (what === 'began') metrics.alarms.inc({ kind: alarm.kind });
+        this.#events.takeAlarm(location.tenant.tenantUuid, alarm);
+      },
+    });
+    return new Enforcement({
+      clock,
+      log,
+      metrics,
+      timing,
+      publisher,
+      alarms,
+      missedAfterMs: staleAfterMs,
+      reservations: new Reservations({ store, log, clock }),
+      onGrant: (location, { control, grant }) => this.#events.takeGrant(location, control.key, grant),
+      onRoomMade: (location) => this.#directory.roomMade(location),
+    });
+  }
+
+  #createAssembly(): Assembly {
+    const { clock, log, metrics, staleAfterMs, timing, epoch } = this.#options;
+    return new Assembly({
+      clock,
+      directory: this.#directory,
+      staleAfterMs,
+      timing,
+      epoch,
+      enforcement: this.#enforcement,
+      onDefect: (tenantUuid, error) => {
+        metrics.actorsRebuilt.inc();
+        log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
+        this.#follower.readAgain(tenantUuid);
+      },
+    });
+  }
+
+  #directoryListener(): DirectoryListener {
+    return {
+      onEffect: (effect) => {
+        logEffect(this.#options.log, effect);
+        this.#events.takeEffect(effect);
+        this.#enforcement.takeEffect(effect);
+      },
+      // A window that is only planned changes no limit yet, but what may be promised until then.
+      onPlan: (location) => this.#enforcement.decideSoon(location),
+    };
+  }
+
+  #schedulerListener(): SchedulerListener<TimedEntity> {
+    const { log, metrics } = this.#options;
+    return {
+      onDue: (entities, now, lateMs) => {
+        metrics.boundaryLagSeconds.observe(lateMs / 1000);
+        this.#directory.tellBoundaries(entities, now);
+      },
+      onClockJump: (byMs, now) => {
+        metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
+        log.warn({ byMs }, 'the wall clock jumped');
+        if (byMs < 0) this.#recovery.rebuildAll(now);
+        for (const location of this.#locations()) this.#enforcement.decideSoon(location);
+      },
+    };
+  }
+
+  #followerListener(): FollowerListener {
+    const { clock, onTakenOver, onCredentials } = this.#options;
+    return {
+      onTakenOver: () => {
+        // At once, however long the rest takes to stop: the chargers belong to the other service.
+        this.#enforcement.stop();
+        onTakenOver();
+      },
+      onCredentials,
+      onTenant: (tenantUuid, state) => {
+        this.#recovery.reconcile(tenantUuid, state, clock.nowMs());
+        if (!this.#areChargersReached) return;
+        // What the charger of a new connector said of itself came before the connector was known.
+        for (const location of this.#directory.tenant(tenantUuid)?.locations.values() ?? [])
+          this.#requestSync(location, ({ control }) => !control.holding.isDescribed);
+      },
+    };
+  }
+
+  *#locations(): Iterable<LocationEntity> {
+    for (const tenant of this.#directory.tenants.values()) yield* tenant.locations.values();
+  }
+
+  #keepHouse(): void {
+    const { clock, staleAfterMs, timing, metrics } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const location of this.#locations()) this.#expireReadings(location, nowMs);
+    if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMs) {
+      this.#askedAtMs = nowMs;
+      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
+      for (const location of this.#locations()) this.#requestSync(location, isStateMissing);
+    }
+    if (nowMs - this.#missedAtMs >= timing.heartbeatMs) {
+      this.#missedAtMs = nowMs;
+      for (const location of this.#locations()) this.#enforcement.missSilent(location, nowMs);
+    }
+    measureModes(metrics, this.#locations());
+    measureOpenAlarms(metrics, this.#locations());
+    measurePower(metrics, this.#locations());
+    this.#cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, () => this.#keepHouse());
+  }
+
+  #expireReadings(location: LocationEntity, nowMs: number): void {
+    expireReadings(this.#directory, this.#enforcement, location, nowMs);
   }
 
   /** Asks the chargers of these connectors to report. */
-  function requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
+  #requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
+    const { publisher, epoch } = this.#options;
     const { tenantUuid } = location.tenant;
     const { locationId } = location.record;
     const asked = [...location.connectors.values()].filter(isAsked);
     for (const controllerUuid of new Set(asked.map(({ record }) => record.controllerUuid)))
       publisher.requestSync({ tenantUuid, locationId, controllerUuid }, epoch);
   }
-
-  function countOpenAlarms(): void {
-    const counts = new Map(ALARM_KINDS.map((kind) => [kind, 0]));
-    forEachLocation(({ enforcement: { alarms: open } }) => {
-      for (const { kind } of open.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    });
-    for (const [kind, count] of counts) metrics.openAlarms.set({ kind }, count);
-  }
-
-  function sumPower(): void {
-    const sumsW = { measured: 0, estimated: 0 };
-    forEachLocation(({ meters, enforcement: { estimatedW = 0 } }) => {
-      sumsW.measured += meters.measuredW;
-      sumsW.estimated += estimatedW;
-    });
-    for (const source of ['measured', 'estimated'] as const) metrics.power.set({ source }, sumsW[source]);
-  }
-
-  function countModes(): void {
-    const links = { online: 0, stale: 0, offline: 0 };
-    const throttles = { free: 0, limited: 0, minimum: 0, paused: 0 };
-    forEachLocation(({ connectors }) => {
-      for (const { control } of connectors.values()) {
-        const { link, throttle } = control.actor.getSnapshot().value;
-        links[link]++;
-        throttles[throttle]++;
-      }
-    });
-    for (const link of LINKS) metrics.connectors.set({ link }, links[link]);
-    for (const throttle of THROTTLES) metrics.throttledConnectors.set({ throttle }, throttles[throttle]);
-  }
-
-  let missedAtMs = Number.NEGATIVE_INFINITY;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-
-  function keepHouse(): void {
-    const nowMs = clock.monotonicMs();
-    forEachLocation((location) => expireReadings(directory, enforcement, location, nowMs));
-    if (areChargersReached && nowMs - askedAtMs >= staleAfterMs) {
-      askedAtMs = nowMs;
-      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
-      forEachLocation((location) => requestSync(location, isStateMissing));
-    }
-    if (nowMs - missedAtMs >= timing.heartbeatMs) {
-      missedAtMs = nowMs;
-      forEachLocation((location) => enforcement.missSilent(location, nowMs));
-    }
-    countModes();
-    countOpenAlarms();
-    sumPower();
-    cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, keepHouse);
-  }
-
-  return {
-    application: createApplication({
-      clock,
-      log,
-      expireReadings: (location) => expireReadings(directory, enforcement, location, clock.monotonicMs()),
-      store: readingAgainWhenUnknown(store, follower),
-      archive: store,
-      events,
-      directory,
-      assembly,
-      clusterQueue: createEntityQueue(),
-      newId,
-    }),
-    meterSink: createMeterSink(directory, enforcement, clock),
-    overdueMs: () => scheduler.overdueMs(),
-    syncChargers() {
-      areChargersReached = true;
-      forEachLocation((location) => requestSync(location, () => true));
-      askedAtMs = clock.monotonicMs();
-    },
-    async start() {
-      await follower.start();
-      scheduler.start();
-      enforcement.start();
-      powerHistory.start();
-      keepHouse();
-    },
-    async stop() {
-      await follower.stop();
-      scheduler.stop();
-      enforcement.stop();
-      cancelHousekeeping?.();
-      powerHistory.stop();
-      await bookkeeping.stop();
-    },
-  };
 }
 
 /** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
@@ -250,7 +277,7 @@ function isStateMissing({ control }: ConnectorEntity): boolean {
   return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
 }
 
-/** What the actors did, for whoever wants to follow it closely. */
+/** What the actors did, in the log at level debug. */
 function logEffect(log: Log, { entity, effect }: Effect): void {
   const tenantUuid = entity.kind === 'organization' ? entity.tenantUuid : entity.tenant.tenantUuid;
   if (entity.kind === 'location')

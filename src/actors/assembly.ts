@@ -2,11 +2,11 @@
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/cluster.machine.js';
 import type { ConnectorActor, Link } from '../../machines/connector.machine.js';
-import { linkOf, turnOf } from '../../machines/connector-control.js';
+import { type ConnectorSpec, linkOf, turnOf } from '../../machines/connector-control.js';
 import { estimatedWOf } from '../../machines/counted-power.js';
 import type { GrantTiming } from '../../machines/grant-ledger.js';
 import { connectorKey, type TenantUuid } from '../../machines/ids.js';
-import { locationMachine } from '../../machines/location.machine.js';
+import { type LocationActor, locationMachine } from '../../machines/location.machine.js';
 import { createMeterLedger } from '../../machines/meter-ledger.js';
 import { organizationMachine } from '../../machines/organization.machine.js';
 import type { ProfileStack } from '../../machines/profile-stack.js';
@@ -40,17 +40,6 @@ export interface LocationRows {
   reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
 }
 
-/** Each function builds what is not there yet, and builds anew, in place, what is. */
-export interface Assembly {
-  tenant(tenantUuid: TenantUuid, organizationStack: ProfileStack, now: EpochMs): Tenant;
-  /** Meter values and cluster shares of a location that is built anew stay. */
-  location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs): void;
-  /** Takes alarms that were open when the service ended. */
-  openAlarms(tenant: Tenant, alarms: readonly AlarmRecord[]): void;
-  /** Lets the cluster share at once; its members must be there. */
-  cluster(tenant: Tenant, record: ClusterRecord): ClusterEntity;
-}
-
 interface AssemblyOptions {
   readonly directory: Directory;
   /** A connector that sends nothing for this long is stale. */
@@ -64,15 +53,85 @@ interface AssemblyOptions {
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
 
-export function createAssembly(options: AssemblyOptions): Assembly {
-  const { directory, staleAfterMs, clock, timing, epoch, enforcement, onDefect } = options;
+/** Each public method but `openAlarms` builds what is not there yet, and builds anew, in place, what is. */
+export class Assembly {
+  readonly #options: AssemblyOptions;
+
+  constructor(options: AssemblyOptions) {
+    this.#options = options;
+  }
+
+  tenant(tenantUuid: TenantUuid, organizationStack: ProfileStack, now: EpochMs): Tenant {
+    const { directory } = this.#options;
+    const actor = createActor(organizationMachine, { input: { stack: organizationStack, now } });
+    const tenant = directory.tenant(tenantUuid);
+    tenant?.organization.actor.stop();
+    const organization: OrganizationEntity =
+      tenant === undefined
+        ? { kind: 'organization', tenantUuid, actor, dueRank: undefined }
+        : Object.assign(tenant.organization, { actor });
+    this.#run(tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: organization, effect })));
+    directory.rearm(organization, now);
+    if (tenant !== undefined) return tenant;
+    return directory.addTenant({
+      tenantUuid,
+      locations: new Map(),
+      connectors: new Map(),
+      clusters: new Map(),
+      organization,
+    });
+  }
+
+  /** Meter values and cluster shares of a location that is built anew stay. */
+  location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs): void {
+    const { directory, enforcement } = this.#options;
+    const held = tenant.locations.get(record.locationId);
+    const linksBefore = new Map<ConnectorEntity, Link>();
+    for (const connector of held?.connectors.values() ?? [])
+      linksBefore.set(connector, linkOf(connector.control));
+    const actor = locationActor(record, rows, held, now);
+    held?.actor.stop();
+    const location =
+      held === undefined
+        ? this.#newLocation(tenant, record, actor)
+        : Object.assign(held, { record, actor, limitsView: undefined });
+    tenant.locations.set(record.locationId, location);
+    this.#placeConnectors(location, rows);
+    this.#run(tenant.tenantUuid, actor, (take) =>
+      actor.on('*', (effect) => take({ entity: location, effect })),
+    );
+    if (held !== undefined) this.#remind(location, linksBefore);
+    location.enforcement.estimatedW = estimatedWOf(location.enforcement.supervisor.controls.values());
+    directory.rearm(location, now);
+    enforcement.decideSoon(location);
+  }
+
+  /** Takes alarms that were open when the service ended. */
+  openAlarms(tenant: Tenant, alarms: readonly AlarmRecord[]): void {
+    for (const alarm of alarms) {
+      const location = tenant.locations.get(alarm.locationId);
+      if (location !== undefined) this.#options.enforcement.openAlarm(location, alarm);
+    }
+  }
+
+  /** Lets the cluster share at once; its members must be there. */
+  cluster(tenant: Tenant, record: ClusterRecord): ClusterEntity {
+    const { directory } = this.#options;
+    const actor = createActor(clusterMachine);
+    const held = tenant.clusters.get(record.clusterId);
+    if (held !== undefined) directory.dropCluster(held);
+    const cluster: ClusterEntity = held ?? { kind: 'cluster', tenant, record, actor, members: new Set() };
+    Object.assign(cluster, { record, actor });
+    this.#run(tenant.tenantUuid, actor, (take) =>
+      actor.on('*', (effect) => take({ entity: cluster, effect })),
+    );
+    directory.configureCluster(cluster);
+    return cluster;
+  }
 
   /** Starts an actor. A throw in it, or in what its effects set off, is a defect, never an uncaught exception. */
-  function run(
-    tenantUuid: TenantUuid,
-    actor: AnyActor,
-    listen: (take: (effect: Effect) => void) => void,
-  ): void {
+  #run(tenantUuid: TenantUuid, actor: AnyActor, listen: (take: (effect: Effect) => void) => void): void {
+    const { directory, onDefect } = this.#options;
     actor.subscribe({ error: (error) => onDefect(tenantUuid, error) });
     listen((effect) => {
       try {
@@ -84,32 +143,30 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     actor.start();
   }
 
-  function locationActor(
-    record: LocationRecord,
-    rows: LocationRows,
-    held: LocationEntity | undefined,
-    now: EpochMs,
-  ) {
-    const connectors = record.connectors.map((connector) => {
-      const key = connectorKey(connector);
-      const control = held?.connectors.get(key)?.control;
-      const stack = rows.ofConnector(connector);
-      return control === undefined ? { key, stack } : { key, stack, turn: turnOf(control) };
-    });
-    const { permanentLimitKw } = record;
-    const connectionLimitKw = record.gridLimitKw ?? undefined;
-    return createActor(locationMachine, {
-      input: { permanentLimitKw, connectionLimitKw, stack: rows.own, connectors, now },
-    });
+  #newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActor): LocationEntity {
+    const { staleAfterMs, timing, epoch } = this.#options;
+    return {
+      kind: 'location',
+      tenant,
+      record,
+      actor,
+      meters: createMeterLedger(staleAfterMs),
+      enforcement: createLocationEnforcement(timing, epoch),
+      connectors: new Map(),
+      clusters: new Set(),
+      limitsView: undefined,
+      dueRank: undefined,
+      wakeAtMs: undefined,
+    };
   }
 
   /** Connectors that are as they were keep their readings; those that are gone, or another, lose them. */
-  function placeConnectors(location: LocationEntity, rows: LocationRows): void {
+  #placeConnectors(location: LocationEntity, rows: LocationRows): void {
     const before = new Map(location.connectors);
     location.connectors.clear();
     for (const record of location.record.connectors) {
       const key = connectorKey(record);
-      const connector = placeConnector(location, record, rows, before.get(key));
+      const connector = this.#placeConnector(location, record, rows, before.get(key));
       before.delete(key);
       location.connectors.set(key, connector);
       location.tenant.connectors.set(key, connector);
@@ -121,32 +178,27 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     }
   }
 
-  function placeConnector(
+  #placeConnector(
     location: LocationEntity,
     record: ConnectorRecord,
     rows: LocationRows,
     held?: ConnectorEntity,
   ): ConnectorEntity {
-    const spec = { ...record, isActive: record.status === 'ACTIVE' && location.record.status === 'ACTIVE' };
     const { supervisor } = location.enforcement;
     if (held !== undefined && isSameRating(held.record, record)) {
       supervisor.adopt(held.control, actorOf(location, held.control.key));
-      supervisor.respecify(held.control, spec);
+      supervisor.respecify(held.control, specOf(location, record));
       return Object.assign(held, { record });
     }
+    const { clock, directory, enforcement } = this.#options;
     if (held !== undefined) location.meters.removeConnector(held.slot);
     const key = connectorKey(record);
     const slot = location.meters.addConnector(key);
     const reserved = rows.reservationOf(record);
     const nowMs = clock.monotonicMs();
-    const control = supervisor.add(
-      key,
-      slot,
-      actorOf(location, key),
-      spec,
-      reserved?.lease ?? 'receipt',
-      nowMs,
-    );
+    const actor = actorOf(location, key);
+    const lease = reserved?.lease ?? 'receipt';
+    const control = supervisor.add(key, slot, actor, specOf(location, record), lease, nowMs);
     if (held !== undefined) {
       supervisor.replace(held.control, control, nowMs);
     } else if (reserved !== undefined) {
@@ -156,7 +208,8 @@ export function createAssembly(options: AssemblyOptions): Assembly {
   }
 
   /** Tells a location that was built anew what its rows do not say: how its chargers are reached, and the clusters' shares. */
-  function remind(location: LocationEntity, linksBefore: ReadonlyMap<ConnectorEntity, Link>): void {
+  #remind(location: LocationEntity, linksBefore: ReadonlyMap<ConnectorEntity, Link>): void {
+    const { directory } = this.#options;
     for (const [key, connector] of location.connectors) {
       const isThere = (linksBefore.get(connector) ?? 'offline') !== 'offline';
       const type = connector.slot.isFresh ? 'meter.heard' : isThere ? 'charger.connected' : undefined;
@@ -173,78 +226,29 @@ export function createAssembly(options: AssemblyOptions): Assembly {
     }
     directory.noteMember(location);
   }
+}
 
-  return {
-    tenant(tenantUuid, organizationStack, now) {
-      const actor = createActor(organizationMachine, { input: { stack: organizationStack, now } });
-      const tenant = directory.tenant(tenantUuid);
-      tenant?.organization.actor.stop();
-      const organization: OrganizationEntity =
-        tenant === undefined
-          ? { kind: 'organization', tenantUuid, actor, dueRank: undefined }
-          : Object.assign(tenant.organization, { actor });
-      run(tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: organization, effect })));
-      directory.rearm(organization, now);
-      if (tenant !== undefined) return tenant;
-      return directory.addTenant({
-        tenantUuid,
-        locations: new Map(),
-        connectors: new Map(),
-        clusters: new Map(),
-        organization,
-      });
-    },
+function locationActor(
+  record: LocationRecord,
+  rows: LocationRows,
+  held: LocationEntity | undefined,
+  now: EpochMs,
+) {
+  const connectors = record.connectors.map((connector) => {
+    const key = connectorKey(connector);
+    const control = held?.connectors.get(key)?.control;
+    const stack = rows.ofConnector(connector);
+    return control === undefined ? { key, stack } : { key, stack, turn: turnOf(control) };
+  });
+  const { permanentLimitKw } = record;
+  const connectionLimitKw = record.gridLimitKw ?? undefined;
+  return createActor(locationMachine, {
+    input: { permanentLimitKw, connectionLimitKw, stack: rows.own, connectors, now },
+  });
+}
 
-    location(tenant, record, rows, now) {
-      const held = tenant.locations.get(record.locationId);
-      const linksBefore = new Map<ConnectorEntity, Link>();
-      for (const connector of held?.connectors.values() ?? [])
-        linksBefore.set(connector, linkOf(connector.control));
-      const actor = locationActor(record, rows, held, now);
-      held?.actor.stop();
-      const location: LocationEntity =
-        held === undefined
-          ? {
-              kind: 'location',
-              tenant,
-              record,
-              actor,
-              meters: createMeterLedger(staleAfterMs),
-              enforcement: createLocationEnforcement(timing, epoch),
-              connectors: new Map(),
-              clusters: new Set(),
-              limitsView: undefined,
-              dueRank: undefined,
-              wakeAtMs: undefined,
-            }
-          : Object.assign(held, { record, actor, limitsView: undefined });
-      tenant.locations.set(record.locationId, location);
-      placeConnectors(location, rows);
-      run(tenant.tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: location, effect })));
-      if (held !== undefined) remind(location, linksBefore);
-      location.enforcement.estimatedW = estimatedWOf(location.enforcement.supervisor.controls.values());
-      directory.rearm(location, now);
-      enforcement.decideSoon(location);
-    },
-
-    openAlarms(tenant, alarms) {
-      for (const alarm of alarms) {
-        const location = tenant.locations.get(alarm.locationId);
-        if (location !== undefined) enforcement.openAlarm(location, alarm);
-      }
-    },
-
-    cluster(tenant, record) {
-      const actor = createActor(clusterMachine);
-      const held = tenant.clusters.get(record.clusterId);
-      if (held !== undefined) directory.dropCluster(held);
-      const cluster: ClusterEntity = held ?? { kind: 'cluster', tenant, record, actor, members: new Set() };
-      Object.assign(cluster, { record, actor });
-      run(tenant.tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: cluster, effect })));
-      directory.configureCluster(cluster);
-      return cluster;
-    },
-  };
+function specOf(location: LocationEntity, record: ConnectorRecord): ConnectorSpec {
+  return { ...record, isActive: record.status === 'ACTIVE' && location.record.status === 'ACTIVE' };
 }
 
 function actorOf(location: LocationEntity, key: string): ConnectorActor {

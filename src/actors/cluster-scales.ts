@@ -9,7 +9,7 @@ import { type Assumption, ownLimitsOf } from './own-limits.js';
 // Sums are kept in whole milliwatts, so that adding and taking away in any order ends at the same number.
 const MW_PER_KW = 1_000_000;
 
-/** The scales inside `window` in order, the first at its start; one step of 1 where the cluster binds nobody. */
+/** The scales inside `window` in order, the first at its start; one step of 1 where the cluster lowers no member. */
 export function clusterScales(
   { record, actor, members }: ClusterEntity,
   window: TimeWindow,

@@ -30,7 +30,7 @@ export function createConnectorEntity(
   return connector;
 }
 
-/** Tells the connector's machine what may move its link; whoever enforces limits hears where it did. */
+/** Tells the connector's machine what may move its link; where it did, enforcement is told. */
 export function tellLink(
   directory: Directory,
   enforcement: Enforcement,

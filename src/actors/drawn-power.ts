@@ -1,4 +1,4 @@
-// What a location draws, in one place for whoever shows it: what is measured, and what silent connectors count with.
+// What a location draws, worked out in one place: what is measured, and what silent connectors count with.
 import type { DrawnPower } from './enforcement/power-minute.js';
 import type { LocationEntity } from './entities.js';
 

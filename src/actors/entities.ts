@@ -79,7 +79,7 @@ export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
   return entity.actor.getSnapshot().context.stack.some((profile) => profile.endsAtMs === atMs);
 }
 
-/** The location's own effective limit, kW, as of the last event it was told: whoever needs it exact lets the directory catch up first. */
+/** The location's own effective limit, kW, as of the last event it was told. To have it as of now, let the directory catch up first. */
 export function effectiveLimitKwOf({ actor }: LocationEntity): number {
   return actor.getSnapshot().context.limit.effectiveLimitKw;
 }

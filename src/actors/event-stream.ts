@@ -1,4 +1,4 @@
-// What happens, told to whoever listens: effects of actors, alarms, limits of connectors, and once a second the power.
+// What happens, told to the listeners of a tenant: effects of actors, alarms, limits of connectors, and once a second the power.
 import type { Grant } from '../../machines/grant.js';
 import type { TenantUuid } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
@@ -14,20 +14,6 @@ import { viewOfProfile } from './profile-view.js';
 
 /** Ends a subscription; calling it twice is harmless. */
 export type Unsubscribe = () => void;
-
-export interface EventStream {
-  /** Events of the tenant from now on, of `location` alone where it is given. `listener` must not throw. */
-  subscribe(
-    tenant: Tenant,
-    location: LocationEntity | undefined,
-    listener: (event: StreamEvent) => void,
-  ): Unsubscribe;
-  takeEffect(effect: Effect): void;
-  /** An alarm that began or, with its end, one that ended. */
-  takeAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void;
-  /** A limit that was granted to a connector; one that only goes on is told to nobody. */
-  takeGrant(location: LocationEntity, key: string, grant: Grant): void;
-}
 
 interface Subscriber {
   readonly location: LocationEntity | undefined;
@@ -46,85 +32,98 @@ interface Audience {
 
 const SAMPLE_EVERY_MS = 1_000;
 
-export function createEventStream(clock: Clock): EventStream {
-  const audiences = new Map<TenantUuid, Audience>();
+export class EventStream {
+  readonly #clock: Clock;
+  readonly #audiences = new Map<TenantUuid, Audience>();
   // A counter a tenant, kept when its last listener leaves: one for all would tell each how busy the others are.
-  const lastIds = new Map<TenantUuid, number>();
+  readonly #lastIds = new Map<TenantUuid, number>();
 
-  function tell({ tenant, subscribers }: Audience, locationId: string, body: StreamEventBody): void {
-    const id = (lastIds.get(tenant.tenantUuid) ?? 0) + 1;
-    lastIds.set(tenant.tenantUuid, id);
-    const event = { id, ...body };
-    for (const { location, listener } of subscribers) {
-      if (location === undefined || location.record.locationId === locationId) listener(event);
-    }
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  function sample(audience: Audience): void {
-    const at = toInstant(clock.nowMs());
-    for (const location of audience.tenant.locations.values()) {
-      const drawn = drawnKwOf(location);
-      const told = audience.toldPower.get(location);
-      if (told?.actualKw === drawn.actualKw && told.estimatedKw === drawn.estimatedKw) continue;
-      audience.toldPower.set(location, drawn);
-      const { locationId } = location.record;
-      tell(audience, locationId, { name: 'power', data: { locationId, at, ...drawn } });
-    }
-    audience.cancelSampling = clock.after(SAMPLE_EVERY_MS, () => sample(audience));
+  /** Events of the tenant from now on, of `location` alone where it is given. `listener` must not throw. */
+  subscribe(
+    tenant: Tenant,
+    location: LocationEntity | undefined,
+    listener: (event: StreamEvent) => void,
+  ): Unsubscribe {
+    const audience = this.#audienceOf(tenant);
+    const subscriber = { location, listener };
+    audience.subscribers.add(subscriber);
+    // A new listener is told the power of every location within a second.
+    audience.toldPower.clear();
+    return () => {
+      audience.subscribers.delete(subscriber);
+      if (audience.subscribers.size > 0 || this.#audiences.get(tenant.tenantUuid) !== audience) return;
+      audience.cancelSampling();
+      this.#audiences.delete(tenant.tenantUuid);
+    };
   }
 
-  function audienceOf(tenant: Tenant): Audience {
-    const held = audiences.get(tenant.tenantUuid);
+  takeEffect({ entity, effect }: Effect): void {
+    if (entity.kind !== 'location') return;
+    const audience = this.#audiences.get(entity.tenant.tenantUuid);
+    if (audience === undefined) return;
+    const body = bodyOf(entity, effect, this.#clock.nowMs());
+    if (body !== undefined) this.#tell(audience, entity.record.locationId, body);
+  }
+
+  /** An alarm that began or, with its end, one that ended. */
+  takeAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void {
+    const audience = this.#audiences.get(tenantUuid);
+    if (audience === undefined) return;
+    this.#tell(audience, alarm.locationId, { name: 'alarm', data: viewOfAlarm(alarm) });
+  }
+
+  /** A limit that was granted to a connector. One that is the same as before is not told again. */
+  takeGrant(location: LocationEntity, key: string, { limitTenthsA, limitW, reason }: Grant): void {
+    const audience = this.#audiences.get(location.tenant.tenantUuid);
+    if (audience === undefined) return;
+    const told = audience.toldGrants.get(key);
+    if (told?.limitTenthsA === limitTenthsA && told.reason === reason) return;
+    audience.toldGrants.set(key, { limitTenthsA, reason });
+    const names = namesOf(location, key, this.#clock.nowMs());
+    if (names === undefined) return;
+    const data = { ...names, limitA: limitTenthsA / 10, limitKw: limitW / 1000, reason };
+    this.#tell(audience, names.locationId, { name: 'connectorLimit', data });
+  }
+
+  #audienceOf(tenant: Tenant): Audience {
+    const held = this.#audiences.get(tenant.tenantUuid);
     if (held !== undefined) return held;
     const audience: Audience = {
       tenant,
       subscribers: new Set(),
       toldPower: new Map(),
       toldGrants: new Map(),
-      cancelSampling: clock.after(SAMPLE_EVERY_MS, () => sample(audience)),
+      cancelSampling: this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience)),
     };
-    audiences.set(tenant.tenantUuid, audience);
+    this.#audiences.set(tenant.tenantUuid, audience);
     return audience;
   }
 
-  return {
-    subscribe(tenant, location, listener) {
-      const audience = audienceOf(tenant);
-      const subscriber = { location, listener };
-      audience.subscribers.add(subscriber);
-      // Whoever comes is told the power of every location within a second.
-      audience.toldPower.clear();
-      return () => {
-        audience.subscribers.delete(subscriber);
-        if (audience.subscribers.size > 0 || audiences.get(tenant.tenantUuid) !== audience) return;
-        audience.cancelSampling();
-        audiences.delete(tenant.tenantUuid);
-      };
-    },
-    takeEffect({ entity, effect }) {
-      if (entity.kind !== 'location') return;
-      const audience = audiences.get(entity.tenant.tenantUuid);
-      if (audience === undefined) return;
-      const body = bodyOf(entity, effect, clock.nowMs());
-      if (body !== undefined) tell(audience, entity.record.locationId, body);
-    },
-    takeAlarm(tenantUuid, alarm) {
-      const audience = audiences.get(tenantUuid);
-      if (audience !== undefined)
-        tell(audience, alarm.locationId, { name: 'alarm', data: viewOfAlarm(alarm) });
-    },
-    takeGrant(location, key, { limitTenthsA, limitW, reason }) {
-      const audience = audiences.get(location.tenant.tenantUuid);
-      if (audience === undefined) return;
-      const told = audience.toldGrants.get(key);
-      if (told?.limitTenthsA === limitTenthsA && told.reason === reason) return;
-      audience.toldGrants.set(key, { limitTenthsA, reason });
-      const names = namesOf(location, key, clock.nowMs());
-      if (names === undefined) return;
-      const data = { ...names, limitA: limitTenthsA / 10, limitKw: limitW / 1000, reason };
-      tell(audience, names.locationId, { name: 'connectorLimit', data });
-    },
-  };
+  #sample(audience: Audience): void {
+    const at = toInstant(this.#clock.nowMs());
+    for (const location of audience.tenant.locations.values()) {
+      const drawn = drawnKwOf(location);
+      const told = audience.toldPower.get(location);
+      if (told?.actualKw === drawn.actualKw && told.estimatedKw === drawn.estimatedKw) continue;
+      audience.toldPower.set(location, drawn);
+      const { locationId } = location.record;
+      this.#tell(audience, locationId, { name: 'power', data: { locationId, at, ...drawn } });
+    }
+    audience.cancelSampling = this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience));
+  }
+
+  #tell({ tenant, subscribers }: Audience, locationId: string, body: StreamEventBody): void {
+    const id = (this.#lastIds.get(tenant.tenantUuid) ?? 0) + 1;
+    this.#lastIds.set(tenant.tenantUuid, id);
+    const event = { id, ...body };
+    for (const { location, listener } of subscribers) {
+      if (location === undefined || location.record.locationId === locationId) listener(event);
+    }
+  }
 }
 
 function namesOf(location: LocationEntity, key: string, now: EpochMs) {

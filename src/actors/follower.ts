@@ -6,19 +6,10 @@ import type { Log } from '../ports/log.js';
 import type { TenantState } from '../ports/records.js';
 import { type Store, StoreUnavailableError } from '../ports/store.js';
 
-export interface Follower {
-  /** Reads everything, then looks for changes every second. Rejects when the first reading fails. */
-  start(): Promise<void>;
-  /** Reads the tenant's rows again at the next look. */
-  readAgain(tenantUuid: TenantUuid): void;
-  /** Ends the looking; resolves when a look under way is over. */
-  stop(): Promise<void>;
-}
+type FollowedStore = Pick<Store, 'isOwner' | 'revisionSince' | 'loadCredentials' | 'loadTenant'>;
 
-interface FollowerOptions {
-  readonly clock: Clock;
-  readonly store: Pick<Store, 'isOwner' | 'revisionSince' | 'loadCredentials' | 'loadTenant'>;
-  readonly log: Log;
+/** Who is told what the follower read. */
+export interface FollowerListener {
   /** Another service claimed the database: what is held here is no longer the truth. Told once. */
   onTakenOver(): void;
   onCredentials(credentials: CredentialSet): void;
@@ -27,77 +18,84 @@ interface FollowerOptions {
 
 const LOOK_EVERY_MS = 1_000;
 
-export function createFollower({
-  clock,
-  store,
-  log,
-  onTakenOver,
-  onCredentials,
-  onTenant,
-}: FollowerOptions): Follower {
-  const behind = new Set<TenantUuid>();
-  let revision = 0;
-  let cancel: Cancel | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  let stopped = false;
+export class Follower {
+  readonly #clock: Clock;
+  readonly #store: FollowedStore;
+  readonly #log: Log;
+  readonly #behind = new Set<TenantUuid>();
+  #revision = 0;
+  #cancel: Cancel | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
-  async function readTenants(): Promise<void> {
-    // Of now: a tenant that an actor fails for whenever it is built would be read without end.
-    for (const tenantUuid of [...behind]) {
+  constructor({ clock, store, log }: { clock: Clock; store: FollowedStore; log: Log }) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Reads everything, then looks for changes every second. Rejects when the first reading fails. */
+  async start(listener: FollowerListener): Promise<void> {
+    // The revision before the rows: a change in between is read twice rather than never.
+    this.#revision = (await this.#store.revisionSince(undefined)).revision;
+    const credentials = await this.#store.loadCredentials();
+    listener.onCredentials(credentials);
+    for (const { tenantUuid } of credentials.tenants) this.#behind.add(tenantUuid);
+    await this.#readTenants(listener);
+    this.#lookLater(listener);
+  }
+
+  /** Reads the tenant's rows again at the next look. */
+  readAgain(tenantUuid: TenantUuid): void {
+    this.#behind.add(tenantUuid);
+  }
+
+  /** Ends the looking; resolves when a look under way is over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    await this.#looking;
+  }
+
+  async #readTenants(listener: FollowerListener): Promise<void> {
+    // A copy: a tenant whose actor fails every time it is built would be read without end.
+    for (const tenantUuid of [...this.#behind]) {
       // Taken off first: what falls behind while it is read is read once more, at the next look.
-      behind.delete(tenantUuid);
+      this.#behind.delete(tenantUuid);
       try {
-        onTenant(tenantUuid, await store.loadTenant(tenantUuid));
+        listener.onTenant(tenantUuid, await this.#store.loadTenant(tenantUuid));
       } catch (error) {
-        behind.add(tenantUuid);
+        this.#behind.add(tenantUuid);
         throw error;
       }
     }
   }
 
-  async function look(): Promise<void> {
-    if (!(await store.isOwner())) {
-      stopped = true;
-      onTakenOver();
+  async #look(listener: FollowerListener): Promise<void> {
+    if (!(await this.#store.isOwner())) {
+      this.#isStopped = true;
+      listener.onTakenOver();
       return;
     }
-    const changes = await store.revisionSince(revision);
-    for (const tenantUuid of changes.tenants) behind.add(tenantUuid);
-    if (changes.credentialsChanged) onCredentials(await store.loadCredentials());
-    revision = changes.revision;
-    await readTenants();
+    const changes = await this.#store.revisionSince(this.#revision);
+    for (const tenantUuid of changes.tenants) this.#behind.add(tenantUuid);
+    if (changes.credentialsChanged) listener.onCredentials(await this.#store.loadCredentials());
+    this.#revision = changes.revision;
+    await this.#readTenants(listener);
   }
 
-  function lookLater(): void {
-    if (stopped) return;
-    cancel = clock.after(LOOK_EVERY_MS, () => {
-      looking = look()
+  #lookLater(listener: FollowerListener): void {
+    if (this.#isStopped) return;
+    this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => {
+      this.#looking = this.#look(listener)
         .catch((error) => {
           const isExpected = error instanceof StoreUnavailableError;
-          log[isExpected ? 'warn' : 'error'](
+          this.#log[isExpected ? 'warn' : 'error'](
             { err: error },
             'could not look for changes in the database; trying again',
           );
         })
-        .finally(lookLater);
+        .finally(() => this.#lookLater(listener));
     });
   }
-
-  return {
-    async start() {
-      // The revision before the rows: a change in between is read twice rather than never.
-      revision = (await store.revisionSince(undefined)).revision;
-      const credentials = await store.loadCredentials();
-      onCredentials(credentials);
-      for (const { tenantUuid } of credentials.tenants) behind.add(tenantUuid);
-      await readTenants();
-      lookLater();
-    },
-    readAgain: (tenantUuid) => void behind.add(tenantUuid),
-    async stop() {
-      stopped = true;
-      cancel?.();
-      await looking;
-    },
-  };
 }

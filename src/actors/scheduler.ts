@@ -9,21 +9,8 @@ export interface Scheduled {
   dueRank: number | undefined;
 }
 
-export interface Scheduler {
-  /** The entity's next boundary is `dueAtMs`; what was set before is forgotten. `isEnd` goes before starts at the instant. */
-  arm(entity: Scheduled, dueAtMs: EpochMs | undefined, isEnd: boolean): void;
-  /** Looks at the clocks, notices one that jumped, and tells whether the boundary of any entity has come and was not handed on. */
-  isAnyDue(): boolean;
-  /** The same for one entity. */
-  isDue(entity: Scheduled, now: EpochMs): boolean;
-  /** Milliseconds by which the oldest waiting boundary is overdue; 0 when none is. */
-  overdueMs(): number;
-  start(): void;
-  stop(): void;
-}
-
-interface SchedulerOptions<E extends Scheduled> {
-  readonly clock: Clock;
+/** Who is told what the scheduler notices. */
+export interface SchedulerListener<E extends Scheduled> {
   /** Told of the entities whose boundary has come, in order; must not throw. `lateMs` is that of the oldest. */
   onDue(entities: readonly E[], now: EpochMs, lateMs: number): void;
   /** The wall clock moved `byMs` against the monotonic one since the last look. */
@@ -46,103 +33,123 @@ const rankOf = (dueAtMs: EpochMs, isEnd: boolean) => dueAtMs * 2 + (isEnd ? 0 : 
 const instantOf = (rank: number): EpochMs => Math.floor(rank / 2);
 
 /** A heap of `[rank, entity]`; an entry counts only while its entity still has that rank. */
-export function createScheduler<E extends Scheduled>(options: SchedulerOptions<E>): Scheduler {
-  const { clock } = options;
-  let heap = new FlatQueue<E>();
-  let armed = 0;
-  let cancelTimer: Cancel | undefined;
-  let timerAtMs = Number.POSITIVE_INFINITY;
-  let running = false;
-  let wallMs = 0;
-  let monotonicMs = 0;
+export class Scheduler<E extends Scheduled> {
+  readonly #clock: Clock;
+  #heap = new FlatQueue<E>();
+  #armed = 0;
+  #cancelTimer: Cancel | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+  /** undefined while it does not run. */
+  #listener: SchedulerListener<E> | undefined;
+  #wallMs = 0;
+  #monotonicMs = 0;
 
-  function nextDueAtMs(): EpochMs | undefined {
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  start(listener: SchedulerListener<E>): void {
+    this.#listener = listener;
+    this.#wallMs = this.#clock.nowMs();
+    this.#monotonicMs = this.#clock.monotonicMs();
+    this.#rest();
+  }
+
+  stop(): void {
+    this.#listener = undefined;
+    this.#cancelTimer?.();
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** The entity's next boundary is `dueAtMs`; what was set before is forgotten. `isEnd` goes before starts at the instant. */
+  arm(entity: E, dueAtMs: EpochMs | undefined, isEnd: boolean): void {
+    const rank = dueAtMs === undefined ? undefined : rankOf(dueAtMs, isEnd);
+    if (entity.dueRank === rank) return;
+    this.#armed += Number(rank !== undefined) - Number(entity.dueRank !== undefined);
+    entity.dueRank = rank;
+    if (rank === undefined) return;
+    if (this.#heap.length > SWEEP_ABOVE && this.#heap.length > 2 * this.#armed) this.#sweep();
+    this.#heap.push(entity, rank);
+    this.#rest();
+  }
+
+  /** Looks at the clocks, notices one that jumped, and tells whether the boundary of any entity has come and was not handed on. */
+  isAnyDue(): boolean {
+    const now = this.#listener === undefined ? this.#clock.nowMs() : this.#lookAtClocks();
+    return now >= this.#nextDueAtMs();
+  }
+
+  /** The same for one entity. */
+  isDue({ dueRank }: Scheduled, now: EpochMs): boolean {
+    return dueRank !== undefined && instantOf(dueRank) <= now;
+  }
+
+  /** Milliseconds by which the oldest waiting boundary is overdue; 0 when none is. */
+  overdueMs(): number {
+    return Math.max(0, this.#clock.nowMs() - this.#nextDueAtMs());
+  }
+
+  /** Infinite where none is armed. */
+  #nextDueAtMs(): EpochMs {
     for (;;) {
-      const rank = heap.peekValue();
-      if (rank === undefined) return undefined;
-      if (heap.peek()?.dueRank === rank) return instantOf(rank);
-      heap.pop();
+      const rank = this.#heap.peekValue();
+      if (rank === undefined) return Number.POSITIVE_INFINITY;
+      if (this.#heap.peek()?.dueRank === rank) return instantOf(rank);
+      this.#heap.pop();
     }
   }
 
-  function sweep(): void {
+  #sweep(): void {
     const swept = new FlatQueue<E>();
     const kept = new Set<E>();
-    for (const entity of heap.ids) {
+    for (const entity of this.#heap.ids) {
       if (entity.dueRank === undefined || kept.has(entity)) continue;
       kept.add(entity);
       swept.push(entity, entity.dueRank);
     }
-    heap = swept;
+    this.#heap = swept;
   }
 
-  function lookAtClocks(): EpochMs {
-    const now = clock.nowMs();
-    const monotonic = clock.monotonicMs();
-    const jumpedMs = now - wallMs - (monotonic - monotonicMs);
-    wallMs = now;
-    monotonicMs = monotonic;
-    if (Math.abs(jumpedMs) >= JUMP_MS) options.onClockJump(Math.round(jumpedMs), now);
+  #lookAtClocks(): EpochMs {
+    const now = this.#clock.nowMs();
+    const monotonicMs = this.#clock.monotonicMs();
+    const jumpedMs = now - this.#wallMs - (monotonicMs - this.#monotonicMs);
+    this.#wallMs = now;
+    this.#monotonicMs = monotonicMs;
+    if (Math.abs(jumpedMs) >= JUMP_MS) this.#listener?.onClockJump(Math.round(jumpedMs), now);
     return now;
   }
 
-  function wake(): void {
-    timerAtMs = Number.POSITIVE_INFINITY;
-    const now = lookAtClocks();
+  #wake(): void {
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    const now = this.#lookAtClocks();
     const due: E[] = [];
     let oldestMs = now;
     // A host timer may fire up to 1 ms early: only what the clock says is due is taken.
-    for (let dueAtMs = nextDueAtMs(); dueAtMs !== undefined && dueAtMs <= now; dueAtMs = nextDueAtMs()) {
-      const entity = heap.pop();
+    for (let dueAtMs = this.#nextDueAtMs(); dueAtMs <= now; dueAtMs = this.#nextDueAtMs()) {
+      const entity = this.#heap.pop();
       if (entity === undefined) break;
       entity.dueRank = undefined;
-      armed--;
+      this.#armed--;
       oldestMs = Math.min(oldestMs, dueAtMs);
       due.push(entity);
       if (due.length === BATCH) break;
     }
     try {
-      if (due.length > 0) options.onDue(due, now, now - oldestMs);
+      if (due.length > 0) this.#listener?.onDue(due, now, now - oldestMs);
     } finally {
-      rest();
+      this.#rest();
     }
   }
 
   /** Sets the one host timer to the next boundary, or to the next look. */
-  function rest(): void {
-    if (!running) return;
-    const now = clock.nowMs();
-    const delayMs = Math.min(Math.max((nextDueAtMs() ?? Number.POSITIVE_INFINITY) - now, 0), LOOK_EVERY_MS);
-    if (now + delayMs >= timerAtMs) return;
-    cancelTimer?.();
-    timerAtMs = now + delayMs;
-    cancelTimer = clock.after(delayMs, wake);
+  #rest(): void {
+    if (this.#listener === undefined) return;
+    const now = this.#clock.nowMs();
+    const delayMs = Math.min(Math.max(this.#nextDueAtMs() - now, 0), LOOK_EVERY_MS);
+    if (now + delayMs >= this.#timerAtMs) return;
+    this.#cancelTimer?.();
+    this.#timerAtMs = now + delayMs;
+    this.#cancelTimer = this.#clock.after(delayMs, () => this.#wake());
   }
-
-  return {
-    arm(entity, dueAtMs, isEnd) {
-      const rank = dueAtMs === undefined ? undefined : rankOf(dueAtMs, isEnd);
-      if (entity.dueRank === rank) return;
-      armed += Number(rank !== undefined) - Number(entity.dueRank !== undefined);
-      entity.dueRank = rank;
-      if (rank === undefined) return;
-      if (heap.length > SWEEP_ABOVE && heap.length > 2 * armed) sweep();
-      heap.push(entity as E, rank);
-      rest();
-    },
-    isAnyDue: () => (running ? lookAtClocks() : clock.nowMs()) >= (nextDueAtMs() ?? Number.POSITIVE_INFINITY),
-    isDue: ({ dueRank }, now) => dueRank !== undefined && instantOf(dueRank) <= now,
-    overdueMs: () => Math.max(0, clock.nowMs() - (nextDueAtMs() ?? Number.POSITIVE_INFINITY)),
-    start() {
-      running = true;
-      wallMs = clock.nowMs();
-      monotonicMs = clock.monotonicMs();
-      rest();
-    },
-    stop() {
-      running = false;
-      cancelTimer?.();
-      timerAtMs = Number.POSITIVE_INFINITY;
-    },
-  };
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { createFollower, type Follower } from '../../src/actors/follower.js';
+import { Follower } from '../../src/actors/follower.js';
 import type { TenantState } from '../../src/ports/records.js';
 import type { Store } from '../../src/ports/store.js';
 
@@ -22,10 +22,9 @@ const store = {
 it('reads a tenant whose rows make an actor fail again at the next look, not at once and for ever', async () => {
   const clock = createVirtualClock(0);
   let readings = 0;
-  const follower: Follower = createFollower({
-    clock,
-    store,
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const follower = new Follower({ clock, store, log });
+  await follower.start({
     onTakenOver() {},
     onCredentials() {},
     onTenant(tenantUuid) {
@@ -34,7 +33,6 @@ it('reads a tenant whose rows make an actor fail again at the next look, not at 
       if (readings < 100) follower.readAgain(tenantUuid);
     },
   });
-  await follower.start();
   expect(readings).toBe(1);
   clock.advance(1_000);
   await follower.stop();

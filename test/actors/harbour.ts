@@ -2,14 +2,14 @@
 import type { Grant } from '../../machines/grant.js';
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { createAssembly } from '../../src/actors/assembly.js';
-import { createDirectory, type Directory } from '../../src/actors/directory.js';
+import { Assembly } from '../../src/actors/assembly.js';
+import { Directory } from '../../src/actors/directory.js';
 import { AlarmBook } from '../../src/actors/enforcement/alarm-book.js';
 import { Enforcement } from '../../src/actors/enforcement/enforcement.js';
 import { Reservations } from '../../src/actors/enforcement/reservations.js';
 import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
-import { createScheduler } from '../../src/actors/scheduler.js';
+import { Scheduler } from '../../src/actors/scheduler.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
@@ -76,20 +76,8 @@ export function createHarbour(rows: TenantState = ROWS) {
   const clock = createVirtualClock(START_MS);
   const defects: unknown[] = [];
   const effects: object[] = [];
-  const scheduler = createScheduler<TimedEntity>({
-    clock,
-    onDue: (entities, now) => directory.tellBoundaries(entities, now),
-    onClockJump() {},
-  });
-  const directory: Directory = createDirectory({
-    clock,
-    scheduler,
-    onEffect(left) {
-      effects.push(left.effect);
-      enforcement.takeEffect(left);
-    },
-    onPlan: (location) => enforcement.decideSoon(location),
-  });
+  const scheduler = new Scheduler<TimedEntity>(clock);
+  const directory = new Directory(clock, scheduler);
   const grants: Grant[] = [];
   const written: Change[] = [];
   const store = {
@@ -106,14 +94,24 @@ export function createHarbour(rows: TenantState = ROWS) {
     onGrant() {},
     onRoomMade: (location) => directory.roomMade(location),
   });
+  directory.listen({
+    onEffect(left) {
+      effects.push(left.effect);
+      enforcement.takeEffect(left);
+    },
+    onPlan: (location) => enforcement.decideSoon(location),
+  });
   const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
   const recovery = createRecovery(
     directory,
-    createAssembly({
+    new Assembly({
       ...{ clock, directory, enforcement, timing: TIMING, epoch: 1, staleAfterMs: 30_000, onDefect },
     }),
   );
-  scheduler.start();
+  scheduler.start({
+    onDue: (entities, now) => directory.tellBoundaries(entities, now),
+    onClockJump() {},
+  });
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
   return {
     ...{ clock, directory, recovery, enforcement, defects, effects, grants, written },

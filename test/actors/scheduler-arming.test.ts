@@ -144,11 +144,11 @@ describe('A scheduler that is stopped', () => {
 
   it('hands on, once it is started again, what came due meanwhile', () => {
     const clock = createVirtualClock(START);
-    const { scheduler, names } = rig(clock);
+    const { scheduler, listener, names } = rig(clock);
     scheduler.stop();
     scheduler.arm(target('a'), START + 100, false);
     clock.advance(10 * SECOND);
-    scheduler.start();
+    scheduler.start(listener);
     clock.advance(0);
     expect(names()).toEqual(['a']);
   });

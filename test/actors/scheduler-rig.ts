@@ -1,7 +1,7 @@
 // A started scheduler on a virtual clock, with a record of everything it handed on.
 import { expect } from 'vitest';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
-import { createScheduler, type Scheduled } from '../../src/actors/scheduler.js';
+import { type Scheduled, Scheduler, type SchedulerListener } from '../../src/actors/scheduler.js';
 import type { Clock } from '../../src/ports/clock.js';
 
 export const START = Date.UTC(2026, 5, 1, 12);
@@ -26,8 +26,8 @@ export function rig(clock: VirtualClock, host: Clock = clock) {
   const batches: number[] = [];
   const jumps: { readonly byMs: number; readonly atMs: number }[] = [];
   const hooks = { onDue: (_entities: readonly Target[], _now: number) => {} };
-  const scheduler = createScheduler<Target>({
-    clock: host,
+  const scheduler = new Scheduler<Target>(host);
+  const listener: SchedulerListener<Target> = {
     onDue(entities, now, lateMs) {
       batches.push(entities.length);
       for (const { name } of entities) fired.push({ name, atMs: clock.nowMs(), lateMs });
@@ -35,7 +35,7 @@ export function rig(clock: VirtualClock, host: Clock = clock) {
       hooks.onDue(entities, now);
     },
     onClockJump: (byMs, atMs) => jumps.push({ byMs, atMs }),
-  });
-  scheduler.start();
-  return { scheduler, fired, batches, jumps, hooks, names: () => fired.map(({ name }) => name) };
+  };
+  scheduler.start(listener);
+  return { scheduler, listener, fired, batches, jumps, hooks, names: () => fired.map(({ name }) => name) };
 }

@@ -11,7 +11,7 @@ import { findLocation, findTenant } from '../targets.js';
 
 const LONGEST_DAYS = 366;
 
-/** The newest first. Alarms that begin while somebody turns pages move nothing: a page continues at an instant. */
+/** The newest first. Alarms that begin between two pages do not shift the next one: a page continues at an instant. */
 export async function listAlarms(
   core: Core,
   tenantUuid: TenantUuid,

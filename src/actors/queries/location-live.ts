@@ -74,7 +74,11 @@ function liveOf(
     reservedKw: reservedW / 1000,
     reason,
     explanation: explanationOf({
-      ...{ reason, limit, maxCurrentA, failsafeA, lockLimitKw },
+      reason,
+      limit,
+      maxCurrentA,
+      failsafeA,
+      lockLimitKw,
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsOfTenths(control.holding.maxTenthsA, control.holding.milliwattsPerTenth) / 1000,
     }),

@@ -1,4 +1,4 @@
-// Extension: which limit is in force at a location when, and why; also with a change that nobody made yet.
+// Extension: which limit is in force at a location when, and why; also with a change that is only assumed.
 import { DomainError } from '../../../machines/errors.js';
 import type { TenantUuid } from '../../../machines/ids.js';
 import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
