@@ -21,7 +21,7 @@ import { createEntityQueue } from './entity-queue.js';
 import { EventStream } from './event-stream.js';
 import { Follower, type FollowerListener } from './follower.js';
 import { measureModes, measureOpenAlarms, measurePower } from './measure.js';
-import { createMeterSink, expireReadings } from './meter-sink.js';
+import { ConnectorMeterSink, expireReadings } from './meter-sink.js';
 import { createRecovery, type Recovery } from './recovery.js';
 import { Scheduler, type SchedulerListener } from './scheduler.js';
 import { readingAgainWhenUnknown } from './uncertain-writes.js';
@@ -112,7 +112,7 @@ class LiveActorSystem implements ActorSystem {
       clusterQueue: createEntityQueue(),
       newId,
     });
-    this.meterSink = createMeterSink(this.#directory, this.#enforcement, clock);
+    this.meterSink = new ConnectorMeterSink(this.#directory, this.#enforcement, clock);
   }
 
   overdueMs(): number {

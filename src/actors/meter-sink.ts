@@ -1,4 +1,5 @@
 // Where what chargers report reaches the locations: finds the connector, keeps its link mode true as time passes.
+import type { Ack } from '../../machines/grant.js';
 import {
   type ConnectorId,
   type ControllerUuid,
@@ -8,25 +9,71 @@ import {
 } from '../../machines/ids.js';
 import type { RecordResult } from '../../machines/meter-ledger.js';
 import type { Clock } from '../ports/clock.js';
-import type { ChargerState, MeterSink } from '../ports/telemetry.js';
+import type { ChargerState, ConnectorMeter, MeterSink } from '../ports/telemetry.js';
 import { tellLink } from './connector-meter.js';
 import type { Directory } from './directory.js';
 import type { Enforcement } from './enforcement/enforcement.js';
 import type { ConnectorEntity, LocationEntity } from './entities.js';
 
-export function createMeterSink(directory: Directory, enforcement: Enforcement, clock: Clock): MeterSink {
-  function connectorAt(
+export class ConnectorMeterSink implements MeterSink {
+  readonly #directory: Directory;
+  readonly #enforcement: Enforcement;
+  readonly #clock: Clock;
+
+  constructor(directory: Directory, enforcement: Enforcement, clock: Clock) {
+    this.#directory = directory;
+    this.#enforcement = enforcement;
+    this.#clock = clock;
+  }
+
+  connectorMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    connectorId: ConnectorId,
+  ): ConnectorMeter | undefined {
+    return this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId)?.meter;
+  }
+
+  recordAck(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    connectorId: ConnectorId,
+    ack: Ack,
+  ): RecordResult | undefined {
+    const connector = this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId);
+    if (connector === undefined) return undefined;
+    return this.#enforcement.hearAck(connector, ack, this.#clock.monotonicMs()) ? 'accepted' : 'refused';
+  }
+
+  recordState(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    state: ChargerState,
+  ): RecordResult | undefined {
+    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    const connectors = [...(location?.connectors.values() ?? [])].filter(
+      ({ record }) => record.controllerUuid === controllerUuid,
+    );
+    if (connectors.length === 0) return undefined;
+    const results = connectors.map((connector) => this.#recordState(connector, state));
+    return results.includes('accepted') ? 'accepted' : 'refused';
+  }
+
+  #connectorAt(
     tenantUuid: TenantUuid,
     locationId: LocationId,
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
   ): ConnectorEntity | undefined {
     const key = connectorKey({ controllerUuid, connectorId });
-    const connector = directory.tenant(tenantUuid)?.connectors.get(key);
+    const connector = this.#directory.tenant(tenantUuid)?.connectors.get(key);
     return connector?.location.record.locationId === locationId ? connector : undefined;
   }
 
-  function recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
+  #recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
     const { location, record, slot, control } = connector;
     const result = location.meters.recordState(slot, state.online, state.boot);
     if (result === 'refused') return result;
@@ -34,31 +81,12 @@ export function createMeterSink(directory: Directory, enforcement: Enforcement, 
     if (own !== undefined) {
       const { failsafeA, lease, keepsThen = false } = own;
       location.enforcement.supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
-      enforcement.decideSoon(location);
+      this.#enforcement.decideSoon(location);
     }
     const type = state.online ? 'charger.connected' : 'charger.disconnected';
-    tellLink(directory, enforcement, connector, { type });
+    tellLink(this.#directory, this.#enforcement, connector, { type });
     return result;
   }
-
-  return {
-    connectorMeter: (tenantUuid, locationId, controllerUuid, connectorId) =>
-      connectorAt(tenantUuid, locationId, controllerUuid, connectorId)?.meter,
-    recordAck(tenantUuid, locationId, controllerUuid, connectorId, ack) {
-      const connector = connectorAt(tenantUuid, locationId, controllerUuid, connectorId);
-      if (connector === undefined) return undefined;
-      return enforcement.hearAck(connector, ack, clock.monotonicMs()) ? 'accepted' : 'refused';
-    },
-    recordState(tenantUuid, locationId, controllerUuid, state) {
-      const location = directory.tenant(tenantUuid)?.locations.get(locationId);
-      const connectors = [...(location?.connectors.values() ?? [])].filter(
-        ({ record }) => record.controllerUuid === controllerUuid,
-      );
-      if (connectors.length === 0) return undefined;
-      const results = connectors.map((connector) => recordState(connector, state));
-      return results.includes('accepted') ? 'accepted' : 'refused';
-    },
-  };
 }
 
 /** Turns stale the connectors of a location that fell silent by `nowMs` (monotonic). */
