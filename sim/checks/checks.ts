@@ -14,42 +14,19 @@ import type { PowerWatch } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { createBoundsWatch } from './bounds-watch.js';
 import type { ConnectorBook, LeaseTimes } from './connector-book.js';
-import { createDoubledMessages } from './doubled-messages.js';
-import { createExchangeWatch } from './exchange-watch.js';
-import { createGrantWatch } from './grant-watch.js';
+import { DoubledMessages } from './doubled-messages.js';
+import { ExchangeWatch } from './exchange-watch.js';
+import { GrantWatch } from './grant-watch.js';
 import { type Ask, isCancellation, type Question, type Soon } from './inquiry.js';
-import { createLimitReads } from './limit-reads.js';
-import { createLockWatch } from './lock-watch.js';
+import { LimitReads } from './limit-reads.js';
+import { LockWatch } from './lock-watch.js';
 import { createMemberRemovals, type MemberRemovals } from './member-removals.js';
 import { createReached, type Reached } from './reached.js';
 import { createRecoveryWatch, type RecoveryWatch } from './recovery-watch.js';
 import type { Report } from './report.js';
 import { createSiteBooks } from './site-book.js';
-import { createTenantWalls, type TenantWalls } from './tenant-walls.js';
-import { createUncertainCalls } from './uncertain-calls.js';
-
-export interface Checks {
-  readonly reached: Reached;
-  readonly recovery: RecoveryWatch;
-  /** What a check has to do to the world to find out: for worlds that are there to be struck. */
-  readonly probes: Pick<MemberRemovals, 'probe'> & {
-    readonly tenantWalls: TenantWalls['probe'];
-    readonly tellAgain: (locationId: string) => Promise<void>;
-  };
-  limitLeft(controllerUuid: string, connectorId: string, limit: LimitMessage): void;
-  said(charger: VirtualCharger, message: ChargerMessage): void;
-  heard(from: ChargerAddress, message: ChargerMessage): void;
-  /** A profile counts from now on. */
-  submitted(target: string, profile: NewProfile): void;
-  /** The service answered a call, or did not. */
-  called(call: Question, tenantUuid: string, answer: RestAnswer): Promise<void>;
-  written(changes: readonly Change[]): void;
-  /** A life of the service began; everything that was acknowledged must be there. */
-  began(): Promise<void>;
-  /** The service died. */
-  ended(): void;
-  setDatabaseBusy(isBusy: boolean): void;
-}
+import { TenantWalls } from './tenant-walls.js';
+import { UncertainCalls } from './uncertain-calls.js';
 
 export interface CheckedWorld {
   readonly tenants: readonly TenantEntry[];
@@ -78,146 +55,229 @@ export interface CheckedWorld {
 const SWITCHED_MS = 1_000;
 const LOOK_EVERY_MS = 600_000;
 
-export function createChecks(world: CheckedWorld): Checks {
-  const {
-    tenants,
-    oracle,
-    watch,
-    book,
-    runs,
-    times,
-    ask,
-    soon,
-    at,
-    wallMs,
-    monotonicMs,
-    report,
-    keepsMessages,
-  } = world;
-  const reached = createReached();
-  const books = createSiteBooks(tenants, times);
-  const { sites } = books;
-  const horizonMs = times.leaseMs + times.settleMs;
-  const outlets = new Map<ConnectorBook, () => number>();
-  let isBusy = false;
-  let soundSinceMs = 0;
+export class Checks {
+  /** What a check has to do to the world to find out: for worlds that are there to be struck. */
+  readonly probes: Pick<MemberRemovals, 'probe'> & {
+    readonly tenantWalls: TenantWalls['probe'];
+    readonly tellAgain: (locationId: string) => Promise<void>;
+  };
+  readonly #world: CheckedWorld;
+  readonly #oracle: CheckedWorld['oracle'];
+  readonly #runs: CheckedWorld['runs'];
+  readonly #soon: CheckedWorld['soon'];
+  readonly #at: CheckedWorld['at'];
+  readonly #wallMs: CheckedWorld['wallMs'];
+  readonly #monotonicMs: CheckedWorld['monotonicMs'];
+  readonly #report: CheckedWorld['report'];
+  readonly #keepsMessages: CheckedWorld['keepsMessages'];
+  readonly reached: Reached = createReached();
+  readonly #books;
+  readonly #sites;
+  readonly #horizonMs: number;
+  readonly #outlets = new Map<ConnectorBook, () => number>();
+  #isBusy = false;
+  #soundSinceMs = 0;
+  readonly #exchange: ExchangeWatch;
+  readonly #clock;
+  readonly #grants: GrantWatch;
+  readonly #locks: LockWatch;
+  readonly #reads: LimitReads;
+  readonly #uncertain: UncertainCalls;
+  readonly #doubled: DoubledMessages;
+  readonly #walls: TenantWalls;
+  readonly #removals;
+  readonly recovery: RecoveryWatch;
+  readonly #bounds;
 
-  const exchange = createExchangeWatch({ books, monotonicMs, reached, report });
-  const clock = { wallMs, monotonicMs };
-  const grants = createGrantWatch({ oracle, watch, sites, times, clock, reached, report });
-  const locks = createLockWatch({
-    oracle,
-    wallMs,
-    monotonicMs,
-    report,
-    drawnA: (connector) => outlets.get(connector)?.() ?? 0,
-    soundSinceMs: () => (isBusy ? monotonicMs() : soundSinceMs),
-  });
-  const reads = createLimitReads({ oracle, sites, horizonMs, wallMs, ask, reached, report });
-  const uncertain = createUncertainCalls({ book, ask, isKnownCluster: (id) => oracle.clusters.has(id) });
-  const doubled = createDoubledMessages({ books, runs, deliver: world.deliver, ask, reached, report });
-  const walls = createTenantWalls({ books, oracle, ask, reached, report });
-  const removals = createMemberRemovals({ ask, reached, report });
-  const recovery = createRecoveryWatch({ oracle, runs, wallMs, horizonMs, report });
-  const bounds = createBoundsWatch({
-    connectors: [...sites.values()].reduce((sum, { connectors }) => sum + connectors.length, 0),
-    ...world,
-  });
+  constructor(world: CheckedWorld) {
+    this.#world = world;
+    this.#oracle = world.oracle;
+    this.#runs = world.runs;
+    this.#soon = world.soon;
+    this.#at = world.at;
+    this.#wallMs = world.wallMs;
+    this.#monotonicMs = world.monotonicMs;
+    this.#report = world.report;
+    this.#keepsMessages = world.keepsMessages;
+    this.#books = createSiteBooks(world.tenants, world.times);
+    this.#sites = this.#books.sites;
+    this.#horizonMs = world.times.leaseMs + world.times.settleMs;
+    this.#exchange = new ExchangeWatch({
+      books: this.#books,
+      monotonicMs: this.#monotonicMs,
+      reached: this.reached,
+      report: this.#report,
+    });
+    this.#clock = { wallMs: this.#wallMs, monotonicMs: this.#monotonicMs };
+    this.#grants = new GrantWatch({
+      oracle: this.#oracle,
+      watch: world.watch,
+      sites: this.#sites,
+      times: world.times,
+      clock: this.#clock,
+      reached: this.reached,
+      report: this.#report,
+    });
+    this.#locks = new LockWatch({
+      oracle: this.#oracle,
+      wallMs: this.#wallMs,
+      monotonicMs: this.#monotonicMs,
+      report: this.#report,
+      drawnA: (connector) => this.#outlets.get(connector)?.() ?? 0,
+      soundSinceMs: () => (this.#isBusy ? this.#monotonicMs() : this.#soundSinceMs),
+    });
+    this.#reads = new LimitReads({
+      oracle: this.#oracle,
+      sites: this.#sites,
+      horizonMs: this.#horizonMs,
+      wallMs: this.#wallMs,
+      ask: world.ask,
+      reached: this.reached,
+      report: this.#report,
+    });
+    this.#uncertain = new UncertainCalls({
+      book: world.book,
+      ask: world.ask,
+      isKnownCluster: (id) => this.#oracle.clusters.has(id),
+    });
+    this.#doubled = new DoubledMessages({
+      books: this.#books,
+      runs: this.#runs,
+      deliver: this.#world.deliver,
+      ask: world.ask,
+      reached: this.reached,
+      report: this.#report,
+    });
+    this.#walls = new TenantWalls({
+      books: this.#books,
+      oracle: this.#oracle,
+      ask: world.ask,
+      reached: this.reached,
+      report: this.#report,
+    });
+    this.#removals = createMemberRemovals({ ask: world.ask, reached: this.reached, report: this.#report });
+    this.recovery = createRecoveryWatch({
+      oracle: this.#oracle,
+      runs: this.#runs,
+      wallMs: this.#wallMs,
+      horizonMs: this.#horizonMs,
+      report: this.#report,
+    });
+    this.#bounds = createBoundsWatch({
+      connectors: [...this.#sites.values()].reduce((sum, { connectors }) => sum + connectors.length, 0),
+      ...this.#world,
+    });
+    this.#lookAgain();
+    this.probes = {
+      probe: this.#removals.probe,
+      tenantWalls: () => this.#walls.probe(),
+      tellAgain: (locationId) => this.#tellAgain(locationId),
+    };
+  }
+
+  limitLeft(controllerUuid: string, connectorId: string, limit: LimitMessage): void {
+    const connector = this.#books.byId(controllerUuid, connectorId);
+    if (connector === undefined) return;
+    if (!this.#outlets.has(connector))
+      this.#outlets.set(connector, this.#drawOf(controllerUuid, connectorId));
+    this.#locks.left(connector, limit);
+    this.#grants.left(connector, limit);
+  }
+
+  said(charger: VirtualCharger, message: ChargerMessage): void {
+    this.#exchange.said(charger, message);
+  }
+
+  heard(from: ChargerAddress, message: ChargerMessage): void {
+    this.#exchange.heard(from, message);
+    if (this.#keepsMessages) this.#doubled.heard(message);
+  }
+
+  /** A profile counts from now on. */
+  submitted(target: string, { startTime, endTime }: NewProfile): void {
+    const isLocation = this.#sites.has(target);
+    const read = () => (isLocation ? this.#reads.location(target) : this.#reads.connector(target));
+    for (const boundaryMs of [Date.parse(startTime), Date.parse(endTime)]) {
+      this.#askAt(boundaryMs - 1, read);
+      this.#askAt(boundaryMs, read);
+      if (isLocation) this.#askAt(boundaryMs + SWITCHED_MS, () => this.#reads.enforced(target));
+    }
+  }
+
+  /** The service answered a call, or did not. */
+  async called(call: Question, tenantUuid: string, { status, body }: RestAnswer): Promise<void> {
+    if (call.method === 'GET') return;
+    if (status >= 500 && !this.#isBusy) {
+      const detail = `${call.method} ${call.path} was answered ${status} ${JSON.stringify(body)}`;
+      this.#report({ invariant: 'P14', target: 'service', detail });
+    }
+    if (status === 503) this.reached.note('refusedByBusyDatabase');
+    if (status === 200 && isCancellation(call)) this.reached.note('profileCancelled');
+    if (status === 0 || status >= 500) this.#uncertain.add(call, tenantUuid);
+    if (this.#world.metrics() === undefined) return;
+    await this.#uncertain.settle();
+    await this.#readBack(call, tenantUuid);
+  }
+
+  written(changes: readonly Change[]): void {
+    for (const change of changes) {
+      if (change.kind === 'reservation.put') this.reached.note('reservationStored');
+      if (change.kind !== 'alarm.begin') continue;
+      if (change.alarm.kind === 'LIMIT_UNATTAINABLE') this.reached.note('unattainable');
+      if (change.alarm.kind === 'NON_COMPLIANT') this.reached.note('quarantine');
+    }
+  }
+
+  /** A life of the service began; everything that was acknowledged must be there. */
+  async began(): Promise<void> {
+    this.#soundSinceMs = this.#monotonicMs();
+    await this.#uncertain.settle();
+    await this.#reads.everything();
+  }
+
+  /** The service died. */
+  ended(): void {
+    this.#doubled.forget();
+    for (const { connectors } of this.#sites.values()) for (const each of connectors) each.forgetDraw();
+  }
+
+  setDatabaseBusy(busy: boolean): void {
+    this.#isBusy = busy;
+    this.#soundSinceMs = this.#monotonicMs();
+  }
 
   /** What is asked then is asked of the service that lives then, if any. */
-  function askAt(atMs: EpochMs, question: () => Promise<void>): void {
-    if (atMs > wallMs()) at(atMs, () => soon(question));
+  #askAt(atMs: EpochMs, question: () => Promise<void>): void {
+    if (atMs > this.#wallMs()) this.#at(atMs, () => this.#soon(question));
   }
 
-  function lookAgain(): void {
-    at(wallMs() + LOOK_EVERY_MS, () => {
-      soon(bounds.look);
-      lookAgain();
+  #lookAgain(): void {
+    this.#at(this.#wallMs() + LOOK_EVERY_MS, () => {
+      this.#soon(this.#bounds.look);
+      this.#lookAgain();
     });
   }
-  lookAgain();
 
-  function drawOf(controllerUuid: string, connectorId: string): () => number {
-    const outlet = runs
+  #drawOf(controllerUuid: string, connectorId: string): () => number {
+    const outlet = this.#runs
       .find(({ charger }) => charger.address.controllerUuid === controllerUuid)
       ?.charger.outlets.find(({ spec }) => spec.connectorId === connectorId);
     if (outlet === undefined) return () => 0;
     return () => outlet.physicalPowerW() / (outlet.spec.phases * outlet.spec.voltageV);
   }
 
-  async function tellAgain(locationId: string): Promise<void> {
-    if (!keepsMessages) throw new Error('a world that keeps no messages cannot tell them again');
-    await doubled.tellAgain(locationId);
+  async #tellAgain(locationId: string): Promise<void> {
+    if (!this.#keepsMessages) throw new Error('a world that keeps no messages cannot tell them again');
+    await this.#doubled.tellAgain(locationId);
   }
 
   /** Reads back everything that the call may have changed. */
-  async function readBack({ path }: Question, tenantUuid: string): Promise<void> {
+  async #readBack({ path }: Question, tenantUuid: string): Promise<void> {
     const [, kind, id = '', , connectorId = ''] = path.split('/');
-    if (kind === 'locations') return reads.location(decodeURIComponent(id));
-    if (kind === 'chargers') return reads.connector(`${id}/${connectorId}`);
+    if (kind === 'locations') return this.#reads.location(decodeURIComponent(id));
+    if (kind === 'chargers') return this.#reads.connector(`${id}/${connectorId}`);
     if (kind !== 'clusters') return;
-    for (const locationId of oracle.clusters.get(id)?.locationIds ?? [])
-      if (sites.get(locationId)?.tenantUuid === tenantUuid) await reads.location(locationId);
+    for (const locationId of this.#oracle.clusters.get(id)?.locationIds ?? [])
+      if (this.#sites.get(locationId)?.tenantUuid === tenantUuid) await this.#reads.location(locationId);
   }
-
-  return {
-    reached,
-    recovery,
-    probes: { probe: removals.probe, tenantWalls: walls.probe, tellAgain },
-    limitLeft(controllerUuid, connectorId, limit) {
-      const connector = books.byId(controllerUuid, connectorId);
-      if (connector === undefined) return;
-      if (!outlets.has(connector)) outlets.set(connector, drawOf(controllerUuid, connectorId));
-      locks.left(connector, limit);
-      grants.left(connector, limit);
-    },
-    said: exchange.said,
-    heard(from, message) {
-      exchange.heard(from, message);
-      if (keepsMessages) doubled.heard(message);
-    },
-    submitted(target, { startTime, endTime }) {
-      const isLocation = sites.has(target);
-      const read = () => (isLocation ? reads.location(target) : reads.connector(target));
-      for (const boundaryMs of [Date.parse(startTime), Date.parse(endTime)]) {
-        askAt(boundaryMs - 1, read);
-        askAt(boundaryMs, read);
-        if (isLocation) askAt(boundaryMs + SWITCHED_MS, () => reads.enforced(target));
-      }
-    },
-    async called(call, tenantUuid, { status, body }) {
-      if (call.method === 'GET') return;
-      if (status >= 500 && !isBusy) {
-        const detail = `${call.method} ${call.path} was answered ${status} ${JSON.stringify(body)}`;
-        report({ invariant: 'P14', target: 'service', detail });
-      }
-      if (status === 503) reached.note('refusedByBusyDatabase');
-      if (status === 200 && isCancellation(call)) reached.note('profileCancelled');
-      if (status === 0 || status >= 500) uncertain.add(call, tenantUuid);
-      if (world.metrics() === undefined) return;
-      await uncertain.settle();
-      await readBack(call, tenantUuid);
-    },
-    written(changes) {
-      for (const change of changes) {
-        if (change.kind === 'reservation.put') reached.note('reservationStored');
-        if (change.kind !== 'alarm.begin') continue;
-        if (change.alarm.kind === 'LIMIT_UNATTAINABLE') reached.note('unattainable');
-        if (change.alarm.kind === 'NON_COMPLIANT') reached.note('quarantine');
-      }
-    },
-    async began() {
-      soundSinceMs = monotonicMs();
-      await uncertain.settle();
-      await reads.everything();
-    },
-    ended() {
-      doubled.forget();
-      for (const { connectors } of sites.values()) for (const each of connectors) each.forgetDraw();
-    },
-    setDatabaseBusy(busy) {
-      isBusy = busy;
-      soundSinceMs = monotonicMs();
-    },
-  };
 }

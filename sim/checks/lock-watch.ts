@@ -5,11 +5,6 @@ import type { LimitOracle } from '../world/limit-oracle.js';
 import type { ConnectorBook } from './connector-book.js';
 import type { Report } from './report.js';
 
-export interface LockWatch {
-  /** The limit leaves now, and is not in the book yet. */
-  left(book: ConnectorBook, limit: LimitMessage): void;
-}
-
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
 const MADE_ROOM_MS = 100_000;
 /** So many limits in a row (about one in ten seconds) are no transition any more. */
@@ -26,79 +21,98 @@ interface Standing {
   running: number;
 }
 
-export function createLockWatch(options: {
-  readonly oracle: LimitOracle;
-  readonly wallMs: () => number;
-  readonly monotonicMs: () => number;
-  /** What the connector truly draws, A per phase. */
-  readonly drawnA: (book: ConnectorBook) => number;
-  /** Monotonic ms since when the service lives and can write. */
-  readonly soundSinceMs: () => number;
-  readonly report: Report;
-}): LockWatch {
-  const { oracle, wallMs, monotonicMs, drawnA, soundSinceMs, report } = options;
-  const standings = new Map<ConnectorBook, Standing>();
+export class LockWatch {
+  readonly #oracle: LimitOracle;
+  readonly #wallMs: () => number;
+  readonly #monotonicMs: () => number;
+  readonly #drawnA: (book: ConnectorBook) => number;
+  readonly #soundSinceMs: () => number;
+  readonly #report: Report;
+  readonly #standings = new Map<ConnectorBook, Standing>();
 
-  function standingOf(book: ConnectorBook): Standing {
-    const known = standings.get(book) ?? { belowLock: 0, lastResort: 0, running: 0 };
-    standings.set(book, known);
+  constructor(options: {
+    readonly oracle: LimitOracle;
+    readonly wallMs: () => number;
+    readonly monotonicMs: () => number;
+    /** What the connector truly draws, A per phase. */
+    readonly drawnA: (book: ConnectorBook) => number;
+    /** Monotonic ms since when the service lives and can write. */
+    readonly soundSinceMs: () => number;
+    readonly report: Report;
+  }) {
+    this.#oracle = options.oracle;
+    this.#wallMs = options.wallMs;
+    this.#monotonicMs = options.monotonicMs;
+    this.#drawnA = options.drawnA;
+    this.#soundSinceMs = options.soundSinceMs;
+    this.#report = options.report;
+  }
+
+  /** The limit leaves now, and is not in the book yet. */
+  left(book: ConnectorBook, limit: LimitMessage): void {
+    const lockKw = this.#oracle.lockKw(book.facts.key, this.#wallMs());
+    const standing = this.#standings.get(book);
+    if (lockKw !== undefined) this.#judgeLocked(book, limit, lockKw);
+    else if (standing !== undefined) {
+      standing.belowLock = 0;
+      standing.lastResort = 0;
+    }
+    if (lockKw === undefined && limit.limitA > 0) this.#standingOf(book).running++;
+    else this.#standingOf(book).running = 0;
+  }
+
+  #standingOf(book: ConnectorBook): Standing {
+    const known = this.#standings.get(book) ?? { belowLock: 0, lastResort: 0, running: 0 };
+    this.#standings.set(book, known);
     return known;
   }
 
-  function violate({ facts }: ConnectorBook, detail: string): void {
-    report({ invariant: 'P4', target: facts.key, detail });
+  #violate({ facts }: ConnectorBook, detail: string): void {
+    this.#report({ invariant: 'P4', target: facts.key, detail });
   }
 
-  function isSteady(book: ConnectorBook): boolean {
-    const lockedSinceMs = oracle.lockedSinceMs(book.facts.key, wallMs()) ?? Number.POSITIVE_INFINITY;
-    const nowMs = monotonicMs();
+  #isSteady(book: ConnectorBook): boolean {
+    const lockedSinceMs =
+      this.#oracle.lockedSinceMs(book.facts.key, this.#wallMs()) ?? Number.POSITIVE_INFINITY;
+    const nowMs = this.#monotonicMs();
     return (
-      wallMs() - lockedSinceMs > MADE_ROOM_MS &&
+      this.#wallMs() - lockedSinceMs > MADE_ROOM_MS &&
       nowMs - book.onlineSinceMs > MADE_ROOM_MS &&
-      nowMs - soundSinceMs() > MADE_ROOM_MS
+      nowMs - this.#soundSinceMs() > MADE_ROOM_MS
     );
   }
 
-  function judgeLocked(book: ConnectorBook, { limitA, reason }: LimitMessage, lockKw: number): void {
-    const standing = standingOf(book);
+  #judgeLocked(book: ConnectorBook, { limitA, reason }: LimitMessage, lockKw: number): void {
+    const standing = this.#standingOf(book);
     const { wattsPerA, maxA } = book.facts;
-    if (limitA < MINIMUM_CURRENT_A && isSteady(book))
-      violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
+    if (limitA < MINIMUM_CURRENT_A && this.#isSteady(book))
+      this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(MINIMUM_CURRENT_A, (1000 * lockKw) / wattsPerA));
-    const isBelow = reason === 'lock' && limitA < owedA - TOLERANCE_A && drawnA(book) > limitA - TOLERANCE_A;
+    const isBelow =
+      reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#drawnA(book) > limitA - TOLERANCE_A;
     standing.belowLock = isBelow ? standing.belowLock + 1 : 0;
-    if (standing.belowLock >= STEADY_LIMITS && isSteady(book)) {
+    if (standing.belowLock >= STEADY_LIMITS && this.#isSteady(book)) {
       standing.belowLock = 0;
-      violate(book, `${limitA} A of the ${owedA.toFixed(1)} A its lock allows, with no last resort`);
+      this.#violate(book, `${limitA} A of the ${owedA.toFixed(1)} A its lock allows, with no last resort`);
     }
     standing.lastResort =
       reason === 'lastResort' && limitA < owedA - TOLERANCE_A ? standing.lastResort + 1 : 0;
-    if (standing.lastResort >= STEADY_LIMITS && isSteady(book)) judgeLastResort(book);
+    if (standing.lastResort >= STEADY_LIMITS && this.#isSteady(book)) this.#judgeLastResort(book);
   }
 
   /** Only when every unlocked connector that can be told is at 0. */
-  function judgeLastResort(book: ConnectorBook): void {
+  #judgeLastResort(book: ConnectorBook): void {
     for (const sibling of book.site.connectors) {
-      if (oracle.lockKw(sibling.facts.key, wallMs()) !== undefined) continue;
+      if (this.#oracle.lockKw(sibling.facts.key, this.#wallMs()) !== undefined) continue;
       if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) continue;
-      if (sibling.isSilent(monotonicMs()) || monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS) continue;
+      if (sibling.isSilent(this.#monotonicMs()) || this.#monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS)
+        continue;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') continue;
-      if (standingOf(sibling).running < STEADY_LIMITS) continue;
-      violate(book, `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told.limitA} A`);
+      if (this.#standingOf(sibling).running < STEADY_LIMITS) continue;
+      this.#violate(
+        book,
+        `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told.limitA} A`,
+      );
     }
   }
-
-  return {
-    left(book, limit) {
-      const lockKw = oracle.lockKw(book.facts.key, wallMs());
-      const standing = standings.get(book);
-      if (lockKw !== undefined) judgeLocked(book, limit, lockKw);
-      else if (standing !== undefined) {
-        standing.belowLock = 0;
-        standing.lastResort = 0;
-      }
-      if (lockKw === undefined && limit.limitA > 0) standingOf(book).running++;
-      else standingOf(book).running = 0;
-    },
-  };
 }

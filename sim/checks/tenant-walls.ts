@@ -5,11 +5,6 @@ import type { Reached } from './reached.js';
 import type { Report } from './report.js';
 import type { SiteBooks } from './site-book.js';
 
-export interface TenantWalls {
-  /** Every endpoint that names something, as every tenant, for something of each other one. */
-  probe(): Promise<void>;
-}
-
 type Kind = 'location' | 'charger' | 'cluster';
 
 /** Two of one length: an answer that tells the length of an id tells nothing of whose it is. */
@@ -17,22 +12,51 @@ function strangerOf(id: string): string {
   return 'z'.repeat(id.length);
 }
 
-export function createTenantWalls(options: {
-  readonly books: SiteBooks;
-  readonly oracle: LimitOracle;
-  readonly ask: Ask;
-  readonly reached: Reached;
-  readonly report: Report;
-}): TenantWalls {
-  const { books, oracle, ask, reached, report } = options;
-  const window = { startTime: '2000-01-01T00:00:00Z', endTime: '2100-01-01T00:00:00Z', limitKw: 1 };
+export class TenantWalls {
+  readonly #books: SiteBooks;
+  readonly #oracle: LimitOracle;
+  readonly #ask: Ask;
+  readonly #reached: Reached;
+  readonly #report: Report;
+  readonly #window = { startTime: '2000-01-01T00:00:00Z', endTime: '2100-01-01T00:00:00Z', limitKw: 1 };
 
-  function questionsOf(kind: Kind, id: string): readonly Question[] {
+  constructor(options: {
+    readonly books: SiteBooks;
+    readonly oracle: LimitOracle;
+    readonly ask: Ask;
+    readonly reached: Reached;
+    readonly report: Report;
+  }) {
+    this.#books = options.books;
+    this.#oracle = options.oracle;
+    this.#ask = options.ask;
+    this.#reached = options.reached;
+    this.#report = options.report;
+  }
+
+  /** Every endpoint that names something, as every tenant, for something of each other one. */
+  async probe(): Promise<void> {
+    const tenants = new Set([...this.#books.sites.values()].map(({ tenantUuid }) => tenantUuid));
+    for (const tenantUuid of tenants) {
+      const others = [...this.#books.sites.values()].filter((site) => site.tenantUuid !== tenantUuid);
+      const [other] = others;
+      if (other === undefined) continue;
+      await this.#probeOne('location', other.locationId, tenantUuid);
+      const controllerUuid = other.connectors[0]?.facts.key.split('/')[0];
+      if (controllerUuid !== undefined) await this.#probeOne('charger', controllerUuid, tenantUuid);
+      const clusterId = [...this.#oracle.clusters].find(([, { locationIds }]) =>
+        others.some(({ locationId }) => locationIds.includes(locationId)),
+      )?.[0];
+      if (clusterId !== undefined) await this.#probeOne('cluster', clusterId, tenantUuid);
+    }
+  }
+
+  #questionsOf(kind: Kind, id: string): readonly Question[] {
     if (kind === 'charger') {
       const path = `/chargers/${id}/connectors/1/schedules`;
       return [
         { method: 'GET', path },
-        { method: 'POST', path, body: window },
+        { method: 'POST', path, body: this.#window },
         { method: 'DELETE', path: `${path}/0` },
       ];
     }
@@ -43,7 +67,7 @@ export function createTenantWalls(options: {
         { method: 'PATCH', path, body: { limitKw: 1 } },
         { method: 'DELETE', path },
         { method: 'DELETE', path: `${path}/locations/${id}` },
-        { method: 'POST', path: `${path}/schedules`, body: window },
+        { method: 'POST', path: `${path}/schedules`, body: this.#window },
       ];
     }
     const path = `/locations/${id}`;
@@ -53,7 +77,7 @@ export function createTenantWalls(options: {
     }));
     return [
       ...reads,
-      { method: 'POST', path: `${path}/schedules`, body: window },
+      { method: 'POST', path: `${path}/schedules`, body: this.#window },
       { method: 'DELETE', path: `${path}/schedules/0` },
       { method: 'PUT', path: `${path}/limit`, body: { limitKw: 1 } },
       { method: 'POST', path: '/clusters', body: { name: 'walls', locationIds: [id] } },
@@ -61,45 +85,27 @@ export function createTenantWalls(options: {
   }
 
   /** What is in the answer but for the number of the request and the id that was asked for. */
-  async function answerOf(question: Question, id: string, tenantUuid: string): Promise<string> {
-    const { status, body } = await ask(question, tenantUuid);
+  async #answerOf(question: Question, id: string, tenantUuid: string): Promise<string> {
+    const { status, body } = await this.#ask(question, tenantUuid);
     return `${status} ${JSON.stringify(body ?? null)
       .replace(/"requestId":"[^"]*"/, '')
       .replaceAll(id, '')}`;
   }
 
-  async function probeOne(kind: Kind, id: string, tenantUuid: string): Promise<void> {
+  async #probeOne(kind: Kind, id: string, tenantUuid: string): Promise<void> {
     const stranger = strangerOf(id);
-    const missing = questionsOf(kind, stranger);
-    for (const [i, question] of questionsOf(kind, id).entries()) {
+    const missing = this.#questionsOf(kind, stranger);
+    for (const [i, question] of this.#questionsOf(kind, id).entries()) {
       const unknown = missing[i];
       if (unknown === undefined) continue;
-      const answer = await answerOf(question, id, tenantUuid);
-      const ofMissing = await answerOf(unknown, stranger, tenantUuid);
+      const answer = await this.#answerOf(question, id, tenantUuid);
+      const ofMissing = await this.#answerOf(unknown, stranger, tenantUuid);
       // Nobody is there to answer.
       if (ofMissing.startsWith('0 ')) return;
-      reached.note('otherTenantRefused');
+      this.#reached.note('otherTenantRefused');
       if (answer.startsWith('404') && answer === ofMissing) continue;
       const detail = `${question.method} ${question.path} was answered ${answer}, for a missing one ${ofMissing}`;
-      report({ invariant: 'P11', target: id, detail });
+      this.#report({ invariant: 'P11', target: id, detail });
     }
   }
-
-  return {
-    async probe() {
-      const tenants = new Set([...books.sites.values()].map(({ tenantUuid }) => tenantUuid));
-      for (const tenantUuid of tenants) {
-        const others = [...books.sites.values()].filter((site) => site.tenantUuid !== tenantUuid);
-        const [other] = others;
-        if (other === undefined) continue;
-        await probeOne('location', other.locationId, tenantUuid);
-        const controllerUuid = other.connectors[0]?.facts.key.split('/')[0];
-        if (controllerUuid !== undefined) await probeOne('charger', controllerUuid, tenantUuid);
-        const clusterId = [...oracle.clusters].find(([, { locationIds }]) =>
-          others.some(({ locationId }) => locationIds.includes(locationId)),
-        )?.[0];
-        if (clusterId !== undefined) await probeOne('cluster', clusterId, tenantUuid);
-      }
-    },
-  };
 }

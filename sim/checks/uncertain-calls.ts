@@ -4,13 +4,6 @@ import { type NewProfile, submissionOf } from '../world/limit-oracle.js';
 import { type Ask, isCancellation, type Question } from './inquiry.js';
 import { isSubmission, type ProfileView } from './limit-reads.js';
 
-export interface UncertainCalls {
-  /** The call was not answered, or refused for want of a database. */
-  add(call: Question, tenantUuid: string): void;
-  /** Asks the service, which lives, what came of them. */
-  settle(): Promise<void>;
-}
-
 interface Cluster {
   readonly clusterId: string;
   readonly name: string;
@@ -22,31 +15,61 @@ interface Cluster {
 /** What would have been answered, had it been done; undefined where it was not. */
 type Outcome = Promise<object | undefined>;
 
-export function createUncertainCalls(options: {
-  readonly book: CallBook;
-  readonly ask: Ask;
-  /** The clusters that were acknowledged. */
-  readonly isKnownCluster: (clusterId: string) => boolean;
-}): UncertainCalls {
-  const { book, ask, isKnownCluster } = options;
-  let waiting: { readonly call: Question; readonly tenantUuid: string }[] = [];
+export class UncertainCalls {
+  readonly #book: CallBook;
+  readonly #ask: Ask;
+  readonly #isKnownCluster: (clusterId: string) => boolean;
+  #waiting: { readonly call: Question; readonly tenantUuid: string }[] = [];
 
-  async function profileAt(path: string, field: string, body: unknown, tenantUuid: string): Outcome {
-    const answer = await ask({ method: 'GET', path }, tenantUuid);
+  constructor(options: {
+    readonly book: CallBook;
+    readonly ask: Ask;
+    /** The clusters that were acknowledged. */
+    readonly isKnownCluster: (clusterId: string) => boolean;
+  }) {
+    this.#book = options.book;
+    this.#ask = options.ask;
+    this.#isKnownCluster = options.isKnownCluster;
+  }
+
+  /** The call was not answered, or refused for want of a database. */
+  add(call: Question, tenantUuid: string): void {
+    if (call.method !== 'GET') this.#waiting.push({ call, tenantUuid });
+  }
+
+  /** Asks the service, which lives, what came of them. */
+  async settle(): Promise<void> {
+    const calls = this.#waiting;
+    this.#waiting = [];
+    for (const { call, tenantUuid } of calls) {
+      for (const part of await this.#partsOf(call, tenantUuid)) {
+        const outcome = await this.#outcomeOf(part, tenantUuid);
+        if (outcome === undefined) continue;
+        this.#book.before(part);
+        this.#book.after(part, { status: 200, body: outcome });
+      }
+    }
+  }
+
+  async #profileAt(path: string, field: string, body: unknown, tenantUuid: string): Outcome {
+    const answer = await this.#ask({ method: 'GET', path }, tenantUuid);
     const wanted = submissionOf(body as NewProfile, 0);
     const views = (answer.body as Record<string, readonly ProfileView[]> | undefined)?.[field] ?? [];
     const view = views.find(({ priority }) => priority === wanted.priority);
     return view !== undefined && isSubmission(view, wanted) ? view : undefined;
   }
 
-  async function clusterAfter({ method, path, body }: Question, tenantUuid: string): Outcome {
+  async #clusterAfter({ method, path, body }: Question, tenantUuid: string): Outcome {
     const [, , clusterId = '', , memberId] = path.split('/');
     if (method === 'POST' && clusterId === '') {
-      const list = await ask({ method: 'GET', path }, tenantUuid);
+      const list = await this.#ask({ method: 'GET', path }, tenantUuid);
       const { clusters } = list.body as { clusters: readonly Cluster[] };
-      return clusters.find((each) => !isKnownCluster(each.clusterId));
+      return clusters.find((each) => !this.#isKnownCluster(each.clusterId));
     }
-    const { status, body: read } = await ask({ method: 'GET', path: `/clusters/${clusterId}` }, tenantUuid);
+    const { status, body: read } = await this.#ask(
+      { method: 'GET', path: `/clusters/${clusterId}` },
+      tenantUuid,
+    );
     if (method === 'DELETE' && memberId === undefined) return status === 404 ? {} : undefined;
     if (status !== 200) return undefined;
     const cluster = read as Cluster;
@@ -59,55 +82,37 @@ export function createUncertainCalls(options: {
   }
 
   /** If its slot is free, it was cancelled or there was nothing to cancel: later calls cannot tell the difference. */
-  async function cancelledAt(path: string, tenantUuid: string): Outcome {
+  async #cancelledAt(path: string, tenantUuid: string): Outcome {
     const [, kind] = path.split('/');
     const schedules = path.slice(0, path.lastIndexOf('/'));
     const place = kind === 'locations' ? schedules.replace(/schedules$/, 'limits') : schedules;
-    const { status, body } = await ask({ method: 'GET', path: place }, tenantUuid);
+    const { status, body } = await this.#ask({ method: 'GET', path: place }, tenantUuid);
     if (status !== 200) return undefined;
     const { profiles } = body as { profiles: readonly ProfileView[] };
     const priority = Number(path.slice(path.lastIndexOf('/') + 1));
     return profiles.some((profile) => profile.priority === priority) ? undefined : {};
   }
 
-  async function outcomeOf(call: Question, tenantUuid: string): Outcome {
+  async #outcomeOf(call: Question, tenantUuid: string): Outcome {
     const { method, path, body } = call;
-    if (isCancellation(call)) return cancelledAt(path, tenantUuid);
+    if (isCancellation(call)) return this.#cancelledAt(path, tenantUuid);
     if (path.startsWith('/locations/') && method === 'POST')
-      return profileAt(path.replace(/schedules$/, 'limits'), 'profiles', body, tenantUuid);
-    if (path.startsWith('/chargers/')) return profileAt(path, 'profiles', body, tenantUuid);
+      return this.#profileAt(path.replace(/schedules$/, 'limits'), 'profiles', body, tenantUuid);
+    if (path.startsWith('/chargers/')) return this.#profileAt(path, 'profiles', body, tenantUuid);
     if (path.startsWith('/locations/')) {
-      const answer = await ask({ method: 'GET', path: `${path}s` }, tenantUuid);
+      const answer = await this.#ask({ method: 'GET', path: `${path}s` }, tenantUuid);
       const { permanentLimitKw } = answer.body as { permanentLimitKw: number };
       return permanentLimitKw === (body as { limitKw: number }).limitKw ? {} : undefined;
     }
-    return clusterAfter(call, tenantUuid);
+    return this.#clusterAfter(call, tenantUuid);
   }
 
   /** A cluster's schedule is one call for each member. */
-  async function partsOf(call: Question, tenantUuid: string): Promise<readonly Question[]> {
+  async #partsOf(call: Question, tenantUuid: string): Promise<readonly Question[]> {
     const clusterId = /^\/clusters\/([^/]+)\/schedules$/.exec(call.path)?.[1];
     if (clusterId === undefined) return [call];
-    const { body } = await ask({ method: 'GET', path: `/clusters/${clusterId}` }, tenantUuid);
+    const { body } = await this.#ask({ method: 'GET', path: `/clusters/${clusterId}` }, tenantUuid);
     const { locationIds = [] } = (body ?? {}) as Partial<Cluster>;
     return locationIds.map((id) => ({ ...call, path: `/locations/${id}/schedules` }));
   }
-
-  return {
-    add(call, tenantUuid) {
-      if (call.method !== 'GET') waiting.push({ call, tenantUuid });
-    },
-    async settle() {
-      const calls = waiting;
-      waiting = [];
-      for (const { call, tenantUuid } of calls) {
-        for (const part of await partsOf(call, tenantUuid)) {
-          const outcome = await outcomeOf(part, tenantUuid);
-          if (outcome === undefined) continue;
-          book.before(part);
-          book.after(part, { status: 200, body: outcome });
-        }
-      }
-    },
-  };
 }

@@ -29,14 +29,6 @@ export interface SessionShares {
   readonly sumOfSquares: number;
 }
 
-export interface ConnectorAccount {
-  /** What it was up to `event`, and then what it is. */
-  change(event: EventOf<'connector'>): void;
-  session(event: EventOf<'session'>): void;
-  /** The sums up to `endsAtMs`; a car that is still there counts with what it has got. */
-  total(endsAtMs: EpochMs): { readonly summary: ConnectorSummary; readonly shares: SessionShares };
-}
-
 const MS_PER_HOUR = 3_600_000;
 const BELOW_DEMAND: ReadonlySet<LimitReason> = new Set([
   'fairShare',
@@ -50,12 +42,10 @@ const BELOW_DEMAND: ReadonlySet<LimitReason> = new Set([
 
 const PAUSED: ReadonlySet<LimitReason> = new Set(['paused', 'minimumPause']);
 
-export function createConnectorAccount(name: {
-  readonly controllerUuid: string;
-  readonly connectorId: string;
-}): ConnectorAccount {
-  const { controllerUuid, connectorId } = name;
-  const sums = {
+export class ConnectorAccount {
+  readonly #controllerUuid: string;
+  readonly #connectorId: string;
+  readonly #sums = {
     sessions: 0,
     requestedWh: 0,
     deliveredWh: 0,
@@ -64,77 +54,87 @@ export function createConnectorAccount(name: {
     stops: 0,
     limitChanges: 0,
   };
-  const shares = { count: 0, sum: 0, sumOfSquares: 0 };
-  const lasted = { throttledMs: 0, pausedMs: 0, lockedThrottledMs: 0 };
-  let now: EventOf<'connector'> | undefined;
-  let car: EventOf<'session'> | undefined;
-  let carWms = 0;
-  let settledAtMs: EpochMs = 0;
+  readonly #shares = { count: 0, sum: 0, sumOfSquares: 0 };
+  readonly #lasted = { throttledMs: 0, pausedMs: 0, lockedThrottledMs: 0 };
+  #now: EventOf<'connector'> | undefined;
+  #car: EventOf<'session'> | undefined;
+  #carWms = 0;
+  #settledAtMs: EpochMs = 0;
+
+  constructor(name: {
+    readonly controllerUuid: string;
+    readonly connectorId: string;
+  }) {
+    this.#controllerUuid = name.controllerUuid;
+    this.#connectorId = name.connectorId;
+  }
+
+  /** What it was up to `event`, and then what it is. */
+  change(event: EventOf<'connector'>): void {
+    this.#settle(event.atMs);
+    if (this.#car !== undefined) {
+      const wasFlowing = this.#now !== undefined && this.#now.powerW > 0;
+      const isFlowing = event.powerW > 0;
+      if (isFlowing && !wasFlowing) this.#sums.starts++;
+      if (wasFlowing && !isFlowing) this.#sums.stops++;
+      if (this.#now !== undefined && this.#now.limitTenthsA !== event.limitTenthsA) this.#sums.limitChanges++;
+    }
+    this.#now = event;
+  }
+
+  session(event: EventOf<'session'>): void {
+    this.#settle(event.atMs);
+    // Whether the car or its power is told first must not matter.
+    const isFlowing = this.#now !== undefined && this.#now.powerW > 0;
+    if (event.what === 'left') {
+      if (this.#car !== undefined && isFlowing) this.#sums.stops++;
+      this.#endSession(event.deliveredWh);
+      return;
+    }
+    this.#car = event;
+    this.#carWms = 0;
+    this.#sums.sessions++;
+    if (isFlowing) this.#sums.starts++;
+    this.#sums.requestedWh += event.requestedWh;
+  }
+
+  /** The sums up to `endsAtMs`; a car that is still there counts with what it has got. */
+  total(endsAtMs: EpochMs): { readonly summary: ConnectorSummary; readonly shares: SessionShares } {
+    this.#settle(endsAtMs);
+    this.#endSession(Math.round(this.#carWms / MS_PER_HOUR));
+    const summary = {
+      controllerUuid: this.#controllerUuid,
+      connectorId: this.#connectorId,
+      ...this.#sums,
+      throttledS: this.#lasted.throttledMs / 1000,
+      pausedS: this.#lasted.pausedMs / 1000,
+      lockedThrottledS: this.#lasted.lockedThrottledMs / 1000,
+    };
+    return { summary, shares: this.#shares };
+  }
 
   /** Adds what lasted until `atMs`. */
-  function settle(atMs: EpochMs): void {
-    const ms = atMs - settledAtMs;
-    settledAtMs = atMs;
-    if (now === undefined || car === undefined || ms === 0) return;
-    carWms += now.powerW * ms;
-    if (now.powerW > sums.peakW) sums.peakW = now.powerW;
-    if (now.status === 'SuspendedEV' || !BELOW_DEMAND.has(now.reason)) return;
-    lasted.throttledMs += ms;
-    if (PAUSED.has(now.reason)) lasted.pausedMs += ms;
-    if (now.reason === 'lastResort') lasted.lockedThrottledMs += ms;
+  #settle(atMs: EpochMs): void {
+    const ms = atMs - this.#settledAtMs;
+    this.#settledAtMs = atMs;
+    if (this.#now === undefined || this.#car === undefined || ms === 0) return;
+    this.#carWms += this.#now.powerW * ms;
+    if (this.#now.powerW > this.#sums.peakW) this.#sums.peakW = this.#now.powerW;
+    if (this.#now.status === 'SuspendedEV' || !BELOW_DEMAND.has(this.#now.reason)) return;
+    this.#lasted.throttledMs += ms;
+    if (PAUSED.has(this.#now.reason)) this.#lasted.pausedMs += ms;
+    if (this.#now.reason === 'lastResort') this.#lasted.lockedThrottledMs += ms;
   }
 
-  function endSession(deliveredWh: number): void {
-    if (car === undefined) return;
-    sums.deliveredWh += deliveredWh;
-    if (car.requestedWh > 0) {
-      const share = Math.min(deliveredWh / car.requestedWh, 1);
-      shares.count++;
-      shares.sum += share;
-      shares.sumOfSquares += share * share;
+  #endSession(deliveredWh: number): void {
+    if (this.#car === undefined) return;
+    this.#sums.deliveredWh += deliveredWh;
+    if (this.#car.requestedWh > 0) {
+      const share = Math.min(deliveredWh / this.#car.requestedWh, 1);
+      this.#shares.count++;
+      this.#shares.sum += share;
+      this.#shares.sumOfSquares += share * share;
     }
-    car = undefined;
+    this.#car = undefined;
   }
-
-  return {
-    change(event) {
-      settle(event.atMs);
-      if (car !== undefined) {
-        const wasFlowing = now !== undefined && now.powerW > 0;
-        const isFlowing = event.powerW > 0;
-        if (isFlowing && !wasFlowing) sums.starts++;
-        if (wasFlowing && !isFlowing) sums.stops++;
-        if (now !== undefined && now.limitTenthsA !== event.limitTenthsA) sums.limitChanges++;
-      }
-      now = event;
-    },
-    session(event) {
-      settle(event.atMs);
-      // Whether the car or its power is told first must not matter.
-      const isFlowing = now !== undefined && now.powerW > 0;
-      if (event.what === 'left') {
-        if (car !== undefined && isFlowing) sums.stops++;
-        endSession(event.deliveredWh);
-        return;
-      }
-      car = event;
-      carWms = 0;
-      sums.sessions++;
-      if (isFlowing) sums.starts++;
-      sums.requestedWh += event.requestedWh;
-    },
-    total(endsAtMs) {
-      settle(endsAtMs);
-      endSession(Math.round(carWms / MS_PER_HOUR));
-      const summary = {
-        controllerUuid,
-        connectorId,
-        ...sums,
-        throttledS: lasted.throttledMs / 1000,
-        pausedS: lasted.pausedMs / 1000,
-        lockedThrottledS: lasted.lockedThrottledMs / 1000,
-      };
-      return { summary, shares };
-    },
-  };
 }

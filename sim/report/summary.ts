@@ -2,12 +2,7 @@
 import type { EpochMs } from '../../machines/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { EventOf } from '../trace/trace-state.js';
-import {
-  type ConnectorAccount,
-  type ConnectorSummary,
-  createConnectorAccount,
-  type SessionShares,
-} from './connector-account.js';
+import { ConnectorAccount, type ConnectorSummary, type SessionShares } from './connector-account.js';
 import { createLocationAccount, type LocationAccount, type PowerSummary } from './location-account.js';
 
 export interface LocationSummary extends PowerSummary {
@@ -76,7 +71,7 @@ export function createSummary(startsAtMs: EpochMs): SummaryFold {
   function openAccount(event: EventOf<'connector' | 'session'>): ConnectorAccount {
     const { controllerUuid, connectorId } = event;
     const target = `${controllerUuid}/${connectorId}`;
-    const account = createConnectorAccount({ controllerUuid, connectorId });
+    const account = new ConnectorAccount({ controllerUuid, connectorId });
     const location = locationOf(event.locationId);
     location.connectors.set(target, account);
     locationOfTarget.set(controllerUuid, location);

@@ -3,23 +3,9 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../machines/time.js';
 import { decodeEvents } from '../trace/trace-decoder.js';
-import { createTraceEncoder } from '../trace/trace-encoder.js';
+import { TraceEncoder } from '../trace/trace-encoder.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { type ConnectorName, createTraceState, type TraceState } from '../trace/trace-state.js';
-
-export interface EventMemory {
-  add(event: TraceEvent): void;
-  /** The state once everything that happened at `instant` has happened. */
-  at(instant: EpochMs, connector?: ConnectorName): TraceState;
-  /** SHA-256 in hex of all that happened: that of a run's trace, where the events are the same. */
-  hash(): string;
-  /** All that happened, in order. */
-  events(): Generator<TraceEvent>;
-  /** How many events happened before `instant`. */
-  countBefore(instant: EpochMs): number;
-  /** All that happened, as canonical bytes. */
-  bytes(): Uint8Array;
-}
 
 interface Block {
   readonly firstAtMs: EpochMs;
@@ -34,72 +20,86 @@ const BLOCK_BYTES = 1 << 16;
 /** A state of a thousand connectors is as large as some blocks. */
 const BLOCKS_PER_KEYFRAME = 16;
 
-export function createEventMemory(): EventMemory {
-  const encoder = createTraceEncoder();
-  const state = createTraceState();
-  const blocks: Block[] = [];
-  let stateBefore: readonly TraceEvent[] | undefined = [];
-  let events = 0;
-  let firstAtMs: EpochMs = 0;
-  let lastAtMs: EpochMs = 0;
-  let previousAtMs: EpochMs = 0;
+export class EventMemory {
+  readonly #encoder = new TraceEncoder();
+  readonly #state = createTraceState();
+  readonly #blocks: Block[] = [];
+  #stateBefore: readonly TraceEvent[] | undefined = [];
+  #events = 0;
+  #firstAtMs: EpochMs = 0;
+  #lastAtMs: EpochMs = 0;
+  #previousAtMs: EpochMs = 0;
+
+  add(event: TraceEvent): void {
+    this.#encoder.add(event);
+    this.#state.apply(event);
+    if (this.#events++ === 0) this.#firstAtMs = event.atMs;
+    this.#lastAtMs = event.atMs;
+    if (this.#encoder.sizeBytes >= BLOCK_BYTES) this.#cut();
+  }
+
+  /** The state once everything that happened at `instant` has happened. */
+  at(instant: EpochMs, connector?: ConnectorName): TraceState {
+    this.#cut();
+    const last = this.#blocks.findLastIndex((block) => block.firstAtMs <= instant);
+    const first = this.#blocks.findLastIndex((block, i) => i <= last && block.state !== undefined);
+    const then = createTraceState();
+    for (const event of this.#blocks[first]?.state ?? []) then.apply(event);
+    for (const block of this.#blocks.slice(Math.max(0, first), last + 1))
+      for (const event of this.#eventsOf(block)) if (event.atMs <= instant) then.apply(event);
+    return then.at(instant, connector);
+  }
+
+  /** SHA-256 in hex of all that happened: that of a run's trace, where the events are the same. */
+  hash(): string {
+    this.#cut();
+    const hash = createHash('sha256');
+    for (const { bytes } of this.#blocks) hash.update(bytes);
+    return hash.digest('hex');
+  }
+
+  /** All that happened, in order. */
+  *events(): Generator<TraceEvent> {
+    this.#cut();
+    for (const block of this.#blocks) yield* this.#eventsOf(block);
+  }
+
+  /** How many events happened before `instant`. */
+  countBefore(instant: EpochMs): number {
+    this.#cut();
+    let count = 0;
+    for (const [i, block] of this.#blocks.entries()) {
+      const isAllBefore = (this.#blocks[i + 1]?.previousAtMs ?? this.#lastAtMs) < instant;
+      if (isAllBefore) count += block.events;
+      else return count + this.#eventsOf(block).filter(({ atMs }) => atMs < instant).length;
+    }
+    return count;
+  }
+
+  /** All that happened, as canonical bytes. */
+  bytes(): Uint8Array {
+    this.#cut();
+    return Buffer.concat(this.#blocks.map(({ bytes }) => bytes));
+  }
 
   /** Ends the block that is being filled, so that all that happened is in blocks. */
-  function cut(): void {
-    if (events === 0) return;
-    blocks.push({ firstAtMs, previousAtMs, events, bytes: encoder.take(), state: stateBefore });
-    events = 0;
-    previousAtMs = lastAtMs;
-    stateBefore = blocks.length % BLOCKS_PER_KEYFRAME === 0 ? state.newest() : undefined;
+  #cut(): void {
+    if (this.#events === 0) return;
+    this.#blocks.push({
+      firstAtMs: this.#firstAtMs,
+      previousAtMs: this.#previousAtMs,
+      events: this.#events,
+      bytes: this.#encoder.take(),
+      state: this.#stateBefore,
+    });
+    this.#events = 0;
+    this.#previousAtMs = this.#lastAtMs;
+    this.#stateBefore = this.#blocks.length % BLOCKS_PER_KEYFRAME === 0 ? this.#state.newest() : undefined;
   }
 
-  function eventsOf(block: Block): readonly TraceEvent[] {
-    return decodeEvents(block.bytes, { lastAtMs: block.previousAtMs, names: encoder.names });
+  #eventsOf(block: Block): readonly TraceEvent[] {
+    return decodeEvents(block.bytes, { lastAtMs: block.previousAtMs, names: this.#encoder.names });
   }
-
-  return {
-    add(event) {
-      encoder.add(event);
-      state.apply(event);
-      if (events++ === 0) firstAtMs = event.atMs;
-      lastAtMs = event.atMs;
-      if (encoder.sizeBytes >= BLOCK_BYTES) cut();
-    },
-    at(instant, connector) {
-      cut();
-      const last = blocks.findLastIndex((block) => block.firstAtMs <= instant);
-      const first = blocks.findLastIndex((block, i) => i <= last && block.state !== undefined);
-      const then = createTraceState();
-      for (const event of blocks[first]?.state ?? []) then.apply(event);
-      for (const block of blocks.slice(Math.max(0, first), last + 1))
-        for (const event of eventsOf(block)) if (event.atMs <= instant) then.apply(event);
-      return then.at(instant, connector);
-    },
-    hash() {
-      cut();
-      const hash = createHash('sha256');
-      for (const { bytes } of blocks) hash.update(bytes);
-      return hash.digest('hex');
-    },
-    *events() {
-      cut();
-      for (const block of blocks) yield* eventsOf(block);
-    },
-    countBefore(instant) {
-      cut();
-      let count = 0;
-      for (const [i, block] of blocks.entries()) {
-        const isAllBefore = (blocks[i + 1]?.previousAtMs ?? lastAtMs) < instant;
-        if (isAllBefore) count += block.events;
-        else return count + eventsOf(block).filter(({ atMs }) => atMs < instant).length;
-      }
-      return count;
-    },
-    bytes() {
-      cut();
-      return Buffer.concat(blocks.map(({ bytes }) => bytes));
-    },
-  };
 }
 
 /**

@@ -21,18 +21,6 @@ export type LimitsOf = (
   locationId: string,
 ) => Promise<{ readonly effectiveLimitKw: number; readonly gridLimitKw: number } | undefined>;
 
-export interface ExpectationJudge {
-  /** Takes what happens, in order. */
-  add(event: TraceEvent): void;
-  /** Everything up to `atMs` has happened. */
-  settle(atMs: EpochMs): void;
-  /** When the service is to be asked for limits. */
-  readonly questions: readonly EpochMs[];
-  /** Asks it what is expected of limits now. */
-  ask(atMs: EpochMs, limitsOf: LimitsOf): Promise<void>;
-  finish(summary: Summary): readonly Failure[];
-}
-
 type Asked = Expectation & {
   readonly measure: 'effectiveLimitKw' | 'gridLimitKw';
   readonly bounds: Bounds;
@@ -46,34 +34,83 @@ const RUN_MEASURES: ReadonlySet<string> = new Set<LocationMeasure | 'violations'
 ]);
 type LocationMeasure = 'energyShare' | 'energyKwh' | 'overshootKws' | 'startsPerSession' | 'lockedThrottledS';
 
-export function createExpectationJudge(
-  expectations: readonly Expectation[],
-  boundaries: readonly EpochMs[],
-): ExpectationJudge {
-  const failures = new Map<Expectation, Failure>();
-  const powerW = new Map<string, number>();
-  const connectors = new Map<string, EventOf<'connector'>>();
-  const alarms = new Map<string, Set<string>>();
-  const asked = expectations.filter(isAsked);
+export class ExpectationJudge {
+  /** When the service is to be asked for limits. */
+  readonly questions: readonly EpochMs[];
+  readonly #expectations: readonly Expectation[];
+  readonly #failures = new Map<Expectation, Failure>();
+  readonly #powerW = new Map<string, number>();
+  readonly #connectors = new Map<string, EventOf<'connector'>>();
+  readonly #alarms = new Map<string, Set<string>>();
+  readonly #asked;
   // What the world tells by itself; an expectation leaves once it failed or its span is over.
-  let told = expectations.filter((each) => !isAsked(each) && !RUN_MEASURES.has(each.measure));
-  let pendingAtMs: EpochMs | undefined;
+  #told;
+  #pendingAtMs: EpochMs | undefined;
 
-  function fail(expectation: Expectation, message: string, atMs?: EpochMs): void {
-    if (failures.has(expectation)) return;
-    const { where } = expectation;
-    failures.set(expectation, { where, message, ...(atMs === undefined ? {} : { atMs }) });
+  constructor(expectations: readonly Expectation[], boundaries: readonly EpochMs[]) {
+    this.#expectations = expectations;
+    this.#asked = this.#expectations.filter(isAsked);
+    this.#told = this.#expectations.filter((each) => !isAsked(each) && !RUN_MEASURES.has(each.measure));
+    this.questions = questionsOf(this.#asked, boundaries);
   }
 
-  function totalKw(): number {
+  /** Takes what happens, in order. */
+  add(event: TraceEvent): void {
+    // What changes several times at one instant counts as it is in the end.
+    if (event.kind === 'power' || event.kind === 'connector' || event.kind === 'alarm') {
+      if (event.atMs !== this.#pendingAtMs) this.settle(event.atMs);
+      this.#note(event);
+    }
+  }
+
+  /** Everything up to `atMs` has happened. */
+  settle(atMs: EpochMs): void {
+    if (this.#pendingAtMs !== undefined && atMs > this.#pendingAtMs) this.#judge(this.#pendingAtMs, atMs);
+    this.#pendingAtMs = atMs;
+  }
+
+  /** Asks it what is expected of limits now. */
+  async ask(atMs: EpochMs, limitsOf: LimitsOf): Promise<void> {
+    for (const expectation of this.#asked) {
+      const { fromMs, untilMs, locationId = '', measure, bounds } = expectation;
+      if (atMs < fromMs || atMs > untilMs || this.#failures.has(expectation)) continue;
+      const limits = await limitsOf(locationId);
+      // Over a span a service that is down is asked again; at an instant there is no again.
+      if (limits === undefined && fromMs !== untilMs) continue;
+      if (limits === undefined)
+        this.#fail(expectation, `the service could not be asked for ${measure}`, atMs);
+      else {
+        const problem = outside(`${locationId} had ${measure}`, limits[measure], 'kW', bounds);
+        if (problem !== undefined) this.#fail(expectation, problem, atMs);
+      }
+    }
+  }
+
+  finish(summary: Summary): readonly Failure[] {
+    this.settle(summary.endsAtMs + 1);
+    for (const expectation of this.#expectations) {
+      if (!RUN_MEASURES.has(expectation.measure)) continue;
+      const problem = runProblemOf(expectation, summary);
+      if (problem !== undefined) this.#fail(expectation, problem);
+    }
+    return this.#expectations.flatMap((expectation) => this.#failures.get(expectation) ?? []);
+  }
+
+  #fail(expectation: Expectation, message: string, atMs?: EpochMs): void {
+    if (this.#failures.has(expectation)) return;
+    const { where } = expectation;
+    this.#failures.set(expectation, { where, message, ...(atMs === undefined ? {} : { atMs }) });
+  }
+
+  #totalKw(): number {
     let totalW = 0;
-    for (const each of powerW.values()) totalW += each;
+    for (const each of this.#powerW.values()) totalW += each;
     return totalW / 1000;
   }
 
-  function problemOf(expectation: Expectation): string | undefined {
+  #problemOf(expectation: Expectation): string | undefined {
     const { locationId, connectorKey } = expectation;
-    const connector = connectors.get(connectorKey ?? '');
+    const connector = this.#connectors.get(connectorKey ?? '');
     if (expectation.measure === 'reason') {
       const reason = connector?.reason ?? 'none';
       return expectation.reasons.some((each) => each === reason)
@@ -82,7 +119,7 @@ export function createExpectationJudge(
     }
     if (expectation.measure === 'alarm') {
       const target = connectorKey ?? locationId ?? '';
-      const open = expectation.alarms.filter((alarm) => alarms.get(target)?.has(alarm));
+      const open = expectation.alarms.filter((alarm) => this.#alarms.get(target)?.has(alarm));
       if (open.length > 0 === expectation.isOpen) return undefined;
       return expectation.isOpen
         ? `${target} had none of the alarms ${expectation.alarms.join(', ')}`
@@ -95,85 +132,46 @@ export function createExpectationJudge(
     if (connectorKey !== undefined) {
       return outside(`${connectorKey} drew`, (connector?.powerW ?? 0) / 1000, 'kW', bounds);
     }
-    const drawnKw = locationId === undefined ? totalKw() : (powerW.get(locationId) ?? 0) / 1000;
+    const drawnKw = locationId === undefined ? this.#totalKw() : (this.#powerW.get(locationId) ?? 0) / 1000;
     return outside(`${locationId ?? 'all locations'} drew`, drawnKw, 'kW', bounds);
   }
 
   /** The state that lasts from `fromMs` on, until the next event at `untilMs`. */
-  function judge(fromMs: EpochMs, untilMs: EpochMs): void {
-    const isOver = (expectation: Expectation) => expectation.untilMs < fromMs || failures.has(expectation);
-    if (told.some(isOver)) told = told.filter((each) => !isOver(each));
-    for (const expectation of told) {
+  #judge(fromMs: EpochMs, untilMs: EpochMs): void {
+    const isOver = (expectation: Expectation) =>
+      expectation.untilMs < fromMs || this.#failures.has(expectation);
+    if (this.#told.some(isOver)) this.#told = this.#told.filter((each) => !isOver(each));
+    for (const expectation of this.#told) {
       if (expectation.fromMs >= untilMs) continue;
-      const problem = problemOf(expectation);
-      if (problem !== undefined) fail(expectation, problem, Math.max(fromMs, expectation.fromMs));
+      const problem = this.#problemOf(expectation);
+      if (problem !== undefined) this.#fail(expectation, problem, Math.max(fromMs, expectation.fromMs));
     }
   }
 
-  function note(event: TraceEvent): void {
-    if (event.kind === 'power') powerW.set(event.locationId, event.powerW);
+  #note(event: TraceEvent): void {
+    if (event.kind === 'power') this.#powerW.set(event.locationId, event.powerW);
     else if (event.kind === 'connector')
-      connectors.set(`${event.controllerUuid}/${event.connectorId}`, event);
-    else if (event.kind === 'alarm') noteAlarm(event);
+      this.#connectors.set(`${event.controllerUuid}/${event.connectorId}`, event);
+    else if (event.kind === 'alarm') this.#noteAlarm(event);
   }
 
   /** An alarm of a connector is one of its location, too. */
-  function noteAlarm({ target, alarm, isOn }: EventOf<'alarm'>): void {
-    const locationId = connectors.get(target)?.locationId;
+  #noteAlarm({ target, alarm, isOn }: EventOf<'alarm'>): void {
+    const locationId = this.#connectors.get(target)?.locationId;
     const place = (key: string, word: string) => {
-      const open = alarms.get(key) ?? new Set();
-      alarms.set(key, open);
+      const open = this.#alarms.get(key) ?? new Set();
+      this.#alarms.set(key, open);
       if (isOn) open.add(word);
       else open.delete(word);
     };
     place(target, alarm);
     if (locationId === undefined) return;
     place(`${locationId} ${alarm}`, target);
-    const open = alarms.get(locationId) ?? new Set();
-    alarms.set(locationId, open);
-    if ((alarms.get(`${locationId} ${alarm}`)?.size ?? 0) > 0) open.add(alarm);
+    const open = this.#alarms.get(locationId) ?? new Set();
+    this.#alarms.set(locationId, open);
+    if ((this.#alarms.get(`${locationId} ${alarm}`)?.size ?? 0) > 0) open.add(alarm);
     else open.delete(alarm);
   }
-
-  function settle(atMs: EpochMs): void {
-    if (pendingAtMs !== undefined && atMs > pendingAtMs) judge(pendingAtMs, atMs);
-    pendingAtMs = atMs;
-  }
-
-  return {
-    add(event) {
-      // What changes several times at one instant counts as it is in the end.
-      if (event.kind === 'power' || event.kind === 'connector' || event.kind === 'alarm') {
-        if (event.atMs !== pendingAtMs) settle(event.atMs);
-        note(event);
-      }
-    },
-    settle,
-    questions: questionsOf(asked, boundaries),
-    async ask(atMs, limitsOf) {
-      for (const expectation of asked) {
-        const { fromMs, untilMs, locationId = '', measure, bounds } = expectation;
-        if (atMs < fromMs || atMs > untilMs || failures.has(expectation)) continue;
-        const limits = await limitsOf(locationId);
-        // Over a span a service that is down is asked again; at an instant there is no again.
-        if (limits === undefined && fromMs !== untilMs) continue;
-        if (limits === undefined) fail(expectation, `the service could not be asked for ${measure}`, atMs);
-        else {
-          const problem = outside(`${locationId} had ${measure}`, limits[measure], 'kW', bounds);
-          if (problem !== undefined) fail(expectation, problem, atMs);
-        }
-      }
-    },
-    finish(summary) {
-      settle(summary.endsAtMs + 1);
-      for (const expectation of expectations) {
-        if (!RUN_MEASURES.has(expectation.measure)) continue;
-        const problem = runProblemOf(expectation, summary);
-        if (problem !== undefined) fail(expectation, problem);
-      }
-      return expectations.flatMap((expectation) => failures.get(expectation) ?? []);
-    },
-  };
 }
 
 function isAsked(expectation: Expectation): expectation is Asked {

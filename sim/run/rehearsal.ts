@@ -9,7 +9,7 @@ import type { ConnectorName, TraceState } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { createWorld, type World, type WorldOptions } from '../world/world.js';
 import { createActionCaller } from './action-caller.js';
-import { createEventMemory, type EventMemory, firstDifference } from './event-memory.js';
+import { EventMemory, firstDifference } from './event-memory.js';
 import { playFaults } from './fault-player.js';
 import { CALL_AGAIN_MS, createScenarioWorld } from './run-scenario.js';
 import { createStops } from './stops.js';
@@ -126,7 +126,7 @@ function requireBetween(instant: EpochMs, startsAtMs: EpochMs, nowMs: EpochMs): 
 }
 
 async function openPlay(subject: Scenario | WorldOptions): Promise<Play> {
-  const past = createEventMemory();
+  const past = new EventMemory();
   if ('startsAtMs' in subject) return openScenario(subject, past);
   const world = await createWorld({
     ...subject,

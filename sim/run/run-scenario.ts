@@ -20,7 +20,7 @@ import type { Violation } from '../world/power-watch.js';
 import { createWorld, type World } from '../world/world.js';
 import { createActionCaller } from './action-caller.js';
 import { commitName } from './commit-name.js';
-import { createExpectationJudge, type Failure, formatFailure, type LimitsOf } from './expectation-judge.js';
+import { ExpectationJudge, type Failure, formatFailure, type LimitsOf } from './expectation-judge.js';
 import { playFaults } from './fault-player.js';
 import { createStops } from './stops.js';
 
@@ -70,7 +70,7 @@ export async function runScenario(
   const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
   const hash = createTraceHash();
   const summary = createSummary(startsAtMs);
-  const judge = createExpectationJudge(scenario.expectations, boundariesOf(scenario));
+  const judge = new ExpectationJudge(scenario.expectations, boundariesOf(scenario));
   const onEvent = (event: TraceEvent) => {
     summary.add(event);
     judge.add(event);

@@ -15,96 +15,88 @@ const PLACES_BY_LIST = new Map<FieldCoding, ReadonlyMap<unknown, number>>(
   ),
 );
 
-export interface TraceEncoder {
+export class TraceEncoder {
+  readonly #text = new TextEncoder();
+  /** Every name so far, by its number. */
+  readonly names: string[] = [];
+  readonly #numberByName = new Map<string, number>();
+  #bytes = new Uint8Array(FIRST_CAPACITY_BYTES);
+  #size = 0;
+  #lastAtMs: EpochMs = 0;
+
   /**
    * Appends `event`.
    * @throws RangeError if its instant lies before that of the event before it, or a number is no integer of 0 or more.
    */
-  add(event: TraceEvent): void;
+  add(event: TraceEvent): void {
+    const place = PLACE_BY_KIND.get(event.kind);
+    const layout = place === undefined ? undefined : LAYOUTS[place];
+    if (place === undefined || layout === undefined) throw new RangeError(`No such event: ${event.kind}`);
+    if (event.atMs < this.#lastAtMs) throw new RangeError(`${event.atMs} comes before ${this.#lastAtMs}`);
+    const values: FieldValues = event;
+    this.#makeRoom(ROOM_BYTES);
+    this.#bytes[this.#size++] = place;
+    this.#putInteger(event.atMs - this.#lastAtMs);
+    for (const [field, coding] of layout.fields) this.#putField(coding, values[field]);
+    this.#lastAtMs = event.atMs;
+  }
+
   /** Bytes appended since they were last taken. */
-  readonly sizeBytes: number;
+  get sizeBytes(): number {
+    return this.#size;
+  }
+
   /** Hands over the bytes appended since the last call, as a copy. */
-  take(): Uint8Array;
-  /** Every name so far, by its number. */
-  readonly names: readonly string[];
-}
+  take(): Uint8Array {
+    const taken = this.#bytes.slice(0, this.#size);
+    this.#size = 0;
+    return taken;
+  }
 
-export function createTraceEncoder(): TraceEncoder {
-  const text = new TextEncoder();
-  const names: string[] = [];
-  const numberByName = new Map<string, number>();
-  let bytes = new Uint8Array(FIRST_CAPACITY_BYTES);
-  let size = 0;
-  let lastAtMs: EpochMs = 0;
-
-  function putInteger(value: number): void {
+  #putInteger(value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new RangeError(`A trace holds integers of 0 or more, not ${value}`);
     }
     let rest = value;
     while (rest > 0x7f) {
-      bytes[size++] = (rest % 0x80) | 0x80;
+      this.#bytes[this.#size++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    bytes[size++] = rest;
+    this.#bytes[this.#size++] = rest;
   }
 
-  function makeRoom(roomBytes: number): void {
-    if (size + roomBytes <= bytes.length) return;
-    const larger = new Uint8Array(2 * (size + roomBytes));
-    larger.set(bytes.subarray(0, size));
-    bytes = larger;
+  #makeRoom(roomBytes: number): void {
+    if (this.#size + roomBytes <= this.#bytes.length) return;
+    const larger = new Uint8Array(2 * (this.#size + roomBytes));
+    larger.set(this.#bytes.subarray(0, this.#size));
+    this.#bytes = larger;
   }
 
-  function putText(value: string): void {
-    makeRoom(value.length * MAX_BYTES_PER_UNIT + ROOM_BYTES);
-    const encoded = text.encode(value);
-    putInteger(encoded.length);
-    bytes.set(encoded, size);
-    size += encoded.length;
+  #putText(value: string): void {
+    this.#makeRoom(value.length * MAX_BYTES_PER_UNIT + ROOM_BYTES);
+    const encoded = this.#text.encode(value);
+    this.#putInteger(encoded.length);
+    this.#bytes.set(encoded, this.#size);
+    this.#size += encoded.length;
   }
 
   /** A name's number plus 1; the first time 0 and the name itself, which gets the next number. */
-  function putName(name: string): void {
-    const number = numberByName.get(name);
+  #putName(name: string): void {
+    const number = this.#numberByName.get(name);
     if (number !== undefined) {
-      putInteger(number + 1);
+      this.#putInteger(number + 1);
       return;
     }
-    numberByName.set(name, names.length);
-    names.push(name);
-    putInteger(0);
-    putText(name);
+    this.#numberByName.set(name, this.names.length);
+    this.names.push(name);
+    this.#putInteger(0);
+    this.#putText(name);
   }
 
-  function putField(coding: FieldCoding, value: string | number | boolean | undefined): void {
-    if (coding === 'integer') putInteger(Number(value));
-    else if (coding === 'name') putName(String(value));
-    else if (coding === 'text') putText(String(value));
-    else putInteger(PLACES_BY_LIST.get(coding)?.get(value) ?? -1);
+  #putField(coding: FieldCoding, value: string | number | boolean | undefined): void {
+    if (coding === 'integer') this.#putInteger(Number(value));
+    else if (coding === 'name') this.#putName(String(value));
+    else if (coding === 'text') this.#putText(String(value));
+    else this.#putInteger(PLACES_BY_LIST.get(coding)?.get(value) ?? -1);
   }
-
-  return {
-    add(event) {
-      const place = PLACE_BY_KIND.get(event.kind);
-      const layout = place === undefined ? undefined : LAYOUTS[place];
-      if (place === undefined || layout === undefined) throw new RangeError(`No such event: ${event.kind}`);
-      if (event.atMs < lastAtMs) throw new RangeError(`${event.atMs} comes before ${lastAtMs}`);
-      const values: FieldValues = event;
-      makeRoom(ROOM_BYTES);
-      bytes[size++] = place;
-      putInteger(event.atMs - lastAtMs);
-      for (const [field, coding] of layout.fields) putField(coding, values[field]);
-      lastAtMs = event.atMs;
-    },
-    get sizeBytes() {
-      return size;
-    },
-    take() {
-      const taken = bytes.slice(0, size);
-      size = 0;
-      return taken;
-    },
-    names,
-  };
 }

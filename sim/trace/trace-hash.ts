@@ -1,6 +1,6 @@
 // The fingerprint of a run: two runs with one hash told the same events in the same order.
 import { createHash } from 'node:crypto';
-import { createTraceEncoder } from './trace-encoder.js';
+import { TraceEncoder } from './trace-encoder.js';
 import type { TraceEvent } from './trace-event.js';
 
 const BATCH_BYTES = 1 << 16;
@@ -13,7 +13,7 @@ export interface TraceHash {
 }
 
 export function createTraceHash(): TraceHash {
-  const encoder = createTraceEncoder();
+  const encoder = new TraceEncoder();
   const hash = createHash('sha256');
   return {
     add(event) {

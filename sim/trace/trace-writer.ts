@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { deflateRaw } from 'node:zlib';
 import type { Knex } from 'knex';
 import type { EpochMs } from '../../machines/time.js';
-import { createTraceEncoder } from './trace-encoder.js';
+import { TraceEncoder } from './trace-encoder.js';
 import type { TraceEvent } from './trace-event.js';
 import { createTraceTables, openTraceFile, type TraceSubject } from './trace-file.js';
 import { createTraceState } from './trace-state.js';
@@ -50,7 +50,7 @@ export async function openTraceWriter(path: string, subject: TraceSubject): Prom
   const { startsAtMs: starts_at_ms, ...told } = subject;
   await knex('meta').insert({ ...told, starts_at_ms });
 
-  const encoder = createTraceEncoder();
+  const encoder = new TraceEncoder();
   const hash = createHash('sha256');
   const state = createTraceState();
   let stateBefore: string | undefined = '[]';

@@ -3,30 +3,29 @@ import type { AlarmRecord } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
 import type { Tracer } from './tracer.js';
 
-export interface AlarmNotes {
-  written(changes: readonly Change[]): void;
-}
+export class AlarmNotes {
+  readonly #tracer: Pick<Tracer, 'add'>;
+  readonly #open = new Map<string, AlarmRecord>();
 
-export function createAlarmNotes(tracer: Pick<Tracer, 'add'>): AlarmNotes {
-  const open = new Map<string, AlarmRecord>();
-
-  function note({ kind: alarm, locationId, controllerUuid, connectorId }: AlarmRecord, isOn: boolean): void {
-    const target = controllerUuid === null ? locationId : `${controllerUuid}/${connectorId}`;
-    tracer.add({ kind: 'alarm', alarm, target, isOn });
+  constructor(tracer: Pick<Tracer, 'add'>) {
+    this.#tracer = tracer;
   }
 
-  return {
-    written(changes) {
-      for (const change of changes) {
-        if (change.kind === 'alarm.begin') {
-          open.set(change.alarm.alarmId, change.alarm);
-          note(change.alarm, true);
-        } else if (change.kind === 'alarm.end') {
-          const alarm = open.get(change.alarmId);
-          open.delete(change.alarmId);
-          if (alarm !== undefined) note(alarm, false);
-        }
+  written(changes: readonly Change[]): void {
+    for (const change of changes) {
+      if (change.kind === 'alarm.begin') {
+        this.#open.set(change.alarm.alarmId, change.alarm);
+        this.#note(change.alarm, true);
+      } else if (change.kind === 'alarm.end') {
+        const alarm = this.#open.get(change.alarmId);
+        this.#open.delete(change.alarmId);
+        if (alarm !== undefined) this.#note(alarm, false);
       }
-    },
-  };
+    }
+  }
+
+  #note({ kind: alarm, locationId, controllerUuid, connectorId }: AlarmRecord, isOn: boolean): void {
+    const target = controllerUuid === null ? locationId : `${controllerUuid}/${connectorId}`;
+    this.#tracer.add({ kind: 'alarm', alarm, target, isOn });
+  }
 }

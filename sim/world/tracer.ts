@@ -10,19 +10,6 @@ import type { ChargerRun } from './charger-run.js';
 
 type Untimed<E> = E extends unknown ? Omit<E, 'atMs'> : never;
 
-export interface Tracer {
-  /** What is no connector's, limit's, power's or grant's. */
-  add(event: Untimed<TraceEvent>): void;
-  /** The charger may be in another state than it was. */
-  charger(run: ChargerRun): void;
-  /** The location draws `powerW`. */
-  power(locationId: string, powerW: number): void;
-  /** The location is held to `limitW`. */
-  limit(locationId: string, limitW: number): void;
-  /** A limit left the service; a plain renewal is no event. */
-  granted(connector: ConnectorAddress, limit: LimitMessage): void;
-}
-
 /** A connector as it was last told of. */
 interface Told {
   status: ChargingStatus;
@@ -39,20 +26,75 @@ interface Granted {
   reason: LimitReason;
 }
 
-export function createTracer(emit: (event: TraceEvent) => void, nowMs: () => EpochMs): Tracer {
-  const told = new Map<OutletState, Told>();
-  const powerW = new Map<string, number>();
-  const limitW = new Map<string, number>();
-  const granted = new Map<string, Granted>();
+export class Tracer {
+  readonly #emit: (event: TraceEvent) => void;
+  readonly #nowMs: () => EpochMs;
+  readonly #told = new Map<OutletState, Told>();
+  readonly #powerW = new Map<string, number>();
+  readonly #limitW = new Map<string, number>();
+  readonly #granted = new Map<string, Granted>();
 
-  function outlet(run: ChargerRun, state: OutletState): void {
+  constructor(emit: (event: TraceEvent) => void, nowMs: () => EpochMs) {
+    this.#emit = emit;
+    this.#nowMs = nowMs;
+  }
+
+  /** What is no connector's, limit's, power's or grant's. */
+  add(event: Untimed<TraceEvent>): void {
+    this.#emit({ atMs: this.#nowMs(), ...event } as TraceEvent);
+  }
+
+  /** The charger may be in another state than it was. */
+  charger(run: ChargerRun): void {
+    for (const state of run.charger.outlets) this.#outlet(run, state);
+  }
+
+  /** The location draws `powerW`. */
+  power(locationId: string, drawnW: number): void {
+    const rounded = Math.round(drawnW);
+    if (this.#powerW.get(locationId) === rounded) return;
+    this.#powerW.set(locationId, rounded);
+    this.#emit({ atMs: this.#nowMs(), kind: 'power', locationId, powerW: rounded });
+  }
+
+  /** The location is held to `limitW`. */
+  limit(locationId: string, allowedW: number): void {
+    if (this.#limitW.get(locationId) === allowedW) return;
+    this.#limitW.set(locationId, allowedW);
+    this.#emit({ atMs: this.#nowMs(), kind: 'limit', locationId, limitW: allowedW });
+  }
+
+  /** A limit left the service; a plain renewal is no event. */
+  granted(
+    { locationId, controllerUuid, connectorId }: ConnectorAddress,
+    { epoch, seq, limitA, reason }: LimitMessage,
+  ): void {
+    const key = `${controllerUuid}/${connectorId}`;
+    const last = this.#granted.get(key);
+    if (last?.epoch === epoch && last.limitA === limitA && last.reason === reason) return;
+    this.#granted.set(key, { epoch, limitA, reason });
+    const limitTenthsA = Math.round(10 * limitA);
+    this.#emit({
+      atMs: this.#nowMs(),
+      kind: 'grant',
+      locationId,
+      controllerUuid,
+      connectorId,
+      epoch,
+      seq,
+      limitTenthsA,
+      reason,
+    });
+  }
+
+  #outlet(run: ChargerRun, state: OutletState): void {
     const { status } = state;
     const { applied } = state.holder;
     const drawnW = Math.round(state.physicalPowerW());
     const limitTenthsA = Math.round(applied.limitA * 10);
     const isLeased = applied.seq > 0;
     const isOnline = run.isConnected;
-    const last = told.get(state);
+    const last = this.#told.get(state);
     if (
       last !== undefined &&
       last.powerW === drawnW &&
@@ -65,45 +107,9 @@ export function createTracer(emit: (event: TraceEvent) => void, nowMs: () => Epo
       return;
     }
     const now: Told = { status, powerW: drawnW, limitTenthsA, reason: applied.reason, isLeased, isOnline };
-    told.set(state, now);
+    this.#told.set(state, now);
     const { locationId, controllerUuid } = run.charger.address;
     const { connectorId } = state.spec;
-    emit({ atMs: nowMs(), kind: 'connector', locationId, controllerUuid, connectorId, ...now });
+    this.#emit({ atMs: this.#nowMs(), kind: 'connector', locationId, controllerUuid, connectorId, ...now });
   }
-
-  return {
-    add: (event) => emit({ atMs: nowMs(), ...event } as TraceEvent),
-    charger(run) {
-      for (const state of run.charger.outlets) outlet(run, state);
-    },
-    power(locationId, drawnW) {
-      const rounded = Math.round(drawnW);
-      if (powerW.get(locationId) === rounded) return;
-      powerW.set(locationId, rounded);
-      emit({ atMs: nowMs(), kind: 'power', locationId, powerW: rounded });
-    },
-    limit(locationId, allowedW) {
-      if (limitW.get(locationId) === allowedW) return;
-      limitW.set(locationId, allowedW);
-      emit({ atMs: nowMs(), kind: 'limit', locationId, limitW: allowedW });
-    },
-    granted({ locationId, controllerUuid, connectorId }, { epoch, seq, limitA, reason }) {
-      const key = `${controllerUuid}/${connectorId}`;
-      const last = granted.get(key);
-      if (last?.epoch === epoch && last.limitA === limitA && last.reason === reason) return;
-      granted.set(key, { epoch, limitA, reason });
-      const limitTenthsA = Math.round(10 * limitA);
-      emit({
-        atMs: nowMs(),
-        kind: 'grant',
-        locationId,
-        controllerUuid,
-        connectorId,
-        epoch,
-        seq,
-        limitTenthsA,
-        reason,
-      });
-    },
-  };
 }

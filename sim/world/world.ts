@@ -4,42 +4,41 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { horizonMsOf } from '../../machines/grant-ledger.js';
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
 import type { EpochMs } from '../../machines/time.js';
-import { variableOf } from '../../src/config.js';
+import type { Config } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Seams } from '../../src/service.js';
-import { readCertificates } from '../../src/tls-files.js';
-import { topicsFor } from '../charger/charger-inbox.js';
+import type { CarNote } from '../charger/outlet.js';
 import type { ChargerTraits } from '../charger/traits.js';
-import { createVirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
-import { type Checks, createChecks } from '../checks/checks.js';
-import type { Question } from '../checks/inquiry.js';
+import { Checks } from '../checks/checks.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
-import { createVirtualClock } from '../virtual-clock.js';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import type { Agenda } from './agenda.js';
-import { createAlarmNotes } from './alarm-notes.js';
+import { AlarmNotes } from './alarm-notes.js';
 import { BROKER_ENVIRONMENT, createBrokerCarrier } from './broker-carrier.js';
-import { createCallBook } from './call-book.js';
+import { type CallBook, createCallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
-import { type ChargerRun, runCharger } from './charger-run.js';
-import { createConnections, RECONNECT_MS } from './connections.js';
+import type { ChargerRun } from './charger-run.js';
+import { Connections, RECONNECT_MS } from './connections.js';
 import { createHandOver } from './hand-over.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
 import { Outstanding } from './outstanding.js';
-import { createPace } from './pace.js';
+import { Pace } from './pace.js';
 import type { PowerWatch, Violation } from './power-watch.js';
-import { callService, type RestAnswer } from './rest-client.js';
-import { type CommitFate, type ServiceLife, startService } from './service-life.js';
-import { createSitePower } from './site-power.js';
-import { createTracer } from './tracer.js';
+import type { RestAnswer } from './rest-client.js';
+import type { CommitFate } from './service-life.js';
+import { SitePower } from './site-power.js';
+import { Tracer } from './tracer.js';
+import { type ChargerEvents, WorldChargers } from './world-chargers.js';
 import { makeWorldFolder } from './world-folder.js';
 import { configOf, keysOf, provisionWorld } from './world-provision.js';
+import { authorityOf, NO_ANSWER, WorldService } from './world-service.js';
 
 export interface WorldOptions {
   readonly tenants: readonly TenantEntry[];
@@ -60,48 +59,13 @@ export interface WorldOptions {
   readonly onEvent?: (event: TraceEvent) => void;
   /** For `checks.probes.tellAgain`. */
   readonly keepsMessages?: boolean;
-  /** For whoever listens to the service from within; its errors are violations, whoever hears them. */
+  /** Listens to the service from within. Its errors are violations, whether anybody listens or not. */
   readonly seams?: Pick<Seams, 'log' | 'createActors'>;
-}
-
-export interface World {
-  readonly agenda: Agenda;
-  readonly oracle: LimitOracle;
-  readonly watch: PowerWatch;
-  readonly runs: readonly ChargerRun[];
-  readonly violations: readonly Violation[];
-  readonly checks: Pick<Checks, 'reached' | 'recovery' | 'probes'>;
-  /** Meter values, limits and acks that chargers and service exchanged. */
-  readonly counts: { readonly fromChargers: number; readonly toChargers: number };
-  nowMs(): EpochMs;
-  monotonicMs(): number;
-  /** Lets time pass; everything that falls due happens at its own instant. */
-  advance(ms: number): Promise<void>;
-  travelTo(instant: EpochMs): Promise<void>;
-  /** A request of the tenant, in no virtual time; `path` begins after `/v1`. */
-  call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
-  /** The service is killed, and starts again `downMs` later. */
-  crash(downMs: number): void;
-  /** The service dies before or after the commit that the next call asks for, and starts again `downMs` later. */
-  dieAtNextWrite(fate: CommitFate, downMs: number): void;
-  /** The broker is gone for `downMs`, and with it every session. */
-  restartBroker(downMs: number): void;
-  setDatabaseBusy(isBusy: boolean): void;
-  /** The charger starts again at once. */
-  reboot(run: ChargerRun): void;
-  /** Its connection breaks and is made again `downMs` later. */
-  disconnect(run: ChargerRun, downMs: number): void;
-  /** Something of the kind begins or ends to befall `target`; '' for the service. */
-  noteFault(fault: FaultKind, target: string, isOn: boolean): void;
-  noteAction(name: string, status: number): void;
-  report(violation: Omit<Violation, 'atMs'>): void;
-  close(): Promise<void>;
 }
 
 const CONNECT_SPREAD_MS = 5_000;
 const KEPT_VIOLATIONS = 1_000;
 const SILENT: Omit<Log, 'error'> = { debug() {}, info() {}, warn() {} };
-const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 /** What the service writes by itself. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
   'reservation.put',
@@ -111,300 +75,375 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   'power.put',
 ]);
 
+/** Provisions the world, starts its service, and has its chargers connect one after another. */
 export async function createWorld(options: WorldOptions): Promise<World> {
-  const { seed, startMs, transport = 'inProcess', keepsMessages = false } = options;
-  const { tenants } = fillSecrets({ tenants: [...options.tenants] });
-  const clock = createVirtualClock(startMs);
-  const monotonicMs = () => clock.monotonicMs();
-  const nowMs = () => clock.nowMs();
-  const random = mersenne(seed);
-  const outstanding = new Outstanding();
-  const { agenda, soon, settle, advance } = createPace(clock, outstanding);
-  const violations: Violation[] = [];
-  const runs: ChargerRun[] = [];
-  const runOf = new Map<string, ChargerRun>();
-  const counts = { fromChargers: 0, toChargers: 0 };
-  const dataDir = makeWorldFolder();
-  const config = configOf(dataDir, {
-    ...options.environment,
-    ...(transport === 'mqtt' ? BROKER_ENVIRONMENT : {}),
-  });
-  const horizonMs = horizonMsOf({
-    heartbeatMs: config.heartbeatS * 1000,
-    ttlMs: config.leaseTtlS * 1000,
-    settleMs: config.settleS * 1000,
-  });
-  const keys = keysOf(tenants);
-  // Whoever is in the world trusts its service's own certificate.
-  const ca =
-    config.tlsCert === undefined ? undefined : readCertificates(variableOf('tlsCert'), config.tlsCert);
-  const metrics = createMetrics();
-  let life: ServiceLife | undefined;
-  let isBusy = false;
-  let ids = 0;
-  let boots = 0;
+  const world = new World(options);
+  await world.begin();
+  return world;
+}
 
-  const tracer = options.onEvent && createTracer(options.onEvent, nowMs);
-  const oracle = new LimitOracle();
-  const violate = (violation: Violation) => {
-    tracer?.add({ kind: 'violation', ...violation });
-    if (violations.length < KEPT_VIOLATIONS) violations.push(violation);
-  };
-  const report: World['report'] = (violation) => violate({ atMs: nowMs(), ...violation });
-  const power = createSitePower({ oracle, runs, tracer, nowMs, monotonicMs, onViolation: violate });
-  const { watch, look } = power;
-  const alarms = tracer && createAlarmNotes(tracer);
-  const log: Log = {
-    ...(options.seams?.log ?? SILENT),
-    error: (fields, message) =>
-      report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
-  };
-  const carrierEvents: CarrierEvents = {
-    limitLeft(connector, limit) {
-      counts.toChargers++;
-      checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
-      tracer?.granted(connector, limit);
-    },
-    heard(from, message) {
-      if (life !== undefined) checks.heard(from, message);
-    },
-    cutOff({ controllerUuid }) {
-      const run = runOf.get(controllerUuid);
-      if (run === undefined) return;
-      connections.cut(run);
-      connections.connectLater(run, RECONNECT_MS);
-    },
-  };
-  const wireOf = ({ controllerUuid }: ChargerAddress) => runOf.get(controllerUuid)?.wire;
-  const carrier: Carrier =
-    transport === 'inProcess'
-      ? createHandOver({ wireOf, clock, log, metrics, events: carrierEvents })
-      : createBrokerCarrier({
-          tenants,
-          ca,
-          wireOf,
-          monotonicMs,
-          outstanding,
-          log,
-          events: carrierEvents,
-          topicsOf({ controllerUuid }) {
-            const run = runOf.get(controllerUuid);
-            return run === undefined ? [] : topicsFor(run.charger);
-          },
-        });
-  const connections = createConnections({
-    agenda,
-    monotonicMs,
-    random,
-    runs,
-    carrier,
-    soon,
-    onChange: power.noteChange,
-    isServiceUp: () => life !== undefined,
-  });
-  const book = createCallBook({
-    oracle,
-    watch,
-    horizonMs,
-    nowMs,
-    events: {
-      profile(target, { startTime, endTime, limitKw, priority = 0 }: NewProfile) {
-        const startsAtMs = Date.parse(startTime);
-        const endsAtMs = Date.parse(endTime);
-        const limitW = Math.floor(limitKw * 1000);
-        tracer?.add({ kind: 'profile', target, priority, limitW, startsAtMs, endsAtMs });
-        for (const atMs of [startsAtMs, endsAtMs]) lookAgainAt(target, atMs);
-        checks.submitted(target, { startTime, endTime, limitKw, priority });
-      },
-      cancelled(target, priority) {
-        const window = { startsAtMs: nowMs(), endsAtMs: nowMs() };
-        tracer?.add({ kind: 'profile', target, priority, limitW: 0, ...window });
-      },
-      changed(locationIds) {
-        for (const locationId of locationIds) {
-          look(locationId);
-          lookAgainAt(locationId, nowMs() + horizonMs);
-        }
-      },
-    },
-  });
+export class World {
+  readonly agenda: Agenda;
+  readonly oracle = new LimitOracle();
+  readonly watch: PowerWatch;
+  readonly runs: readonly ChargerRun[];
+  readonly violations: Violation[] = [];
+  readonly checks: Checks;
+  /** Meter values, limits and acks that chargers and service exchanged. */
+  readonly counts = { fromChargers: 0, toChargers: 0 };
+  readonly #tenants: readonly TenantEntry[];
+  readonly #keys: ReadonlyMap<string, string>;
+  readonly #dataDir = makeWorldFolder();
+  readonly #config: Config;
+  readonly #horizonMs: number;
+  readonly #clock: VirtualClock;
+  readonly #outstanding = new Outstanding();
+  readonly #pace: Pace;
+  readonly #random: RandomGenerator;
+  readonly #log: Log;
+  readonly #tracer: Tracer | undefined;
+  readonly #alarms: AlarmNotes | undefined;
+  readonly #power: SitePower;
+  readonly #chargers: WorldChargers;
+  readonly #carrier: Carrier;
+  readonly #service: WorldService;
+  readonly #connections: Connections;
+  readonly #book: CallBook;
+  #doom: { readonly fate: CommitFate; readonly downMs: number } | undefined;
 
-  const { sayAgain } = carrier;
-  const checks = createChecks({
-    tenants,
-    oracle,
-    watch,
-    book,
-    runs,
-    ask,
-    report,
-    monotonicMs,
-    wallMs: nowMs,
-    keepsMessages,
-    times: { leaseMs: horizonMs - config.settleS * 1000, settleMs: config.settleS * 1000 },
-    soon,
-    at: (atMs, task) => agenda.at(atMs - startMs, task),
-    deliver: sayAgain === undefined ? undefined : (run, message) => sayAgain(run.wire, message),
-    pendingTimers: () => clock.pendingTimers(),
-    waiting: () => agenda.length,
-    metrics: () => life?.metrics,
-  });
-
-  /** Nobody hears what a service says that is dead by then. */
-  async function ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
-    const asked = life;
-    if (asked === undefined) return NO_ANSWER;
-    const answer = await callService(asked.httpUrl, keys.get(tenantUuid) ?? '', question, ca);
-    return life === asked ? answer : NO_ANSWER;
-  }
-
-  function lookAgainAt(locationId: string, atMs: EpochMs): void {
-    if (!oracle.locationIds.includes(locationId) || atMs <= nowMs()) return;
-    agenda.at(atMs - startMs, () => look(locationId));
-  }
-
-  async function live(): Promise<void> {
-    const opened = carrier.open();
-    life = await startService({
-      config,
-      clock,
-      log,
-      outstanding,
-      carrier: opened,
-      createActors: options.seams?.createActors,
-      newId: () => `id-${++ids}`,
-      isDatabaseBusy: () => isBusy,
-      onWritten(changes: readonly Change[]) {
-        alarms?.written(changes);
-        checks.written(changes);
-      },
-      fateOf,
+  constructor(options: WorldOptions) {
+    const { seed, startMs, onEvent, transport = 'inProcess' } = options;
+    this.#tenants = fillSecrets({ tenants: [...options.tenants] }).tenants;
+    this.#keys = keysOf(this.#tenants);
+    const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
+    this.#config = configOf(this.#dataDir, { ...options.environment, ...ofTransport });
+    this.#horizonMs = horizonMsOf({
+      heartbeatMs: this.#config.heartbeatS * 1000,
+      ttlMs: this.#config.leaseTtlS * 1000,
+      settleMs: this.#config.settleS * 1000,
     });
-    await checks.began();
+    this.#random = mersenne(seed);
+    this.#clock = createVirtualClock(startMs);
+    this.#pace = new Pace(this.#clock, this.#outstanding);
+    this.agenda = this.#pace.agenda;
+    this.#tracer = onEvent && new Tracer(onEvent, () => this.nowMs());
+    this.#alarms = this.#tracer && new AlarmNotes(this.#tracer);
+    this.#log = this.#createLog(options.seams?.log ?? SILENT);
+    this.#chargers = new WorldChargers({
+      agenda: this.agenda,
+      clock: this.#clock,
+      seed,
+      random: this.#random,
+      visitorsOf: options.visitorsOf,
+      traitsOf: options.traitsOf,
+    });
+    this.runs = this.#chargers.runs;
+    this.#power = this.#createPower();
+    this.watch = this.#power.watch;
+    this.#carrier = this.#createCarrier(transport);
+    this.#service = new WorldService({
+      config: this.#config,
+      keys: this.#keys,
+      clock: this.#clock,
+      log: this.#log,
+      outstanding: this.#outstanding,
+      createActors: options.seams?.createActors,
+    });
+    this.#connections = this.#createConnections();
+    this.#book = this.#createBook();
+    this.checks = this.#createChecks(startMs, options.keepsMessages ?? false);
   }
 
-  let doom: { readonly fate: CommitFate; readonly downMs: number } | undefined;
+  /** To be called once, before anything else. */
+  async begin(): Promise<void> {
+    await provisionWorld(this.#config, this.#tenants, this.#keys);
+    const events = this.#chargerEvents();
+    for (const { tenantUuid, locations } of this.#tenants) {
+      for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
+        this.oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
+        this.#power.look(locationId);
+        for (const { controllerUuid, connectors } of chargers)
+          this.#chargers.add({ tenantUuid, locationId, controllerUuid }, connectors, events);
+      }
+    }
+    await this.#live();
+    for (const run of this.runs)
+      this.#connections.connectLater(run, uniformInt(this.#random, 0, CONNECT_SPREAD_MS));
+  }
 
-  function fateOf(changes: readonly Change[]): CommitFate {
+  nowMs(): EpochMs {
+    return this.#clock.nowMs();
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  /** Lets time pass; everything that falls due happens at its own instant. */
+  advance(ms: number): Promise<void> {
+    return this.#pace.advance(ms);
+  }
+
+  travelTo(instant: EpochMs): Promise<void> {
+    return this.advance(instant - this.nowMs());
+  }
+
+  /** A request of the tenant, in no virtual time; `path` begins after `/v1`. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    tenantUuid: string = this.#tenants[0]?.tenantUuid ?? '',
+  ): Promise<RestAnswer> {
+    if (!this.#service.isUp) return NO_ANSWER;
+    const call = { method, path, body };
+    this.#book.before(call);
+    const answer = await this.#service.ask(call, tenantUuid);
+    await this.#pace.settle();
+    // Death was meant for this call, or for nobody.
+    this.#doom = undefined;
+    this.#book.after(call, answer);
+    await this.checks.called(call, tenantUuid, answer);
+    return answer;
+  }
+
+  /** The service is killed, and starts again `downMs` later. */
+  crash(downMs: number): void {
+    const bury = this.#service.die();
+    if (bury === undefined) return;
+    this.checks.ended();
+    this.#pace.soon(bury);
+    this.#connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
+    this.agenda.at(this.monotonicMs() + downMs, () => this.#pace.soon(() => this.#live()));
+  }
+
+  /** The service dies before or after the commit that the next call asks for, and starts again `downMs` later. */
+  dieAtNextWrite(fate: CommitFate, downMs: number): void {
+    this.#doom = { fate, downMs };
+  }
+
+  /** The broker is gone for `downMs`, and with it every session. */
+  restartBroker(downMs: number): void {
+    this.#connections.restartBroker(downMs);
+  }
+
+  setDatabaseBusy(isBusy: boolean): void {
+    this.#service.isDatabaseBusy = isBusy;
+    this.checks.setDatabaseBusy(isBusy);
+  }
+
+  /** The charger starts again at once. */
+  reboot(run: ChargerRun): void {
+    this.#connections.cut(run);
+    run.reboot(this.#chargers.nextBoot());
+    this.#connections.connectLater(run, uniformInt(this.#random, 0, RECONNECT_MS));
+  }
+
+  /** Its connection breaks and is made again `downMs` later. */
+  disconnect(run: ChargerRun, downMs: number): void {
+    this.#connections.cut(run);
+    this.#connections.connectLater(run, downMs + uniformInt(this.#random, 0, RECONNECT_MS));
+  }
+
+  /** Something of the kind begins or ends to befall `target`; '' for the service. */
+  noteFault(fault: FaultKind, target: string, isOn: boolean): void {
+    this.#tracer?.add({ kind: 'fault', fault, target, isOn });
+  }
+
+  noteAction(name: string, status: number): void {
+    this.#tracer?.add({ kind: 'action', name, status });
+  }
+
+  report(violation: Omit<Violation, 'atMs'>): void {
+    this.#violate({ atMs: this.nowMs(), ...violation });
+  }
+
+  async close(): Promise<void> {
+    await this.#pace.settle();
+    await this.#service.stop();
+    await this.#carrier.close();
+    rmSync(this.#dataDir, { recursive: true, force: true });
+  }
+
+  #violate(violation: Violation): void {
+    this.#tracer?.add({ kind: 'violation', ...violation });
+    if (this.violations.length < KEPT_VIOLATIONS) this.violations.push(violation);
+  }
+
+  async #live(): Promise<void> {
+    await this.#service.start(this.#carrier, {
+      onWritten: (changes) => {
+        this.#alarms?.written(changes);
+        this.checks.written(changes);
+      },
+      fateOf: (changes) => this.#fateOf(changes),
+    });
+    await this.checks.began();
+  }
+
+  #fateOf(changes: readonly Change[]): CommitFate {
     const isAsked = changes.some(({ kind }) => !BOOKKEEPING.has(kind));
-    if (doom === undefined || !isAsked) return 'survived';
-    const { fate, downMs } = doom;
-    doom = undefined;
-    crash(downMs);
-    checks.reached.note(fate === 'diedBefore' ? 'diedBeforeCommit' : 'diedAfterCommit');
+    if (this.#doom === undefined || !isAsked) return 'survived';
+    const { fate, downMs } = this.#doom;
+    this.#doom = undefined;
+    this.crash(downMs);
+    this.checks.reached.note(fate === 'diedBefore' ? 'diedBeforeCommit' : 'diedAfterCommit');
     return fate;
   }
 
-  function crash(downMs: number): void {
-    const dying = life;
-    if (dying === undefined) return;
-    life = undefined;
-    checks.ended();
-    soon(() => dying.kill());
-    connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
-    agenda.at(clock.monotonicMs() + downMs, () => soon(live));
+  #lookAgainAt(locationId: string, atMs: EpochMs): void {
+    if (!this.oracle.locationIds.includes(locationId) || atMs <= this.nowMs()) return;
+    this.agenda.at(this.monotonicMs() + atMs - this.nowMs(), () => this.#power.look(locationId));
   }
 
-  function addCharger(
-    address: ChargerAddress,
-    connectors: TenantEntry['locations'][number]['chargers'][number]['connectors'],
-  ): void {
-    const charger = createVirtualCharger({
-      address,
-      connectors,
-      boot: `boot-${++boots}`,
-      seed: seed + runs.length,
-      startsAtMs: 0,
-      traffic: options.visitorsOf(address),
-      traits: options.traitsOf?.(address, random) ?? {},
-      onCar(connectorId, { what, car, deliveredWh }) {
-        const { locationId, controllerUuid } = address;
-        const about = { locationId, controllerUuid, connectorId, what, sessionId: car.sessionId ?? '' };
-        const requestedWh = Math.round(car.batteryWh - car.storedWh);
-        tracer?.add({ kind: 'session', ...about, requestedWh, deliveredWh: Math.round(deliveredWh) });
+  #visited({ locationId, controllerUuid }: ChargerAddress, connectorId: ConnectorId, note: CarNote): void {
+    const { what, car, deliveredWh } = note;
+    this.#tracer?.add({
+      kind: 'session',
+      locationId,
+      controllerUuid,
+      connectorId,
+      what,
+      sessionId: car.sessionId ?? '',
+      requestedWh: Math.round(car.batteryWh - car.storedWh),
+      deliveredWh: Math.round(deliveredWh),
+    });
+  }
+
+  #chargerEvents(): ChargerEvents {
+    return {
+      said: ({ charger, wire }, message) => {
+        this.counts.fromChargers++;
+        this.checks.said(charger, message);
+        this.#carrier.say(wire, message);
+      },
+      changed: (run) => this.#power.noteChange(run),
+      visited: (charger, connectorId, note) => this.#visited(charger, connectorId, note),
+    };
+  }
+
+  #createLog(listener: Omit<Log, 'error'>): Log {
+    return {
+      ...listener,
+      error: (fields, message) =>
+        this.report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
+    };
+  }
+
+  #createPower(): SitePower {
+    return new SitePower({
+      oracle: this.oracle,
+      runs: this.runs,
+      tracer: this.#tracer,
+      nowMs: () => this.nowMs(),
+      monotonicMs: () => this.monotonicMs(),
+      onViolation: (violation) => this.#violate(violation),
+    });
+  }
+
+  #createCarrier(transport: 'inProcess' | 'mqtt'): Carrier {
+    const events = this.#carrierEvents();
+    const wireOf = (charger: ChargerAddress) => this.#chargers.wireOf(charger);
+    if (transport === 'inProcess')
+      return createHandOver({ wireOf, clock: this.#clock, log: this.#log, metrics: createMetrics(), events });
+    return createBrokerCarrier({
+      tenants: this.#tenants,
+      ca: authorityOf(this.#config),
+      wireOf,
+      topicsOf: (charger) => this.#chargers.topicsOf(charger),
+      monotonicMs: () => this.monotonicMs(),
+      outstanding: this.#outstanding,
+      log: this.#log,
+      events,
+    });
+  }
+
+  #carrierEvents(): CarrierEvents {
+    return {
+      limitLeft: (connector, limit) => {
+        this.counts.toChargers++;
+        this.checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
+        this.#tracer?.granted(connector, limit);
+      },
+      heard: (from, message) => {
+        if (this.#service.isUp) this.checks.heard(from, message);
+      },
+      cutOff: (charger) => {
+        const run = this.#chargers.find(charger);
+        if (run === undefined) return;
+        this.#connections.cut(run);
+        this.#connections.connectLater(run, RECONNECT_MS);
+      },
+    };
+  }
+
+  #createConnections(): Connections {
+    return new Connections({
+      agenda: this.agenda,
+      monotonicMs: () => this.monotonicMs(),
+      random: this.#random,
+      runs: this.runs,
+      carrier: this.#carrier,
+      soon: (task) => this.#pace.soon(task),
+      onChange: (run) => this.#power.noteChange(run),
+      isServiceUp: () => this.#service.isUp,
+    });
+  }
+
+  #createBook(): CallBook {
+    return createCallBook({
+      oracle: this.oracle,
+      watch: this.watch,
+      horizonMs: this.#horizonMs,
+      nowMs: () => this.nowMs(),
+      events: {
+        profile: (target, profile) => this.#submitted(target, profile),
+        cancelled: (target, priority) => {
+          const window = { startsAtMs: this.nowMs(), endsAtMs: this.nowMs() };
+          this.#tracer?.add({ kind: 'profile', target, priority, limitW: 0, ...window });
+        },
+        changed: (locationIds) => {
+          for (const locationId of locationIds) {
+            this.#power.look(locationId);
+            this.#lookAgainAt(locationId, this.nowMs() + this.#horizonMs);
+          }
+        },
       },
     });
-    const run = runCharger({
-      charger,
-      agenda,
-      monotonicMs,
-      wallMs: nowMs,
-      onChange: power.noteChange,
-      seed: 2 * (seed * 1_000_003 + runs.length),
-      say({ wire }, message) {
-        counts.fromChargers++;
-        checks.said(charger, message);
-        carrier.say(wire, message);
-      },
+  }
+
+  #submitted(target: string, { startTime, endTime, limitKw, priority = 0 }: NewProfile): void {
+    const startsAtMs = Date.parse(startTime);
+    const endsAtMs = Date.parse(endTime);
+    const limitW = Math.floor(limitKw * 1000);
+    this.#tracer?.add({ kind: 'profile', target, priority, limitW, startsAtMs, endsAtMs });
+    for (const atMs of [startsAtMs, endsAtMs]) this.#lookAgainAt(target, atMs);
+    this.checks.submitted(target, { startTime, endTime, limitKw, priority });
+  }
+
+  #createChecks(startMs: EpochMs, keepsMessages: boolean): Checks {
+    const carrier = this.#carrier;
+    const settleMs = this.#config.settleS * 1000;
+    return new Checks({
+      tenants: this.#tenants,
+      oracle: this.oracle,
+      watch: this.watch,
+      book: this.#book,
+      runs: this.runs,
+      ask: (question, tenantUuid) => this.#service.ask(question, tenantUuid),
+      report: (violation) => this.report(violation),
+      monotonicMs: () => this.monotonicMs(),
+      wallMs: () => this.nowMs(),
+      keepsMessages,
+      times: { leaseMs: this.#horizonMs - settleMs, settleMs },
+      soon: (task) => this.#pace.soon(task),
+      at: (atMs, task) => this.agenda.at(atMs - startMs, task),
+      deliver: carrier.sayAgain && ((run, message) => carrier.sayAgain?.(run.wire, message)),
+      pendingTimers: () => this.#clock.pendingTimers(),
+      waiting: () => this.agenda.length,
+      metrics: () => this.#service.metrics,
     });
-    runs.push(run);
-    runOf.set(address.controllerUuid, run);
   }
-
-  await provisionWorld(config, tenants, keys);
-  for (const { tenantUuid, locations } of tenants) {
-    for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
-      oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
-      look(locationId);
-      for (const { controllerUuid, connectors } of chargers)
-        addCharger({ tenantUuid, locationId, controllerUuid }, connectors);
-    }
-  }
-  await live();
-  for (const run of runs) connections.connectLater(run, uniformInt(random, 0, CONNECT_SPREAD_MS));
-
-  return {
-    agenda,
-    oracle,
-    watch,
-    runs,
-    violations,
-    counts,
-    checks,
-    report,
-    advance,
-    nowMs,
-    monotonicMs,
-    travelTo: (instant) => advance(instant - nowMs()),
-    async call(method, path, body, tenantUuid = tenants[0]?.tenantUuid ?? '') {
-      if (life === undefined) return NO_ANSWER;
-      const call = { method, path, body };
-      book.before(call);
-      const answer = await ask(call, tenantUuid);
-      await settle();
-      // Death was meant for this call, or for nobody.
-      doom = undefined;
-      book.after(call, answer);
-      await checks.called(call, tenantUuid, answer);
-      return answer;
-    },
-    crash,
-    dieAtNextWrite(fate, downMs) {
-      doom = { fate, downMs };
-    },
-    restartBroker: connections.restartBroker,
-    setDatabaseBusy(busy) {
-      isBusy = busy;
-      checks.setDatabaseBusy(busy);
-    },
-    reboot(run) {
-      connections.cut(run);
-      run.reboot(`boot-${++boots}`);
-      connections.connectLater(run, uniformInt(random, 0, RECONNECT_MS));
-    },
-    disconnect(run, downMs) {
-      connections.cut(run);
-      connections.connectLater(run, downMs + uniformInt(random, 0, RECONNECT_MS));
-    },
-    noteFault: (fault, target, isOn) => tracer?.add({ kind: 'fault', fault, target, isOn }),
-    noteAction: (name, status) => tracer?.add({ kind: 'action', name, status }),
-    async close() {
-      await settle();
-      await life?.stop();
-      await carrier.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  };
 }
 
 function describe(fields: object): string {

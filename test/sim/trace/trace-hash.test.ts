@@ -1,7 +1,7 @@
 // A trace's bytes: events survive the way there and back, and the same events give the same hash.
 import { describe, expect, it } from 'vitest';
 import { decodeEvents } from '../../../sim/trace/trace-decoder.js';
-import { createTraceEncoder } from '../../../sim/trace/trace-encoder.js';
+import { TraceEncoder } from '../../../sim/trace/trace-encoder.js';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
@@ -22,7 +22,7 @@ describe('The bytes of a trace', () => {
   it('hold every kind of event, and give each back as it was', () => {
     const events = [...madeUpWorld(SMALL)];
     expect(new Set(events.map(({ kind }) => kind)).size).toBe(10);
-    const encoder = createTraceEncoder();
+    const encoder = new TraceEncoder();
     for (const event of events) encoder.add(event);
     expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);
   });
@@ -37,14 +37,14 @@ describe('The bytes of a trace', () => {
       violation('Ladesäule 充电'.repeat(100_000)),
       violation(''),
     ];
-    const encoder = createTraceEncoder();
+    const encoder = new TraceEncoder();
     for (const event of events) encoder.add(event);
     expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);
   });
 
   it('can be taken in pieces, each read with what came before it', () => {
     const events = [...madeUpWorld(SMALL)];
-    const encoder = createTraceEncoder();
+    const encoder = new TraceEncoder();
     let lastAtMs = 0;
     const back: TraceEvent[] = [];
     for (let i = 0; i < events.length; i += 997) {
@@ -56,17 +56,17 @@ describe('The bytes of a trace', () => {
   });
 
   it.each([0.5, -1, Number.NaN, 2 ** 53])('refuse a limit of %d W', (limitW) => {
-    expect(() => createTraceEncoder().add(limit(limitW))).toThrow(RangeError);
+    expect(() => new TraceEncoder().add(limit(limitW))).toThrow(RangeError);
   });
 
   it('refuse an event from before the last one', () => {
-    const encoder = createTraceEncoder();
+    const encoder = new TraceEncoder();
     encoder.add(limit(1, DAY_START_MS));
     expect(() => encoder.add(limit(1, DAY_START_MS - 1))).toThrow(RangeError);
   });
 
   it('refuse to be read from the middle of an event', () => {
-    const encoder = createTraceEncoder();
+    const encoder = new TraceEncoder();
     encoder.add(limit(300_000));
     const bytes = encoder.take();
     expect(() => decodeEvents(bytes.slice(0, -1), { lastAtMs: 0, names: ['depot'] })).toThrow(RangeError);

@@ -1,0 +1,106 @@
+// The service of a world, through all its lives: what starts it, asks it and ends it.
+
+import type { Config } from '../../src/config.js';
+import { variableOf } from '../../src/config.js';
+import type { Metrics } from '../../src/metrics.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { Log } from '../../src/ports/log.js';
+import type { Change } from '../../src/ports/store.js';
+import type { Seams } from '../../src/service.js';
+import { readCertificates } from '../../src/tls-files.js';
+import type { Question } from '../checks/inquiry.js';
+import type { Carrier } from './carrier.js';
+import type { Outstanding } from './outstanding.js';
+import { callService, type RestAnswer } from './rest-client.js';
+import { type CommitFate, type ServiceLife, startService } from './service-life.js';
+
+export const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
+
+/** Who signed the certificate of a service that speaks TLS, as PEM: clients in a world trust its own certificate. */
+export function authorityOf({ tlsCert }: Config): string | undefined {
+  return tlsCert === undefined ? undefined : readCertificates(variableOf('tlsCert'), tlsCert);
+}
+
+export class WorldService {
+  /** While true, nothing can be written. */
+  isDatabaseBusy = false;
+  readonly #config: Config;
+  readonly #keys: ReadonlyMap<string, string>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #outstanding: Outstanding;
+  readonly #createActors: Seams['createActors'] | undefined;
+  readonly #ca: string | undefined;
+  #life: ServiceLife | undefined;
+  #ids = 0;
+
+  /** @param options.keys the API key of each tenant. */
+  constructor(options: {
+    readonly config: Config;
+    readonly keys: ReadonlyMap<string, string>;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly outstanding: Outstanding;
+    readonly createActors: Seams['createActors'] | undefined;
+  }) {
+    this.#config = options.config;
+    this.#keys = options.keys;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#outstanding = options.outstanding;
+    this.#createActors = options.createActors;
+    this.#ca = authorityOf(options.config);
+  }
+
+  get isUp(): boolean {
+    return this.#life !== undefined;
+  }
+
+  /** Of the life it has now. */
+  get metrics(): Metrics | undefined {
+    return this.#life?.metrics;
+  }
+
+  /** Begins its next life, on what is stored. */
+  async start(
+    carrier: Carrier,
+    events: {
+      readonly onWritten: (changes: readonly Change[]) => void;
+      readonly fateOf: (changes: readonly Change[]) => CommitFate;
+    },
+  ): Promise<void> {
+    const opened = carrier.open();
+    this.#life = await startService({
+      config: this.#config,
+      clock: this.#clock,
+      log: this.#log,
+      outstanding: this.#outstanding,
+      carrier: opened,
+      createActors: this.#createActors,
+      newId: () => `id-${++this.#ids}`,
+      isDatabaseBusy: () => this.isDatabaseBusy,
+      onWritten: events.onWritten,
+      fateOf: events.fateOf,
+    });
+  }
+
+  /** It is gone at once. @returns what closes its sockets and files; undefined where it was gone already. */
+  die(): (() => Promise<void>) | undefined {
+    const dying = this.#life;
+    this.#life = undefined;
+    return dying && (() => dying.kill());
+  }
+
+  /** As an operator stops it. */
+  async stop(): Promise<void> {
+    await this.#life?.stop();
+  }
+
+  /** The answer of a service that died meanwhile reaches nobody. */
+  async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
+    const asked = this.#life;
+    if (asked === undefined) return NO_ANSWER;
+    const answer = await callService(asked.httpUrl, this.#keys.get(tenantUuid) ?? '', question, this.#ca);
+    return this.#life === asked ? answer : NO_ANSWER;
+  }
+}
