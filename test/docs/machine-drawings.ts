@@ -26,9 +26,14 @@ function drawingOf({ root }: AnyStateMachine): string {
   const [first] = Object.keys(root.states);
   const lines =
     first === undefined
-      ? everywhere.map((label) => `${root.id}: ${label}`)
+      ? boxOf(root.id, everywhere)
       : [...statesOf(root), ...noteOf(root.type === 'parallel' ? root.id : first, everywhere)];
   return ['stateDiagram-v2', ...indented(lines)].map((line) => `${line}\n`).join('');
+}
+
+/** A state with what is done inside it; Mermaid takes the first line for its name. */
+function boxOf(state: string, labels: readonly string[]): string[] {
+  return labels.length === 0 ? [] : [state, ...labels].map((line) => `${state}: ${line}`);
 }
 
 function noteOf(state: string, labels: readonly string[]): string[] {
@@ -55,7 +60,7 @@ function statesOf(node: AnyStateNode): string[] {
 }
 
 function insideOf(node: AnyStateNode): string[] {
-  const labels = stayingLabels(node).map((label) => `${node.key}: ${label}`);
+  const labels = boxOf(node.key, stayingLabels(node));
   if (Object.keys(node.states).length === 0) return labels;
   return [`state ${node.key} {`, ...indented(statesOf(node)), '}', ...labels];
 }
