@@ -200,7 +200,8 @@ function openWorld(tell: (line: string) => void, onMetrics: (metrics: Metrics) =
     const system = createActorSystem(options);
     const listen = () =>
       system.application.subscribe(TENANT, undefined, (event) => tell(`stream ${JSON.stringify(event)}`));
-    return { ...system, start: () => system.start().then(() => void listen()) };
+    const start = system.start.bind(system);
+    return Object.assign(system, { start: () => start().then(() => void listen()) });
   };
   return createWorld({
     tenants: provision.tenants,

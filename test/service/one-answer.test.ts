@@ -165,7 +165,8 @@ async function openSites() {
         const system = createActorSystem(options);
         const listen = () =>
           system.application.subscribe(HARBOUR, undefined, (event) => void heard.push(event));
-        return { ...system, start: () => system.start().then(() => void listen()) };
+        const start = system.start.bind(system);
+        return Object.assign(system, { start: () => start().then(() => void listen()) });
       },
     },
   );
