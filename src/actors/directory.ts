@@ -66,17 +66,23 @@ export class Directory {
 
   tellLocation(location: LocationEntity, event: LocationEvent): void {
     const now = instantOf(event);
-    // Time comes first: what ended or began by now did so before whatever else happens.
-    const isLate =
-      now !== undefined && event.type !== 'boundary.reached' && this.#scheduler.isDue(location, now);
-    if (isLate) this.#sendLocation(location, { type: 'boundary.reached', now });
+    if (now !== undefined && this.#isLate(location, event, now))
+      this.#sendLocation(location, { type: 'boundary.reached', now });
     this.#sendLocation(location, event);
     if (now !== undefined) this.rearm(location, now);
   }
 
   tellOrganization(organization: OrganizationEntity, event: OrganizationEvent): void {
+    const now = 'now' in event ? event.now : undefined;
+    if (now !== undefined && this.#isLate(organization, event, now))
+      organization.actor.send({ type: 'boundary.reached', now });
     organization.actor.send(event);
-    if ('now' in event) this.rearm(organization, event.now);
+    if (now !== undefined) this.rearm(organization, now);
+  }
+
+  /** Time comes first: what ended or began by now did so before anything else that happens. */
+  #isLate(entity: TimedEntity, { type }: LocationEvent | OrganizationEvent, now: EpochMs): boolean {
+    return type !== 'boundary.reached' && this.#scheduler.isDue(entity, now);
   }
 
   tellCluster(cluster: ClusterEntity, event: ClusterEvent): void {
