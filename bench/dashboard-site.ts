@@ -1,5 +1,5 @@
 // A running service for the dashboard's figures: many locations, and meter values that are other ones every second.
-import type { ConnectorId } from '../machines/ids.js';
+import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { Cancel } from '../src/ports/clock.js';
 import type { ChargerGateway, ConnectorMeter, MeterSink } from '../src/ports/telemetry.js';

@@ -1,9 +1,9 @@
 // One location deciding for all its connectors at once: how long it takes, and how that grows with their number.
 import { createActor } from 'xstate';
-import { connectorMachine } from '../machines/connector.machine.js';
-import type { ConnectorControl } from '../machines/connector-control.js';
-import { type Budget, LocationSupervisor } from '../machines/location-supervisor.js';
-import { createMeterLedger, type MeterLedger } from '../machines/meter-ledger.js';
+import { connectorMachine } from '../machines/power/connector.machine.js';
+import type { ConnectorControl } from '../machines/power/connector-control.js';
+import { type Budget, LocationSupervisor } from '../machines/power/location-supervisor.js';
+import { createMeterLedger, type MeterLedger } from '../machines/power/meter-ledger.js';
 import { systemClock } from '../src/clock.js';
 import { collectGarbage, machine, median, remark, report } from './bench.js';
 

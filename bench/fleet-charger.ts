@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { ChargerAddress, ConnectorId } from '../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { AckMessage, LimitMessage, MeterMessage, StateMessage } from '../src/wire/mqtt.js';
 import { buildTopic } from '../src/wire/topics.js';

@@ -1,7 +1,7 @@
 // Meter values of 1,000 chargers that are held to their locations' limits, against aedes that drops them into an empty handler.
 import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
-import type { ConnectorId } from '../machines/ids.js';
+import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
 import { createService } from '../src/service.js';

@@ -1,5 +1,5 @@
 // A past for the demo's tenant: some hours of measured power under limits that came and went.
-import type { LocationId, TenantUuid } from '../machines/ids.js';
+import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
 import { createStore } from '../src/outbound/knex/store.js';

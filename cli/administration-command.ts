@@ -1,7 +1,7 @@
 // What the commands beside a running service share: flags for the database, an open administration, words for scopes.
 import { Command, Option } from 'commander';
-import type { TenantUuid } from '../machines/ids.js';
-import { asId } from '../machines/ids.js';
+import type { TenantUuid } from '../machines/values/ids.js';
+import { asId } from '../machines/values/ids.js';
 import { databaseUrlOf } from '../src/config.js';
 import type { Administration } from '../src/ports/administration.js';
 import { SCOPES, type Scope } from '../src/ports/records.js';

@@ -1,6 +1,6 @@
 // `headroom client create|list|disable`: OAuth clients of tenants; a secret is printed once, at creation.
 import { Command, InvalidArgumentError } from 'commander';
-import { isId } from '../machines/ids.js';
+import { isId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { OauthClientRecord } from '../src/ports/credentials.js';
 import type { Scope } from '../src/ports/records.js';

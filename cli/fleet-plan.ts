@@ -5,7 +5,7 @@ import {
   type ControllerUuid,
   type LocationId,
   type TenantUuid,
-} from '../machines/ids.js';
+} from '../machines/values/ids.js';
 import type { FleetMember } from '../sim/charger/fleet.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { OperatorError } from './operator-error.js';

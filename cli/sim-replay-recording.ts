@@ -1,5 +1,5 @@
 // `headroom sim replay` of what a running service wrote down: whether it decides the same again, and its state at an instant.
-import type { EpochMs } from '../machines/time.js';
+import type { EpochMs } from '../machines/values/time.js';
 import {
   formatDifference,
   type RecordingReplay,

@@ -1,6 +1,6 @@
 // A clock that moves only when told to, for tests and simulations: the production code under it cannot tell.
 import { createClock } from '@sinonjs/fake-timers';
-import type { EpochMs } from '../machines/time.js';
+import type { EpochMs } from '../machines/values/time.js';
 import type { Clock } from '../src/ports/clock.js';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

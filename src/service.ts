@@ -1,7 +1,7 @@
 // The composition root: puts the parts together, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
-import type { GrantTiming } from '../machines/grant-ledger.js';
-import { type ActorSystem, createActorSystem } from './actors/actor-system.js';
+import type { GrantTiming } from '../machines/power/grant-ledger.js';
+import { type ActorSystem, createActorSystem } from './actor-system.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf, variableOf } from './config.js';
 import { createHealth } from './health.js';

@@ -1,6 +1,6 @@
 // Failed sign-ins in the log: from where and as whom, never with what secret, and never so many that they fill a disk.
 import { LRUCache } from 'lru-cache';
-import { isId } from '../machines/ids.js';
+import { isId } from '../machines/values/ids.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import { isGenerated, parseApiKey } from './secrets.js';

@@ -1,5 +1,5 @@
 // A cluster's cap among its members: what each is due, and what it may use already while others still make room.
-import { wattsOfLimit } from '../units.js';
+import { wattsOfLimit } from '../values/units.js';
 
 /** `min(1, clusterLimitKw / sumLocationLimitsKw)` (contract section 2.8); 1 where there is no cap. */
 export function clusterScale(clusterLimitKw: number | null, sumLocationLimitsKw: number): number {

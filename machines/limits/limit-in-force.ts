@@ -1,7 +1,8 @@
 // The limit in force at a location: its own limit, its cluster shares and its physical connection, whichever is lowest.
-import { compositeTimeline, type LimitProfile, type ProfileStack } from '../profile-stack.js';
-import type { EpochMs, TimeWindow } from '../time.js';
-import { wattsOfLimit } from '../units.js';
+
+import type { EpochMs, TimeWindow } from '../values/time.js';
+import { wattsOfLimit } from '../values/units.js';
+import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
 /** Which rule sets the limit in force. Of equal limits the location's own is named, then a cluster's share. */
 export type LimitCause =

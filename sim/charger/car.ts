@@ -1,5 +1,5 @@
 // A car as a charger sees it: how much it takes, how that tapers off as its battery fills, how fast it follows.
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 
 /** A car on its visit. Energies in Wh, currents in A per phase, instants and times in milliseconds. */
 export interface Car {

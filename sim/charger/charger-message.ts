@@ -1,5 +1,5 @@
 // A message of a charger, ready to be sent: by a broker's client, or in the same process.
-import type { ConnectorId } from '../../machines/ids.js';
+import type { ConnectorId } from '../../machines/values/ids.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 
 interface Envelope {

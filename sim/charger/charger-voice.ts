@@ -1,7 +1,7 @@
 // What a virtual charger says and when: heartbeats, changes at once, acks and its state, within its message budget.
-import type { AckResult } from '../../machines/grant.js';
-import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import type { AckResult } from '../../machines/power/grant.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { toInstant } from '../../src/wire/rest.js';

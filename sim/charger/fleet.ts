@@ -1,9 +1,9 @@
 // Many virtual chargers on one broker, and what they do together.
 import { randomUUID } from 'node:crypto';
-import type { LimitReason } from '../../machines/grant.js';
-import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import { wattsOf } from '../../machines/units.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
+import { wattsOf } from '../../machines/values/units.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { type ChargerLink, type ChargerTls, connectCharger } from './charger-link.js';
 import type { Traffic } from './traffic.js';

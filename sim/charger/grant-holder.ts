@@ -1,6 +1,6 @@
 // The charger's side of the grant protocol for one connector: fence, lease, what applies now and what applies then.
-import type { AckResult, LeaseKind, LimitReason } from '../../machines/grant.js';
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import type { AckResult, LeaseKind, LimitReason } from '../../machines/power/grant.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 
 /** What a connector is held to. Currents in A per phase. */

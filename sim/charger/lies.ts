@@ -1,5 +1,5 @@
 // What a misbehaving charger says instead of the truth, and beside it; an honest one passes through unchanged.
-import type { ChargerAddress, ControllerUuid } from '../../machines/ids.js';
+import type { ChargerAddress, ControllerUuid } from '../../machines/values/ids.js';
 import type { MeterMessage } from '../../src/wire/mqtt.js';
 import { topicPrefixOf } from '../../src/wire/topics.js';
 import { type ChargerMessage, onTopic, withPayload } from './charger-message.js';

@@ -1,7 +1,7 @@
 // One outlet of a virtual charger and the car at it: the power that truly flows, which reports may not tell.
 import { createActor } from 'xstate';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/units.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { type Car, type NextCar, nextCurrentA, taperBeginsAtWh, wantedCurrentA } from './car.js';
 import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
 import {

@@ -1,5 +1,5 @@
 // What distinguishes one virtual charger from another: how it counts leases, how its clock runs, and how it misbehaves.
-import type { LeaseKind } from '../../machines/grant.js';
+import type { LeaseKind } from '../../machines/power/grant.js';
 
 /** The ways to be a bad charger. Any number of them can be combined. */
 export const MISBEHAVIOURS = {

@@ -1,5 +1,5 @@
 // A virtual charger: its connectors, the cars that come to them, and the charger's half of the protocol. No clock, no wire.
-import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from './charger-message.js';
 import { createChargerVoice } from './charger-voice.js';

@@ -1,6 +1,6 @@
 // The modes of a virtual connector: a car arrives, is recognised, charges, is paused, fills up and leaves.
 import { type ActorRefFrom, setup } from 'xstate';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 
 /** What happens at the connector; when, and how much flows meanwhile, is counted outside. */
 export type VirtualConnectorEvent =

@@ -1,8 +1,8 @@
 // One connector of a virtual charger: the outlet with its cars, held to the grants the connector holds.
 import { mersenne } from 'pure-rand/generator/mersenne';
-import type { ConnectorId } from '../../machines/ids.js';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import type { ConnectorRating } from '../../machines/units.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ConnectorId } from '../../machines/values/ids.js';
+import type { ConnectorRating } from '../../machines/values/units.js';
 import type { NextCar } from './car.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
 import { type CarNote, createOutlet, type Outlet } from './outlet.js';

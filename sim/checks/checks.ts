@@ -1,6 +1,6 @@
 // Every invariant of power safety, wired to one world: every event in it comes here, and violations are reported.
-import type { ChargerAddress } from '../../machines/ids.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Metrics } from '../../src/metrics.js';
 import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';

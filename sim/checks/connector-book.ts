@@ -1,5 +1,5 @@
 // What one connector may be entitled to, worked out from what passed between it and the service alone (P2): a ledger of its own.
-import type { LeaseKind, LimitReason } from '../../machines/grant.js';
+import type { LeaseKind, LimitReason } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { HeartbeatLog } from './heartbeat-log.js';
 

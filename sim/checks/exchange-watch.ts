@@ -1,6 +1,6 @@
 // Follows what chargers say and what of it the service hears: keeps the books of what was taken, and tells when a charger
 // took what it must not (P7).
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';

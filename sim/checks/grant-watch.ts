@@ -1,6 +1,6 @@
 // Judges every limit that leaves the service: that it fits beside what all others may be entitled to (P2), that it is one
 // that may be commanded (P3), that it can be told from every other (P7).
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch } from '../world/power-watch.js';

@@ -1,5 +1,5 @@
 // Reads back over REST what the service says of limits, profiles and locks, and holds it against the oracle (P5, P6, P9).
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, Submission } from '../world/limit-oracle.js';
 import type { SiteBook } from './connector-book.js';
 import type { Ask } from './inquiry.js';

@@ -1,5 +1,5 @@
 // Priority locks (P4): an active one is never below 6 A while its charger is reachable, and below its limit in last resort only.
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { ConnectorBook } from './connector-book.js';

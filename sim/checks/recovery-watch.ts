@@ -1,5 +1,5 @@
 // Once nothing goes wrong any more, every connector in reach holds a lease, and a site draws what it can at the best (P12).
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle } from '../world/limit-oracle.js';

@@ -1,5 +1,5 @@
 // Writes down the calls of the interface: those that change something each as a turn of its own.
-import type { Application } from '../../src/actors/application.js';
+import type { Application } from '../../src/application/application.js';
 import { READS, type ReadCall, WRITES, type WriteCall } from './recording-line.js';
 import type { TakeNote, Turn, TurnLater } from './turns.js';
 

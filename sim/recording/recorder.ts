@@ -1,6 +1,6 @@
 // Writes down what reaches a running service and what it decides, so that it can be told the same once more.
 import { isUtf8 } from 'node:buffer';
-import { type ActorSystem, createActorSystem } from '../../src/actors/actor-system.js';
+import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';

@@ -1,6 +1,6 @@
 // What a recording consists of, a line of JSON each: what a service began with, what reached it, and what it decided.
 import { z } from 'zod';
-import { LIMIT_REASONS } from '../../machines/grant.js';
+import { LIMIT_REASONS } from '../../machines/power/grant.js';
 
 /** The number of this way of writing; a file of another is not read. */
 export const FORMAT = 1;

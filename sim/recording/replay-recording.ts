@@ -1,5 +1,5 @@
 // Tells the production service once more what a recorded one was told, and compares what both decided.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { toInstant } from '../../src/wire/rest.js';
 import type { DecidedLimit } from './recording-line.js';

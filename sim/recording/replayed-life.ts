@@ -1,8 +1,8 @@
 // The actors of the production service, told turn by turn what a recorded service was told, at the same instants.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EpochMs } from '../../machines/time.js';
-import { createActorSystem } from '../../src/actors/actor-system.js';
-import type { Application } from '../../src/actors/application.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import { createActorSystem } from '../../src/actor-system.js';
+import type { Application } from '../../src/application/application.js';
 import { createTelemetry } from '../../src/inbound/mqtt/telemetry.js';
 import { createMetrics } from '../../src/metrics.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';

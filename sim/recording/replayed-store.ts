@@ -1,5 +1,5 @@
 // A store that answers what the recorded one answered, when it did.
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { type Input, STORE_METHODS, type StoreMethod } from './recording-line.js';
 

@@ -1,6 +1,6 @@
 // What one connector did for its cars and what was asked of it, added up event by event.
-import type { LimitReason } from '../../machines/grant.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { EventOf } from '../trace/trace-state.js';
 
 export interface ConnectorSummary {

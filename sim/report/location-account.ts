@@ -1,5 +1,5 @@
 // What one location drew against its limit, added up event by event.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 export interface PowerSummary {
   readonly peakW: number;

@@ -1,5 +1,5 @@
 // What a page marks on its time axis: faults and alarms while they lasted, profiles while they held their slot, and instants.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { EventOf } from '../trace/trace-state.js';
 import type { Mark, ProfileBar } from './report-data.js';

@@ -1,7 +1,7 @@
 // What a report page is given: tracks as columns of differences, which compress to a fraction of the events they come from.
-import type { LimitReason } from '../../machines/grant.js';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { Summary } from './summary.js';
 
 /** A value over time: it holds from its instant to the next. Each number but the first is the difference to the one before. */

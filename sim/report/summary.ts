@@ -1,5 +1,5 @@
 // The figures of a run, per location and connector, added up while it runs: the table at its end and summary.json.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { EventOf } from '../trace/trace-state.js';
 import { ConnectorAccount, type ConnectorSummary, type SessionShares } from './connector-account.js';

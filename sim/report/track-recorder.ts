@@ -1,5 +1,5 @@
 // Takes values as they change and keeps as many as a page can show, so that a report's size does not follow the run's.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { EventOf } from '../trace/trace-state.js';
 import type { ConnectorTrack, Track } from './report-data.js';
 

@@ -1,7 +1,7 @@
 // The recorded past of a world, kept in memory: what happened as bytes, and every so often the whole state.
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { decodeEvents } from '../trace/trace-decoder.js';
 import { TraceEncoder } from '../trace/trace-encoder.js';
 import type { TraceEvent } from '../trace/trace-event.js';

@@ -1,6 +1,6 @@
 // Holds a run against what its scenario expects: at instants, at every instant of a span, and of the whole run.
 
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/rest.js';
 import type { LocationSummary, Summary } from '../report/summary.js';
 import type { Bounds, Expectation } from '../scenario/scenario.js';

@@ -1,5 +1,5 @@
 // Time travel through a scenario: on to any instant, back to any that has been, and a look at what was.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/rest.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';

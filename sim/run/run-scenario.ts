@@ -2,8 +2,8 @@
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectorKey } from '../../machines/ids.js';
-import type { EpochMs } from '../../machines/time.js';
+import { connectorKey } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { makeDirectory } from '../../src/private-files.js';
 import { createSummary, type Summary } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';

@@ -1,6 +1,6 @@
 // Where a run's time stands still for a moment: for a call, for a question, and so that somebody hears how far it is.
 import FlatQueue from 'flatqueue';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Action, Scenario } from '../scenario/scenario.js';
 
 export interface Stop {

@@ -1,7 +1,7 @@
 // What a scenario expects: numbers, reasons and alarms at instants, over spans and of the whole run.
 import { z } from 'zod';
-import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/grant.js';
-import type { LocationId } from '../../machines/ids.js';
+import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
+import type { LocationId } from '../../machines/values/ids.js';
 import type { FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema } from '../../src/provisioning/field-schemas.js';
 import { momentSchema } from './moment.js';

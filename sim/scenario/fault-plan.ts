@@ -1,5 +1,5 @@
 // The faults of one run: strengths and times drawn from its seed, as episodes to be played one after another.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw, type Draw, type Range } from './draw.js';
 import { type CutDirection, type Fault, type Scenario, SERVICE_FAULTS } from './scenario.js';
 

@@ -1,6 +1,6 @@
 // The faults a scenario may name, each with the strengths that make sense for it.
 import { z } from 'zod';
-import type { ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { GROUP_RULE, idSchema, listSchema } from '../../src/provisioning/field-schemas.js';
 import { FAULT_KINDS } from '../trace/trace-event.js';
 import { FAULT_LEVELS } from './fault-levels.js';

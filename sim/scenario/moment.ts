@@ -1,6 +1,6 @@
 // Points and lengths of time as people write them in a scenario: instants, offsets, times of day, and `1h30m`.
 import { z } from 'zod';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Range } from './draw.js';
 
 const SECOND_MS = 1000;

@@ -1,5 +1,5 @@
 // What no single field of a scenario can tell: names that nobody has, times outside the run, visits at the same time.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { type ActionEntry, actionProblems, OPERATIONS, parseKept } from './action-schema.js';
 import { expectationProblems } from './expectation-schema.js';

@@ -1,8 +1,8 @@
 // A scenario as the simulator runs it: everything of the file found, checked and put on one axis of time.
-import type { AlarmKind, LimitReason } from '../../machines/grant.js';
-import type { ConnectorAddress } from '../../machines/ids.js';
-import type { EpochMs } from '../../machines/time.js';
-import type { ConnectorRating } from '../../machines/units.js';
+import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
+import type { ConnectorAddress } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { ConnectorRating } from '../../machines/values/units.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { Range } from './draw.js';

@@ -1,5 +1,5 @@
 // What a scenario's tenants, locations, chargers and connectors are called, to be looked up by what refers to them.
-import { connectorKey } from '../../machines/ids.js';
+import { connectorKey } from '../../machines/values/ids.js';
 import type { FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { suggest } from '../../src/provisioning/parse-yaml.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';

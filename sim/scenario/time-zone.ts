@@ -1,5 +1,5 @@
 // Clocks of a time zone: at which instants they show a time that was written without its offset from UTC.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { DAY_MS, parseInstant } from './moment.js';
 
 export const TIME_ZONE_RULE = 'must be the IANA name of a time zone, such as Europe/Berlin';

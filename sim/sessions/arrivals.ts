@@ -1,5 +1,5 @@
 // Hands each virtual connector its visits as the cars that come next, on the charger's own time.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { type NextCar, NO_CAR } from '../charger/car.js';
 import type { Visit } from './visit.js';
 

@@ -1,5 +1,5 @@
 // Visits drawn from the seed: so many a day and connector, at hours that a kind of site knows.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw, type Draw } from '../scenario/draw.js';
 import { DAY_MS } from '../scenario/moment.js';
 import type { GeneratedSessions, Scenario, ScenarioConnector } from '../scenario/scenario.js';

@@ -1,5 +1,5 @@
 // Recorded sessions from a CSV file, in the columns that public data sets use.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/time-zone.js';
 import { quote, type Row, readSessionTable, type SessionTable } from './session-table.js';

@@ -1,5 +1,5 @@
 // All visits of a scenario: recorded, drawn or listed.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw } from '../scenario/draw.js';
 import type { Scenario, ScenarioConnector, VehicleClass } from '../scenario/scenario.js';
 import { drawVisits } from './drawn-visits.js';

@@ -1,5 +1,5 @@
 // One car's visit to one connector, and the car as its class and the connector make it.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Car } from '../charger/car.js';
 import type { Draw } from '../scenario/draw.js';
 import type { ScenarioConnector, VehicleClass } from '../scenario/scenario.js';

@@ -1,6 +1,6 @@
 // How each kind of event is written as bytes, field by field: one table for writing and reading.
-import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/grant.js';
-import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
+import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { FAULT_KINDS, type TraceEvent } from './trace-event.js';
 
 /**

@@ -1,5 +1,5 @@
 // The way back from canonical bytes to events.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { type FieldCoding, LAYOUTS } from './event-fields.js';
 import type { TraceEvent } from './trace-event.js';
 

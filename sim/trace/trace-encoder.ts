@@ -1,5 +1,5 @@
 // Events as canonical bytes: the same events give the same bytes, to be hashed and stored.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { type FieldCoding, type FieldValues, LAYOUTS } from './event-fields.js';
 import type { TraceEvent } from './trace-event.js';
 

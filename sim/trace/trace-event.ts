@@ -1,7 +1,7 @@
 // What happened in a simulated world, as plain data in the order it happened: hashed, stored, replayed and drawn from it.
-import type { AlarmKind, LimitReason } from '../../machines/grant.js';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 /** Faults a world can inflict; `target` of a fault event is a location, a charger, or empty for the service as a whole. */
 export const FAULT_KINDS = [

@@ -1,6 +1,6 @@
 // The file of a trace: blocks of events as bytes, and every so often a keyframe with the whole state before a block.
 import createKnex, { type Knex } from 'knex';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 /** What a trace is of. */
 export interface TraceSubject {

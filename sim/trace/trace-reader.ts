@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { decodeEvents } from './trace-decoder.js';
 import type { TraceEvent } from './trace-event.js';
 import {

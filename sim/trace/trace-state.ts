@@ -1,5 +1,5 @@
 // The state of a simulated world at an instant, which is the newest event about each thing in it.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from './trace-event.js';
 
 export type EventOf<K extends TraceEvent['kind']> = Extract<TraceEvent, { kind: K }>;

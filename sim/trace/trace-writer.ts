@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { deflateRaw } from 'node:zlib';
 import type { Knex } from 'knex';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { TraceEncoder } from './trace-encoder.js';
 import type { TraceEvent } from './trace-event.js';
 import { createTraceTables, openTraceFile, type TraceSubject } from './trace-file.js';

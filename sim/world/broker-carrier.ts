@@ -1,6 +1,6 @@
 // Carries messages through the production's broker, bytes over real connections, in no virtual time: when they arrive is up
 // to the wires. What comes out on the other side is kept until then, and only that is handed over.
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../../src/ports/log.js';
 import type { MessageBus } from '../../src/ports/telemetry.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';

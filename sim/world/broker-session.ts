@@ -1,7 +1,7 @@
 // One virtual charger's session with the real broker: its client, its last will, and what it listens to.
 import { Socket } from 'node:net';
 import { connectAsync, type MqttClient } from 'mqtt';
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 
 export interface BrokerSession {

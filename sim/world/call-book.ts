@@ -1,5 +1,5 @@
 // Keeps book of the calls a service accepted, for the oracle: what must hold from then on, and what may still be held to.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, NewProfile } from './limit-oracle.js';
 import type { PowerWatch } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';

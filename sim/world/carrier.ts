@@ -1,6 +1,6 @@
 // What carries messages between chargers and service, while their wires decide when they arrive.
 
-import type { ChargerAddress, ConnectorAddress } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorAddress } from '../../machines/values/ids.js';
 import type { Seams } from '../../src/service.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';

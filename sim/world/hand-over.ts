@@ -1,5 +1,5 @@
 // Carries messages within the process, as the objects they are: what is a message of the contract is never turned into text.
-import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import { createTelemetry } from '../../src/inbound/mqtt/telemetry.js';
 import type { Metrics } from '../../src/metrics.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';

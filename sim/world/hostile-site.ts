@@ -1,7 +1,7 @@
 // The sites of a hostile day, drawn from its seed: two tenants, locations under caps and locks, and chargers that do their worst.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { ChargerAddress } from '../../machines/ids.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { EVERYDAY, HUNGRY, type Traffic } from '../charger/traffic.js';

@@ -1,5 +1,5 @@
 // What the limits must be, worked out naively from everything that was ever accepted: shares no code with the service.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 export interface Submission {
   readonly priority: number;

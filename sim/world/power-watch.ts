@@ -1,5 +1,5 @@
 // The invariant everything exists for: what truly flows never exceeds the limit, but where a limit fell unannounced.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle } from './limit-oracle.js';
 
 export interface Violation {

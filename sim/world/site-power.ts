@@ -1,5 +1,5 @@
 // What flows in a world, charger by charger: held against the limits whenever it or they may have changed.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { ChargerRun } from './charger-run.js';
 import type { LimitOracle } from './limit-oracle.js';
 import { PowerWatch, type Violation } from './power-watch.js';

@@ -1,8 +1,8 @@
 // Turns what happens in a world into the events of a trace, each when something of it changed and only then.
-import type { LimitReason } from '../../machines/grant.js';
-import type { ConnectorAddress } from '../../machines/ids.js';
-import type { ChargingStatus } from '../../machines/meter-ledger.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ConnectorAddress } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { TraceEvent } from '../trace/trace-event.js';

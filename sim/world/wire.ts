@@ -2,7 +2,7 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { Agenda } from './agenda.js';
 

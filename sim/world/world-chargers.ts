@@ -1,6 +1,6 @@
 // The chargers of a world: made from what is provisioned, found by their address, started again.
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { ChargerAddress, ConnectorId } from '../../machines/ids.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { topicsFor } from '../charger/charger-inbox.js';

@@ -1,16 +1,19 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { type AnyActor, createActor } from 'xstate';
-import { clusterMachine } from '../../machines/cluster.machine.js';
-import type { ConnectorActor, Link } from '../../machines/connector.machine.js';
-import { type ConnectorSpec, linkOf, turnOf } from '../../machines/connector-control.js';
-import { estimatedWOf } from '../../machines/counted-power.js';
-import type { GrantTiming } from '../../machines/grant-ledger.js';
-import { connectorKey, type TenantUuid } from '../../machines/ids.js';
-import { type LocationActor, locationMachine } from '../../machines/location.machine.js';
-import { createMeterLedger } from '../../machines/meter-ledger.js';
-import { organizationMachine } from '../../machines/organization.machine.js';
-import type { ProfileStack } from '../../machines/profile-stack.js';
-import type { EpochMs } from '../../machines/time.js';
+import { clusterMachine } from '../../machines/limits/cluster.machine.js';
+import { organizationMachine } from '../../machines/limits/organization.machine.js';
+import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import type { ConnectorActor, Link } from '../../machines/power/connector.machine.js';
+import { type ConnectorSpec, linkOf, turnOf } from '../../machines/power/connector-control.js';
+import { estimatedWOf } from '../../machines/power/counted-power.js';
+import type { GrantTiming } from '../../machines/power/grant-ledger.js';
+import { type LocationActor, locationMachine } from '../../machines/power/location.machine.js';
+import { createMeterLedger } from '../../machines/power/meter-ledger.js';
+import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import { createConnectorEntity } from '../enforcement/connector-meter.js';
+import type { Enforcement } from '../enforcement/enforcement.js';
+import { createLocationEnforcement } from '../enforcement/location-enforcement.js';
 import type { Clock } from '../ports/clock.js';
 import type {
   AlarmRecord,
@@ -19,10 +22,7 @@ import type {
   LocationRecord,
   ReservationRecord,
 } from '../ports/records.js';
-import { createConnectorEntity } from './connector-meter.js';
 import type { Directory, Effect } from './directory.js';
-import type { Enforcement } from './enforcement/enforcement.js';
-import { createLocationEnforcement } from './enforcement/location-enforcement.js';
 import {
   type ClusterEntity,
   type ConnectorEntity,

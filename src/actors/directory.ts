@@ -1,10 +1,10 @@
 // Maps ids to actor systems, tells them events, and carries their effects to one another: the only way between entities.
-import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/cluster.machine.js';
-import type { ClusterId, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember } from '../../machines/limits/cluster-shares.js';
-import type { LocationEffect, LocationEvent } from '../../machines/location.machine.js';
-import type { OrganizationEffect, OrganizationEvent } from '../../machines/organization.machine.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { OrganizationEffect, OrganizationEvent } from '../../machines/limits/organization.machine.js';
+import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
+import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
 import {
   type ClusterEntity,

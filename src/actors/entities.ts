@@ -1,19 +1,19 @@
 // What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
-import type { ClusterActor } from '../../machines/cluster.machine.js';
-import type { ConnectorActor } from '../../machines/connector.machine.js';
-import type { ConnectorControl } from '../../machines/connector-control.js';
-import type { LocationId, TenantUuid } from '../../machines/ids.js';
-import { type LocationActor, nextLocationBoundary } from '../../machines/location.machine.js';
-import type { MeterLedger, MeterSlot } from '../../machines/meter-ledger.js';
-import type { OrganizationActor } from '../../machines/organization.machine.js';
-import type { ProfileHolder } from '../../machines/profile-holder.js';
-import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/profile-stack.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { ClusterActor } from '../../machines/limits/cluster.machine.js';
+import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
+import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
+import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
+import type { ConnectorActor } from '../../machines/power/connector.machine.js';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
+import type { MeterLedger, MeterSlot } from '../../machines/power/meter-ledger.js';
+import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { LocationEnforcement } from '../enforcement/location-enforcement.js';
+import type { Sleeper } from '../enforcement/wakeups.js';
 import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { ConnectorMeter } from '../ports/telemetry.js';
 import type { LocationLimits } from '../wire/rest.js';
-import type { LocationEnforcement } from './enforcement/location-enforcement.js';
-import type { Sleeper } from './enforcement/wakeups.js';
 import type { Scheduled } from './scheduler.js';
 
 /** One location. Its actor is replaced in place when it is built anew, so that references to the entity stay good. */

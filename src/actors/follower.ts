@@ -1,5 +1,5 @@
 // Follows the rows that others change (the command line, another node) and reads again what this process may have wrong.
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { CredentialSet } from '../ports/credentials.js';
 import type { Log } from '../ports/log.js';

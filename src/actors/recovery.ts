@@ -1,8 +1,8 @@
 // Brings actors into line with rows: at start, after another process changed them, after a defect, after a clock jump.
 import { isDeepStrictEqual } from 'node:util';
-import { connectorKey, type TenantUuid } from '../../machines/ids.js';
-import type { ProfileStack } from '../../machines/profile-stack.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationRecord, TenantState } from '../ports/records.js';
 import type { Assembly, LocationRows } from './assembly.js';
 import type { Directory } from './directory.js';

@@ -1,6 +1,6 @@
 // All window boundaries on one heap over one host timer: exact instants, however far away, whatever the host clock does.
 import FlatQueue from 'flatqueue';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 
 /** An entity with boundaries. */

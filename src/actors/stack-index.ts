@@ -1,6 +1,7 @@
 // A tenant's profile rows sorted into one stack per target, the form the actors are built from.
-import { connectorKey, type LocationId } from '../../machines/ids.js';
-import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/profile-stack.js';
+
+import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
+import { connectorKey, type LocationId } from '../../machines/values/ids.js';
 import type { ConnectorRecord, ProfileRecord } from '../ports/records.js';
 
 export interface StackIndex {

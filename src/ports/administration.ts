@@ -1,6 +1,6 @@
 // What the command line may change from outside a running service.
-import type { ControllerUuid, TenantUuid } from '../../machines/ids.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
 import type { ConnectorRecord, LocationRecord, TenantRecord } from './records.js';
 

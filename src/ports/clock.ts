@@ -1,5 +1,5 @@
 // The only source of time, and how to wait.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 /** Cancels what it was given for; calling it twice is harmless. */
 export type Cancel = () => void;

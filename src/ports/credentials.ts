@@ -1,6 +1,6 @@
 // What callers and chargers identify themselves with, secrets hashed.
-import type { ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Scope, TenantRecord } from './records.js';
 
 export interface ApiKeyRecord {

@@ -1,9 +1,16 @@
 // The truth as rows give it back: tenants, locations, connectors, clusters, profiles, promises, alarms.
-import type { AlarmKind, LeaseKind } from '../../machines/grant.js';
-import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
-import type { LimitProfile } from '../../machines/profile-stack.js';
-import type { EpochMs } from '../../machines/time.js';
-import type { ConnectorRating } from '../../machines/units.js';
+
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { AlarmKind, LeaseKind } from '../../machines/power/grant.js';
+import type {
+  ClusterId,
+  ConnectorId,
+  ControllerUuid,
+  LocationId,
+  TenantUuid,
+} from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { ConnectorRating } from '../../machines/values/units.js';
 
 export type OperatingStatus = 'ACTIVE' | 'INACTIVE';
 

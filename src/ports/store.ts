@@ -1,7 +1,8 @@
 // The durable truth: what can be written, and what can be asked.
-import type { ClusterId, LocationId, TenantUuid } from '../../machines/ids.js';
-import type { LimitProfile } from '../../machines/profile-stack.js';
-import type { EpochMs, TimeWindow } from '../../machines/time.js';
+
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { CredentialSet } from './credentials.js';
 import type {
   AlarmRecord,

@@ -1,5 +1,6 @@
 // Messages to and from chargers, without naming a broker.
-import type { Ack, Grant, LeaseKind } from '../../machines/grant.js';
+import type { Ack, Grant, LeaseKind } from '../../machines/power/grant.js';
+import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import type {
   ChargerAddress,
   ConnectorAddress,
@@ -7,8 +8,7 @@ import type {
   ControllerUuid,
   LocationId,
   TenantUuid,
-} from '../../machines/ids.js';
-import type { MeterReading, RecordResult } from '../../machines/meter-ledger.js';
+} from '../../machines/values/ids.js';
 
 /** Messages in and out, through any broker. */
 export interface MessageBus {

@@ -1,6 +1,6 @@
 // The fields of files that people write: bounds, and for each an error that says what must be.
 import { z } from 'zod';
-import { isId } from '../../machines/ids.js';
+import { isId } from '../../machines/values/ids.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
 import { isStorable, LIMIT_KW_RULE, MOST_LIMIT_KW, STORABLE_RULE } from '../wire/rest.js';
 

@@ -1,5 +1,5 @@
 // Applies a provisioning file: nothing of it if any tenant cannot be applied, else each tenant all or nothing.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Administration, ProvisioningAction } from '../ports/administration.js';
 import { type IssuedSecret, planTenant, type TenantPlan } from './plan-tenant.js';
 import { PresetSecrets } from './preset-secrets.js';

@@ -1,7 +1,7 @@
 // The provisioning file's shape: what an operator may write, with bounds and defaults. Each error says what must be.
 import { z } from 'zod';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
-import { MINIMUM_CURRENT_A } from '../../machines/units.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../ports/records.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit, parseApiKey } from '../secrets.js';
 import { fromInstant, instantSchema } from '../wire/rest.js';

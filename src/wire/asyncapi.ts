@@ -1,6 +1,6 @@
 // The AsyncAPI 3 document of the MQTT side, from a charger's point of view: made from the schemas and topics in use.
 import { z } from 'zod';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { CHARGER_TRAFFIC, type ChargerTraffic } from './charger-traffic.js';
 import { buildTopic, directionOf, type TopicKind } from './topics.js';
 

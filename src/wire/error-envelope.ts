@@ -1,6 +1,6 @@
 // The one error envelope of section 7, and the one table from code to HTTP status.
 import { z } from 'zod';
-import { ERROR_CODES, type ErrorCode } from '../../machines/errors.js';
+import { ERROR_CODES, type ErrorCode } from '../../machines/values/errors.js';
 
 export const errorEnvelopeSchema = z
   .object({

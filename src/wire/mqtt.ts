@@ -1,8 +1,8 @@
 // What chargers say and hear, as JSON: every field bounded, unknown fields ignored, so that a broken one costs its
 // message only. The descriptions are for charger makers: the AsyncAPI document carries them.
 import { z } from 'zod';
-import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/grant.js';
-import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
+import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.
 const MAX_POWER_W = 10_000_000;

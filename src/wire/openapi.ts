@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the same schemas that check the requests.
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { ErrorCode } from '../../machines/errors.js';
+import type { ErrorCode } from '../../machines/values/errors.js';
 import { errorEnvelopeSchema, HTTP_STATUS } from './error-envelope.js';
 import { prioritySchema } from './rest.js';
 

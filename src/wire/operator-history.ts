@@ -1,6 +1,6 @@
 // What an operator can ask of the past: submissions, power, alarms. Extensions of the contract.
 import { z } from 'zod';
-import { ALARM_KINDS } from '../../machines/grant.js';
+import { ALARM_KINDS } from '../../machines/power/grant.js';
 import { estimatedKwSchema } from './operator-power.js';
 import { instantSchema, prioritySchema } from './rest.js';
 

@@ -1,8 +1,8 @@
 // What an operator sees of locations now: the list, and one location live. Extensions of the contract.
 import { z } from 'zod';
-import { LINKS, THROTTLES } from '../../machines/connector.machine.js';
-import { LIMIT_REASONS } from '../../machines/grant.js';
-import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
+import { LIMIT_REASONS } from '../../machines/power/grant.js';
+import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { alarmSchema } from './operator-history.js';
 import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';

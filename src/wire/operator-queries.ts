@@ -1,7 +1,7 @@
 // The query parameters of the extensions for operators: every one may be left out, unknown ones are ignored.
 import { z } from 'zod';
 import 'zod-openapi';
-import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
+import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { mustBeText } from './plain-errors.js';
 import { instantSchema, LIMIT_KW_RULE, MOST_LIMIT_KW, PRIORITY_RULE } from './rest.js';
 

@@ -1,6 +1,6 @@
 // What the event stream carries: one name and one shape an event. An extension of the contract.
 import { z } from 'zod';
-import { LIMIT_REASONS } from '../../machines/grant.js';
+import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
 import { alarmSchema } from './operator-history.js';
 import { drawnPowerShape } from './operator-power.js';

@@ -1,7 +1,7 @@
 // The REST bodies: one zod schema each, from which types, validation and OpenAPI are all taken.
 import { z } from 'zod';
 import 'zod-openapi';
-import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
+import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { mustBe, mustBeText } from './plain-errors.js';
 
 /** The last instant that can be written with four digits for the year, and so the last there is. */

@@ -6,7 +6,7 @@ import {
   type ControllerUuid,
   type LocationId,
   type TenantUuid,
-} from '../../machines/ids.js';
+} from '../../machines/values/ids.js';
 
 const ROOT = 'ems/v1';
 /** Levels of what all topics of a charger begin with. */

@@ -1,6 +1,6 @@
 // Profiles that have ended need no actor: whoever runs a site for years keeps none of them.
 import { describe, expect, it } from 'vitest';
-import { connectorKey } from '../../machines/ids.js';
+import { connectorKey } from '../../machines/values/ids.js';
 import { connectorActorOf } from '../../src/actors/entities.js';
 import { CRANE, createHarbour, HARBOUR, ROWS } from './harbour.js';
 

@@ -1,6 +1,6 @@
 // The follower reads again what others changed: each tenant once a look, however often it falls behind meanwhile.
 import { expect, it } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { Follower } from '../../src/actors/follower.js';
 import type { TenantState } from '../../src/ports/records.js';

@@ -1,15 +1,21 @@
 // The actors of a small tenant on a virtual clock, built from rows as at a start: two locations, a lock, a cluster.
-import type { Grant } from '../../machines/grant.js';
-import type { ClusterId, ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { Grant } from '../../machines/power/grant.js';
+import type {
+  ClusterId,
+  ConnectorId,
+  ControllerUuid,
+  LocationId,
+  TenantUuid,
+} from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { Assembly } from '../../src/actors/assembly.js';
 import { Directory } from '../../src/actors/directory.js';
-import { AlarmBook } from '../../src/actors/enforcement/alarm-book.js';
-import { Enforcement } from '../../src/actors/enforcement/enforcement.js';
-import { Reservations } from '../../src/actors/enforcement/reservations.js';
 import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
 import { Scheduler } from '../../src/actors/scheduler.js';
+import { AlarmBook } from '../../src/enforcement/alarm-book.js';
+import { Enforcement } from '../../src/enforcement/enforcement.js';
+import { Reservations } from '../../src/enforcement/reservations.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';

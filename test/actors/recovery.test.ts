@@ -1,6 +1,6 @@
 // An actor that threw is dead for good: it is built again from its rows, and everything around it goes on.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { LimitProfile } from '../../machines/profile-stack.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
 import type { Directory } from '../../src/actors/directory.js';
 import { effectiveLimitKwOf, type LocationEntity } from '../../src/actors/entities.js';

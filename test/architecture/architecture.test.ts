@@ -47,12 +47,17 @@ describe('The import rules', () => {
   it.each([
     ['machines/a.ts', 'zod'],
     ['machines/a.ts', 'node:fs'],
+    ['machines/values/a.ts', '../limits/b.js'],
+    ['machines/limits/a.ts', '../power/b.js'],
+    ['src/actors/a.ts', '../application/b.js'],
+    ['src/enforcement/a.ts', '../application/b.js'],
+    ['src/inbound/http/a.ts', '../../actors/b.js'],
     ['machines/a.ts', '../src/ports/clock.js'],
     ['src/ports/store.ts', '../wire/rest.js'],
     ['src/wire/a.ts', 'express'],
     ['src/wire/a.ts', '../ports/clock.js'],
     ['src/actors/a.ts', 'knex'],
-    ['src/actors/commands/a.ts', '../../outbound/knex/store.js'],
+    ['src/application/commands/a.ts', '../../outbound/knex/store.js'],
     ['src/actors/a.ts', '../inbound/http/server.js'],
     ['src/inbound/http/a.ts', '../../outbound/knex/store.js'],
     ['src/inbound/http/a.ts', '../../config.js'],
@@ -75,7 +80,8 @@ describe('The import rules', () => {
   it.each([
     ['cli/a.ts', '../sim/charger/fleet.js'],
     ['cli/a.ts', '../src/service.js'],
-    ['src/inbound/http/a.ts', '../../actors/application.js'],
+    ['src/inbound/http/a.ts', '../../application/application.js'],
+    ['machines/power/a.ts', '../limits/b.js'],
     ['machines/a.ts', 'xstate'],
   ])('let %s import %s', (path, target) => {
     expect(importBreaches(importing(path, target))).toEqual([]);

@@ -55,7 +55,7 @@ describe('The rules of the dashboard', () => {
     "import { z } from 'zod';",
     "import { toInstant } from '../../src/wire/rest.js';",
     "import { type ProfileView, toInstant } from '../../src/wire/rest.js';",
-    "import type { Core } from '../../src/actors/core.js';",
+    "import type { Core } from '../../src/application/core.js';",
     "import { createService } from '../../src/service.js';",
   ])('refuse %s', (text) => {
     expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).not.toEqual([]);
@@ -64,7 +64,7 @@ describe('The rules of the dashboard', () => {
   it.each([
     "import { useState } from 'preact/hooks';",
     "import type { ProfileView } from '../../src/wire/rest.js';",
-    "import { statusAt } from '../../machines/time.js';",
+    "import { statusAt } from '../../machines/values/time.js';",
     "import './locations.css';",
   ])('let in %s', (text) => {
     expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).toEqual([]);

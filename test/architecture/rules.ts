@@ -40,17 +40,36 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
   ],
 ];
 
+/** The floors of `machines/`, lowest first: none imports one above it. */
+const MACHINES = ['values', 'limits', 'power'];
+
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  machines: ['machines', 'xstate'],
-  ports: ['ports', 'machines'],
-  wire: ['wire', 'machines', 'zod', 'zod-openapi'],
-  actors: ['actors', 'machines', 'ports', 'wire', 'metrics', 'rare-log', 'xstate', 'flatqueue', 'node:util'],
-  inbound: ['inbound', 'actors', 'wire', 'ports', 'machines', ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  outbound: ['outbound', 'wire', 'ports', 'machines', ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  provisioning: ['provisioning', 'wire', 'ports', 'machines', 'secrets', PACKAGES],
-  service: ['actors', 'inbound', 'outbound', 'wire', 'ports', 'machines', ...FOUNDATION, PACKAGES],
+  machines: [...MACHINES, 'xstate'],
+  values: ['values'],
+  limits: ['values', 'limits', 'xstate'],
+  power: ['values', 'limits', 'power', 'xstate'],
+  ports: ['ports', ...MACHINES],
+  wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
+  actors: ['actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],
+  enforcement: ['enforcement', 'actors', ...MACHINES, 'ports', 'wire', 'metrics', 'rare-log', 'flatqueue'],
+  application: ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'node:util'],
+  'actor-system': ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'metrics'],
+  inbound: ['inbound', 'application', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
+  outbound: ['outbound', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
+  provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
+  service: [
+    'actor-system',
+    'application',
+    'inbound',
+    'outbound',
+    'wire',
+    'ports',
+    ...MACHINES,
+    ...FOUNDATION,
+    PACKAGES,
+  ],
   cli: [
-    ...['cli', 'service', 'provisioning', 'inbound', 'outbound', 'wire', 'ports', 'machines', 'sim'],
+    ...['cli', 'service', 'provisioning', 'inbound', 'outbound', 'wire', 'ports', ...MACHINES, 'sim'],
     ...FOUNDATION,
     PACKAGES,
   ],
@@ -61,10 +80,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'provisioning',
       'inbound',
       'outbound',
+      'actor-system',
+      'application',
+      'enforcement',
       'actors',
       'ports',
       'wire',
-      'machines',
+      ...MACHINES,
       'config',
       'metrics',
       'private-files',
@@ -83,23 +105,27 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
       'provisioning',
       'inbound',
       'outbound',
+      'actor-system',
+      'application',
+      'enforcement',
       'actors',
       'wire',
       'ports',
-      'machines',
+      ...MACHINES,
     ],
     ...FOUNDATION,
     PACKAGES,
   ],
   ...Object.fromEntries(
-    FOUNDATION.map((name) => [name, ['machines', 'ports', 'wire', ...FOUNDATION, PACKAGES]]),
+    FOUNDATION.map((name) => [name, [...MACHINES, 'ports', 'wire', ...FOUNDATION, PACKAGES]]),
   ),
 };
 
 /** The part of the tree `path` belongs to: a folder, or a file that stands alone in src. */
 function partOf(path: string): string {
   const [top = '', below = ''] = path.split('/');
-  return top === 'src' ? below.replace(/\.ts$/, '') : top;
+  const isInside = top === 'src' || (top === 'machines' && !below.endsWith('.ts'));
+  return isInside ? below.replace(/\.ts$/, '') : top;
 }
 
 function isInTree(target: string): boolean {

@@ -4,7 +4,7 @@ import { MACHINES } from '../mutants/mutants.js';
 
 export const MACHINES_PAGE = 'docs/machines.md';
 
-const DRAWING = /(```mermaid shown: drawn from machines\/(\w+)\.machine\.ts\n)[^`]*(```)/g;
+const DRAWING = /(```mermaid shown: drawn from machines\/\w+\/(\w+)\.machine\.ts\n)[^`]*(```)/g;
 
 /** The machines that a page draws, by id. */
 export function drawnIn(page: string): string[] {

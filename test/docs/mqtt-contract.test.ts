@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ACK_RESULTS, ALARM_KINDS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/grant.js';
-import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { ACK_RESULTS, ALARM_KINDS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
+import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import type { PacketFault } from '../../src/outbound/mqtt/packet-guard.js';
 import type { RefusalReason } from '../../src/outbound/mqtt/session.js';
 import { createAsyncApiDocument } from '../../src/wire/asyncapi.js';

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
-import type { ConnectorId, ControllerUuid } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { hashSecret } from '../../src/secrets.js';
 import { ackSchema, type LimitMessage, meterSchema, stateSchema } from '../../src/wire/mqtt.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';

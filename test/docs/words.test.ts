@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CHARGING_STATUSES } from '../../machines/meter-ledger.js';
+import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { STATUS_DEFINITIONS } from '../../web/location/status-definitions.js';
 import { readSources } from '../architecture/sources.js';
 import { ROOT, readDocuments } from './document.js';
@@ -26,7 +26,7 @@ const documents = readDocuments().filter(({ path }) => path !== 'docs/decisions.
 const pages = [
   ...documents,
   ...readSources(['web', 'sim/report/page', 'cli'], /\.tsx?$/),
-  { path: 'src/actors/limit-explanation.ts', text: textOf('src/actors/limit-explanation.ts') },
+  { path: 'src/application/limit-explanation.ts', text: textOf('src/application/limit-explanation.ts') },
   { path: 'src/metrics.ts', text: textOf('src/metrics.ts') },
 ];
 

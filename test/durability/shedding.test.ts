@@ -1,6 +1,6 @@
 // More writes than the journal takes: some are told to come back, and exactly those that are not are on disk.
 import { expect, it, onTestFinished } from 'vitest';
-import type { LocationId } from '../../machines/ids.js';
+import type { LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { HARBOUR, runService, site, tenantWith } from '../service/running-service.js';
 import { withRows } from './observed.js';

@@ -1,6 +1,6 @@
 // The real process, killed without a word while chargers draw all they may: in real time, with short leases.
 import { expect, it, onTestFinished } from 'vitest';
-import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { connectCharger } from '../../sim/charger/charger-link.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';

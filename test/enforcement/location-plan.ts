@@ -1,5 +1,5 @@
 // The locations and chargers of a rig, as a provisioning file would have them.
-import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { hashSecret } from '../../src/secrets.js';
 import { CHARGER_PASSWORD, HARBOUR, tenantWith } from '../service/running-service.js';

@@ -1,5 +1,5 @@
 // A virtual charger in a rig's hands: what it draws and is held to, and the network between it and the broker.
-import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';

@@ -1,6 +1,6 @@
 // Random profiles that meet: few instants, few limits and few priorities, so that ties and adjacency are common.
 import fc from 'fast-check';
-import type { LimitProfile } from '../../machines/profile-stack.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 
 /** Where on the time axis a case plays: the rules must not depend on it. */
 export const eraMs: fc.Arbitrary<number> = fc.constantFrom(

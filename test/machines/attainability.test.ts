@@ -7,15 +7,15 @@ import {
   type Shortfall,
   spansOfPermanentLimit,
   spansOfProfile,
-} from '../../machines/attainability.js';
+} from '../../machines/limits/attainability.js';
 import { type LimitSegment, limitsInForce, type ScaleStep } from '../../machines/limits/limit-in-force.js';
 import {
   EMPTY_STACK,
   type LimitProfile,
   type ProfileStack,
   putProfile,
-} from '../../machines/profile-stack.js';
-import { wattsOfLimit } from '../../machines/units.js';
+} from '../../machines/limits/profile-stack.js';
+import { wattsOfLimit } from '../../machines/values/units.js';
 import { eraMs, moved, profileWithin } from './arbitraries.js';
 import { decidingAt, effectiveKwAt, type History } from './oracle.js';
 

@@ -2,9 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
-import { type ClusterEffect, type ClusterEvent, clusterMachine } from '../../machines/cluster.machine.js';
+import {
+  type ClusterEffect,
+  type ClusterEvent,
+  clusterMachine,
+} from '../../machines/limits/cluster.machine.js';
 import type { ReservedPower } from '../../machines/limits/cluster-shares.js';
-import { wattsOfLimit } from '../../machines/units.js';
+import { wattsOfLimit } from '../../machines/values/units.js';
 import { limitKw } from './arbitraries.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
 import { sharesOf } from './oracle.js';

@@ -1,6 +1,6 @@
 // Whether a charger keeps to what it was told (power safety, rule 8).
 import { describe, expect, it } from 'vitest';
-import { createCompliance, foldCompliance } from '../../machines/compliance.js';
+import { createCompliance, foldCompliance } from '../../machines/power/compliance.js';
 
 describe('A charger that draws more than (limit + 0.5 A) × 1.10 (rule 8)', () => {
   it('is non-compliant after 7 s, not before', () => {

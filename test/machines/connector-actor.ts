@@ -1,6 +1,6 @@
 // A connector's real machine without a location to report to, for rigs that test what reads it.
 import { createActor } from 'xstate';
-import { type ConnectorActor, connectorMachine } from '../../machines/connector.machine.js';
+import { type ConnectorActor, connectorMachine } from '../../machines/power/connector.machine.js';
 
 const alone = connectorMachine.provide({ actions: { reportLocked: () => {}, reportUnlocked: () => {} } });
 

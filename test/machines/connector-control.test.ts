@@ -1,8 +1,8 @@
 // What a connector's reported voltage does to the power that is reserved for its current.
 import { expect, it } from 'vitest';
-import { createControl, hearReading } from '../../machines/connector-control.js';
-import { createGrantLedger } from '../../machines/grant-ledger.js';
-import { createMeterLedger } from '../../machines/meter-ledger.js';
+import { createControl, hearReading } from '../../machines/power/connector-control.js';
+import { createGrantLedger } from '../../machines/power/grant-ledger.js';
+import { createMeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

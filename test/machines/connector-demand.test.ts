@@ -1,7 +1,12 @@
 // What a car is believed to want, from what it draws (power safety: demand).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createDemand, type Demand, type DrawnReading, foldDemand } from '../../machines/connector-demand.js';
+import {
+  createDemand,
+  type Demand,
+  type DrawnReading,
+  foldDemand,
+} from '../../machines/power/connector-demand.js';
 
 const CHARGING: DrawnReading = {
   status: 'Charging',

@@ -1,6 +1,7 @@
 // One connector, run as a child of its location: locked by its profiles, throttled and reached or not as it reports.
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import {
   type ConnectorEvent,
   connectorMachine,
@@ -8,9 +9,8 @@ import {
   type Link,
   THROTTLES,
   type Throttle,
-} from '../../machines/connector.machine.js';
-import { type LocationEffect, locationMachine } from '../../machines/location.machine.js';
-import type { LimitProfile } from '../../machines/profile-stack.js';
+} from '../../machines/power/connector.machine.js';
+import { type LocationEffect, locationMachine } from '../../machines/power/location.machine.js';
 import { edgesOf, everyWalk, isLater, watchTransitions } from './graph-walk.js';
 import { cancelIn, decidingAt, type History } from './oracle.js';
 

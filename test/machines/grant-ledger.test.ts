@@ -6,9 +6,9 @@ import {
   type GrantTiming,
   horizonMsOf,
   LedgerError,
-} from '../../machines/grant-ledger.js';
-import type { Holding, HoldingSpec } from '../../machines/holding.js';
-import { wattsOfTenths } from '../../machines/units.js';
+} from '../../machines/power/grant-ledger.js';
+import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
+import { wattsOfTenths } from '../../machines/values/units.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const LEASE_MS = 61_200;

@@ -1,6 +1,6 @@
 // The worst charger that still keeps to the contract, written from its words alone: it draws the most it was ever allowed within settle.
-import type { AckResult, Grant, LeaseKind } from '../../machines/grant.js';
-import type { MeterReading } from '../../machines/meter-ledger.js';
+import type { AckResult, Grant, LeaseKind } from '../../machines/power/grant.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
 
 /** Currents in tenths of A per phase. */
 export interface ChargerTraits {

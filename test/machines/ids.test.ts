@@ -1,7 +1,13 @@
 // Identifiers appear in paths and MQTT topics: what could mean something else there names nothing.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asId, type ConnectorId, type ControllerUuid, connectorKey, isId } from '../../machines/ids.js';
+import {
+  asId,
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  isId,
+} from '../../machines/values/ids.js';
 
 const ALLOWED = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-';
 const id = fc.string({ unit: fc.constantFrom(...ALLOWED), minLength: 1, maxLength: 128 });

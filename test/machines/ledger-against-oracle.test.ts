@@ -1,10 +1,10 @@
 // A random life of a ledger beside an oracle that forgets nothing (power safety, rules 1, 2, 4, 5 and 7).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LeaseKind } from '../../machines/grant.js';
-import { createGrantLedger, type GrantTiming, LedgerError } from '../../machines/grant-ledger.js';
-import type { Holding, HoldingSpec } from '../../machines/holding.js';
-import { wattsOfTenths } from '../../machines/units.js';
+import type { LeaseKind } from '../../machines/power/grant.js';
+import { createGrantLedger, type GrantTiming, LedgerError } from '../../machines/power/grant-ledger.js';
+import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
+import { wattsOfTenths } from '../../machines/values/units.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

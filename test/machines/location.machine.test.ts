@@ -1,15 +1,15 @@
 // One location: its permanent limit, the profiles of its stack, its share of clusters and its connection decide together.
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
-import type { ConnectorEvent } from '../../machines/connector.machine.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import {
   type LocationEffect,
   type LocationEvent,
   type LocationInput,
   locationMachine,
   nextLocationBoundary,
-} from '../../machines/location.machine.js';
-import type { LimitProfile } from '../../machines/profile-stack.js';
+} from '../../machines/power/location.machine.js';
 import { everyWalk, isLater, watchTransitions } from './graph-walk.js';
 import { cancelIn, decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
 

@@ -1,7 +1,7 @@
 // The meter ledger: exact cases of the MQTT contract, and any history against a naive account of it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMeterLedger, type MeterReading, type MeterSlot } from '../../machines/meter-ledger.js';
+import { createMeterLedger, type MeterReading, type MeterSlot } from '../../machines/power/meter-ledger.js';
 
 const STALE_AFTER_MS = 30_000;
 

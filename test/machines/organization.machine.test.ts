@@ -6,13 +6,13 @@ import {
   type OrganizationEffect,
   type OrganizationEvent,
   organizationMachine,
-} from '../../machines/organization.machine.js';
+} from '../../machines/limits/organization.machine.js';
 import {
   EMPTY_STACK,
   type LimitProfile,
   type ProfileStack,
   putProfile,
-} from '../../machines/profile-stack.js';
+} from '../../machines/limits/profile-stack.js';
 import { eraMs, moved, profileWithin } from './arbitraries.js';
 import { everyWalk, isLater, watchTransitions } from './graph-walk.js';
 import { cancelIn, crossedBetween, type History, heldBy, phaseAt } from './oracle.js';

@@ -10,7 +10,7 @@ import {
   type LimitProfile,
   nextBoundaryAfter,
   putProfile,
-} from '../../machines/profile-stack.js';
+} from '../../machines/limits/profile-stack.js';
 import { eraMs, moved, profileWithin } from './arbitraries.js';
 import {
   boundariesAfter,

@@ -3,7 +3,7 @@ import { getSimplePaths } from '@xstate/graph';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent } from 'xstate';
-import { type ProfileEvent, profileMachine } from '../../machines/profile.machine.js';
+import { type ProfileEvent, profileMachine } from '../../machines/limits/profile.machine.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
 import { type Phase, phaseAt } from './oracle.js';
 

@@ -1,8 +1,8 @@
 // A charger's word about itself that comes again changes nothing (P8), and one that is new still counts.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ConnectorControl } from '../../machines/connector-control.js';
-import { type Budget, LocationSupervisor } from '../../machines/location-supervisor.js';
-import { createMeterLedger, type MeterLedger } from '../../machines/meter-ledger.js';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import { type Budget, LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { createMeterLedger, type MeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
 
 const EPOCH = 1;

@@ -1,21 +1,21 @@
 // A real location with its connectors beside the oracle: every event goes to both, and they are compared after each.
 import { expect } from 'vitest';
 import { type AnyActorRef, createActor } from 'xstate';
-import type { ConnectorEvent } from '../../machines/connector.machine.js';
+import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
+import {
+  EMPTY_STACK,
+  effectiveLimitKwAt,
+  type LimitProfile,
+  putProfile,
+} from '../../machines/limits/profile-stack.js';
+import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import {
   type LocationActor,
   type LocationEffect,
   type LocationEvent,
   locationMachine,
   nextLocationBoundary,
-} from '../../machines/location.machine.js';
-import type { ProfileHolder } from '../../machines/profile-holder.js';
-import {
-  EMPTY_STACK,
-  effectiveLimitKwAt,
-  type LimitProfile,
-  putProfile,
-} from '../../machines/profile-stack.js';
+} from '../../machines/power/location.machine.js';
 import {
   boundariesAfter,
   crossedBetween,

@@ -1,7 +1,7 @@
 // Shares as they are sent (power safety, rule 9): raises of an ampere at least, and nothing left over by that.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { STEP_TENTHS_A, type SteadyClaim, steadyShares } from '../../machines/steady-shares.js';
+import { STEP_TENTHS_A, type SteadyClaim, steadyShares } from '../../machines/power/steady-shares.js';
 
 const SINGLE_PHASE_MW = 20_800;
 const THREE_PHASE_MW = 69_000;

@@ -1,13 +1,13 @@
 // The service's side of the rig: a supervisor with a disk, glued as the service glues it, that crashes and starts again.
-import type { ConnectorControl } from '../../machines/connector-control.js';
-import { type GrantTiming, horizonMsOf } from '../../machines/grant-ledger.js';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import { type GrantTiming, horizonMsOf } from '../../machines/power/grant-ledger.js';
 import {
   type Budget,
   type DecidedGrant,
   type Decision,
   LocationSupervisor,
-} from '../../machines/location-supervisor.js';
-import { createMeterLedger, type MeterLedger, type MeterReading } from '../../machines/meter-ledger.js';
+} from '../../machines/power/location-supervisor.js';
+import { createMeterLedger, type MeterLedger, type MeterReading } from '../../machines/power/meter-ledger.js';
 import type { Agenda, Dice } from './agenda.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';

@@ -1,9 +1,9 @@
 // A location under attack: a supervisor, chargers that do their worst within the contract, bad links, crashes; watched at every event.
 import { expect } from 'vitest';
-import { isLocked } from '../../machines/connector-control.js';
-import type { Grant } from '../../machines/grant.js';
-import type { DecidedGrant, Decision, LocationSupervisor } from '../../machines/location-supervisor.js';
-import type { MeterReading } from '../../machines/meter-ledger.js';
+import { isLocked } from '../../machines/power/connector-control.js';
+import type { Grant } from '../../machines/power/grant.js';
+import type { DecidedGrant, Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { Agenda, Dice } from './agenda.js';
 import { type Acknowledged, type ChargerTraits, HostileCharger } from './hostile-charger.js';
 import { HostileLink } from './hostile-link.js';

@@ -1,7 +1,7 @@
 // Windows are exact to the millisecond: the start belongs to them, the end does not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextBoundaryOf, statusAt } from '../../machines/time.js';
+import { nextBoundaryOf, statusAt } from '../../machines/values/time.js';
 import { eraMs } from './arbitraries.js';
 
 const NOON = Date.UTC(2026, 5, 1, 12);

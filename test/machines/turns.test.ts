@@ -1,9 +1,9 @@
 // Whose turn it is where not all floors fit (power safety: who gets how much, 2; dwell times of rule 9).
 import { describe, expect, it } from 'vitest';
-import type { Throttle } from '../../machines/connector.machine.js';
-import { type ConnectorControl, throttleOf, turnOf } from '../../machines/connector-control.js';
-import { LocationSupervisor } from '../../machines/location-supervisor.js';
-import { createMeterLedger } from '../../machines/meter-ledger.js';
+import type { Throttle } from '../../machines/power/connector.machine.js';
+import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/connector-control.js';
+import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { createMeterLedger } from '../../machines/power/meter-ledger.js';
 import {
   DWELL_MS,
   followDecision,
@@ -11,7 +11,7 @@ import {
   isDwelling,
   nextTurnAtMs,
   TURN_MS,
-} from '../../machines/turns.js';
+} from '../../machines/power/turns.js';
 import { createConnectorActor } from './connector-actor.js';
 import type { ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';

@@ -11,7 +11,7 @@ import {
   wattsOf,
   wattsOfLimit,
   wattsOfTenths,
-} from '../../machines/units.js';
+} from '../../machines/values/units.js';
 
 const phases = fc.constantFrom(1 as const, 3 as const);
 const voltageV = fc.integer({ min: 90, max: 400 });

@@ -1,4 +1,4 @@
-// What would change if a part of machines/cluster.machine.ts were missing.
+// What would change if a part of machines/limits/cluster.machine.ts were missing.
 import { describeMutants } from './survival.js';
 
 describeMutants('cluster');

@@ -1,4 +1,4 @@
-// What would change if a part of machines/connector.machine.ts were missing.
+// What would change if a part of machines/power/connector.machine.ts were missing.
 import { describeMutants } from './survival.js';
 
 describeMutants('connector');

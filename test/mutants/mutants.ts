@@ -24,7 +24,9 @@ function isMachine(value: unknown): value is AnyStateMachine {
   return value instanceof StateMachine;
 }
 
-const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.machine.ts'));
+const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.machine.ts'),
+);
 const MODULES: readonly object[] = await Promise.all(
   FILES.map((name) => import(/* @vite-ignore */ new URL(name, FOLDER).pathname)),
 );

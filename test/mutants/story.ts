@@ -1,10 +1,10 @@
 // What everybody outside the service sees of half an hour, line by line: answers, stream, log, metrics, limits and currents.
-import { connectorKey, type TenantUuid } from '../../machines/ids.js';
+import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { createArrivals } from '../../sim/sessions/arrivals.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { createWorld, type World } from '../../sim/world/world.js';
-import { createActorSystem } from '../../src/actors/actor-system.js';
+import { createActorSystem } from '../../src/actor-system.js';
 import type { Metrics } from '../../src/metrics.js';
 import type { Seams } from '../../src/service.js';
 import { toInstant } from '../../src/wire/rest.js';

@@ -14,7 +14,7 @@
 export const PLANTS = [
   {
     name: 'grant-on-send',
-    file: 'machines/grant-ledger.js',
+    file: 'machines/power/grant-ledger.js',
     text: 'entry.fallbacks.add(seq, thenTenthsA);',
     bug: 'entry.fallbacks.add(seq, thenTenthsA); entry.promises.settle(seq, Number.NEGATIVE_INFINITY); entry.promises.release(Number.MIN_SAFE_INTEGER);',
     seed: 1,
@@ -22,7 +22,7 @@ export const PLANTS = [
   },
   {
     name: 'no-settle',
-    file: 'machines/promises.js',
+    file: 'machines/power/promises.js',
     text: 'Math.min(promise.releasedAtMs, nowMs + this.#settleMs)',
     bug: 'Math.min(promise.releasedAtMs, nowMs)',
     seed: 1,
@@ -30,7 +30,7 @@ export const PLANTS = [
   },
   {
     name: 'no-look-ahead',
-    file: 'src/actors/enforcement/budget.js',
+    file: 'src/enforcement/budget.js',
     text: 'if (wattsOfLimit(ahead.limitKw) < lowestW)',
     bug: 'if (lowestW < 0)',
     seed: 6,
@@ -38,7 +38,7 @@ export const PLANTS = [
   },
   {
     name: 'fail-safe-not-reserved',
-    file: 'machines/grant-ledger.js',
+    file: 'machines/power/grant-ledger.js',
     text: 'const entitledTenthsA = Math.max(entry.failsafeTenthsA, entry.promises.mostTenthsA);',
     bug: 'const entitledTenthsA = entry.promises.mostTenthsA;',
     seed: 1,
@@ -54,7 +54,7 @@ export const PLANTS = [
   },
   {
     name: 'no-quarantine',
-    file: 'machines/connector-control.js',
+    file: 'machines/power/connector-control.js',
     text: 'const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);',
     bug: 'const isWorstCase = isReadOnly(control);',
     seed: 20,
@@ -78,7 +78,7 @@ export const PLANTS = [
   },
   {
     name: 'no-drift-margin',
-    file: 'machines/grant-ledger.js',
+    file: 'machines/power/grant-ledger.js',
     text: 'export const DRIFT = 1.02;',
     bug: 'export const DRIFT = 1;',
     seed: 2,
@@ -86,7 +86,7 @@ export const PLANTS = [
   },
   {
     name: 'end-exclusive-broken',
-    file: 'machines/time.js',
+    file: 'machines/values/time.js',
     text: 'if (now >= window.endsAtMs)',
     bug: 'if (now > window.endsAtMs)',
     seed: 1,
@@ -94,7 +94,7 @@ export const PLANTS = [
   },
   {
     name: 'lock-floor-broken',
-    file: 'machines/connector-targets.js',
+    file: 'machines/power/connector-targets.js',
     text: 'const tenthsA = Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
     bug: 'const tenthsA = isLastResort ? 0 : Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
     seed: 4,

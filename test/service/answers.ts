@@ -1,7 +1,7 @@
 // What every answer is held to: the shape of its endpoint without a field more or less, or the error envelope.
 import { expect } from 'vitest';
 import type { z } from 'zod';
-import type { ErrorCode } from '../../machines/errors.js';
+import type { ErrorCode } from '../../machines/values/errors.js';
 import { errorEnvelopeSchema, HTTP_STATUS } from '../../src/wire/error-envelope.js';
 import type { Answer } from './running-service.js';
 

@@ -1,6 +1,6 @@
 // A charger as its firmware would be: an mqtt.js client that logs in, says that it is there, and sends meter values.
 import { connectAsync, type MqttClient } from 'mqtt';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { CHARGER_PASSWORD, HARBOUR } from './running-service.js';
 
 export interface ChargerClient {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { SCOPES, type Scope } from '../../src/ports/records.js';

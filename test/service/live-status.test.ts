@@ -1,6 +1,6 @@
 // What chargers report over MQTT becomes the live status of clusters (2.8): a real client, a real broker.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';

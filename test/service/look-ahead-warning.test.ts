@@ -1,6 +1,6 @@
 // Extension: a write that leads to a shortage of power succeeds as ever, and says so in a header and in the log.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { LocationId } from '../../machines/ids.js';
+import type { LocationId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { Log } from '../../src/ports/log.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';

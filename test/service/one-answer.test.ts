@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
-import { createActorSystem } from '../../src/actors/actor-system.js';
+import { createActorSystem } from '../../src/actor-system.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { ChargerGateway } from '../../src/ports/telemetry.js';
 import { locationPowerSchema } from '../../src/wire/operator-history.js';

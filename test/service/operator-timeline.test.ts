@@ -1,6 +1,6 @@
 // Extension: which limit a location will be held to when, and which rule sets it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LocationId } from '../../machines/ids.js';
+import type { LocationId } from '../../machines/values/ids.js';
 import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';

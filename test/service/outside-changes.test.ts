@@ -1,6 +1,6 @@
 // What the command line changes beside a running service is seen by it within 2 s, without a restart.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConnectorId, TenantUuid } from '../../machines/ids.js';
+import type { ConnectorId, TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';

@@ -1,7 +1,7 @@
 // "Profile records are never deleted, so history stays queryable" (section 1), for locks and for the organization's profiles: run
 // by one test file for each engine.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import {
   connectorHistorySchema,

@@ -1,6 +1,6 @@
 // Section 1: one tenant can neither read nor change what is another's, nor learn that it exists.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { clusterListSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
 import { endpointsOn, titleOf } from './endpoints.js';

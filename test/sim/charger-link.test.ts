@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Aedes, type AuthenticateHandler } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ConnectorId } from '../../machines/ids.js';
+import type { ConnectorId } from '../../machines/values/ids.js';
 import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
 import { HUNGRY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';

@@ -1,5 +1,5 @@
 // A virtual charger in a test's hands: time, heartbeats and limits as the test wants them, and what it said to them.
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
 import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';

@@ -1,6 +1,6 @@
 // A site of hostile virtual chargers on a whole service: what truly flows keeps to the grid limit, transitions included.
 import { afterEach, expect, it } from 'vitest';
-import type { ConnectorId, ControllerUuid } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';

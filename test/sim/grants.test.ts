@@ -1,7 +1,7 @@
 // The charger's half of the grant protocol: what it takes, refuses and falls back to, at the instant it must.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ConnectorId } from '../../machines/ids.js';
+import type { ConnectorId } from '../../machines/values/ids.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { chargerRig, connector } from './charger-rig.js';
 

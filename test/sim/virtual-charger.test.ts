@@ -1,6 +1,6 @@
 // What a virtual charger's meters show over time: cars that come, take power, taper off, fill up and leave.
 import { describe, expect, it } from 'vitest';
-import type { ConnectorId } from '../../machines/ids.js';
+import type { ConnectorId } from '../../machines/values/ids.js';
 import { acceptedCurrentA, type Car, nextCurrentA, wantedCurrentA } from '../../sim/charger/car.js';
 import { EVERYDAY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
 import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { TenantUuid } from '../../machines/ids.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/fleet.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';

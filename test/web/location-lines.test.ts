@@ -1,7 +1,7 @@
 // The lines of the location's chart: what was in force as it was known then, what was measured, and one axis for all.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/profile-stack.js';
+import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
 import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
 import { columnsOf, continued, highestOfLast, kwAt, since, until } from '../../web/location/step-line.js';
 import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';

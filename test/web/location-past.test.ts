@@ -1,6 +1,6 @@
 // Looking back on the page of a location; names that want to be markup; and a location of 200 connectors.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
 import { putPowerMinutes } from '../../src/outbound/knex/power-minutes.js';

@@ -1,7 +1,7 @@
 // The preview of a change against the rule of the contract, asked anew at every millisecond.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/profile-stack.js';
+import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
 import { previewOf } from '../../web/location/preview.js';
 import { limitKw, profileWithin } from '../machines/arbitraries.js';
 

@@ -1,7 +1,7 @@
 // Virtual chargers and the service on the embedded broker: everything they say to each other is as the document says.
 import { connectAsync } from 'mqtt';
 import { expect, it, onTestFinished } from 'vitest';
-import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { connectCharger } from '../../sim/charger/charger-link.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';

@@ -1,7 +1,7 @@
 // The AsyncAPI document: valid by its own parser, true to the schemas and topics, and served as OpenAPI is.
 import { Parser } from '@asyncapi/parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConnectorId } from '../../machines/ids.js';
+import type { ConnectorId } from '../../machines/values/ids.js';
 import { createAsyncApiDocument } from '../../src/wire/asyncapi.js';
 import { CHARGER_TRAFFIC } from '../../src/wire/charger-traffic.js';
 import { buildTopic, directionOf } from '../../src/wire/topics.js';

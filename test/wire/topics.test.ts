@@ -1,7 +1,7 @@
 // The topics of the MQTT contract, built and read back.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import {
   buildTopic,
   directionOf,

@@ -1,5 +1,5 @@
 // A request that did not succeed, in the words of the error envelope.
-import type { ErrorCode } from '../../machines/errors.js';
+import type { ErrorCode } from '../../machines/values/errors.js';
 
 /** `UNREACHABLE` where no answer came at all, `UNREADABLE` where the answer is none of this service's. */
 export type ApiErrorCode = ErrorCode | 'UNREACHABLE' | 'UNREADABLE';

@@ -1,6 +1,6 @@
 // Looking back: choose a past instant, and see the limits and the power of then.
 import { useEffect, useRef } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { Resource } from '../api/resource.js';
 import { Button } from '../ui/button.js';
 import { Field, Framed } from '../ui/field.js';

@@ -1,6 +1,6 @@
 // Lines of the chart from what the service answers: the past from roll-ups and submissions, the future from the timeline.
-import { compositeTimeline, EMPTY_STACK, putProfile } from '../../machines/profile-stack.js';
-import type { EpochMs, TimeWindow } from '../../machines/time.js';
+import { compositeTimeline, EMPTY_STACK, putProfile } from '../../machines/limits/profile-stack.js';
+import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { Step, StepLine } from './step-line.js';

@@ -1,6 +1,6 @@
 // Limits and power of a location on one time axis, its profile stack, and the ways to change it.
 import { useState } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import { Button } from '../ui/button.js';

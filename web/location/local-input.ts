@@ -1,5 +1,5 @@
 // Instants as a datetime-local input writes them: in the viewer's zone, to the second.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 export function toLocalInput(atMs: EpochMs): string {
   const date = new Date(Math.floor(atMs / 1000) * 1000);

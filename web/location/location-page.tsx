@@ -1,7 +1,7 @@
 // The page of one location: live, over time, connector by connector, and as it was at any past instant.
 import './location.css';
 import { useState } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
 import { Badge } from '../ui/badge.js';

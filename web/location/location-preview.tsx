@@ -1,5 +1,5 @@
 // The preview of a change to a location's own limits: which limit will be in force, clusters and connection included.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { ErrorNotice } from '../ui/notice.js';
 import type { LimitChange, LimitState } from './preview.js';
 import { PreviewView } from './preview-view.js';

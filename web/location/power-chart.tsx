@@ -1,6 +1,6 @@
 // Power, effective limit and limit in force over time, as a picture and in sentences.
 import { useState } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { kwText } from '../ui/figures.js';
 import { isOfToday, localText, utcText } from '../ui/time.js';
 import { columnsOf, kwAt, type StepLine } from './step-line.js';

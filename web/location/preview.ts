@@ -7,8 +7,8 @@ import {
   type ProfileStack,
   putProfile,
   type TimelineSegment,
-} from '../../machines/profile-stack.js';
-import type { EpochMs, TimeWindow } from '../../machines/time.js';
+} from '../../machines/limits/profile-stack.js';
+import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { ProfileView } from '../../src/wire/rest.js';
 

@@ -1,6 +1,6 @@
 // A limit profile while it is being typed: text in each field, until the service says what it thinks of it.
-import type { LimitProfile } from '../../machines/profile-stack.js';
-import type { EpochMs } from '../../machines/time.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiError } from '../api/api-error.js';
 import { fromLocalInput, toLocalInput } from './local-input.js';
 

@@ -1,5 +1,5 @@
 // The fields of a limit profile: priority, limit and window, each with what the service says is wrong with it.
-import { HIGHEST_PRIORITY } from '../../machines/profile-stack.js';
+import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { Choice, Field } from '../ui/field.js';
 import { utcText } from '../ui/time.js';
 import { fromLocalInput } from './local-input.js';

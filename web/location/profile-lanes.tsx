@@ -1,5 +1,5 @@
 // The profile stack as bars: a lane for each priority, the highest on top, on the time axis of the chart above.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { kwText } from '../ui/figures.js';
 import type { StackedProfile } from './stacked-profiles.js';
 import type { Span } from './time-view.js';

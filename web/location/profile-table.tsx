@@ -1,6 +1,6 @@
 // The profiles of a target as a table: priority, limit, status and window of each, and a way to take it back.
 import { useMemo } from 'preact/hooks';
-import type { ProfileStatus } from '../../machines/time.js';
+import type { ProfileStatus } from '../../machines/values/time.js';
 import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import { kwText } from '../ui/figures.js';

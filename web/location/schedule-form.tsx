@@ -1,7 +1,7 @@
 // Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { statusAt } from '../../machines/time.js';
+import { statusAt } from '../../machines/values/time.js';
 import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
 import { kwText } from '../ui/figures.js';

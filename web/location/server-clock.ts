@@ -1,6 +1,6 @@
 // The service's clock as the page knows it: the viewer's own may be wrong, and statuses are the service's business.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 export interface ServerClock {
   nowMs(): EpochMs;

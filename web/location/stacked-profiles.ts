@@ -1,6 +1,6 @@
 // Profiles as they stand at an instant: each with its status then, and the one that decides.
-import { activeProfileAt } from '../../machines/profile-stack.js';
-import { type EpochMs, type ProfileStatus, statusAt } from '../../machines/time.js';
+import { activeProfileAt } from '../../machines/limits/profile-stack.js';
+import { type EpochMs, type ProfileStatus, statusAt } from '../../machines/values/time.js';
 import type { ProfileView } from '../../src/wire/rest.js';
 import { profileOf, stackOf } from './preview.js';
 

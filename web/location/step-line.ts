@@ -1,5 +1,5 @@
 // A quantity over time as steps: each value holds until the next one. Charts and the page's sentences read from it.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 export interface Step {
   readonly atMs: EpochMs;

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import { colourOf, onColours } from '../ui/colour.js';
 import { columnsOf, type StepLine } from './step-line.js';
 import type { Span } from './time-view.js';

@@ -1,5 +1,5 @@
 // The stretch of time that chart and profile bars show: it follows now until the reader moves it.
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 export const RANGES = {
   '1 h': 3_600_000,

@@ -1,6 +1,6 @@
 // Everything the location's chart draws, on one time axis: stored minutes, then live events, then what is planned.
 import { useMemo } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { type ApiClient, path } from '../api/client.js';

@@ -1,6 +1,6 @@
 // What happened since the page was opened, as it was told: the newest end of the chart's lines.
 import { useRef } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { useFeedState } from '../session/session.js';
 import type { StepLine } from './step-line.js';

@@ -1,6 +1,6 @@
 // What would be in force at a location with a change: asked of the service, which knows all members of its clusters.
 import { useEffect, useState } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { ApiError } from '../api/api-error.js';
 import { path } from '../api/client.js';

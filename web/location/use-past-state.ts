@@ -1,6 +1,6 @@
 // What is known of a past instant: the limits as of then, and the power of its minute.
 import { useEffect, useState } from 'preact/hooks';
-import type { EpochMs } from '../../machines/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationPower } from '../../src/wire/operator-history.js';
 import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';

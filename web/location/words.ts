@@ -1,5 +1,5 @@
 // The codes of a location in words: what sets its limit, and the reason of each connector's limit.
-import type { AlarmKind, LimitReason } from '../../machines/grant.js';
+import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
 import type { GridLimitCause } from '../../src/wire/operator-locations.js';
 import { localText } from '../ui/time.js';
 

@@ -1,5 +1,5 @@
 // How the page says numbers, instants and reasons, and in which colour.
-import type { LimitReason } from '../../../machines/grant.js';
+import type { LimitReason } from '../../../machines/power/grant.js';
 
 /** Reasons that a reader sees as one, each with its colour's name in the style sheet. */
 export const REASON_GROUPS = {

@@ -1,6 +1,6 @@
 // Which OAuth client asks for a token: HTTP Basic or the body says so, never both (RFC 6749 section 2.3).
 import type { IncomingHttpHeaders } from 'node:http';
-import { DomainError } from '../../../machines/errors.js';
+import { DomainError } from '../../../machines/values/errors.js';
 import type { PasswordCheck } from '../../password-check.js';
 import type { OauthClientRecord } from '../../ports/credentials.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';

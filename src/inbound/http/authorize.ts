@@ -1,6 +1,6 @@
 // What the caller may do now: its rate, its tenant's feature, its scope, in this order.
-import { DomainError } from '../../../machines/errors.js';
-import type { TenantUuid } from '../../../machines/ids.js';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Scope } from '../../ports/records.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';

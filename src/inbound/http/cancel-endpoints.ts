@@ -1,5 +1,5 @@
 // Taking a profile back before it ends: beyond the contract, with the scopes of the endpoints that submit one.
-import { DomainError } from '../../../machines/errors.js';
+import { DomainError } from '../../../machines/values/errors.js';
 import {
   cancelledConnectorScheduleSchema,
   cancelledLocationScheduleSchema,

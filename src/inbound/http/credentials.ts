@@ -1,5 +1,5 @@
 // Who may come in, held in memory: every look-up is O(1) and sees a change from the next request on.
-import type { TenantUuid } from '../../../machines/ids.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { ApiKeyRecord, CredentialSet, OauthClientRecord } from '../../ports/credentials.js';
 import { ENERGY_MANAGEMENT } from '../../ports/records.js';
 

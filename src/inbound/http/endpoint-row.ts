@@ -1,7 +1,7 @@
 // A row of the endpoint tables: what the caller sees of an endpoint, and the one function that answers it.
 import type { z } from 'zod';
-import type { TenantUuid } from '../../../machines/ids.js';
-import type { Application } from '../../actors/application.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { Application } from '../../application/application.js';
 import type { Scope } from '../../ports/records.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import { parseBody } from './read-body.js';

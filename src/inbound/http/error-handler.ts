@@ -1,6 +1,6 @@
 // The one place where something thrown becomes an answer: the envelope, its status, and a log line for our own faults.
 import type { NextFunction, Request } from 'express';
-import { DomainError, type ErrorCode } from '../../../machines/errors.js';
+import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';

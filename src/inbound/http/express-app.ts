@@ -1,7 +1,7 @@
 // Everything a request meets, in reading order.
 import express, { type Express } from 'express';
-import { DomainError } from '../../../machines/errors.js';
-import type { Application } from '../../actors/application.js';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { Application } from '../../application/application.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';

@@ -1,5 +1,5 @@
 // The event streams that are open: how many a tenant may have, and how all of them end when the service stops.
-import type { TenantUuid } from '../../../machines/ids.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import { Refusal, retryAfter } from './refusal.js';
 
 export interface OpenStreams {

@@ -1,7 +1,7 @@
 // From bytes to a checked body: what cannot be read is refused with the field's name and the way out.
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
-import { DomainError } from '../../../machines/errors.js';
+import { DomainError } from '../../../machines/values/errors.js';
 import { mustBe } from '../../wire/plain-errors.js';
 
 const JSON_TYPES = ['application/json', '+json'];

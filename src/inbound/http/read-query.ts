@@ -1,6 +1,6 @@
 // From the text of a query to checked parameters: what cannot be read is refused with the parameter's name.
 import type { z } from 'zod';
-import { DomainError } from '../../../machines/errors.js';
+import { DomainError } from '../../../machines/values/errors.js';
 import { parseBody } from './read-body.js';
 
 /** The parameters that `schema` knows; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */

@@ -1,5 +1,5 @@
 // A rejection that also says something in HTTP headers: how to sign in, when to come back, what is allowed.
-import { DomainError, type ErrorCode } from '../../../machines/errors.js';
+import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 
 export type Headers = Readonly<Record<string, string>>;
 export const NO_HEADERS: Headers = {};

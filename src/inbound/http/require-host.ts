@@ -1,6 +1,6 @@
 // One Host header, no more and no less: where a proxy and the service read different ones, they see different requests.
 import type { RequestHandler } from 'express';
-import { DomainError } from '../../../machines/errors.js';
+import { DomainError } from '../../../machines/values/errors.js';
 
 /** Middleware: HTTP/1.1 requires Host, and no version allows it twice (RFC 9112 section 3.2). */
 export const requireHost: RequestHandler = (request, response, next) => {

@@ -2,8 +2,8 @@
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { TenantUuid } from '../../../machines/ids.js';
-import type { EpochMs } from '../../../machines/time.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs } from '../../../machines/values/time.js';
 import type { Clock } from '../../ports/clock.js';
 import { SCOPES, type Scope } from '../../ports/records.js';
 import { secretIdOf } from '../../secrets.js';

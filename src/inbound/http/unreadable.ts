@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { DomainError, type ErrorCode } from '../../../machines/errors.js';
+import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
 import type { Log } from '../../ports/log.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';

@@ -1,8 +1,8 @@
 // What chargers report, from bytes to the ledgers: a bad message is dropped and counted, and nothing else is lost.
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
-import type { ChargerAddress, ConnectorAddress } from '../../../machines/ids.js';
-import type { RecordResult } from '../../../machines/meter-ledger.js';
+import type { RecordResult } from '../../../machines/power/meter-ledger.js';
+import type { ChargerAddress, ConnectorAddress } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';

@@ -1,6 +1,6 @@
 // What the command line may change, beside a running service: every change takes a revision the service will notice.
 import type { Knex } from 'knex';
-import type { TenantUuid } from '../../../machines/ids.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import { type Administration, AdministrationError } from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
 import {

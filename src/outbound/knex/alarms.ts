@@ -1,7 +1,7 @@
 // Alarms as rows: written when they begin, stamped when they end, never deleted.
 import type { Knex } from 'knex';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { EpochMs, TimeWindow } from '../../../machines/time.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import type { AlarmRecord } from '../../ports/records.js';
 import { type Engine, engineOf, readThrough } from './engine.js';
 import { type Columns, isStored, jsonRows } from './json-rows.js';

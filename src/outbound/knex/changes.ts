@@ -1,6 +1,6 @@
 // The changes of one commit, from all its callers, in as few statements as their kinds allow.
 import type { Knex } from 'knex';
-import type { LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { PowerRecord, ReservationRecord } from '../../ports/records.js';
 import type { Change } from '../../ports/store.js';
 import {

@@ -1,6 +1,6 @@
 // Clusters and their members, in the order the members were given.
 import type { Knex } from 'knex';
-import type { ClusterId, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { ClusterRecord, OperatingStatus } from '../../ports/records.js';
 import { type Columns, type KeyedTable, putRows } from './json-rows.js';
 

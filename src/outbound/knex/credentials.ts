@@ -1,6 +1,6 @@
 // Tenants, their keys, clients and MQTT logins, as rows: secrets are hashes here already.
 import type { Knex } from 'knex';
-import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type {
   ApiKeyRecord,
   CredentialSet,

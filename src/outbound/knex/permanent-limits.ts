@@ -1,7 +1,7 @@
 // Permanent limits: the one in force lies with its location, every one ever set lies in a history nothing is deleted from.
 import type { Knex } from 'knex';
-import type { LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { TimeWindow } from '../../../machines/time.js';
+import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { TimeWindow } from '../../../machines/values/time.js';
 import type { PermanentLimitHistoryRecord } from '../../ports/records.js';
 import type { Page } from '../../ports/store.js';
 import { type Engine, engineOf, readThrough } from './engine.js';

@@ -1,7 +1,7 @@
 // What locations drew, minute by minute: written once a minute, read in steps, forgotten when old.
 import type { Knex } from 'knex';
-import type { LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { EpochMs, TimeWindow } from '../../../machines/time.js';
+import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import type { PowerRecord } from '../../ports/records.js';
 import { engineOf } from './engine.js';
 import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';

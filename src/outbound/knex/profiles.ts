@@ -1,7 +1,7 @@
 // Profiles as rows: one for every submission, never deleted; the one not superseded holds its slot.
 import type { Knex } from 'knex';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { EpochMs, TimeWindow } from '../../../machines/time.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import type { ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports/records.js';
 import type { Change, Page } from '../../ports/store.js';
 import { type Engine, engineOf, readThrough } from './engine.js';

@@ -1,6 +1,6 @@
 // What a provisioning file changes of a tenant's keys, clients and gateways, compared with what is stored.
 import type { Knex } from 'knex';
-import type { ControllerUuid } from '../../../machines/ids.js';
+import type { ControllerUuid } from '../../../machines/values/ids.js';
 import {
   AdministrationError,
   type ProvisionedTenant,

@@ -1,6 +1,6 @@
 // What a provisioning file changes of a tenant's locations, chargers and connectors, compared with what is stored.
 import type { Knex } from 'knex';
-import { connectorKey, type TenantUuid } from '../../../machines/ids.js';
+import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
 import {
   AdministrationError,
   type ProvisionedTenant,

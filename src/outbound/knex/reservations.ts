@@ -5,7 +5,7 @@ import {
   type ControllerUuid,
   connectorKey,
   type TenantUuid,
-} from '../../../machines/ids.js';
+} from '../../../machines/values/ids.js';
 import type { ReservationRecord } from '../../ports/records.js';
 import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';
 

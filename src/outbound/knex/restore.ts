@@ -1,7 +1,7 @@
 // Puts a backup in the place of a database, or takes one as it is, so that chargers follow it and nothing promised is forgotten.
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
-import { tenthsAOf } from '../../../machines/units.js';
+import { tenthsAOf } from '../../../machines/values/units.js';
 import { AdministrationError } from '../../ports/administration.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { CommitMark } from './commit-mark.js';

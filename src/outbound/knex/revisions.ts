@@ -1,6 +1,6 @@
 // How a running service learns what another process changed: a counter, and for each tenant when it last changed.
 import type { Knex } from 'knex';
-import type { TenantUuid } from '../../../machines/ids.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import { AdministrationError } from '../../ports/administration.js';
 import type { Revision } from '../../ports/store.js';
 import { engineOf } from './engine.js';

@@ -1,6 +1,6 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { ConnectorRecord, LocationRecord, OperatingStatus } from '../../ports/records.js';
 import type { Columns, KeyedTable } from './json-rows.js';
 

@@ -1,7 +1,7 @@
 // The durable truth on SQLite or PostgreSQL: the Store port over one database.
 import type { Knex } from 'knex';
-import type { TenantUuid } from '../../../machines/ids.js';
-import type { EpochMs } from '../../../machines/time.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs } from '../../../machines/values/time.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';

@@ -1,6 +1,6 @@
 // One writer a tenant at a time, whichever process it is in; SQLite has but one writer at all.
 import type { Knex } from 'knex';
-import type { TenantUuid } from '../../../machines/ids.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import { engineOf } from './engine.js';
 import { inTransaction } from './transaction.js';
 

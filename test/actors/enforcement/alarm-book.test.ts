@@ -1,6 +1,6 @@
 // Alarms as they are told: once for each beginning, each other reason, and each end.
 import { expect, it } from 'vitest';
-import { AlarmBook } from '../../../src/actors/enforcement/alarm-book.js';
+import { AlarmBook } from '../../../src/enforcement/alarm-book.js';
 import type { Log } from '../../../src/ports/log.js';
 import type { AlarmRecord } from '../../../src/ports/records.js';
 import type { Change } from '../../../src/ports/store.js';

@@ -1,8 +1,8 @@
 // What enforcement keeps on disk beside the contract's rows, while the database is away and when it is back.
 import { expect, it } from 'vitest';
-import type { LocationId } from '../../../machines/ids.js';
+import type { LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
-import { Bookkeeping } from '../../../src/actors/enforcement/bookkeeping.js';
+import { Bookkeeping } from '../../../src/enforcement/bookkeeping.js';
 import { type Change, StoreUnavailableError } from '../../../src/ports/store.js';
 import { HARBOUR, QUAY, START_MS } from '../harbour.js';
 

@@ -1,6 +1,6 @@
 // What a cluster lets each member use while its members still have more together than its cap.
 import { describe, expect, it } from 'vitest';
-import type { ClusterId, ControllerUuid } from '../../../machines/ids.js';
+import type { ClusterId, ControllerUuid } from '../../../machines/values/ids.js';
 import type { LocationEntity } from '../../../src/actors/entities.js';
 import type { ClusterRecord } from '../../../src/ports/records.js';
 import { CRANE, createHarbour, HARBOUR, location, PIER, QUAY, ROWS, START_MS } from '../harbour.js';

@@ -1,6 +1,6 @@
 // What a start finds on disk of those whose charger may draw its maximum without being told.
 import { describe, expect, it } from 'vitest';
-import type { MeterReading } from '../../../machines/meter-ledger.js';
+import type { MeterReading } from '../../../machines/power/meter-ledger.js';
 import type { ReservationRecord } from '../../../src/ports/records.js';
 import { CRANE, createHarbour, type Harbour, location, QUAY, ROWS } from '../harbour.js';
 

@@ -1,7 +1,7 @@
 // What describes the service: OpenAPI that holds for real answers, its page without foreign files, health for probes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ERROR_CODES } from '../../../machines/errors.js';
+import { ERROR_CODES } from '../../../machines/values/errors.js';
 import { ENDPOINTS } from '../../../src/inbound/http/endpoints.js';
 import { OPERATOR_ENDPOINTS } from '../../../src/inbound/http/operator-endpoints.js';
 import { HTTP_STATUS } from '../../../src/wire/error-envelope.js';

@@ -1,7 +1,7 @@
 // An application in memory, just enough of one to see what the REST side asks of it and what it does with the answers.
-import { DomainError } from '../../../machines/errors.js';
-import type { ClusterId, LocationId, TenantUuid } from '../../../machines/ids.js';
-import type { Application } from '../../../src/actors/application.js';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { Application } from '../../../src/application/application.js';
 import type { LocationLive } from '../../../src/wire/operator-locations.js';
 import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
-import type { Application } from '../../../src/actors/application.js';
+import type { Application } from '../../../src/application/application.js';
 import { createCredentialDirectory } from '../../../src/inbound/http/credentials.js';
 import { createHttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';

@@ -2,7 +2,7 @@
 import { createClock } from '@sinonjs/fake-timers';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createMeterLedger, type MeterLedger } from '../../../machines/meter-ledger.js';
+import { createMeterLedger, type MeterLedger } from '../../../machines/power/meter-ledger.js';
 import { createTelemetry } from '../../../src/inbound/mqtt/telemetry.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';

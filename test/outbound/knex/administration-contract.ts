@@ -1,6 +1,6 @@
 // What the command line may change, on every engine, and what a running service sees of it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ControllerUuid, LocationId } from '../../../machines/ids.js';
+import type { ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
 import {
   type Administration,

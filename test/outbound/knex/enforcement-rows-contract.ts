@@ -1,6 +1,6 @@
 // What every database must do with reservations, alarms and minutes of power: run by one test file for each engine.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
 import {

@@ -5,7 +5,7 @@ import type {
   ControllerUuid,
   LocationId,
   TenantUuid,
-} from '../../../machines/ids.js';
+} from '../../../machines/values/ids.js';
 import { systemClock } from '../../../src/clock.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';

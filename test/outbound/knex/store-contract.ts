@@ -1,6 +1,6 @@
 // What every database behind the Store port must do: run by one test file for each engine.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/ids.js';
+import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/database.js';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
-import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/ids.js';
+import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { systemClock } from '../../../src/clock.js';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
 import { createMetrics } from '../../../src/metrics.js';

@@ -1,7 +1,7 @@
 // Given visits at a virtual charger: each car comes, gets its energy and goes; an ideal one to the millisecond.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ConnectorId, connectorKey } from '../../../machines/ids.js';
+import { type ConnectorId, connectorKey } from '../../../machines/values/ids.js';
 import type { CarNote } from '../../../sim/charger/outlet.js';
 import { createVirtualCharger } from '../../../sim/charger/virtual-charger.js';
 import { createArrivals } from '../../../sim/sessions/arrivals.js';

@@ -1,7 +1,7 @@
 // A made-up but plausible world that tells a day's events: cars come, share a limit that falls at 17:00, chargers drop out.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import type { LimitReason } from '../../../machines/grant.js';
+import type { LimitReason } from '../../../machines/power/grant.js';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import type { EventOf } from '../../../sim/trace/trace-state.js';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { DomainError } from '../../../../machines/errors.js';
+import { DomainError } from '../../../../machines/values/errors.js';
 import type { Answer } from '../exchange.js';
 import { DOCS_SECURITY_HEADERS } from '../security-headers.js';
 import { OPENAPI_PATH } from './documents.js';

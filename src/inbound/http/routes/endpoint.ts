@@ -1,6 +1,6 @@
 // From a row of the endpoint table to an Express handler: credential, feature, scope, body, answer, in this order.
 import type { Request } from 'express';
-import type { Application } from '../../../actors/application.js';
+import type { Application } from '../../../application/application.js';
 import type { Scope } from '../../../ports/records.js';
 import type { Caller } from '../authenticate.js';
 import type { Call, Endpoint } from '../endpoint-row.js';

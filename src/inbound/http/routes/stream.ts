@@ -1,6 +1,6 @@
 // `GET /v1/stream`: what happens to the caller's locations, as server-sent events for as long as the caller may listen.
 
-import { DomainError } from '../../../../machines/errors.js';
+import { DomainError } from '../../../../machines/values/errors.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';

@@ -1,6 +1,6 @@
 // `POST /v1/oauth/token`: the client-credentials grant of RFC 6749 section 4.4.
 import type { Request } from 'express';
-import { DomainError } from '../../../../machines/errors.js';
+import { DomainError } from '../../../../machines/values/errors.js';
 import type { OauthClientRecord } from '../../../ports/credentials.js';
 import { SCOPES, type Scope } from '../../../ports/records.js';
 import {

@@ -1,0 +1,113 @@
+// A cluster: ACTIVE, it shares its cap among the member locations; INACTIVE, it leaves them alone (section 3.2).
+import { type ActorRefFrom, assign, enqueueActions, setup } from 'xstate';
+import { type ClusterMember, grantShares, scaleOf } from './cluster-shares.js';
+
+export type ClusterEvent =
+  | {
+      readonly type: 'cluster.configured';
+      readonly limitKw: number | null;
+      readonly members: readonly ClusterMember[];
+    }
+  | { readonly type: 'cluster.activated' }
+  | { readonly type: 'cluster.deactivated' }
+  | { readonly type: 'members.changed'; readonly members: readonly ClusterMember[] }
+  /** Chargers of a member may be entitled to less than before: others may have what that leaves. */
+  | { readonly type: 'room.made' };
+
+/** `shareKw` is undefined where the cluster does not bind the location (any more). */
+export interface ClusterShare {
+  readonly locationId: string;
+  readonly shareKw: number | undefined;
+}
+
+export interface ClusterEffect {
+  readonly type: 'shares.changed';
+  readonly shares: readonly ClusterShare[];
+}
+
+export interface ClusterContext {
+  readonly limitKw: number | null;
+  readonly members: ReadonlyMap<string, ClusterMember>;
+  /** What members get of what each is set to, as of the last event; 1 where the cluster binds nobody. */
+  readonly scale: number;
+  /** What each member may use, whole W by location: on its way to what it is due while others still make room. */
+  readonly sharesW: ReadonlyMap<string, number>;
+}
+
+export type ClusterActor = ActorRefFrom<typeof clusterMachine>;
+
+const NO_SHARES: ReadonlyMap<string, number> = new Map();
+
+/** What members have to be told: how two sets of shares differ. */
+function changedShares(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): ClusterShare[] {
+  const changed: ClusterShare[] = [];
+  for (const [locationId, shareW] of after) {
+    if (before.get(locationId) !== shareW) changed.push({ locationId, shareKw: shareW / 1000 });
+  }
+  for (const locationId of before.keys()) {
+    if (!after.has(locationId)) changed.push({ locationId, shareKw: undefined });
+  }
+  return changed;
+}
+
+export const clusterMachine = setup({
+  types: {
+    context: {} as ClusterContext,
+    events: {} as ClusterEvent,
+    emitted: {} as ClusterEffect,
+  },
+  actions: {
+    configure: assign(({ context, event }) =>
+      event.type === 'cluster.configured'
+        ? { limitKw: event.limitKw, members: new Map(event.members.map((m) => [m.locationId, m])) }
+        : context,
+    ),
+    learnMembers: assign(({ context, event }) => {
+      if (event.type !== 'members.changed') return context;
+      const members = new Map(context.members);
+      // What is no member (any more) is not let in by a late message.
+      for (const member of event.members) {
+        if (members.has(member.locationId)) members.set(member.locationId, member);
+      }
+      return { members };
+    }),
+    share: enqueueActions(({ context, enqueue }) => {
+      const { limitKw, members } = context;
+      const scale = scaleOf(limitKw, members.values());
+      const sharesW =
+        limitKw === null ? NO_SHARES : grantShares(context.sharesW, limitKw, scale, members.values());
+      enqueue.assign({ scale, sharesW });
+      const shares = changedShares(context.sharesW, sharesW);
+      if (shares.length > 0) enqueue.emit({ type: 'shares.changed', shares });
+    }),
+    release: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ scale: 1, sharesW: NO_SHARES });
+      const shares = changedShares(context.sharesW, NO_SHARES);
+      if (shares.length > 0) enqueue.emit({ type: 'shares.changed', shares });
+    }),
+  },
+}).createMachine({
+  id: 'cluster',
+  context: { limitKw: null, members: new Map(), scale: 1, sharesW: NO_SHARES },
+  initial: 'inactive',
+  states: {
+    active: {
+      on: {
+        'cluster.configured': { actions: ['configure', 'share'] },
+        'members.changed': { actions: ['learnMembers', 'share'] },
+        'room.made': { actions: 'share' },
+        'cluster.deactivated': { target: 'inactive', actions: 'release' },
+      },
+    },
+    // What its members are set to meanwhile comes with `cluster.configured`, which goes before each `cluster.activated`.
+    inactive: {
+      on: {
+        'cluster.configured': { actions: 'configure' },
+        'cluster.activated': { target: 'active', actions: 'share' },
+      },
+    },
+  },
+});

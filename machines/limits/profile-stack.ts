@@ -1,0 +1,131 @@
+// The priority stack of one target: at most one profile per priority, the highest active one decides.
+import type { EpochMs, ProfileStatus, TimeWindow } from '../values/time.js';
+import { nextBoundaryOf, statusAt } from '../values/time.js';
+
+/** Highest priority; 0 is the lowest (contract section 8). */
+export const HIGHEST_PRIORITY = 10;
+
+/** A limit profile: `limitKw` applies inside the window at its priority. */
+export interface LimitProfile extends TimeWindow {
+  readonly priority: number;
+  readonly limitKw: number;
+}
+
+/** The profiles of one target, at most one per priority, in ascending order of priority. Immutable. */
+export type ProfileStack = readonly LimitProfile[];
+
+export const EMPTY_STACK: ProfileStack = [];
+
+/** The stack with `profile` in its slot; the profile that held the slot, if any, is replaced. */
+export function putProfile(stack: ProfileStack, profile: LimitProfile): ProfileStack {
+  const at = stack.findIndex((held) => held.priority >= profile.priority);
+  if (at === -1) return [...stack, profile];
+  const replaces = stack[at]?.priority === profile.priority;
+  return [...stack.slice(0, at), profile, ...stack.slice(replaces ? at + 1 : at)];
+}
+
+/** The stack without the profile of `priority`. */
+export function dropProfile(stack: ProfileStack, priority: number): ProfileStack {
+  return stack.filter((held) => held.priority !== priority);
+}
+
+/** The profile of `priority`, whatever its status; undefined where the slot is free. */
+export function profileAtPriority(stack: ProfileStack, priority: number): LimitProfile | undefined {
+  return stack.find((held) => held.priority === priority);
+}
+
+/** The highest-priority profile whose window is active at `now`. */
+export function activeProfileAt(stack: ProfileStack, now: EpochMs): LimitProfile | undefined {
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const profile = stack[i];
+    if (profile !== undefined && statusAt(profile, now) === 'ACTIVE') return profile;
+  }
+  return undefined;
+}
+
+/** The limit in force at `now`, in kW: the active profile's, else `fallbackKw`. */
+export function effectiveLimitKwAt<F extends number | undefined>(
+  stack: ProfileStack,
+  fallbackKw: F,
+  now: EpochMs,
+): number | F {
+  return activeProfileAt(stack, now)?.limitKw ?? fallbackKw;
+}
+
+/** The first instant strictly after `now` at which any profile of the stack begins or ends. */
+export function nextBoundaryAfter(stack: ProfileStack, now: EpochMs): EpochMs | undefined {
+  let next: EpochMs | undefined;
+  for (const profile of stack) {
+    const boundary = nextBoundaryOf(profile, now);
+    if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
+  }
+  return next;
+}
+
+/** One stretch of a composite timeline; `limitKw` is undefined where neither profile nor fallback applies. */
+export interface TimelineSegment extends TimeWindow {
+  readonly limitKw: number | undefined;
+  readonly priority: number | undefined;
+}
+
+/**
+ * Which profile applies when inside `window`: segments in order, without gaps, neighbours differing in what applies.
+ * The same idea as OCPP 2.0.1's composite schedule, over priorities of windows instead of charging profiles.
+ */
+export function compositeTimeline(
+  stack: ProfileStack,
+  fallbackKw: number | undefined,
+  window: TimeWindow,
+): readonly TimelineSegment[] {
+  const segments: TimelineSegment[] = [];
+  let at = window.startsAtMs;
+  while (at < window.endsAtMs) {
+    const { active, until } = decidingFrom(stack, at, window.endsAtMs);
+    const limitKw = active?.limitKw ?? fallbackKw;
+    const previous = segments.at(-1);
+    if (previous !== undefined && previous.priority === active?.priority && previous.limitKw === limitKw) {
+      segments[segments.length - 1] = { ...previous, endsAtMs: until };
+    } else {
+      segments.push({ startsAtMs: at, endsAtMs: until, limitKw, priority: active?.priority });
+    }
+    at = until;
+  }
+  return segments;
+}
+
+/** Who decides at `at`, and how long at least: one pass, because nothing below the one that decides can end it. */
+function decidingFrom(
+  stack: ProfileStack,
+  at: EpochMs,
+  endsAtMs: EpochMs,
+): { readonly active: LimitProfile | undefined; readonly until: EpochMs } {
+  let until = endsAtMs;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const profile = stack[i];
+    if (profile === undefined || profile.endsAtMs <= at) continue;
+    if (profile.startsAtMs <= at) return { active: profile, until: Math.min(until, profile.endsAtMs) };
+    until = Math.min(until, profile.startsAtMs);
+  }
+  return { active: undefined, until };
+}
+
+/** A profile and the status it changed to. */
+export interface ProfileCrossing {
+  readonly profile: LimitProfile;
+  readonly status: ProfileStatus;
+}
+
+/** The profiles that changed status in the half-open span `(since, now]`, ends before starts. */
+export function crossingsBetween(
+  stack: ProfileStack,
+  since: EpochMs,
+  now: EpochMs,
+): readonly ProfileCrossing[] {
+  const ended: ProfileCrossing[] = [];
+  const begun: ProfileCrossing[] = [];
+  for (const profile of stack) {
+    const status = statusAt(profile, now);
+    if (status !== statusAt(profile, since)) (status === 'EXPIRED' ? ended : begun).push({ profile, status });
+  }
+  return ended.concat(begun);
+}

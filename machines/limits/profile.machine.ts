@@ -1,0 +1,52 @@
+// The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time (section 3.1).
+import { type ActorRefFrom, assign, setup } from 'xstate';
+import type { EpochMs, ProfileStatus, TimeWindow } from '../values/time.js';
+
+export interface ProfileEvent {
+  readonly type: 'boundary.reached';
+  readonly now: EpochMs;
+}
+
+export type ProfileActor = ActorRefFrom<typeof profileMachine>;
+
+/**
+ * Time enters as data: every `boundary.reached` carries `now`, and the state follows from the window at that instant,
+ * however late the event is. EXPIRED is an ordinary state, not a final one: reaching `final` makes XState walk all
+ * events scheduled in the system. A profile that is replaced or cancelled has no state of its own: its actor is stopped.
+ */
+export const profileMachine = setup({
+  types: {
+    context: {} as { readonly window: TimeWindow; readonly now: EpochMs },
+    events: {} as ProfileEvent,
+    input: {} as { readonly window: TimeWindow; readonly now: EpochMs },
+  },
+  actions: {
+    rememberNow: assign({ now: ({ event }) => event.now }),
+  },
+  guards: {
+    hasBegun: ({ context: { window, now } }) => now >= window.startsAtMs,
+    hasEnded: ({ context: { window, now } }) => now >= window.endsAtMs,
+  },
+}).createMachine({
+  id: 'profile',
+  context: ({ input }) => input,
+  initial: 'scheduled',
+  on: { 'boundary.reached': { actions: 'rememberNow' } },
+  states: {
+    // One that has ended as well goes on at once, through active.
+    scheduled: { always: { guard: 'hasBegun', target: 'active' } },
+    active: { always: { guard: 'hasEnded', target: 'expired' } },
+    expired: {},
+  },
+});
+
+const STATUSES: Readonly<Record<'scheduled' | 'active' | 'expired', ProfileStatus>> = {
+  scheduled: 'SCHEDULED',
+  active: 'ACTIVE',
+  expired: 'EXPIRED',
+};
+
+/** The status of a profile is the state of its actor, as of the instant it was told last. */
+export function statusOfActor(actor: ProfileActor): ProfileStatus {
+  return STATUSES[actor.getSnapshot().value];
+}

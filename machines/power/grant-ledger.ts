@@ -1,0 +1,307 @@
+// What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
+
+import { wattsOfTenths } from '../values/units.js';
+import type { LeaseKind } from './grant.js';
+import type { Holding, HoldingSpec } from './holding.js';
+import { Fallbacks, Promises } from './promises.js';
+
+/** Clocks of chargers may run this much slow (rule: drift 2 %). */
+export const DRIFT = 1.02;
+
+/** Of the grant protocol, in whole ms. */
+export interface GrantTiming {
+  readonly heartbeatMs: number;
+  /** How long a charger may keep to a grant, by its own clock. */
+  readonly ttlMs: number;
+  /** How long charger and car may take to follow a limit. */
+  readonly settleMs: number;
+}
+
+/** The longest a grant that leaves now can be in force: lease, drift and settle. */
+export function horizonMsOf({ ttlMs, settleMs }: GrantTiming): number {
+  return Math.ceil(ttlMs * DRIFT) + settleMs;
+}
+
+interface Entry extends Holding {
+  maxTenthsA: number;
+  milliwattsPerTenth: number;
+  lease: LeaseKind;
+  keepsThen: boolean;
+  isWorstCase: boolean;
+  boundTenthsA: number;
+  entitledTenthsA: number;
+  boundW: number;
+  failsafeTenthsA: number;
+  lastSeq: number;
+  ackedSeq: number;
+  /** What it does by itself after a restart, where it keeps nothing. */
+  ownFailsafeTenthsA: number;
+  /** What it says it does by itself. */
+  saidFailsafeTenthsA: number;
+  readonly promises: Promises;
+  /** Of the newest grant. What its charger says of itself may be older. */
+  toldThenTenthsA: number;
+  /** Its charger said how it falls back. */
+  isDescribed: boolean;
+  fallbacks: Fallbacks;
+}
+
+/** A grant that must not leave: a defect in the decision, never a charger's fault. */
+export class LedgerError extends Error {}
+
+export interface NewGrant {
+  readonly limitTenthsA: number;
+  readonly thenTenthsA: number;
+  /** When the heartbeat it answers was received. */
+  readonly heardAtMs: number;
+  readonly budgetW: number;
+  /** The 6 A floor of a lock: it leaves whatever the budget (who gets how much, 4). */
+  readonly isLockFloor?: boolean;
+}
+
+/** All times are of one monotonic clock, in ms. */
+export interface GrantLedger {
+  /** Sum of all bounds, W. */
+  readonly totalW: number;
+  /** What of it remains when all that is on its way out has ended, and what was on disk at the start, W. */
+  lastingW(): number;
+  add(key: string, spec: HoldingSpec): Holding;
+  remove(holding: Holding): void;
+  /** Another voltage, lease, maximum or fail-safe of its own. */
+  describe(holding: Holding, spec: Partial<HoldingSpec>): void;
+  setWorstCase(holding: Holding, isWorstCase: boolean): void;
+  /**
+   * Whether fail-safes are reserved of chargers that keep nothing over a restart; else only what they were told to fall
+   * back to is, and after a restart what they are at until they take a grant.
+   */
+  reserveOwnFailsafes(isReserved: boolean): void;
+  /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
+  restarted(holding: Holding): void;
+  /** Numbers its grants on from `seq`. */
+  continueAfter(holding: Holding, seq: number): void;
+  /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
+  restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void;
+  /** The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget. */
+  grantableTenthsA(holding: Holding, budgetW: number): number;
+  /**
+   * Records a grant before it leaves and gives its `seq`.
+   * @throws LedgerError where the sum of all bounds would be above the budget, and the grant is no renewal or decrease (rule 2).
+   */
+  grant(holding: Holding, grant: NewGrant): number;
+  /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
+  acknowledge(holding: Holding, seq: number, nowMs: number): boolean;
+  /** Lets go of what can be in force no longer. True where a bound fell. */
+  release(nowMs: number): boolean;
+  /** When `release` has something to do next for this connector; undefined where never by itself. */
+  nextReleaseAtMs(holding: Holding): number | undefined;
+}
+
+class Ledger implements GrantLedger {
+  totalW = 0;
+  readonly #timing: GrantTiming;
+  readonly #entries = new Set<Entry>();
+  #reservesOwn = true;
+
+  constructor(timing: GrantTiming) {
+    this.#timing = timing;
+  }
+
+  add(key: string, spec: HoldingSpec): Holding {
+    const entry: Entry = {
+      key,
+      maxTenthsA: spec.maxTenthsA,
+      milliwattsPerTenth: spec.milliwattsPerTenth,
+      lease: spec.lease,
+      keepsThen: spec.keepsThen,
+      isWorstCase: false,
+      boundTenthsA: 0,
+      entitledTenthsA: 0,
+      boundW: 0,
+      failsafeTenthsA: 0,
+      lastSeq: 0,
+      ackedSeq: 0,
+      ownFailsafeTenthsA: 0,
+      saidFailsafeTenthsA: spec.failsafeTenthsA,
+      promises: new Promises(this.#timing.settleMs),
+      toldThenTenthsA: 0,
+      isDescribed: false,
+      fallbacks: new Fallbacks(spec.failsafeTenthsA),
+    };
+    this.#entries.add(entry);
+    this.#rebound(entry);
+    return entry;
+  }
+
+  lastingW(): number {
+    let sumW = 0;
+    for (const entry of this.#entries) {
+      sumW += wattsOfTenths(this.#lastingTenthsA(entry), entry.milliwattsPerTenth);
+    }
+    return sumW;
+  }
+
+  remove(holding: Holding): void {
+    if (this.#entries.delete(holding as Entry)) this.totalW -= holding.boundW;
+  }
+
+  describe(holding: Holding, spec: Partial<HoldingSpec>): void {
+    const entry = holding as Entry;
+    if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
+    if (spec.milliwattsPerTenth !== undefined) entry.milliwattsPerTenth = spec.milliwattsPerTenth;
+    const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
+    if (spec.lease !== undefined) this.#countBy(entry, spec.lease, isFirstWord);
+    if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
+    entry.isDescribed ||= spec.keepsThen !== undefined;
+    if (spec.failsafeTenthsA !== undefined) {
+      entry.saidFailsafeTenthsA = spec.failsafeTenthsA;
+      // A charger that keeps what grants say may still have kept more than is known here.
+      if (entry.keepsThen) entry.fallbacks.raise(spec.failsafeTenthsA);
+    }
+    this.#rebound(entry);
+  }
+
+  setWorstCase(holding: Holding, isWorstCase: boolean): void {
+    const entry = holding as Entry;
+    entry.isWorstCase = isWorstCase;
+    this.#rebound(entry);
+  }
+
+  reserveOwnFailsafes(isReserved: boolean): void {
+    if (isReserved === this.#reservesOwn) return;
+    this.#reservesOwn = isReserved;
+    for (const entry of this.#entries) this.#rebound(entry);
+  }
+
+  restarted(holding: Holding): void {
+    const entry = holding as Entry;
+    if (entry.keepsThen) return;
+    entry.fallbacks.raise(entry.saidFailsafeTenthsA);
+    this.#rebound(entry);
+  }
+
+  continueAfter(holding: Holding, seq: number): void {
+    const entry = holding as Entry;
+    entry.lastSeq = seq;
+    entry.ackedSeq = seq;
+  }
+
+  restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
+    const entry = holding as Entry;
+    this.#promise(entry, 0, limitTenthsA, nowMs);
+    entry.fallbacks = new Fallbacks(thenTenthsA);
+    this.#rebound(entry);
+  }
+
+  grantableTenthsA(holding: Holding, budgetW: number): number {
+    const roomW = budgetW - (this.totalW - holding.boundW);
+    const fitting = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
+    return Math.min(Math.max(this.#lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
+  }
+
+  grant(holding: Holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor }: NewGrant): number {
+    const entry = holding as Entry;
+    const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
+    if (mostTenthsA > this.#lastingTenthsA(entry) && isLockFloor !== true) {
+      const sumW = this.totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
+      if (sumW > budgetW) throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
+    }
+    if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA) {
+      throw new LedgerError(
+        `${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of an ampere`,
+      );
+    }
+    const seq = ++entry.lastSeq;
+    entry.toldThenTenthsA = thenTenthsA;
+    this.#promise(entry, seq, limitTenthsA, heardAtMs);
+    entry.fallbacks.add(seq, thenTenthsA);
+    this.#rebound(entry);
+    return seq;
+  }
+
+  acknowledge(holding: Holding, seq: number, nowMs: number): boolean {
+    const entry = holding as Entry;
+    if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
+    entry.ackedSeq = seq;
+    const isReleased = entry.promises.settle(seq, nowMs);
+    // Without an anchor the lease began at the latest when its acknowledgement came.
+    if (entry.lease === 'receipt') entry.promises.endBy(seq, nowMs + this.#leaseMs);
+    // What it was at until now takes settle to leave.
+    const leftTenthsA = entry.fallbacks.settle(seq);
+    if (leftTenthsA > 0) entry.promises.leave(leftTenthsA, nowMs);
+    const beforeW = entry.boundW;
+    this.#rebound(entry);
+    return isReleased || leftTenthsA > 0 || entry.boundW < beforeW;
+  }
+
+  release(nowMs: number): boolean {
+    let fell = false;
+    for (const entry of this.#entries) {
+      if (!entry.promises.release(nowMs)) continue;
+      const beforeW = entry.boundW;
+      this.#rebound(entry);
+      fell ||= entry.boundW < beforeW;
+    }
+    return fell;
+  }
+
+  nextReleaseAtMs(holding: Holding): number | undefined {
+    const { nextEndMs } = (holding as Entry).promises;
+    return nextEndMs === Number.POSITIVE_INFINITY ? undefined : nextEndMs;
+  }
+
+  /** How long a lease lasts by the slowest clock. */
+  get #leaseMs(): number {
+    return Math.ceil(this.#timing.ttlMs * DRIFT);
+  }
+
+  /** @param fromMs from when a charger that counts from its heartbeats counts at the latest */
+  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number): void {
+    const anchoredEndsAtMs = fromMs + this.#leaseMs;
+    const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
+    entry.promises.add({
+      seq,
+      limitTenthsA,
+      endsAtMs,
+      anchoredEndsAtMs,
+      releasedAtMs: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
+  #countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
+    if (entry.lease === 'heartbeat' && lease !== 'heartbeat') entry.promises.unanchor();
+    // Until its charger spoke it was only taken to count otherwise.
+    if (isFirstWord && lease === 'heartbeat') entry.promises.anchor();
+    entry.lease = lease;
+  }
+
+  /**
+   * What it stays entitled to when all that is on its way out has ended. What was larger before is no room for a grant:
+   * where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
+   */
+  #lastingTenthsA(entry: Entry): number {
+    if (entry.isWorstCase) return entry.maxTenthsA;
+    // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
+    const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
+    // Before the first grant only what was on disk is known, and that may have ended long ago.
+    if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
+    return Math.max(ownTenthsA, entry.promises.newestTenthsA(entry.lastSeq), entry.toldThenTenthsA);
+  }
+
+  #rebound(entry: Entry): void {
+    // What a charger says of itself is never held against a grant that may have told it otherwise since.
+    entry.ownFailsafeTenthsA = entry.keepsThen || !this.#reservesOwn ? 0 : entry.saidFailsafeTenthsA;
+    entry.failsafeTenthsA = Math.max(entry.ownFailsafeTenthsA, entry.fallbacks.mostTenthsA);
+    const entitledTenthsA = Math.max(entry.failsafeTenthsA, entry.promises.mostTenthsA);
+    entry.entitledTenthsA = Math.min(entitledTenthsA, entry.maxTenthsA);
+    entry.boundTenthsA = entry.isWorstCase ? entry.maxTenthsA : entry.entitledTenthsA;
+    const beforeW = entry.boundW;
+    entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
+    this.totalW += entry.boundW - beforeW;
+  }
+}
+
+/** The ledger of one location's connectors. */
+export function createGrantLedger(timing: GrantTiming): GrantLedger {
+  return new Ledger(timing);
+}

@@ -1,0 +1,443 @@
+// The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
+
+import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import type { ConnectorActor } from './connector.machine.js';
+import {
+  type ConnectorControl,
+  type ConnectorSpec,
+  createControl,
+  floorWOf,
+  hearAck,
+  hearReading,
+  isControlled,
+  isLocked,
+  isReadOnly,
+  linkOf,
+  reserveWorstCase,
+} from './connector-control.js';
+import {
+  doFailsafesFit,
+  doOwnFailsafesFit,
+  heldWOf,
+  setTargets,
+  thenTenthsAOf,
+} from './connector-targets.js';
+import type { Ack, Grant, LeaseKind } from './grant.js';
+import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
+import type { MeterReading, MeterSlot } from './meter-ledger.js';
+import { STEP_TENTHS_A } from './steady-shares.js';
+import { followDecision, nextTurnAtMs } from './turns.js';
+
+/** What a location may use, from its profiles, its cluster shares and the wall clock. Whole W. */
+export interface Budget {
+  /** The lowest limit in force from now to the end of the longest lease that could be given now (rule 3). */
+  readonly budgetW: number;
+  /** The limit in force now. */
+  readonly limitW: number;
+  /** Until when, on the monotonic clock, `budgetW` holds. */
+  readonly untilMs: number;
+  /** A cluster's share is what binds. */
+  readonly isClusterBound: boolean;
+  /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
+  readonly lowestW: number;
+  /** Whether a lock begins before the longest lease that could be given now has ended. */
+  isLockNear(key: string): boolean;
+}
+
+/** A grant that was decided, with its connector. */
+export interface DecidedGrant {
+  readonly control: Readonly<ConnectorControl>;
+  readonly grant: Grant;
+  /** It entitles to more than is on disk: it may leave only once that is. */
+  readonly mustStore: boolean;
+  /** What it was told before; undefined where nothing. */
+  readonly beforeTenthsA: number | undefined;
+}
+
+export interface Decision {
+  readonly grants: readonly DecidedGrant[];
+  /** When to decide again if nothing happens before, monotonic ms. */
+  readonly nextAtMs: number;
+  /** Why the limit cannot be kept by any grants; undefined where it can. */
+  readonly unattainable: string | undefined;
+}
+
+/** Raises are this far apart (rule 9). */
+const RAISE_EVERY_MS = 10_000;
+/** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
+const RENEW_AFTER_HEARTBEATS = 0.75;
+/** A charger that has not taken its newest grant after this long is told again. */
+const HEAL_AFTER_MS = 2_000;
+/** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
+const TAKING_STOCK_MS = 3_000;
+/** After a reservation that could not be written, renewals go without one for this long. */
+const STORES_AGAIN_AFTER_HEARTBEATS = 3;
+/** Without anything happening a location looks at itself this often. */
+const REST_MS = 60_000;
+
+export class LocationSupervisor {
+  readonly ledger: GrantLedger;
+  readonly timing: GrantTiming;
+  readonly #epoch: number;
+  readonly #controls = new Map<string, ConnectorControl>();
+  #budget: Budget | undefined;
+  #beganAtMs: number | undefined;
+  /** Whether fail-safes fit, as of the last decision. */
+  usesFailsafe = true;
+  #validUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** @param epoch of this service: higher than that of any before it. */
+  constructor(timing: GrantTiming, epoch: number) {
+    this.timing = timing;
+    this.#epoch = epoch;
+    this.ledger = createGrantLedger(timing);
+  }
+
+  /** By `connectorKey`; to read, and to hand back to the supervisor's methods, which alone write them. */
+  get controls(): ReadonlyMap<string, Readonly<ConnectorControl>> {
+    return this.#controls;
+  }
+
+  /** From here on a decision must come before any grant: the budget of the last one no longer holds. Monotonic ms. */
+  get validUntilMs(): number {
+    return this.#validUntilMs;
+  }
+
+  /** The budget of the last decision, W; 0 before the first. */
+  get budgetW(): number {
+    return this.#budgetW;
+  }
+
+  get #budgetW(): number {
+    return this.#budget?.budgetW ?? 0;
+  }
+
+  /** What is reserved for the location's connectors together, W. */
+  get reservedW(): number {
+    return this.ledger.totalW;
+  }
+
+  get #stockTakenAtMs(): number {
+    return (this.#beganAtMs ?? 0) + TAKING_STOCK_MS;
+  }
+
+  /** @param actor its machine, which knows lock, throttle and link. */
+  add(
+    key: string,
+    slot: MeterSlot,
+    actor: ConnectorActor,
+    spec: ConnectorSpec,
+    lease: LeaseKind,
+    nowMs: number,
+  ): ConnectorControl {
+    const control = createControl(this.ledger, key, slot, actor, spec, lease, nowMs);
+    this.#controls.set(key, control);
+    return control;
+  }
+
+  /**
+   * Takes another's place: it is the same connector, provisioned with another rating. What it was promised may be in
+   * force still, and its charger takes nothing that is numbered lower than what it took before.
+   */
+  replace(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
+    const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
+    this.ledger.remove(gone.holding);
+    this.restore(control, boundTenthsA, failsafeTenthsA, nowMs);
+    this.ledger.continueAfter(control.holding, lastSeq);
+    this.setStored(control, gone.storedLimitTenthsA, gone.storedThenTenthsA);
+    control.storedLease = gone.storedLease;
+  }
+
+  /** Its location was built anew, and its machine with it. */
+  adopt(control: ConnectorControl, actor: ConnectorActor): void {
+    control.actor = actor;
+  }
+
+  /** Provisioned otherwise, with the same rating. */
+  respecify(control: ConnectorControl, spec: ConnectorSpec): void {
+    control.spec = spec;
+    // A charger that spoke for itself knows better what it falls back to.
+    if (control.holding.isDescribed) return;
+    const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
+    this.ledger.describe(control.holding, { failsafeTenthsA });
+  }
+
+  remove(control: ConnectorControl): void {
+    this.ledger.remove(control.holding);
+    this.#controls.delete(control.key);
+  }
+
+  /** What was on disk at the start. */
+  restore(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
+    const { maxTenthsA } = control.holding;
+    this.ledger.restore(
+      control.holding,
+      Math.min(limitTenthsA, maxTenthsA),
+      Math.min(thenTenthsA, maxTenthsA),
+      nowMs,
+    );
+    this.setStored(control, limitTenthsA, thenTenthsA);
+    control.heardBeforeW = undefined;
+    reserveWorstCase(this.ledger, control);
+  }
+
+  /** Folds a reading in; true where a decision should follow. */
+  hear(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
+    return hearReading(this.ledger, control, reading, this.#epoch, nowMs);
+  }
+
+  /** `refused` for what was never sent; `news` where a decision should follow. */
+  hearAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
+    const isOurs = ack.epoch === this.#epoch && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
+    if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
+    if (ack.result !== 'APPLIED') return 'taken';
+    return hearAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
+  }
+
+  /**
+   * What a charger says it falls back to by itself, and how it counts leases. One that keeps what grants say fell back to
+   * more than it said before only by a grant that is known here, or by starting anew: what came before is no news, however
+   * late it comes again.
+   */
+  describe(
+    control: ConnectorControl,
+    own: { failsafeA: number; lease: LeaseKind; keepsThen: boolean; boot?: string | undefined },
+  ): void {
+    const { lease, keepsThen, failsafeA, boot = '' } = own;
+    const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
+    const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
+    const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
+    this.ledger.describe(control.holding, { lease, keepsThen, ...(isNews && { failsafeTenthsA }) });
+    control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
+    reserveWorstCase(this.ledger, control);
+  }
+
+  /** It did not comply before the service started, and is not trusted until it is seen to. */
+  distrust(control: ConnectorControl): void {
+    control.compliance.isNonCompliant = true;
+    reserveWorstCase(this.ledger, control);
+  }
+
+  /** It fell silent or went away: what it was told last is not built upon when it comes back. */
+  lose(control: ConnectorControl): void {
+    control.sentTenthsA = undefined;
+  }
+
+  /** From `atMs` on the budget of the last decision no longer holds. */
+  expireBudget(atMs: number): void {
+    this.#validUntilMs = Math.min(this.#validUntilMs, atMs);
+  }
+
+  /** From `nowMs` on it is expected to report. */
+  awaitFrom(control: ConnectorControl, nowMs: number): void {
+    control.awaitedSinceMs = nowMs;
+  }
+
+  /** It did not report in time: where it was promised something before the start, it is taken to draw all it may. */
+  presumeMaximum(control: ConnectorControl): void {
+    control.heardBeforeW ??= Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether a reservation that a grant waits for is on its way to the disk. */
+  setStoring(control: ConnectorControl, isStoring: boolean): void {
+    control.isStoring = isStoring;
+  }
+
+  /** What is surely on disk of what it is reserved for, tenths of A per phase. */
+  setStored(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): void {
+    control.storedLimitTenthsA = limitTenthsA;
+    control.storedThenTenthsA = thenTenthsA;
+  }
+
+  /** How the disk has it count its leases; undefined where that is not known. */
+  setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
+    control.storedLease = lease;
+  }
+
+  /** It could not be written and never left: what the connector was told before goes on, and is renewed. */
+  withdraw(decided: DecidedGrant, nowMs: number): void {
+    const { grant, beforeTenthsA } = decided;
+    const control: ConnectorControl = decided.control;
+    control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * this.timing.heartbeatMs;
+    if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
+    control.sentTenthsA = beforeTenthsA;
+  }
+
+  /** The same limit again for a charger whose heartbeat just came, where it is time. */
+  renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, sentAtMs, holding } = control;
+    if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
+    const isTaken = holding.ackedSeq === holding.lastSeq;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * this.timing.heartbeatMs : HEAL_AFTER_MS;
+    if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
+    return this.#grant(control, sentTenthsA, nowMs);
+  }
+
+  /** Who may draw how much from now on, and what has to be sent for it. */
+  decide(budget: Budget, nowMs: number): Decision {
+    this.#budget = budget;
+    this.#beganAtMs ??= nowMs;
+    this.#validUntilMs = budget.untilMs;
+    this.ledger.release(nowMs);
+    this.usesFailsafe = doFailsafesFit(this.#controls.values(), budget.lowestW);
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(this.#controls.values(), budget.lowestW, nowMs));
+    const controlled: ConnectorControl[] = [];
+    let uncontrolledW = 0;
+    for (const control of this.#controls.values()) {
+      if (isControlled(control)) controlled.push(control);
+      else uncontrolledW += control.holding.boundW;
+    }
+    setTargets(controlled, budget, {
+      availableW: budget.budgetW - uncontrolledW,
+      usesFailsafe: this.usesFailsafe,
+      nowMs,
+    });
+    for (const control of controlled) followDecision(control, nowMs);
+    const grants = this.#grantTargets(controlled, this.#shortOf(budget.budgetW) !== undefined, nowMs);
+    for (const control of this.#controls.values()) {
+      if (isControlled(control)) continue;
+      const grant = this.#tellUncontrolled(control, nowMs);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return {
+      grants,
+      nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
+      unattainable: this.#shortOf(budget.limitW),
+    };
+  }
+
+  /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
+  #grantTargets(
+    controlled: readonly ConnectorControl[],
+    isUnattainable: boolean,
+    nowMs: number,
+  ): DecidedGrant[] {
+    const grants: DecidedGrant[] = [];
+    const raises: ConnectorControl[] = [];
+    for (const control of controlled) {
+      const { sentTenthsA, targetTenthsA } = control;
+      if (sentTenthsA === undefined || targetTenthsA > sentTenthsA) raises.push(control);
+      else if (targetTenthsA < sentTenthsA) grants.push(this.#grant(control, targetTenthsA, nowMs));
+    }
+    raises.sort(
+      (a, b) => Number(isLocked(b)) - Number(isLocked(a)) || (a.sentTenthsA ?? 0) - (b.sentTenthsA ?? 0),
+    );
+    for (const control of raises) {
+      const grant = this.#raise(control, isUnattainable, nowMs);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return grants;
+  }
+
+  #raise(control: ConnectorControl, isUnattainable: boolean, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, targetTenthsA, holding } = control;
+    if (control.isStoring) return undefined;
+    const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
+    // What it may draw by a grant of the service's life before this one.
+    const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
+    const isFloorKept = isFloorOwed && (isUnattainable || hadTenthsA >= MINIMUM_TENTHS_A);
+    let tenthsA = Math.min(targetTenthsA, this.ledger.grantableTenthsA(holding, this.#budgetW));
+    if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
+    if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    if (tenthsA < hadTenthsA && nowMs < this.#stockTakenAtMs) return undefined;
+    if (sentTenthsA !== undefined) {
+      const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
+      const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
+      const isPaced = isFloorOwed || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
+      if (!isWorthIt || !isPaced) return undefined;
+    }
+    if (tenthsA > 0) control.raisedAtMs = nowMs;
+    return this.#grant(control, tenthsA, nowMs, isFloorKept);
+  }
+
+  /** One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. */
+  #tellUncontrolled(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
+    const { holding, compliance, spec } = control;
+    const { isNonCompliant } = compliance;
+    control.targetTenthsA = holding.boundTenthsA;
+    control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
+    if (!holding.isWorstCase || linkOf(control) !== 'online' || control.hb === undefined || !spec.isActive)
+      return undefined;
+    const isRoomy = this.ledger.totalW <= this.#budgetW && !isNonCompliant;
+    control.targetTenthsA = isRoomy ? holding.maxTenthsA : MINIMUM_TENTHS_A;
+    if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
+    return this.#grant(control, control.targetTenthsA, nowMs);
+  }
+
+  /** Never more than the ledger has room for, whatever was decided before. */
+  #grant(control: ConnectorControl, wantedTenthsA: number, nowMs: number, isLockFloor = false): DecidedGrant {
+    const { holding, hb = 0, boot, heardAtMs } = control;
+    const grantable = this.ledger.grantableTenthsA(holding, this.#budgetW);
+    let limitTenthsA = wantedTenthsA;
+    if (!isLockFloor && wantedTenthsA > grantable)
+      limitTenthsA = grantable < MINIMUM_TENTHS_A ? 0 : grantable;
+    const wantedThen = thenTenthsAOf(control, this.usesFailsafe);
+    // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
+    const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
+    const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
+    const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
+    // A charger takes no limit that falls back to less than a car can be offered.
+    const thenTenthsA = fittingThen < MINIMUM_TENTHS_A ? 0 : fittingThen;
+    const seq = this.ledger.grant(holding, {
+      limitTenthsA,
+      thenTenthsA,
+      heardAtMs,
+      isLockFloor,
+      budgetW: this.#budgetW,
+    });
+    const beforeTenthsA = control.sentTenthsA;
+    control.sentTenthsA = limitTenthsA;
+    control.sentAtMs = nowMs;
+    control.leasedFromMs = heardAtMs;
+    const limitW = Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000);
+    const { ttlMs } = this.timing;
+    const { reason } = control;
+    return {
+      control,
+      grant: { epoch: this.#epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
+      mustStore: limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA,
+      beforeTenthsA,
+    };
+  }
+
+  /** A sentence where what cannot be lowered any further exceeds `limitW`; leases that end by themselves do not count. */
+  #shortOf(limitW: number): string | undefined {
+    let lockedW = 0;
+    let heldW = 0;
+    let uncontrolledW = 0;
+    for (const control of this.#controls.values()) {
+      if (!isControlled(control)) uncontrolledW += lastingWOf(control);
+      else if (isLocked(control) && control.demand.hasCar) lockedW += floorWOf(control);
+      else heldW += heldWOf(control, this.usesFailsafe);
+    }
+    if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
+    return (
+      `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
+      `${heldW / 1000} kW fail-safes of connectors in reach, ` +
+      `${uncontrolledW / 1000} kW reserved for connectors that cannot be told`
+    );
+  }
+
+  /** When a raise, a turn or a release is due that no message announces. */
+  #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
+    let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
+    if (nowMs < this.#stockTakenAtMs) nextMs = Math.min(nextMs, this.#stockTakenAtMs);
+    for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
+      const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= targetTenthsA;
+      if (isDue && raisedAtMs + RAISE_EVERY_MS > nowMs)
+        nextMs = Math.min(nextMs, raisedAtMs + RAISE_EVERY_MS);
+    }
+    const withCar = controlled.filter(({ demand }) => demand.hasCar);
+    nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs) ?? nextMs);
+    for (const { holding } of this.#controls.values()) {
+      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
+    }
+    return nextMs;
+  }
+}
+
+/** What a connector that cannot be told stays entitled to. */
+function lastingWOf({ holding }: ConnectorControl): number {
+  if (holding.isWorstCase) return holding.boundW;
+  return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
+}

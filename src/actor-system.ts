@@ -1,0 +1,288 @@
+// All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
+import { linkOf } from '../machines/power/connector-control.js';
+import { ALARM_KINDS } from '../machines/power/grant.js';
+import type { GrantTiming } from '../machines/power/grant-ledger.js';
+import { Assembly } from './actors/assembly.js';
+import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
+import type { ConnectorEntity, LocationEntity, TimedEntity } from './actors/entities.js';
+import { createEntityQueue } from './actors/entity-queue.js';
+import { Follower, type FollowerListener } from './actors/follower.js';
+import { createRecovery, type Recovery } from './actors/recovery.js';
+import { Scheduler, type SchedulerListener } from './actors/scheduler.js';
+import { readingAgainWhenUnknown } from './actors/uncertain-writes.js';
+import { type Application, createApplication } from './application/application.js';
+import { EventStream } from './application/event-stream.js';
+import { AlarmBook } from './enforcement/alarm-book.js';
+import { Bookkeeping } from './enforcement/bookkeeping.js';
+import { Enforcement } from './enforcement/enforcement.js';
+import { measureModes, measureOpenAlarms, measurePower } from './enforcement/measure.js';
+import { ConnectorMeterSink, expireReadings } from './enforcement/meter-sink.js';
+import { PowerHistory } from './enforcement/power-history.js';
+import { Reservations } from './enforcement/reservations.js';
+import type { Metrics } from './metrics.js';
+import type { Cancel, Clock } from './ports/clock.js';
+import type { CredentialSet } from './ports/credentials.js';
+import type { Log } from './ports/log.js';
+import type { Store } from './ports/store.js';
+import type { LimitPublisher, MeterSink } from './ports/telemetry.js';
+
+export interface ActorSystem {
+  readonly application: Application;
+  readonly meterSink: MeterSink;
+  /** Milliseconds by which the oldest waiting boundary is overdue. */
+  overdueMs(): number;
+  /** Once chargers can be reached, asks all to report: those that stayed at an external broker need not be waited for. */
+  syncChargers(): void;
+  /** Builds every actor from rows; resolves when all of them are right. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface ActorSystemOptions {
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly newId: () => string;
+  /** A connector that sends nothing for this long is stale. */
+  readonly staleAfterMs: number;
+  readonly timing: GrantTiming;
+  /** Of this service's grants: higher than that of any before it. */
+  readonly epoch: number;
+  readonly publisher: LimitPublisher;
+  readonly powerRetentionDays: number;
+  /** Another service claimed the database; this one must end. */
+  onTakenOver(): void;
+  /** Told of all credentials, at start and whenever they changed. */
+  onCredentials(credentials: CredentialSet): void;
+}
+
+const HOUSEKEEPING_EVERY_MS = 1_000;
+
+export function createActorSystem(options: ActorSystemOptions): ActorSystem {
+  return new LiveActorSystem(options);
+}
+
+class LiveActorSystem implements ActorSystem {
+  readonly application: Application;
+  readonly meterSink: MeterSink;
+  readonly #options: ActorSystemOptions;
+  readonly #scheduler: Scheduler<TimedEntity>;
+  readonly #directory: Directory;
+  readonly #events: EventStream;
+  readonly #bookkeeping: Bookkeeping;
+  readonly #enforcement: Enforcement;
+  readonly #follower: Follower;
+  readonly #recovery: Recovery;
+  readonly #powerHistory: PowerHistory;
+  #cancelHousekeeping: Cancel | undefined;
+  #areChargersReached = false;
+  #missedAtMs = Number.NEGATIVE_INFINITY;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ActorSystemOptions) {
+    const { clock, store, log, newId } = options;
+    this.#options = options;
+    this.#scheduler = new Scheduler(clock);
+    this.#directory = new Directory(clock, this.#scheduler);
+    this.#events = new EventStream(clock);
+    this.#bookkeeping = new Bookkeeping({ clock, store, log });
+    this.#enforcement = this.#createEnforcement();
+    this.#directory.listen(this.#directoryListener());
+    this.#follower = new Follower({ clock, store, log });
+    const assembly = this.#createAssembly();
+    this.#recovery = createRecovery(this.#directory, assembly);
+    this.#powerHistory = new PowerHistory({
+      clock,
+      log,
+      directory: this.#directory,
+      bookkeeping: this.#bookkeeping,
+      store,
+      retentionDays: options.powerRetentionDays,
+    });
+    this.application = createApplication({
+      clock,
+      log,
+      expireReadings: (location) => this.#expireReadings(location, clock.monotonicMs()),
+      store: readingAgainWhenUnknown(store, this.#follower),
+      archive: store,
+      events: this.#events,
+      directory: this.#directory,
+      assembly,
+      clusterQueue: createEntityQueue(),
+      newId,
+    });
+    this.meterSink = new ConnectorMeterSink(this.#directory, this.#enforcement, clock);
+  }
+
+  overdueMs(): number {
+    return this.#scheduler.overdueMs();
+  }
+
+  syncChargers(): void {
+    this.#areChargersReached = true;
+    for (const location of this.#locations()) this.#requestSync(location, () => true);
+    this.#askedAtMs = this.#options.clock.monotonicMs();
+  }
+
+  async start(): Promise<void> {
+    await this.#follower.start(this.#followerListener());
+    this.#scheduler.start(this.#schedulerListener());
+    this.#enforcement.start();
+    this.#powerHistory.start();
+    this.#keepHouse();
+  }
+
+  async stop(): Promise<void> {
+    await this.#follower.stop();
+    this.#scheduler.stop();
+    this.#enforcement.stop();
+    this.#cancelHousekeeping?.();
+    this.#powerHistory.stop();
+    await this.#bookkeeping.stop();
+  }
+
+  #createEnforcement(): Enforcement {
+    const { clock, store, log, metrics, newId, staleAfterMs, timing, publisher } = this.#options;
+    // Prometheus sees no increase in a counter that first appears as 1, so each starts at 0.
+    for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
+    const alarms = new AlarmBook({
+      clock,
+      log,
+      newId,
+      write: (location, change) => this.#bookkeeping.write(location.tenant.tenantUuid, change),
+      onAlarm: (location, alarm, what) => {
+        if (what === 'began') metrics.alarms.inc({ kind: alarm.kind });
+        this.#events.takeAlarm(location.tenant.tenantUuid, alarm);
+      },
+    });
+    return new Enforcement({
+      clock,
+      log,
+      metrics,
+      timing,
+      publisher,
+      alarms,
+      missedAfterMs: staleAfterMs,
+      reservations: new Reservations({ store, log, clock }),
+      onGrant: (location, { control, grant }) => this.#events.takeGrant(location, control.key, grant),
+      onRoomMade: (location) => this.#directory.roomMade(location),
+    });
+  }
+
+  #createAssembly(): Assembly {
+    const { clock, log, metrics, staleAfterMs, timing, epoch } = this.#options;
+    return new Assembly({
+      clock,
+      directory: this.#directory,
+      staleAfterMs,
+      timing,
+      epoch,
+      enforcement: this.#enforcement,
+      onDefect: (tenantUuid, error) => {
+        metrics.actorsRebuilt.inc();
+        log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
+        this.#follower.readAgain(tenantUuid);
+      },
+    });
+  }
+
+  #directoryListener(): DirectoryListener {
+    return {
+      onEffect: (effect) => {
+        logEffect(this.#options.log, effect);
+        this.#events.takeEffect(effect);
+        this.#enforcement.takeEffect(effect);
+      },
+      // A window that is only planned changes no limit yet, but what may be promised until then.
+      onPlan: (location) => this.#enforcement.decideSoon(location),
+    };
+  }
+
+  #schedulerListener(): SchedulerListener<TimedEntity> {
+    const { log, metrics } = this.#options;
+    return {
+      onDue: (entities, now, lateMs) => {
+        metrics.boundaryLagSeconds.observe(lateMs / 1000);
+        this.#directory.tellBoundaries(entities, now);
+      },
+      onClockJump: (byMs, now) => {
+        metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
+        log.warn({ byMs }, 'the wall clock jumped');
+        if (byMs < 0) this.#recovery.rebuildAll(now);
+        for (const location of this.#locations()) this.#enforcement.decideSoon(location);
+      },
+    };
+  }
+
+  #followerListener(): FollowerListener {
+    const { clock, onTakenOver, onCredentials } = this.#options;
+    return {
+      onTakenOver: () => {
+        // At once, however long the rest takes to stop: the chargers belong to the other service.
+        this.#enforcement.stop();
+        onTakenOver();
+      },
+      onCredentials,
+      onTenant: (tenantUuid, state) => {
+        this.#recovery.reconcile(tenantUuid, state, clock.nowMs());
+        if (!this.#areChargersReached) return;
+        // What the charger of a new connector said of itself came before the connector was known.
+        for (const location of this.#directory.tenant(tenantUuid)?.locations.values() ?? [])
+          this.#requestSync(location, ({ control }) => !control.holding.isDescribed);
+      },
+    };
+  }
+
+  *#locations(): Iterable<LocationEntity> {
+    for (const tenant of this.#directory.tenants.values()) yield* tenant.locations.values();
+  }
+
+  #keepHouse(): void {
+    const { clock, staleAfterMs, timing, metrics } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const location of this.#locations()) this.#expireReadings(location, nowMs);
+    if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMs) {
+      this.#askedAtMs = nowMs;
+      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
+      for (const location of this.#locations()) this.#requestSync(location, isStateMissing);
+    }
+    if (nowMs - this.#missedAtMs >= timing.heartbeatMs) {
+      this.#missedAtMs = nowMs;
+      for (const location of this.#locations()) this.#enforcement.missSilent(location, nowMs);
+    }
+    measureModes(metrics, this.#locations());
+    measureOpenAlarms(metrics, this.#locations());
+    measurePower(metrics, this.#locations());
+    this.#cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, () => this.#keepHouse());
+  }
+
+  #expireReadings(location: LocationEntity, nowMs: number): void {
+    expireReadings(this.#directory, this.#enforcement, location, nowMs);
+  }
+
+  /** Asks the chargers of these connectors to report. */
+  #requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
+    const { publisher, epoch } = this.#options;
+    const { tenantUuid } = location.tenant;
+    const { locationId } = location.record;
+    const asked = [...location.connectors.values()].filter(isAsked);
+    for (const controllerUuid of new Set(asked.map(({ record }) => record.controllerUuid)))
+      publisher.requestSync({ tenantUuid, locationId, controllerUuid }, epoch);
+  }
+}
+
+/** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
+function isStateMissing({ control }: ConnectorEntity): boolean {
+  return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
+}
+
+/** What the actors did, in the log at level debug. */
+function logEffect(log: Log, { entity, effect }: Effect): void {
+  const tenantUuid = entity.kind === 'organization' ? entity.tenantUuid : entity.tenant.tenantUuid;
+  if (entity.kind === 'location')
+    log.debug({ tenantUuid, locationId: entity.record.locationId, ...effect }, 'effect');
+  else if (entity.kind === 'cluster')
+    log.debug({ tenantUuid, clusterId: entity.record.clusterId, ...effect }, 'effect');
+  else log.debug({ tenantUuid, ...effect }, 'effect');
+}

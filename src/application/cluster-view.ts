@@ -1,0 +1,17 @@
+// A cluster as answers show it (section 2.8).
+import type { TenantUuid } from '../../machines/values/ids.js';
+import type { ClusterRecord } from '../ports/records.js';
+import { type Cluster, toInstant } from '../wire/rest.js';
+
+export function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {
+  return {
+    clusterId: record.clusterId,
+    tenantUuid,
+    name: record.name,
+    locationIds: [...record.locationIds],
+    limitKw: record.limitKw,
+    status: record.status,
+    createdAt: toInstant(record.createdAtMs),
+    updatedAt: toInstant(record.updatedAtMs),
+  };
+}

@@ -1,0 +1,34 @@
+// Where the next page of a long answer begins: text that only the endpoint that gave it understands.
+import { DomainError } from '../../machines/values/errors.js';
+
+/** A place among alarms, the newest first: `skip` of those that began at `beganAtMs` were given already. */
+export interface AlarmPlace {
+  readonly beganAtMs: number;
+  readonly skip: number;
+}
+
+const OFFSET = /^\d{1,9}$/;
+const ALARM_PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
+
+/** Rows that were given already; 0 without a cursor. @throws DomainError INVALID_REQUEST_BODY */
+export function offsetOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  if (!OFFSET.test(cursor)) throw unknownCursor();
+  return Number(cursor);
+}
+
+/** undefined without a cursor. @throws DomainError INVALID_REQUEST_BODY */
+export function alarmPlaceOf(cursor: string | undefined): AlarmPlace | undefined {
+  if (cursor === undefined) return undefined;
+  const [, beganAtMs, skip] = ALARM_PLACE.exec(cursor) ?? [];
+  if (beganAtMs === undefined || skip === undefined) throw unknownCursor();
+  return { beganAtMs: Number(beganAtMs), skip: Number(skip) };
+}
+
+export function alarmCursorOf({ beganAtMs, skip }: AlarmPlace): string {
+  return `${beganAtMs}-${skip}`;
+}
+
+function unknownCursor(): DomainError {
+  return new DomainError('INVALID_REQUEST_BODY', 'cursor: must be a nextCursor of this endpoint');
+}

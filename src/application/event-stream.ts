@@ -1,0 +1,163 @@
+// What happens, told to the listeners of a tenant: effects of actors, alarms, limits of connectors, and once a second the power.
+import type { Grant } from '../../machines/power/grant.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Effect } from '../actors/directory.js';
+import type { LocationEntity, Tenant } from '../actors/entities.js';
+import { type DrawnKw, drawnKwOf } from '../enforcement/drawn-power.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { AlarmRecord } from '../ports/records.js';
+import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
+import { toInstant } from '../wire/rest.js';
+import { viewOfAlarm } from './alarm-view.js';
+import { viewOfProfile } from './profile-view.js';
+
+/** Ends a subscription; calling it twice is harmless. */
+export type Unsubscribe = () => void;
+
+interface Subscriber {
+  readonly location: LocationEntity | undefined;
+  readonly listener: (event: StreamEvent) => void;
+}
+
+/** The listeners of one tenant, and what they were last told of each location's power and each connector's limit. */
+interface Audience {
+  readonly tenant: Tenant;
+  readonly subscribers: Set<Subscriber>;
+  readonly toldPower: Map<LocationEntity, DrawnKw>;
+  /** By `connectorKey`. */
+  readonly toldGrants: Map<string, Pick<Grant, 'limitTenthsA' | 'reason'>>;
+  cancelSampling: Cancel;
+}
+
+const SAMPLE_EVERY_MS = 1_000;
+
+export class EventStream {
+  readonly #clock: Clock;
+  readonly #audiences = new Map<TenantUuid, Audience>();
+  // A counter a tenant, kept when its last listener leaves: one for all would tell each how busy the others are.
+  readonly #lastIds = new Map<TenantUuid, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Events of the tenant from now on, of `location` alone where it is given. `listener` must not throw. */
+  subscribe(
+    tenant: Tenant,
+    location: LocationEntity | undefined,
+    listener: (event: StreamEvent) => void,
+  ): Unsubscribe {
+    const audience = this.#audienceOf(tenant);
+    const subscriber = { location, listener };
+    audience.subscribers.add(subscriber);
+    // A new listener is told the power of every location within a second.
+    audience.toldPower.clear();
+    return () => {
+      audience.subscribers.delete(subscriber);
+      if (audience.subscribers.size > 0 || this.#audiences.get(tenant.tenantUuid) !== audience) return;
+      audience.cancelSampling();
+      this.#audiences.delete(tenant.tenantUuid);
+    };
+  }
+
+  takeEffect({ entity, effect }: Effect): void {
+    if (entity.kind !== 'location') return;
+    const audience = this.#audiences.get(entity.tenant.tenantUuid);
+    if (audience === undefined) return;
+    const body = bodyOf(entity, effect, this.#clock.nowMs());
+    if (body !== undefined) this.#tell(audience, entity.record.locationId, body);
+  }
+
+  /** An alarm that began or, with its end, one that ended. */
+  takeAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void {
+    const audience = this.#audiences.get(tenantUuid);
+    if (audience === undefined) return;
+    this.#tell(audience, alarm.locationId, { name: 'alarm', data: viewOfAlarm(alarm) });
+  }
+
+  /** A limit that was granted to a connector. One that is the same as before is not told again. */
+  takeGrant(location: LocationEntity, key: string, { limitTenthsA, limitW, reason }: Grant): void {
+    const audience = this.#audiences.get(location.tenant.tenantUuid);
+    if (audience === undefined) return;
+    const told = audience.toldGrants.get(key);
+    if (told?.limitTenthsA === limitTenthsA && told.reason === reason) return;
+    audience.toldGrants.set(key, { limitTenthsA, reason });
+    const names = namesOf(location, key, this.#clock.nowMs());
+    if (names === undefined) return;
+    const data = { ...names, limitA: limitTenthsA / 10, limitKw: limitW / 1000, reason };
+    this.#tell(audience, names.locationId, { name: 'connectorLimit', data });
+  }
+
+  #audienceOf(tenant: Tenant): Audience {
+    const held = this.#audiences.get(tenant.tenantUuid);
+    if (held !== undefined) return held;
+    const audience: Audience = {
+      tenant,
+      subscribers: new Set(),
+      toldPower: new Map(),
+      toldGrants: new Map(),
+      cancelSampling: this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience)),
+    };
+    this.#audiences.set(tenant.tenantUuid, audience);
+    return audience;
+  }
+
+  #sample(audience: Audience): void {
+    const at = toInstant(this.#clock.nowMs());
+    for (const location of audience.tenant.locations.values()) {
+      const drawn = drawnKwOf(location);
+      const told = audience.toldPower.get(location);
+      if (told?.actualKw === drawn.actualKw && told.estimatedKw === drawn.estimatedKw) continue;
+      audience.toldPower.set(location, drawn);
+      const { locationId } = location.record;
+      this.#tell(audience, locationId, { name: 'power', data: { locationId, at, ...drawn } });
+    }
+    audience.cancelSampling = this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience));
+  }
+
+  #tell({ tenant, subscribers }: Audience, locationId: string, body: StreamEventBody): void {
+    const id = (this.#lastIds.get(tenant.tenantUuid) ?? 0) + 1;
+    this.#lastIds.set(tenant.tenantUuid, id);
+    const event = { id, ...body };
+    for (const { location, listener } of subscribers) {
+      if (location === undefined || location.record.locationId === locationId) listener(event);
+    }
+  }
+}
+
+function namesOf(location: LocationEntity, key: string, now: EpochMs) {
+  const record = location.connectors.get(key)?.record;
+  if (record === undefined) return undefined;
+  const { controllerUuid, connectorId } = record;
+  return { locationId: location.record.locationId, at: toInstant(now), controllerUuid, connectorId };
+}
+
+function bodyOf(
+  location: LocationEntity,
+  effect: Effect['effect'],
+  now: EpochMs,
+): StreamEventBody | undefined {
+  const { locationId } = location.record;
+  const at = toInstant(now);
+  switch (effect.type) {
+    case 'effectiveLimit.changed':
+      return { name: 'effectiveLimit', data: { locationId, at, effectiveLimitKw: effect.effectiveLimitKw } };
+    case 'limitInForce.changed':
+      return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.limitKw } };
+    case 'profile.crossed':
+      return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
+    case 'profile.cancelled': {
+      const profile = viewOfProfile(effect.profile, effect.status);
+      return { name: 'profileCancelled', data: { locationId, at, ...profile } };
+    }
+    case 'connector.locked':
+    case 'connector.unlocked': {
+      const names = namesOf(location, effect.key, now);
+      const limitKw = effect.type === 'connector.locked' ? effect.limitKw : null;
+      return names && { name: 'lock', data: { ...names, limitKw } };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+// "Why is this car slow?": the reason of a connector's limit as a sentence for the operator.
+
+import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import { toInstant } from '../wire/rest.js';
+
+export interface Explained {
+  readonly reason: LimitReason;
+  readonly limit: LimitInForce;
+  /** A per phase. */
+  readonly maxCurrentA: number;
+  /** A per phase. */
+  readonly failsafeA: number;
+  readonly lockLimitKw: number | null;
+  /** Power at 6 A, and at its maximum, at the voltage enforcement counts with. */
+  readonly minimumKw: number;
+  readonly maximumKw: number;
+}
+
+const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
+  maximum: ({ maxCurrentA }) => `It is not limited: it may draw its maximum of ${maxCurrentA} A.`,
+  demand: () => 'Its car takes less than it may: the limit is what the car takes and a step more.',
+  fairShare: ({ limit }) =>
+    `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
+  clusterShare: ({ limit }) =>
+    `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
+  waiting: () => 'It is to get more, as soon as other chargers have followed their lower limits.',
+  paused: ({ limit }) =>
+    `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`,
+  minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
+  lock: (explained) => lockText(explained),
+  lastResort: ({ limit }) =>
+    `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
+  idle: () => 'No car is connected.',
+  failsafe: ({ failsafeA }) =>
+    `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafeA} A by itself.`,
+  nonCompliant: ({ maxCurrentA }) =>
+    `It drew more than it was allowed: its maximum of ${maxCurrentA} A is reserved for it until it keeps to its limit.`,
+  readOnly: ({ maxCurrentA }) =>
+    `It takes no limits: its maximum of ${maxCurrentA} A is reserved for it, and the others share the rest.`,
+};
+
+/** A lock neither takes away the least a car can use, nor gives more than the hardware can do. */
+function lockText({ lockLimitKw, minimumKw, maximumKw, maxCurrentA }: Explained): string {
+  const upTo = (what: string) => `A profile locks it: it runs up to ${what}, whatever the others draw.`;
+  if (lockLimitKw === null) return upTo('its limit');
+  if (lockLimitKw >= maximumKw) return upTo(`its maximum of ${maxCurrentA} A`);
+  if (lockLimitKw >= minimumKw) return upTo(`${round(lockLimitKw)} kW`);
+  return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than 6 A: it runs up to ${round(minimumKw)} kW.`;
+}
+
+/** One sentence. */
+export function explanationOf(explained: Explained): string {
+  return SENTENCES[explained.reason](explained);
+}
+
+function limitText({ limitKw, cause }: LimitInForce): string {
+  return `limit of ${round(limitKw)} kW (${causeText(cause)})`;
+}
+
+function causeText(cause: LimitCause): string {
+  switch (cause.kind) {
+    case 'permanentLimit':
+      return 'the permanent limit of the location';
+    case 'profile':
+      return `a profile of priority ${cause.profile.priority} until ${toInstant(cause.profile.endsAtMs)}`;
+    case 'clusterShare':
+      return `the share of the location in cluster ${cause.clusterId}`;
+    case 'physicalConnection':
+      return 'the physical connection of the location';
+  }
+}
+
+function round(kw: number): number {
+  return Math.round(kw * 100) / 100;
+}

@@ -1,0 +1,156 @@
+// Looks ahead of what was just written: where locks or 6 A floors will not fit, the caller and the log are told.
+import { type ConnectorAhead, findShortfalls, SHORTAGES } from '../../machines/limits/attainability.js';
+import { type ClusterOutlook, type LimitCause, limitsInForce } from '../../machines/limits/limit-in-force.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import { floorWOf } from '../../machines/power/connector-control.js';
+import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
+import { wattsOfLimit } from '../../machines/values/units.js';
+import {
+  type ClusterEntity,
+  type ConnectorEntity,
+  connectorStackOf,
+  type LocationEntity,
+} from '../actors/entities.js';
+import { toInstant } from '../wire/rest.js';
+import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
+import { clusterScales } from './cluster-scales.js';
+import type { Core } from './core.js';
+
+/** Tells the caller of a write what will come of it. */
+export type Advise = (advice: string) => void;
+
+/** A location, and when a write can have changed what applies there: spans from now on, in order. */
+export interface Outlook {
+  readonly location: LocationEntity;
+  readonly spans: readonly TimeWindow[];
+}
+
+// A cluster of a thousand locations with eleven windows each would be looked at for seconds: it is not looked at as far.
+const MOST_STEPS = 100_000;
+
+/** Advises where locks or floors of the locations will not fit inside their spans. */
+export function adviseOn(core: Core, outlooks: readonly Outlook[], advise: Advise): void {
+  report(core, outlooks, advise, () => true);
+}
+
+/** Advises also where the lock asks for less than a car can be offered: it is a limit that will not be kept. */
+export function adviseOnLock(
+  core: Core,
+  { record, control, location }: ConnectorEntity,
+  { limitKw }: LimitProfile,
+  outlook: Outlook,
+  advise: Advise,
+): void {
+  const told: string[] = [];
+  const minimumW = floorWOf(control);
+  if (wattsOfLimit(limitKw) < minimumW) {
+    const advice = adviceOnLock(record, limitKw, minimumW);
+    const { tenantUuid } = location.tenant;
+    core.log.warn(
+      { tenantUuid, locationId: location.record.locationId, advice },
+      'what was written will not fit',
+    );
+    told.push(advice);
+  }
+  adviseOn(core, [outlook], (advice) => told.push(advice));
+  if (told.length > 0) advise(told.join('; '));
+}
+
+/** Advises where a cluster that was just written sets a limit for its members that locks or floors will not fit. */
+export function adviseOnCluster(core: Core, cluster: ClusterEntity, advise: Advise): void {
+  if (cluster.record.status !== 'ACTIVE' || cluster.record.limitKw === null) return;
+  const spans = [{ startsAtMs: core.clock.nowMs(), endsAtMs: Number.POSITIVE_INFINITY }];
+  const outlooks = [...cluster.members].map((location) => ({ location, spans }));
+  const { clusterId } = cluster.record;
+  report(core, outlooks, advise, (cause) => cause.kind === 'clusterShare' && cause.clusterId === clusterId);
+}
+
+function report(
+  core: Core,
+  outlooks: readonly Outlook[],
+  advise: Advise,
+  isConcerned: (cause: LimitCause) => boolean,
+): void {
+  const shares = sharesAhead(outlooks);
+  const findings: Finding[] = [];
+  for (const { location, spans } of outlooks) {
+    const clusters = [...location.clusters].flatMap((cluster) => shares.scales.get(cluster) ?? []);
+    const { locationId } = location.record;
+    const { context } = location.actor.getSnapshot();
+    const limits = limitsInForce(context, clusters, cutOff(spans, shares.untilMs));
+    const concerned = limits.filter(({ cause }) => isConcerned(cause));
+    const shortfalls = findShortfalls(concerned, connectorsOf(location));
+    if (shortfalls.length > 0) findings.push({ locationId, shortfalls });
+  }
+  findings.sort(byBadness);
+  const worst = findings[0] && worstOf(findings[0].shortfalls);
+  if (worst === undefined) return;
+  const advice = adviceOn(findings, outlooks.length);
+  const { shortage, startsAtMs, endsAtMs } = worst;
+  core.log.warn(
+    {
+      tenantUuid: outlooks[0]?.location.tenant.tenantUuid,
+      locationIds: findings.slice(0, MOST_LOGGED).map(({ locationId }) => locationId),
+      locations: findings.length,
+      shortage,
+      from: toInstant(startsAtMs),
+      to: Number.isFinite(endsAtMs) ? toInstant(endsAtMs) : null,
+      advice,
+    },
+    'what was written will not fit',
+  );
+  advise(advice);
+}
+
+const MOST_LOGGED = 10;
+
+/** The scales of all clusters of the locations, each worked out once, and how far they are looked at. */
+function sharesAhead(outlooks: readonly Outlook[]): {
+  readonly scales: ReadonlyMap<ClusterEntity, ClusterOutlook>;
+  readonly untilMs: EpochMs;
+} {
+  const window = { startsAtMs: Number.POSITIVE_INFINITY, endsAtMs: Number.NEGATIVE_INFINITY };
+  for (const { spans } of outlooks) {
+    window.startsAtMs = Math.min(window.startsAtMs, spans[0]?.startsAtMs ?? window.startsAtMs);
+    window.endsAtMs = Math.max(window.endsAtMs, spans.at(-1)?.endsAtMs ?? window.endsAtMs);
+  }
+  const scales = new Map<ClusterEntity, ClusterOutlook>();
+  let untilMs = Number.POSITIVE_INFINITY;
+  for (const { location } of outlooks) {
+    for (const cluster of location.clusters) {
+      if (scales.has(cluster)) continue;
+      const outlook = clusterScales(cluster, window);
+      scales.set(cluster, outlook);
+      untilMs = Math.min(untilMs, outlook.steps[Math.ceil(MOST_STEPS / outlooks.length)]?.atMs ?? untilMs);
+    }
+  }
+  return { scales, untilMs };
+}
+
+function cutOff(spans: readonly TimeWindow[], untilMs: EpochMs): readonly TimeWindow[] {
+  if (untilMs === Number.POSITIVE_INFINITY) return spans;
+  return spans
+    .map(({ startsAtMs, endsAtMs }) => ({ startsAtMs, endsAtMs: Math.min(endsAtMs, untilMs) }))
+    .filter(({ startsAtMs, endsAtMs }) => startsAtMs < endsAtMs);
+}
+
+/** The connectors that charge at all, with powers as enforcement counts them. */
+function connectorsOf(location: LocationEntity): readonly ConnectorAhead[] {
+  const connectors: ConnectorAhead[] = [];
+  for (const { control } of location.connectors.values()) {
+    const { key, spec, holding } = control;
+    if (!spec.isActive) continue;
+    const { maxTenthsA, milliwattsPerTenth } = holding;
+    connectors.push({ stack: connectorStackOf(location, key), maxTenthsA, milliwattsPerTenth });
+  }
+  return connectors;
+}
+
+function byBadness(a: Finding, b: Finding): number {
+  const [worstA, worstB] = [worstOf(a.shortfalls), worstOf(b.shortfalls)];
+  if (worstA === undefined || worstB === undefined) return 0;
+  return (
+    SHORTAGES.indexOf(worstA.shortage) - SHORTAGES.indexOf(worstB.shortage) ||
+    worstA.startsAtMs - worstB.startsAtMs
+  );
+}

@@ -1,0 +1,12 @@
+// A location's own limits: as they are, or as a caller assumes them to ask what would follow.
+import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
+import type { LocationEntity } from '../actors/entities.js';
+
+/** That `location` has these limits; all others have what they have. */
+export interface Assumption extends OwnLimits {
+  readonly location: LocationEntity;
+}
+
+export function ownLimitsOf(location: LocationEntity, assumption?: Assumption): OwnLimits {
+  return assumption?.location === location ? assumption : location.actor.getSnapshot().context;
+}

@@ -1,0 +1,92 @@
+// What rows tell of a target's past: its stack as it was at an instant, and every submission, page by page.
+
+import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { type EpochMs, statusAt, type TimeWindow } from '../../machines/values/time.js';
+import type { ProfileHistoryRecord, ProfileTarget } from '../ports/records.js';
+import type { Page } from '../ports/store.js';
+import type { Submission } from '../wire/operator-history.js';
+import type { SpanPageQuery } from '../wire/operator-queries.js';
+import { type ProfileView, toInstant } from '../wire/rest.js';
+import { askedPast } from './asked-window.js';
+import type { Core } from './core.js';
+import { offsetOf } from './cursors.js';
+import { viewOfProfile } from './profile-view.js';
+
+const LONGEST_DAYS = 366;
+
+/** Which part of a history is asked for. */
+export interface AskedHistory {
+  readonly window: TimeWindow;
+  /** One row more than is answered: it tells whether there is a next page. */
+  readonly page: Page;
+}
+
+/** @throws DomainError INVALID_REQUEST_BODY naming `to`, `from` or `cursor` */
+export function askedHistory(asked: SpanPageQuery, now: EpochMs): AskedHistory {
+  const window = askedPast(asked, now, LONGEST_DAYS);
+  return { window, page: { offset: offsetOf(asked.cursor), count: asked.limit + 1 } };
+}
+
+/** The rows of the page out of those that were read for it. */
+export function rowsOfPage<T>({ page }: AskedHistory, read: readonly T[]): readonly T[] {
+  return read.slice(0, page.count - 1);
+}
+
+/** Where the next page begins, if one of the lists that were read for this one goes on. */
+export function nextCursorOf(
+  { page }: AskedHistory,
+  ...lists: readonly (readonly unknown[])[]
+): string | null {
+  const isLast = lists.every(({ length }) => length < page.count);
+  return isLast ? null : String(page.offset + page.count - 1);
+}
+
+export function submissionOf(profile: ProfileHistoryRecord): Submission {
+  return {
+    priority: profile.priority,
+    limitKw: profile.limitKw,
+    startTime: toInstant(profile.startsAtMs),
+    endTime: toInstant(profile.endsAtMs),
+    submittedAt: toInstant(profile.submittedAtMs),
+    supersededAt: profile.supersededAtMs === null ? null : toInstant(profile.supersededAtMs),
+  };
+}
+
+/** A page of what was submitted for a target that has no limit but its profiles, as its history answers it. */
+export async function pageOfSubmissions(
+  core: Core,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+  asked: AskedHistory,
+): Promise<{ from: string; to: string; submissions: Submission[]; nextCursor: string | null }> {
+  const { window, page } = asked;
+  const profiles = await core.archive.profileHistory(tenantUuid, target, window, page);
+  return {
+    from: toInstant(window.startsAtMs),
+    to: toInstant(window.endsAtMs),
+    submissions: rowsOfPage(asked, profiles).map(submissionOf),
+    nextCursor: nextCursorOf(asked, profiles),
+  };
+}
+
+/** What the service knew at the instant: submitted by then, neither replaced nor cancelled. Of a future instant, what is known now. */
+export async function stackAt(
+  core: Core,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+  atMs: EpochMs,
+): Promise<ProfileStack> {
+  const profiles = await core.archive.profilesAt(tenantUuid, target, atMs);
+  // In the order of submission: should a clock have gone back, the later one holds the slot.
+  return profiles.reduce(
+    (held, { priority, limitKw, startsAtMs, endsAtMs }) =>
+      putProfile(held, { priority, limitKw, startsAtMs, endsAtMs }),
+    EMPTY_STACK,
+  );
+}
+
+/** The profiles of a stack as answers show them, each with the status of the instant. */
+export function viewsAt(stack: ProfileStack, atMs: EpochMs): ProfileView[] {
+  return stack.map((profile) => viewOfProfile(profile, statusAt(profile, atMs)));
+}

@@ -1,0 +1,44 @@
+// Endpoint 9: a cluster with what its members draw and may draw now.
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import { type DrawnKw, drawnKwOf } from '../../enforcement/drawn-power.js';
+import type { ClusterDetail } from '../../wire/rest.js';
+import { viewOfCluster } from '../cluster-view.js';
+import type { Core } from '../core.js';
+import { findCluster, findLocation } from '../targets.js';
+
+export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: string): ClusterDetail {
+  const { record, actor } = findCluster(core.directory, tenantUuid, clusterId);
+  const { context } = actor.getSnapshot();
+  const members = record.locationIds.map((locationId) =>
+    findLocation(core.directory, tenantUuid, locationId),
+  );
+  const setLimits = members.map((location) => location.actor.getSnapshot().context.limit.effectiveLimitKw);
+  const sumLocationLimits = setLimits.reduce((sum, limitKw) => sum + limitKw, 0);
+  const drawn = members.map(drawnKwOf);
+  const actualTotalKw = drawn.reduce((sum, { actualKw }) => sum + actualKw, 0);
+  return {
+    ...viewOfCluster(tenantUuid, record),
+    liveStatus: {
+      actualTotalKw,
+      estimatedTotalKw: estimatedTotalKwOf(drawn),
+      clusterLimitKw: record.limitKw,
+      // Limits are finite, their sum need not be, and JSON has no infinity.
+      sumLocationLimits: Math.min(sumLocationLimits, Number.MAX_VALUE),
+      withinLimit: record.limitKw === null || actualTotalKw <= record.limitKw,
+      locations: members.map(({ record: { locationId } }, i) => ({
+        locationId,
+        setLimitKw: setLimits[i] ?? 0,
+        effectiveLimitKw: (setLimits[i] ?? 0) * context.scale,
+        actualKw: drawn[i]?.actualKw ?? 0,
+        estimatedKw: drawn[i]?.estimatedKw ?? undefined,
+      })),
+    },
+  };
+}
+
+/** undefined, which leaves it out of the answer, where everything is measured. */
+function estimatedTotalKwOf(drawn: readonly DrawnKw[]): number | undefined {
+  const estimates = drawn.flatMap(({ estimatedKw }) => (estimatedKw === null ? [] : [estimatedKw]));
+  if (estimates.length === 0) return undefined;
+  return estimates.reduce((sum, estimatedKw) => sum + estimatedKw, 0);
+}

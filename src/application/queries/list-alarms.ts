@@ -1,0 +1,50 @@
+// Extension: the alarms of a location or of the whole tenant, those that last included.
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { AlarmList } from '../../wire/operator-history.js';
+import type { SpanPageQuery } from '../../wire/operator-queries.js';
+import { toInstant } from '../../wire/rest.js';
+import { viewOfAlarm } from '../alarm-view.js';
+import { askedPast } from '../asked-window.js';
+import type { Core } from '../core.js';
+import { alarmCursorOf, alarmPlaceOf } from '../cursors.js';
+import { findLocation, findTenant } from '../targets.js';
+
+const LONGEST_DAYS = 366;
+
+/** The newest first. Alarms that begin between two pages do not shift the next one: a page continues at an instant. */
+export async function listAlarms(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string | undefined,
+  asked: SpanPageQuery,
+): Promise<AlarmList> {
+  const window = askedPast(asked, core.clock.nowMs(), LONGEST_DAYS);
+  const place = alarmPlaceOf(asked.cursor);
+  const locationId =
+    locationText === undefined
+      ? undefined
+      : findLocation(core.directory, tenantUuid, locationText).record.locationId;
+  findTenant(core.directory, tenantUuid);
+  const skip = place?.skip ?? 0;
+  const endsAtMs = place === undefined ? window.endsAtMs : Math.min(window.endsAtMs, place.beganAtMs + 1);
+  const found = await core.archive.alarms(tenantUuid, {
+    locationId,
+    window: { startsAtMs: window.startsAtMs, endsAtMs },
+    count: skip + asked.limit + 1,
+  });
+  const alarms = found.slice(skip, skip + asked.limit);
+  const last = found.length > skip + asked.limit ? alarms.at(-1) : undefined;
+  return {
+    from: toInstant(window.startsAtMs),
+    to: toInstant(window.endsAtMs),
+    alarms: alarms.map(viewOfAlarm),
+    nextCursor:
+      last === undefined
+        ? null
+        : alarmCursorOf({
+            beganAtMs: last.beganAtMs,
+            skip: found.slice(0, skip + asked.limit).filter(({ beganAtMs }) => beganAtMs === last.beganAtMs)
+              .length,
+          }),
+  };
+}

@@ -1,0 +1,57 @@
+// Extension: the tenant's locations with what counts about each, page by page in the order of their ids.
+import { DomainError } from '../../../machines/values/errors.js';
+import { isId, type TenantUuid } from '../../../machines/values/ids.js';
+import type { LocationEntity } from '../../actors/entities.js';
+import { drawnKwOf } from '../../enforcement/drawn-power.js';
+import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
+import type { PageQuery } from '../../wire/operator-queries.js';
+import type { Core } from '../core.js';
+import { findTenant } from '../targets.js';
+
+/** The cursor is the last id of the page before, so that a location that is added meanwhile moves none. */
+export function listLocations(
+  core: Core,
+  tenantUuid: TenantUuid,
+  { limit, cursor = '' }: PageQuery,
+): LocationList {
+  if (cursor !== '' && !isId(cursor))
+    throw new DomainError('INVALID_REQUEST_BODY', 'cursor: must be a nextCursor of this endpoint');
+  const { locations } = findTenant(core.directory, tenantUuid);
+  const ids = [...locations.keys()].filter((locationId) => locationId > cursor).sort();
+  const page = ids.slice(0, limit);
+  core.directory.catchUp(locations.values());
+  return {
+    locations: page.flatMap((locationId) => {
+      const location = locations.get(locationId);
+      if (location === undefined) return [];
+      core.expireReadings(location);
+      return [summaryOf(location)];
+    }),
+    count: locations.size,
+    nextCursor: ids.length > limit ? (page.at(-1) ?? null) : null,
+  };
+}
+
+function summaryOf(location: LocationEntity): LocationSummary {
+  const { record, connectors, enforcement } = location;
+  const { context } = location.actor.getSnapshot();
+  let [lockedConnectors, silentConnectors] = [0, 0];
+  for (const connector of context.connectors.values()) {
+    const { lock, link } = connector.getSnapshot().value;
+    if (lock === 'locked') lockedConnectors++;
+    if (link !== 'online') silentConnectors++;
+  }
+  return {
+    locationId: record.locationId,
+    name: record.name,
+    status: record.status,
+    permanentLimitKw: context.permanentLimitKw,
+    effectiveLimitKw: context.limit.effectiveLimitKw,
+    gridLimitKw: context.limit.limitKw,
+    ...drawnKwOf(location),
+    connectors: connectors.size,
+    silentConnectors,
+    lockedConnectors,
+    openAlarms: enforcement.alarms.size,
+  };
+}

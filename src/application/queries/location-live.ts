@@ -1,0 +1,90 @@
+// Extension: one location as it is now: its limit and why, and what every connector may draw, draws, and why.
+
+import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
+import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/power/connector-control.js';
+import { countedWOf, isEstimated } from '../../../machines/power/counted-power.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import { wattsOfTenths } from '../../../machines/values/units.js';
+import type { ConnectorEntity } from '../../actors/entities.js';
+import { drawnKwOf } from '../../enforcement/drawn-power.js';
+import { type ConnectorView, viewOfConnector } from '../../enforcement/location-enforcement.js';
+import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
+import { toInstant } from '../../wire/rest.js';
+import { viewOfAlarm } from '../alarm-view.js';
+import type { Core } from '../core.js';
+import { viewOfCause } from '../limit-cause.js';
+import { explanationOf } from '../limit-explanation.js';
+import { findLocation } from '../targets.js';
+
+/** Both clocks at the instant of the answer. */
+interface Instant {
+  readonly now: number;
+  readonly monotonicMs: number;
+}
+
+export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLive {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  core.expireReadings(location);
+  const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
+  const { record, connectors, enforcement } = location;
+  const { limit, permanentLimitKw } = location.actor.getSnapshot().context;
+  return {
+    locationId: record.locationId,
+    name: record.name,
+    status: record.status,
+    at: toInstant(instant.now),
+    gridLimitKw: limit.limitKw,
+    gridLimitCause: viewOfCause(limit.cause),
+    effectiveLimitKw: limit.effectiveLimitKw,
+    permanentLimitKw,
+    // A limit that just fell binds every promise from now on, also before the decision that it leads to.
+    budgetKw: Math.min(enforcement.supervisor.budgetW / 1000, limit.limitKw),
+    reservedKw: enforcement.supervisor.reservedW / 1000,
+    ...drawnKwOf(location),
+    connectors: [...connectors].flatMap(([key, connector]) => {
+      const held = viewOfConnector(enforcement, key, instant.monotonicMs);
+      return held === undefined ? [] : [liveOf(connector, held, limit, instant)];
+    }),
+    alarms: [...enforcement.alarms.values()]
+      .sort((a, b) => b.beganAtMs - a.beganAtMs)
+      .map((alarm) => viewOfAlarm(alarm)),
+  };
+}
+
+function liveOf(
+  { record, slot, control }: ConnectorEntity,
+  { limitTenthsA, limitW, reason, leaseLeftMs, reservedW }: ConnectorView,
+  limit: LimitInForce,
+  { monotonicMs }: Instant,
+): ConnectorLive {
+  const lockLimitKw = lockLimitKwOf(control) ?? null;
+  const { maxCurrentA } = record;
+  const failsafeA = control.holding.failsafeTenthsA / 10;
+  return {
+    controllerUuid: record.controllerUuid,
+    connectorId: record.connectorId,
+    status: record.status,
+    link: linkOf(control),
+    throttle: throttleOf(control),
+    chargingStatus: slot.status ?? null,
+    lockLimitKw,
+    limitA: limitTenthsA === undefined ? null : limitTenthsA / 10,
+    limitKw: limitTenthsA === undefined ? null : limitW / 1000,
+    actualKw: countedWOf(control) / 1000,
+    isEstimated: isEstimated(control),
+    reservedKw: reservedW / 1000,
+    reason,
+    explanation: explanationOf({
+      reason,
+      limit,
+      maxCurrentA,
+      failsafeA,
+      lockLimitKw,
+      minimumKw: floorWOf(control) / 1000,
+      maximumKw: wattsOfTenths(control.holding.maxTenthsA, control.holding.milliwattsPerTenth) / 1000,
+    }),
+    leaseLeftSeconds: leaseLeftMs === undefined ? null : Math.floor(leaseLeftMs / 1000),
+    lastHeardSecondsAgo:
+      slot.receivedAtMs === undefined ? null : Math.floor((monotonicMs - slot.receivedAtMs) / 1000),
+  };
+}

@@ -1,0 +1,47 @@
+// Extension: what a location drew, and the limit it was held to.
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { LocationPower } from '../../wire/operator-history.js';
+import type { PowerQuery } from '../../wire/operator-queries.js';
+import { toInstant } from '../../wire/rest.js';
+import { askedPast } from '../asked-window.js';
+import type { Core } from '../core.js';
+import { findLocation } from '../targets.js';
+
+const LONGEST_DAYS = 366;
+/** 31 days of minutes. */
+const POINTS_AT_MOST = 31 * 24 * 60;
+
+/** `from` is rounded down to a whole step, counted from midnight UTC where the step divides a day. */
+export async function locationPower(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  asked: PowerQuery,
+): Promise<LocationPower> {
+  const stepMs = asked.step * 1000;
+  const { startsAtMs: fromMs, endsAtMs } = askedPast(asked, core.clock.nowMs(), LONGEST_DAYS);
+  const startsAtMs = Math.floor(fromMs / stepMs) * stepMs;
+  if ((endsAtMs - startsAtMs) / stepMs > POINTS_AT_MOST + 1) {
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `step: gives more than ${POINTS_AT_MOST} points; ask for a longer step or a shorter span`,
+    );
+  }
+  const { locationId } = findLocation(core.directory, tenantUuid, locationText).record;
+  const points = await core.archive.powerHistory(tenantUuid, locationId, { startsAtMs, endsAtMs }, stepMs);
+  return {
+    locationId,
+    from: toInstant(startsAtMs),
+    to: toInstant(endsAtMs),
+    stepSeconds: asked.step,
+    points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW }) => ({
+      at: toInstant(atMs),
+      meanKw: meanW / 1000,
+      maxKw: maxW / 1000,
+      estimatedKw: estimatedW === null ? null : estimatedW / 1000,
+      limitKw: limitW / 1000,
+      meanLimitKw: meanLimitW / 1000,
+    })),
+  };
+}

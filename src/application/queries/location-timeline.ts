@@ -1,0 +1,79 @@
+// Extension: which limit is in force at a location when, and why; also with a change that is only assumed.
+
+import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
+import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.js';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs } from '../../../machines/values/time.js';
+import type { LocationEntity } from '../../actors/entities.js';
+import type { TimelineQuery } from '../../wire/operator-queries.js';
+import type { LocationTimeline } from '../../wire/operator-timeline.js';
+import { toInstant } from '../../wire/rest.js';
+import { askedFuture } from '../asked-window.js';
+import { clusterScales } from '../cluster-scales.js';
+import type { Core } from '../core.js';
+import { viewOfCause } from '../limit-cause.js';
+import { type Assumption, ownLimitsOf } from '../own-limits.js';
+import { profileOf } from '../profile-view.js';
+import { findLocation } from '../targets.js';
+
+const LONGEST_DAYS = 366;
+/** A cluster's members may have thousands of windows, each of which moves the share of all. */
+const SEGMENTS_AT_MOST = 1_000;
+
+export function locationTimeline(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  asked: TimelineQuery,
+): LocationTimeline {
+  const now = core.clock.nowMs();
+  const window = askedFuture(asked, now, LONGEST_DAYS);
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  const assumption = assumptionOf(location, asked, now);
+  const clusters = [...location.clusters].map((cluster) => clusterScales(cluster, window, assumption));
+  const segments = limitsInForce(ownLimitsOf(location, assumption), clusters, [window], SEGMENTS_AT_MOST);
+  const endsAtMs = segments.at(-1)?.endsAtMs ?? window.endsAtMs;
+  return {
+    locationId: location.record.locationId,
+    from: toInstant(window.startsAtMs),
+    to: toInstant(endsAtMs),
+    nextFrom: endsAtMs < window.endsAtMs ? toInstant(endsAtMs) : null,
+    segments: segments.map((segment) => ({
+      startTime: toInstant(segment.startsAtMs),
+      endTime: toInstant(segment.endsAtMs),
+      limitKw: segment.limitKw,
+      effectiveLimitKw: segment.effectiveLimitKw,
+      cause: viewOfCause(segment.cause),
+    })),
+  };
+}
+
+/**
+ * The location's limits with the profile or permanent limit of the query, or without a profile; undefined where it names none.
+ * @throws DomainError INVALID_REQUEST_BODY where a part of the profile is missing, or its window could not be submitted
+ */
+function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
+  const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw, withoutPriority } =
+    asked;
+  const { stack: held, permanentLimitKw, connectionLimitKw } = ownLimitsOf(location);
+  const stack = withoutPriority === undefined ? held : dropProfile(held, withoutPriority);
+  const permanentKw = withPermanentLimitKw ?? permanentLimitKw;
+  const parts = { withLimitKw, withStartTime, withEndTime };
+  if (Object.values({ ...parts, withPriority }).every((part) => part === undefined))
+    return withPermanentLimitKw === undefined && withoutPriority === undefined
+      ? undefined
+      : { location, stack, permanentLimitKw: permanentKw, connectionLimitKw };
+  if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {
+    const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
+    throw new DomainError('INVALID_REQUEST_BODY', `${missing}: needed to try a profile`);
+  }
+  const request = {
+    priority: withPriority ?? 0,
+    limitKw: withLimitKw,
+    startTime: withStartTime,
+    endTime: withEndTime,
+  };
+  const assumed = putProfile(stack, profileOf(request, now));
+  return { location, stack: assumed, permanentLimitKw: permanentKw, connectionLimitKw };
+}

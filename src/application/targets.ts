@@ -1,0 +1,105 @@
+// From the raw text of a path to the entity it names, caught up with the clock; another tenant's id is as unknown as one that never was.
+
+import {
+  type LimitProfile,
+  type ProfileStack,
+  profileAtPriority,
+} from '../../machines/limits/profile-stack.js';
+import { DomainError } from '../../machines/values/errors.js';
+import {
+  asId,
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/values/ids.js';
+import { type EpochMs, statusAt } from '../../machines/values/time.js';
+import type { Directory } from '../actors/directory.js';
+import type { ClusterEntity, ConnectorEntity, LocationEntity, Tenant } from '../actors/entities.js';
+import { toInstant } from '../wire/rest.js';
+
+/** @throws DomainError LOCATION_NOT_FOUND */
+export function findLocation(directory: Directory, tenantUuid: TenantUuid, text: string): LocationEntity {
+  const locationId = asId<LocationId>(text);
+  const location = locationId && findTenant(directory, tenantUuid).locations.get(locationId);
+  if (!location) throw new DomainError('LOCATION_NOT_FOUND', `No such location: ${text.slice(0, 128)}`);
+  directory.catchUp([location]);
+  return location;
+}
+
+/** @throws DomainError CHARGER_NOT_FOUND */
+export function findConnector(
+  directory: Directory,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+): ConnectorEntity {
+  const controllerUuid = asId<ControllerUuid>(controllerText);
+  const connectorId = asId<ConnectorId>(connectorText);
+  const key = controllerUuid && connectorId && connectorKey({ controllerUuid, connectorId });
+  const connector = key && findTenant(directory, tenantUuid).connectors.get(key);
+  if (!connector)
+    throw new DomainError(
+      'CHARGER_NOT_FOUND',
+      `No such connector: ${controllerText.slice(0, 128)} / ${connectorText.slice(0, 128)}`,
+    );
+  directory.catchUp([connector.location]);
+  return connector;
+}
+
+/** @throws DomainError CLUSTER_NOT_FOUND */
+export function findCluster(directory: Directory, tenantUuid: TenantUuid, clusterId: string): ClusterEntity {
+  const cluster = findTenant(directory, tenantUuid).clusters.get(clusterId);
+  if (cluster === undefined)
+    throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
+  directory.catchUp(cluster.members);
+  return cluster;
+}
+
+/** @throws DomainError PROFILE_NOT_FOUND */
+export function findHeldProfile(stack: ProfileStack, priority: number): LimitProfile {
+  const profile = profileAtPriority(stack, priority);
+  if (profile === undefined)
+    throw new DomainError('PROFILE_NOT_FOUND', `There is no profile of priority ${priority} to cancel.`);
+  return profile;
+}
+
+/** @throws DomainError PROFILE_NOT_FOUND where there is none, and where it has ended: nothing of it is left to cancel. */
+export function requireUnended(stack: ProfileStack, priority: number, now: EpochMs): void {
+  const profile = findHeldProfile(stack, priority);
+  if (statusAt(profile, now) === 'EXPIRED')
+    throw new DomainError(
+      'PROFILE_NOT_FOUND',
+      `The profile of priority ${priority} ended at ${toInstant(profile.endsAtMs)}: there is nothing left to cancel.`,
+    );
+}
+
+/** @throws DomainError SERVICE_UNAVAILABLE where the tenant was just provisioned and its actors are still being built. */
+export function findTenant(directory: Directory, tenantUuid: TenantUuid): Tenant {
+  const tenant = directory.tenant(tenantUuid);
+  if (tenant === undefined)
+    throw new DomainError('SERVICE_UNAVAILABLE', 'The organization is being set up; try again.');
+  return tenant;
+}
+
+/** @throws DomainError TARGET_INACTIVE */
+export function requireActiveLocation(location: LocationEntity): void {
+  if (location.record.status !== 'ACTIVE') {
+    throw new DomainError(
+      'TARGET_INACTIVE',
+      'The location is not active; activate it before changing its limits.',
+    );
+  }
+}
+
+/** @throws DomainError TARGET_INACTIVE where the connector or its location is inactive. */
+export function requireActiveConnector(connector: ConnectorEntity): void {
+  requireActiveLocation(connector.location);
+  if (connector.record.status !== 'ACTIVE') {
+    throw new DomainError(
+      'TARGET_INACTIVE',
+      'The connector is not active; activate it before changing its limits.',
+    );
+  }
+}

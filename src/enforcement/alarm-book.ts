@@ -1,0 +1,105 @@
+// Alarms with a beginning and an end: each is told once, kept on disk, and open again after a restart.
+import type { AlarmKind } from '../../machines/power/grant.js';
+import { connectorKey } from '../../machines/values/ids.js';
+import type { LocationEntity } from '../actors/entities.js';
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { AlarmRecord, ConnectorRecord } from '../ports/records.js';
+import type { Change } from '../ports/store.js';
+import { alarmKey } from './location-enforcement.js';
+
+export type AlarmNews = 'began' | 'changed' | 'ended';
+
+interface AlarmBookOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newId: () => string;
+  /** Writes sooner or later, in order; must not throw. */
+  readonly write: (location: LocationEntity, change: Change) => void;
+  /** Told of every beginning, other reason and end; must not throw. */
+  readonly onAlarm: (location: LocationEntity, alarm: AlarmRecord, what: AlarmNews) => void;
+}
+
+export class AlarmBook {
+  readonly #options: AlarmBookOptions;
+
+  constructor(options: AlarmBookOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins or ends the alarm of the location, or of one of its connectors, or gives it another reason. Does nothing where
+   * it already is so.
+   * @param reason a sentence for the operator; undefined where all is well.
+   */
+  set(
+    location: LocationEntity,
+    kind: AlarmKind,
+    connector: ConnectorRecord | undefined,
+    reason: string | undefined,
+  ): void {
+    const key = alarmKey(kind, connector === undefined ? undefined : connectorKey(connector));
+    const open = location.enforcement.alarms.get(key);
+    if (open?.reason === reason) return;
+    if (reason === undefined) this.#end(location, key, open);
+    else if (open === undefined) this.#begin(location, key, { kind, connector, reason });
+    else this.#change(location, key, { ...open, reason });
+  }
+
+  /** Takes an alarm that was open when the service ended. */
+  restore({ enforcement }: LocationEntity, alarm: AlarmRecord): void {
+    enforcement.alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);
+  }
+
+  openOf({ enforcement }: LocationEntity): readonly AlarmRecord[] {
+    return [...enforcement.alarms.values()];
+  }
+
+  #begin(
+    location: LocationEntity,
+    key: string,
+    { kind, connector, reason }: { kind: AlarmKind; connector: ConnectorRecord | undefined; reason: string },
+  ): void {
+    const { clock, log, newId, write, onAlarm } = this.#options;
+    const alarm: AlarmRecord = {
+      alarmId: newId(),
+      kind,
+      locationId: location.record.locationId,
+      controllerUuid: connector?.controllerUuid ?? null,
+      connectorId: connector?.connectorId ?? null,
+      reason,
+      firstReason: reason,
+      beganAtMs: clock.nowMs(),
+      endedAtMs: null,
+    };
+    write(location, { kind: 'alarm.begin', alarm });
+    location.enforcement.alarms.set(key, alarm);
+    log.warn({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm began');
+    onAlarm(location, alarm, 'began');
+  }
+
+  #change(location: LocationEntity, key: string, alarm: AlarmRecord): void {
+    const { log, write, onAlarm } = this.#options;
+    const { alarmId, reason } = alarm;
+    location.enforcement.alarms.set(key, alarm);
+    write(location, { kind: 'alarm.change', alarmId, reason });
+    log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm lasts for another reason');
+    onAlarm(location, alarm, 'changed');
+  }
+
+  #end(location: LocationEntity, key: string, open: AlarmRecord | undefined): void {
+    if (open === undefined) return;
+    const { clock, log, write, onAlarm } = this.#options;
+    const alarm = { ...open, endedAtMs: clock.nowMs() };
+    location.enforcement.alarms.delete(key);
+    write(location, { kind: 'alarm.end', alarmId: alarm.alarmId, atMs: alarm.endedAtMs });
+    log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm ended');
+    onAlarm(location, alarm, 'ended');
+  }
+}
+
+/** undefined for an alarm of the whole location. */
+export function connectorKeyOf({ controllerUuid, connectorId }: AlarmRecord): string | undefined {
+  if (controllerUuid === null || connectorId === null) return undefined;
+  return connectorKey({ controllerUuid, connectorId });
+}

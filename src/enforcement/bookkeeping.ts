@@ -1,0 +1,99 @@
+// What enforcement keeps on disk beside the contract's rows: written in batches, tried again, never in a request's way.
+import type { TenantUuid } from '../../machines/values/ids.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import { type Change, type Store, StoreUnavailableError } from '../ports/store.js';
+import { createRareLog, type RareLog } from '../rare-log.js';
+
+const RETRY_AFTER_MS = 1_000;
+const BATCH = 1_000;
+// When the database is away for long, minutes of power are given up first; alarms are few, unless a charger comes and goes
+// without end.
+const POWER_KEPT = 100_000;
+const ALARMS_KEPT = 120_000;
+
+interface BookkeepingOptions {
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'append'>;
+  readonly log: Log;
+}
+
+export class Bookkeeping {
+  readonly #clock: Clock;
+  readonly #store: Pick<Store, 'append'>;
+  readonly #log: Log;
+  readonly #rareLog: RareLog;
+  readonly #queues = new Map<TenantUuid, Change[]>();
+  #kept = 0;
+  #draining: Promise<void> | undefined;
+  #cancelRetry: Cancel = () => {};
+  #isStopped = false;
+
+  constructor({ clock, store, log }: BookkeepingOptions) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#log = log;
+    this.#rareLog = createRareLog(clock);
+  }
+
+  /** Will be written, after all that was handed over before for the tenant. Never throws. */
+  write(tenantUuid: TenantUuid, change: Change): void {
+    if (this.#kept >= (change.kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
+    const queue = this.#queues.get(tenantUuid) ?? [];
+    this.#queues.set(tenantUuid, queue);
+    queue.push(change);
+    this.#kept++;
+    // In a turn of its own: what is handed over together is written together.
+    if (this.#kept === 1) queueMicrotask(() => this.#startDraining());
+  }
+
+  /** Tries once more to write what is left. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelRetry();
+    await this.#draining;
+    this.#startDraining();
+    await this.#draining;
+  }
+
+  #startDraining(): void {
+    this.#draining ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    const queues = this.#queues;
+    for (let next = queues.entries().next(); next.done !== true; next = queues.entries().next()) {
+      const [tenantUuid, queue] = next.value;
+      const batch = queue.slice(0, BATCH);
+      if (!(await this.#writeBatch(tenantUuid, batch))) {
+        if (!this.#isStopped)
+          this.#cancelRetry = this.#clock.after(RETRY_AFTER_MS, () => this.#startDraining());
+        break;
+      }
+      queue.splice(0, batch.length);
+      this.#kept -= batch.length;
+      if (queue.length === 0) queues.delete(tenantUuid);
+    }
+    this.#draining = undefined;
+  }
+
+  /** False where the database would not take it now. A batch it can never take is given up, so that it holds up no other. */
+  async #writeBatch(tenantUuid: TenantUuid, batch: readonly Change[]): Promise<boolean> {
+    try {
+      await this.#store.append(tenantUuid, batch);
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) {
+        this.#log.error(
+          { err: error, tenantUuid, changes: batch.length },
+          'alarms and power could not be written',
+        );
+        return true;
+      }
+      this.#rareLog('bookkeeping', () =>
+        this.#log.warn({ err: error, kept: this.#kept }, 'alarms and power wait for the database'),
+      );
+      return false;
+    }
+  }
+}

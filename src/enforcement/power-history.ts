@@ -1,0 +1,77 @@
+// Measured power by the minute, kept for as long as the operator wants it: what a location drew, beside its limit.
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Directory } from '../actors/directory.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { Store } from '../ports/store.js';
+import type { Bookkeeping } from './bookkeeping.js';
+import { endMinute } from './power-minute.js';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const FORGET_EVERY_MS = 3_600_000;
+
+interface PowerHistoryOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly bookkeeping: Bookkeeping;
+  readonly store: Pick<Store, 'forgetPowerBefore'>;
+  readonly retentionDays: number;
+}
+
+export class PowerHistory {
+  readonly #options: PowerHistoryOptions;
+  #cancelMinute: Cancel = () => {};
+  #cancelForgetting: Cancel = () => {};
+  #minuteAtMs: EpochMs = 0;
+
+  constructor(options: PowerHistoryOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#waitForMinute();
+    this.#forget();
+  }
+
+  /** Writes the minute that runs as far as it has come. */
+  stop(): void {
+    this.#cancelMinute();
+    this.#cancelForgetting();
+    this.#endMinutes();
+  }
+
+  #waitForMinute(): void {
+    const { clock } = this.#options;
+    const now = clock.nowMs();
+    this.#minuteAtMs = now - (now % MINUTE_MS);
+    this.#cancelMinute = clock.after(this.#minuteAtMs + MINUTE_MS - now, () => {
+      // A timer may come a little early; then the rest of the minute is a minute of its own, and replaces nothing.
+      if (clock.nowMs() >= this.#minuteAtMs + MINUTE_MS) this.#endMinutes();
+      this.#waitForMinute();
+    });
+  }
+
+  #endMinutes(): void {
+    const { clock, directory, bookkeeping } = this.#options;
+    const nowMs = clock.monotonicMs();
+    for (const tenant of directory.tenants.values()) {
+      directory.catchUp(tenant.locations.values());
+      for (const { enforcement, record } of tenant.locations.values()) {
+        const minute = endMinute(enforcement.power, this.#minuteAtMs, nowMs);
+        if (minute === undefined) continue;
+        const { locationId } = record;
+        bookkeeping.write(tenant.tenantUuid, { kind: 'power.put', locationId, minute });
+      }
+    }
+  }
+
+  #forget(): void {
+    const { clock, log, store, retentionDays } = this.#options;
+    store.forgetPowerBefore(clock.nowMs() - retentionDays * DAY_MS).catch((error: unknown) => {
+      log.warn({ err: error }, 'old minutes of power could not be removed; trying again in an hour');
+    });
+    this.#cancelForgetting = clock.after(FORGET_EVERY_MS, () => this.#forget());
+  }
+}

@@ -1,0 +1,165 @@
+// The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
+import type { LeaseKind } from '../../machines/power/grant.js';
+import type { DecidedGrant } from '../../machines/power/location-supervisor.js';
+import { wattsOfTenths } from '../../machines/values/units.js';
+import type { ConnectorEntity, LocationEntity } from '../actors/entities.js';
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { ReservationRecord } from '../ports/records.js';
+import { type Store, StoreUnavailableError } from '../ports/store.js';
+import { createRareLog, type RareLog } from '../rare-log.js';
+
+/** Currents in tenths of A per phase. */
+type Stored = Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'>;
+
+type Control = ConnectorEntity['control'];
+
+interface Write {
+  readonly connector: ConnectorEntity;
+  readonly stored: Stored;
+  readonly lease: LeaseKind;
+}
+
+const NOTHING: Stored = { limitTenthsA: 0, thenTenthsA: 0 };
+
+interface ReservationsOptions {
+  readonly store: Pick<Store, 'append'>;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export class Reservations {
+  readonly #store: Pick<Store, 'append'>;
+  readonly #log: Log;
+  readonly #rareLog: RareLog;
+  /** What is surely on disk, and what is on its way there, the oldest first. */
+  readonly #onDisk = new WeakMap<Control, Stored>();
+  readonly #underWay = new WeakMap<Control, Stored[]>();
+  readonly #busy = new WeakSet<LocationEntity>();
+
+  constructor({ store, log, clock }: ReservationsOptions) {
+    this.#store = store;
+    this.#log = log;
+    this.#rareLog = createRareLog(clock);
+  }
+
+  /** Writes what `grants` promise, then says whether it is on disk. Never throws. */
+  store(
+    location: LocationEntity,
+    grants: readonly DecidedGrant[],
+    whenDone: (isStored: boolean) => void,
+  ): void {
+    const { supervisor } = location.enforcement;
+    for (const { control } of grants) supervisor.setStoring(control, true);
+    this.#write(location)
+      .then((isStored) => {
+        for (const { control } of grants) supervisor.setStoring(control, false);
+        whenDone(isStored);
+      })
+      .catch((error: unknown) =>
+        this.#log.error({ err: error }, 'limits that were written could not be sent'),
+      );
+  }
+
+  /**
+   * Corrects what the disk says, because a start goes by it: what is promised less than it says, where that is too much
+   * for the budget; leases that count otherwise; and the maximum of chargers that can take it without being told. Does
+   * nothing while a write of the location is under way.
+   */
+  tidy(location: LocationEntity): void {
+    if (this.#busy.has(location) || !(isTooMuchOnDisk(location) || isOtherOnDisk(location))) return;
+    this.#write(location).catch((error: unknown) =>
+      this.#log.error({ err: error }, 'reservations could not be written'),
+    );
+  }
+
+  async #write(location: LocationEntity): Promise<boolean> {
+    const writes = writesOf(location);
+    this.#busy.add(location);
+    for (const each of writes) this.#begin(each);
+    const changes = writes.map(({ connector: { record }, stored, lease }) => {
+      const { controllerUuid, connectorId } = record;
+      const reservation = { controllerUuid, connectorId, lease, ...stored };
+      return { kind: 'reservation.put', reservation } as const;
+    });
+    let isStored = true;
+    try {
+      await this.#store.append(location.tenant.tenantUuid, changes);
+    } catch (error) {
+      isStored = false;
+      const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
+      this.#rareLog('reservations', () =>
+        this.#log[level]({ err: error }, 'limits were not raised: what they promise could not be written'),
+      );
+    }
+    for (const each of writes) this.#end(each, isStored);
+    this.#busy.delete(location);
+    return isStored;
+  }
+
+  #begin({ connector, stored }: Write): void {
+    const { control } = connector;
+    this.#count(connector);
+    this.#underWay.set(control, [...(this.#underWay.get(control) ?? []), stored]);
+    this.#count(connector);
+  }
+
+  /** What failed may be on disk all the same: the smaller of both is. */
+  #end({ connector, stored, lease }: Write, isStored: boolean): void {
+    const { control, location } = connector;
+    location.enforcement.supervisor.setStoredLease(control, isStored ? lease : undefined);
+    this.#underWay.set(control, (this.#underWay.get(control) ?? []).slice(1));
+    const before = this.#onDisk.get(control) ?? NOTHING;
+    this.#onDisk.set(control, isStored ? stored : leastOf([before, stored]));
+    this.#count(connector);
+  }
+
+  /** Only what every write on its way leaves standing is surely on disk, whichever of them a crash lets through. */
+  #count({ control, location }: ConnectorEntity): void {
+    const before = this.#onDisk.get(control) ?? {
+      limitTenthsA: control.storedLimitTenthsA,
+      thenTenthsA: control.storedThenTenthsA,
+    };
+    this.#onDisk.set(control, before);
+    const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
+    location.enforcement.supervisor.setStored(control, surely.limitTenthsA, surely.thenTenthsA);
+  }
+}
+
+function leastOf(all: readonly Stored[]): Stored {
+  return {
+    limitTenthsA: Math.min(...all.map(({ limitTenthsA }) => limitTenthsA)),
+    thenTenthsA: Math.min(...all.map(({ thenTenthsA }) => thenTenthsA)),
+  };
+}
+
+/** Those that are promised more than is on disk, and, as they cost little more, those of which too much is kept there. */
+function writesOf({ connectors }: LocationEntity): readonly Write[] {
+  const writes: Write[] = [];
+  for (const connector of connectors.values()) {
+    const { holding, storedLimitTenthsA, storedThenTenthsA, storedLease } = connector.control;
+    const { lease } = holding;
+    const stored = { limitTenthsA: holding.boundTenthsA, thenTenthsA: holding.failsafeTenthsA };
+    const isSame = stored.limitTenthsA === storedLimitTenthsA && stored.thenTenthsA === storedThenTenthsA;
+    if (!isSame || lease !== storedLease) writes.push({ connector, stored, lease });
+  }
+  return writes;
+}
+
+function isOtherOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
+  for (const { holding, storedLimitTenthsA, storedLease } of supervisor.controls.values()) {
+    if (storedLimitTenthsA > 0 && storedLease !== holding.lease) return true;
+    if (holding.isWorstCase && storedLimitTenthsA < holding.boundTenthsA) return true;
+  }
+  return false;
+}
+
+function isTooMuchOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
+  let storedW = 0;
+  let isAnyLower = false;
+  for (const { holding, storedLimitTenthsA } of supervisor.controls.values()) {
+    storedW += wattsOfTenths(storedLimitTenthsA, holding.milliwattsPerTenth);
+    isAnyLower ||= storedLimitTenthsA > holding.boundTenthsA;
+  }
+  return isAnyLower && storedW > supervisor.budgetW;
+}
