@@ -10,7 +10,7 @@ import { createHttpServer } from './inbound/http/server.js';
 import { createTokenKeys } from './inbound/http/token-keys.js';
 import { createTokens } from './inbound/http/tokens.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
-import { createTelemetry } from './inbound/mqtt/telemetry.js';
+import { Telemetry } from './inbound/mqtt/telemetry.js';
 import { createLogger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createStore } from './outbound/knex/store.js';
@@ -131,7 +131,10 @@ export function createService(config: Config, seams: Seams = {}): Service {
     const bus = seams.wrapBus?.(broker) ?? broker;
     return {
       ...createLimitPublisher(bus),
-      start: (sink) => bus.start(createTelemetry({ sink, ...common })),
+      start: (sink) => {
+        const telemetry = new Telemetry({ sink, ...common });
+        return bus.start((topic, payload) => telemetry.receive(topic, payload));
+      },
       isHealthy: () => bus.isHealthy(),
       stop: () => bus.stop(),
     };

@@ -1,6 +1,6 @@
 // What must not grow for as long as a world lives: timers, what waits, and how late windows are switched (P13, P6).
 import type { Metrics } from '../../src/metrics.js';
-import type { Report } from './report.js';
+import type { Report } from '../world/power-watch.js';
 
 export interface BoundsWatch {
   look(): Promise<void>;

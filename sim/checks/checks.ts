@@ -10,9 +10,9 @@ import type { VirtualCharger } from '../charger/virtual-charger.js';
 import type { CallBook } from '../world/call-book.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle, NewProfile } from '../world/limit-oracle.js';
-import type { PowerWatch } from '../world/power-watch.js';
+import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
-import { createBoundsWatch } from './bounds-watch.js';
+import { type BoundsWatch, createBoundsWatch } from './bounds-watch.js';
 import type { ConnectorBook, LeaseTimes } from './connector-book.js';
 import { DoubledMessages } from './doubled-messages.js';
 import { ExchangeWatch } from './exchange-watch.js';
@@ -23,8 +23,7 @@ import { LockWatch } from './lock-watch.js';
 import { createMemberRemovals, type MemberRemovals } from './member-removals.js';
 import { createReached, type Reached } from './reached.js';
 import { createRecoveryWatch, type RecoveryWatch } from './recovery-watch.js';
-import type { Report } from './report.js';
-import { createSiteBooks } from './site-book.js';
+import { createSiteBooks, type SiteBooks } from './site-book.js';
 import { TenantWalls } from './tenant-walls.js';
 import { UncertainCalls } from './uncertain-calls.js';
 
@@ -57,129 +56,60 @@ const LOOK_EVERY_MS = 600_000;
 
 export class Checks {
   /** What a check has to do to the world to find out: for worlds that are there to be struck. */
-  readonly probes: Pick<MemberRemovals, 'probe'> & {
+  readonly probes: {
+    readonly memberRemovals: MemberRemovals['probe'];
     readonly tenantWalls: TenantWalls['probe'];
     readonly tellAgain: (locationId: string) => Promise<void>;
   };
-  readonly #world: CheckedWorld;
-  readonly #oracle: CheckedWorld['oracle'];
-  readonly #runs: CheckedWorld['runs'];
-  readonly #soon: CheckedWorld['soon'];
-  readonly #at: CheckedWorld['at'];
-  readonly #wallMs: CheckedWorld['wallMs'];
-  readonly #monotonicMs: CheckedWorld['monotonicMs'];
-  readonly #report: CheckedWorld['report'];
-  readonly #keepsMessages: CheckedWorld['keepsMessages'];
   readonly reached: Reached = createReached();
-  readonly #books;
-  readonly #sites;
-  readonly #horizonMs: number;
-  readonly #outlets = new Map<ConnectorBook, () => number>();
-  #isBusy = false;
-  #soundSinceMs = 0;
+  readonly recovery: RecoveryWatch;
+  readonly #world: CheckedWorld;
+  readonly #books: SiteBooks;
   readonly #exchange: ExchangeWatch;
-  readonly #clock;
   readonly #grants: GrantWatch;
   readonly #locks: LockWatch;
   readonly #reads: LimitReads;
   readonly #uncertain: UncertainCalls;
   readonly #doubled: DoubledMessages;
-  readonly #walls: TenantWalls;
-  readonly #removals;
-  readonly recovery: RecoveryWatch;
-  readonly #bounds;
+  readonly #bounds: BoundsWatch;
+  readonly #drawsA = new Map<ConnectorBook, () => number>();
+  #isBusy = false;
+  #soundSinceMs = 0;
 
   constructor(world: CheckedWorld) {
     this.#world = world;
-    this.#oracle = world.oracle;
-    this.#runs = world.runs;
-    this.#soon = world.soon;
-    this.#at = world.at;
-    this.#wallMs = world.wallMs;
-    this.#monotonicMs = world.monotonicMs;
-    this.#report = world.report;
-    this.#keepsMessages = world.keepsMessages;
     this.#books = createSiteBooks(world.tenants, world.times);
-    this.#sites = this.#books.sites;
-    this.#horizonMs = world.times.leaseMs + world.times.settleMs;
-    this.#exchange = new ExchangeWatch({
+    // What the checks need of the world and of each other; each takes what it names.
+    const given = {
+      ...world,
       books: this.#books,
-      monotonicMs: this.#monotonicMs,
+      sites: this.#books.sites,
       reached: this.reached,
-      report: this.#report,
-    });
-    this.#clock = { wallMs: this.#wallMs, monotonicMs: this.#monotonicMs };
-    this.#grants = new GrantWatch({
-      oracle: this.#oracle,
-      watch: world.watch,
-      sites: this.#sites,
-      times: world.times,
-      clock: this.#clock,
-      reached: this.reached,
-      report: this.#report,
-    });
-    this.#locks = new LockWatch({
-      oracle: this.#oracle,
-      wallMs: this.#wallMs,
-      monotonicMs: this.#monotonicMs,
-      report: this.#report,
-      drawnA: (connector) => this.#outlets.get(connector)?.() ?? 0,
-      soundSinceMs: () => (this.#isBusy ? this.#monotonicMs() : this.#soundSinceMs),
-    });
-    this.#reads = new LimitReads({
-      oracle: this.#oracle,
-      sites: this.#sites,
-      horizonMs: this.#horizonMs,
-      wallMs: this.#wallMs,
-      ask: world.ask,
-      reached: this.reached,
-      report: this.#report,
-    });
-    this.#uncertain = new UncertainCalls({
-      book: world.book,
-      ask: world.ask,
-      isKnownCluster: (id) => this.#oracle.clusters.has(id),
-    });
-    this.#doubled = new DoubledMessages({
-      books: this.#books,
-      runs: this.#runs,
-      deliver: this.#world.deliver,
-      ask: world.ask,
-      reached: this.reached,
-      report: this.#report,
-    });
-    this.#walls = new TenantWalls({
-      books: this.#books,
-      oracle: this.#oracle,
-      ask: world.ask,
-      reached: this.reached,
-      report: this.#report,
-    });
-    this.#removals = createMemberRemovals({ ask: world.ask, reached: this.reached, report: this.#report });
-    this.recovery = createRecoveryWatch({
-      oracle: this.#oracle,
-      runs: this.#runs,
-      wallMs: this.#wallMs,
-      horizonMs: this.#horizonMs,
-      report: this.#report,
-    });
-    this.#bounds = createBoundsWatch({
-      connectors: [...this.#sites.values()].reduce((sum, { connectors }) => sum + connectors.length, 0),
-      ...this.#world,
-    });
-    this.#lookAgain();
-    this.probes = {
-      probe: this.#removals.probe,
-      tenantWalls: () => this.#walls.probe(),
-      tellAgain: (locationId) => this.#tellAgain(locationId),
+      horizonMs: world.times.leaseMs + world.times.settleMs,
     };
+    this.#exchange = new ExchangeWatch(given);
+    this.#grants = new GrantWatch({ ...given, clock: world });
+    this.#locks = new LockWatch({
+      ...given,
+      drawnA: (connector) => this.#drawsA.get(connector)?.() ?? 0,
+      soundSinceMs: () => (this.#isBusy ? world.monotonicMs() : this.#soundSinceMs),
+    });
+    this.#reads = new LimitReads(given);
+    this.#uncertain = new UncertainCalls({
+      ...given,
+      isKnownCluster: (id) => world.oracle.clusters.has(id),
+    });
+    this.#doubled = new DoubledMessages(given);
+    this.recovery = createRecoveryWatch(given);
+    this.#bounds = createBoundsWatch({ ...given, connectors: connectorsOf(this.#books) });
+    this.probes = this.#createProbes(new TenantWalls(given), createMemberRemovals(given));
+    this.#lookAgain();
   }
 
   limitLeft(controllerUuid: string, connectorId: string, limit: LimitMessage): void {
     const connector = this.#books.byId(controllerUuid, connectorId);
     if (connector === undefined) return;
-    if (!this.#outlets.has(connector))
-      this.#outlets.set(connector, this.#drawOf(controllerUuid, connectorId));
+    if (!this.#drawsA.has(connector)) this.#drawsA.set(connector, this.#drawOf(controllerUuid, connectorId));
     this.#locks.left(connector, limit);
     this.#grants.left(connector, limit);
   }
@@ -190,12 +120,12 @@ export class Checks {
 
   heard(from: ChargerAddress, message: ChargerMessage): void {
     this.#exchange.heard(from, message);
-    if (this.#keepsMessages) this.#doubled.heard(message);
+    if (this.#world.keepsMessages) this.#doubled.heard(message);
   }
 
   /** A profile counts from now on. */
   submitted(target: string, { startTime, endTime }: NewProfile): void {
-    const isLocation = this.#sites.has(target);
+    const isLocation = this.#books.sites.has(target);
     const read = () => (isLocation ? this.#reads.location(target) : this.#reads.connector(target));
     for (const boundaryMs of [Date.parse(startTime), Date.parse(endTime)]) {
       this.#askAt(boundaryMs - 1, read);
@@ -209,7 +139,7 @@ export class Checks {
     if (call.method === 'GET') return;
     if (status >= 500 && !this.#isBusy) {
       const detail = `${call.method} ${call.path} was answered ${status} ${JSON.stringify(body)}`;
-      this.#report({ invariant: 'P14', target: 'service', detail });
+      this.#world.report({ invariant: 'P14', target: 'service', detail });
     }
     if (status === 503) this.reached.note('refusedByBusyDatabase');
     if (status === 200 && isCancellation(call)) this.reached.note('profileCancelled');
@@ -230,7 +160,7 @@ export class Checks {
 
   /** A life of the service began; everything that was acknowledged must be there. */
   async began(): Promise<void> {
-    this.#soundSinceMs = this.#monotonicMs();
+    this.#soundSinceMs = this.#world.monotonicMs();
     await this.#uncertain.settle();
     await this.#reads.everything();
   }
@@ -238,28 +168,36 @@ export class Checks {
   /** The service died. */
   ended(): void {
     this.#doubled.forget();
-    for (const { connectors } of this.#sites.values()) for (const each of connectors) each.forgetDraw();
+    for (const { connectors } of this.#books.sites.values()) for (const each of connectors) each.forgetDraw();
   }
 
   setDatabaseBusy(busy: boolean): void {
     this.#isBusy = busy;
-    this.#soundSinceMs = this.#monotonicMs();
+    this.#soundSinceMs = this.#world.monotonicMs();
+  }
+
+  #createProbes(walls: TenantWalls, removals: MemberRemovals): Checks['probes'] {
+    return {
+      memberRemovals: (tenantUuid, locationIds) => removals.probe(tenantUuid, locationIds),
+      tenantWalls: () => walls.probe(),
+      tellAgain: (locationId) => this.#tellAgain(locationId),
+    };
   }
 
   /** What is asked then is asked of the service that lives then, if any. */
   #askAt(atMs: EpochMs, question: () => Promise<void>): void {
-    if (atMs > this.#wallMs()) this.#at(atMs, () => this.#soon(question));
+    if (atMs > this.#world.wallMs()) this.#world.at(atMs, () => this.#world.soon(question));
   }
 
   #lookAgain(): void {
-    this.#at(this.#wallMs() + LOOK_EVERY_MS, () => {
-      this.#soon(this.#bounds.look);
+    this.#world.at(this.#world.wallMs() + LOOK_EVERY_MS, () => {
+      this.#world.soon(() => this.#bounds.look());
       this.#lookAgain();
     });
   }
 
   #drawOf(controllerUuid: string, connectorId: string): () => number {
-    const outlet = this.#runs
+    const outlet = this.#world.runs
       .find(({ charger }) => charger.address.controllerUuid === controllerUuid)
       ?.charger.outlets.find(({ spec }) => spec.connectorId === connectorId);
     if (outlet === undefined) return () => 0;
@@ -267,7 +205,7 @@ export class Checks {
   }
 
   async #tellAgain(locationId: string): Promise<void> {
-    if (!this.#keepsMessages) throw new Error('a world that keeps no messages cannot tell them again');
+    if (!this.#world.keepsMessages) throw new Error('a world that keeps no messages cannot tell them again');
     await this.#doubled.tellAgain(locationId);
   }
 
@@ -277,7 +215,12 @@ export class Checks {
     if (kind === 'locations') return this.#reads.location(decodeURIComponent(id));
     if (kind === 'chargers') return this.#reads.connector(`${id}/${connectorId}`);
     if (kind !== 'clusters') return;
-    for (const locationId of this.#oracle.clusters.get(id)?.locationIds ?? [])
-      if (this.#sites.get(locationId)?.tenantUuid === tenantUuid) await this.#reads.location(locationId);
+    for (const locationId of this.#world.oracle.clusters.get(id)?.locationIds ?? [])
+      if (this.#books.sites.get(locationId)?.tenantUuid === tenantUuid)
+        await this.#reads.location(locationId);
   }
+}
+
+function connectorsOf({ sites }: SiteBooks): number {
+  return [...sites.values()].reduce((sum, { connectors }) => sum + connectors.length, 0);
 }

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { buildTopic } from '../../src/wire/topics.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { ChargerRun } from '../world/charger-run.js';
+import type { Report } from '../world/power-watch.js';
 import type { Ask } from './inquiry.js';
 import type { Reached } from './reached.js';
-import type { Report } from './report.js';
 import type { SiteBooks } from './site-book.js';
 
 const offlineSchema = z.object({

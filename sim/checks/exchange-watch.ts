@@ -5,9 +5,9 @@ import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { OutletState, VirtualCharger } from '../charger/virtual-charger.js';
+import type { Report } from '../world/power-watch.js';
 import { type ConnectorBook, isOlder, type Numbered } from './connector-book.js';
 import type { Reached } from './reached.js';
-import type { Report } from './report.js';
 import type { SiteBooks } from './site-book.js';
 
 type ConnectorMessage = Exclude<ChargerMessage, { kind: 'state' }>;

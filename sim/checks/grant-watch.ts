@@ -3,11 +3,10 @@
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
-import type { PowerWatch } from '../world/power-watch.js';
+import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { ConnectorBook, LeaseTimes, SiteBook } from './connector-book.js';
 import { isOlder } from './connector-book.js';
 import type { Reached } from './reached.js';
-import type { Report } from './report.js';
 
 interface Instants {
   readonly wallMs: () => number;

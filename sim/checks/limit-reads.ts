@@ -1,10 +1,10 @@
 // Reads back over REST what the service says of limits, profiles and locks, and holds it against the oracle (P5, P6, P9).
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, Submission } from '../world/limit-oracle.js';
+import type { Report } from '../world/power-watch.js';
 import type { SiteBook } from './connector-book.js';
 import type { Ask } from './inquiry.js';
 import type { Reached } from './reached.js';
-import type { Report } from './report.js';
 
 export interface ProfileView {
   readonly priority: number;

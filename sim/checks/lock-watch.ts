@@ -2,8 +2,8 @@
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
+import type { Report } from '../world/power-watch.js';
 import type { ConnectorBook } from './connector-book.js';
-import type { Report } from './report.js';
 
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
 const MADE_ROOM_MS = 100_000;

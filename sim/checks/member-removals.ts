@@ -1,7 +1,8 @@
 // Removes all members of a cluster at the same time: one must stay, and every other removal that was confirmed must hold (P10).
+
+import type { Report } from '../world/power-watch.js';
 import type { Ask } from './inquiry.js';
 import type { Reached } from './reached.js';
-import type { Report } from './report.js';
 
 export interface MemberRemovals {
   /** With a cluster of its own, without a cap, that binds nobody and is gone afterwards. */

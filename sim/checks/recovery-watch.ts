@@ -3,7 +3,7 @@ import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
-import type { Report } from './report.js';
+import type { Report } from '../world/power-watch.js';
 
 export interface RecoveryWatch {
   /** How much of the best possible the location draws now, 0 to 1. */

@@ -1,8 +1,8 @@
 // Asks as one tenant for what is another's, and for what does not exist: both must be answered in the same bytes (P11).
 import type { LimitOracle } from '../world/limit-oracle.js';
+import type { Report } from '../world/power-watch.js';
 import type { Ask, Question } from './inquiry.js';
 import type { Reached } from './reached.js';
-import type { Report } from './report.js';
 import type { SiteBooks } from './site-book.js';
 
 type Kind = 'location' | 'charger' | 'cluster';

@@ -2,9 +2,9 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { toInstant } from '../../src/wire/rest.js';
-import type { DecidedLimit } from './recording-line.js';
+import type { DecidedLimit, Life } from './recording-line.js';
 import { type RecordedTurn, readRecording } from './recording-reader.js';
-import { type ReplayedLife, ReplayLostError, replayLife } from './replayed-life.js';
+import { ReplayedLife, ReplayLostError } from './replayed-life.js';
 
 export interface RecordingReplay {
   /** How often the service was started. */
@@ -28,72 +28,93 @@ export interface RecordingReplay {
  * Up to `untilMs`, or to the end. @throws Error where `path` is no recording.
  */
 export async function replayRecording(path: string, untilMs?: EpochMs): Promise<RecordingReplay> {
-  let life: ReplayedLife | undefined;
-  let isLost = false;
-  let lives = 0;
-  let turns = 0;
-  let agreed = 0;
-  let differing = 0;
-  let first: RecordingReplay['first'];
-  let startsAtMs: EpochMs | undefined;
-  let endsAtMs: EpochMs = 0;
-  let cutAtLine: number | undefined;
+  const replay = new Replay();
+  for await (const part of readRecording(path)) {
+    if (part.kind === 'life') replay.begin(part.life);
+    else if (part.kind === 'cut') replay.cutAt(part.line);
+    else if (untilMs !== undefined && part.turn.input.at > untilMs) {
+      replay.noteStart(part.turn);
+      break;
+    } else await replay.take(part.turn);
+  }
+  return replay.result(untilMs);
+}
 
-  function differ(atMs: EpochMs, message: string): void {
-    differing++;
-    first ??= { atMs, message };
+/** The service that is told, and how its decisions compare with the recorded ones. */
+class Replay {
+  #life: ReplayedLife | undefined;
+  #isLost = false;
+  #lives = 0;
+  #turns = 0;
+  #agreed = 0;
+  #differing = 0;
+  #first: RecordingReplay['first'];
+  #startsAtMs: EpochMs | undefined;
+  #endsAtMs: EpochMs = 0;
+  #cutAtLine: number | undefined;
+
+  begin(life: Life): void {
+    this.#life = new ReplayedLife(life);
+    this.#isLost = false;
+    this.#lives++;
   }
 
-  function compare({ input, limits, isWhole }: RecordedTurn, made: readonly DecidedLimit[]): void {
-    const compared = isWhole ? Math.max(limits.length, made.length) : limits.length;
-    for (let i = 0; i < compared; i++) {
-      const problem = differenceOf(limits[i], made[i]);
-      if (problem === undefined) agreed++;
-      else differ(input.at, problem);
-    }
+  cutAt(line: number): void {
+    this.#cutAtLine = line;
   }
 
-  async function take(turn: RecordedTurn): Promise<void> {
-    turns++;
-    endsAtMs = turn.input.at;
-    // What a service does that has lost its way tells nothing; the next life begins on its own rows.
-    if (isLost || life === undefined) {
-      differing += turn.limits.length;
+  noteStart({ input }: RecordedTurn): void {
+    this.#startsAtMs ??= input.at;
+  }
+
+  async take(turn: RecordedTurn): Promise<void> {
+    this.noteStart(turn);
+    this.#turns++;
+    this.#endsAtMs = turn.input.at;
+    // What a service does after it could not be told something means nothing; the next life begins on its own rows.
+    if (this.#isLost || this.#life === undefined) {
+      this.#differing += turn.limits.length;
       return;
     }
     try {
-      compare(turn, await life.take(turn));
+      this.#compare(turn, await this.#life.take(turn));
     } catch (error) {
       if (!(error instanceof ReplayLostError)) throw error;
-      isLost = true;
-      differ(turn.input.at, `the service cannot be told the rest of this life: ${error.message}`);
+      this.#isLost = true;
+      this.#differ(turn.input.at, `the service cannot be told the rest of this life: ${error.message}`);
     }
   }
 
-  for await (const part of readRecording(path)) {
-    if (part.kind === 'cut') cutAtLine = part.line;
-    else if (part.kind === 'turn') {
-      startsAtMs ??= part.turn.input.at;
-      if (untilMs !== undefined && part.turn.input.at > untilMs) break;
-      await take(part.turn);
-    } else {
-      life = replayLife(part.life);
-      isLost = false;
-      lives++;
+  result(untilMs: EpochMs | undefined): RecordingReplay {
+    const startsAtMs = this.#startsAtMs;
+    const locations =
+      untilMs === undefined || untilMs < (startsAtMs ?? 0) ? undefined : this.#life?.at(untilMs);
+    return {
+      lives: this.#lives,
+      turns: this.#turns,
+      agreed: this.#agreed,
+      differing: this.#differing,
+      startsAtMs: startsAtMs ?? this.#endsAtMs,
+      endsAtMs: this.#endsAtMs,
+      ...(this.#first === undefined ? {} : { first: this.#first }),
+      ...(this.#cutAtLine === undefined ? {} : { cutAtLine: this.#cutAtLine }),
+      ...(locations === undefined ? {} : { locations }),
+    };
+  }
+
+  #compare({ input, limits, isWhole }: RecordedTurn, made: readonly DecidedLimit[]): void {
+    const compared = isWhole ? Math.max(limits.length, made.length) : limits.length;
+    for (let i = 0; i < compared; i++) {
+      const problem = differenceOf(limits[i], made[i]);
+      if (problem === undefined) this.#agreed++;
+      else this.#differ(input.at, problem);
     }
   }
-  const locations = untilMs === undefined || untilMs < (startsAtMs ?? 0) ? undefined : life?.at(untilMs);
-  return {
-    lives,
-    turns,
-    agreed,
-    differing,
-    startsAtMs: startsAtMs ?? endsAtMs,
-    endsAtMs,
-    ...(first === undefined ? {} : { first }),
-    ...(cutAtLine === undefined ? {} : { cutAtLine }),
-    ...(locations === undefined ? {} : { locations }),
-  };
+
+  #differ(atMs: EpochMs, message: string): void {
+    this.#differing++;
+    this.#first ??= { atMs, message };
+  }
 }
 
 /** In words; undefined where both are the same. */

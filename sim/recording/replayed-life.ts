@@ -1,9 +1,9 @@
 // The actors of the production service, told turn by turn what a recorded service was told, at the same instants.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EpochMs } from '../../machines/values/time.js';
-import { createActorSystem } from '../../src/actor-system.js';
+import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
 import type { Application } from '../../src/application/application.js';
-import { createTelemetry } from '../../src/inbound/mqtt/telemetry.js';
+import { Telemetry } from '../../src/inbound/mqtt/telemetry.js';
 import { createMetrics } from '../../src/metrics.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
 import type { Clock } from '../../src/ports/clock.js';
@@ -14,140 +14,161 @@ import type { DecidedLimit, Input, Life } from './recording-line.js';
 import type { RecordedTurn } from './recording-reader.js';
 import { createReplayedStore } from './replayed-store.js';
 
+type InputOf<K extends Input['kind']> = Extract<Input, { kind: K }>;
+
 /** The recorded service was told something that this one does not wait for. */
 export class ReplayLostError extends Error {}
-
-export interface ReplayedLife {
-  /** Tells the service what began the turn. @throws ReplayLostError */
-  take(turn: RecordedTurn): Promise<readonly DecidedLimit[]>;
-  /** Every location of every tenant as the service knows it at `atMs`, which lies after the last turn. */
-  at(atMs: EpochMs): readonly LocationLive[];
-}
 
 const QUIET: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const PAGE = 1_000;
 
-export function replayLife(life: Life): ReplayedLife {
-  const { epoch, timing, staleAfterMs, powerRetentionDays } = life;
-  const timers = new Map<number, () => void>();
-  const listeners = new Map<number, () => void>();
-  const store = createReplayedStore();
-  let now = { at: 0, mono: 0 };
-  let timersSet = 0;
-  let ids: readonly string[] = [];
-  let idsTaken = 0;
-  let limits: DecidedLimit[] = [];
+/** Stands still until the next recorded turn sets it; a timer ends when the recording says that it did. */
+class ReplayedClock implements Clock {
+  readonly #timers = new Map<number, () => void>();
+  #now = { at: 0, mono: 0 };
+  #timersSet = 0;
 
-  const clock: Clock = {
-    nowMs: () => now.at,
-    monotonicMs: () => now.mono,
-    after(_, callback) {
-      const n = ++timersSet;
-      timers.set(n, callback);
-      return () => timers.delete(n);
-    },
-  };
-  const publisher: LimitPublisher = {
-    publishLimit({ tenantUuid, locationId, controllerUuid, connectorId }, grant) {
-      const { v: _, ...limit } = limitMessageOf(grant);
-      limits.push({ tenantUuid, locationId, controllerUuid, connectorId, ...limit });
-    },
-    requestSync() {},
-  };
-  const common = { clock, log: QUIET, metrics: createMetrics() };
-  const actors = createActorSystem({
-    ...common,
-    epoch,
-    timing,
-    staleAfterMs,
-    powerRetentionDays,
-    publisher,
-    store: store.store,
-    newId: () => ids[idsTaken++] ?? `unrecorded-${idsTaken}`,
-    onTakenOver() {},
-    onCredentials() {},
-  });
-  const { application } = actors;
-  const hear = createTelemetry({ sink: actors.meterSink, ...common });
+  nowMs(): EpochMs {
+    return this.#now.at;
+  }
 
-  function enter(input: Input): void {
+  monotonicMs(): number {
+    return this.#now.mono;
+  }
+
+  after(_delayMs: number, callback: () => void): () => void {
+    const n = ++this.#timersSet;
+    this.#timers.set(n, callback);
+    return () => this.#timers.delete(n);
+  }
+
+  set(atMs: EpochMs, monotonicMs: number): void {
+    this.#now = { at: atMs, mono: monotonicMs };
+  }
+
+  /** To an instant of the wall clock; the monotonic clock goes on with it. */
+  advanceTo(atMs: EpochMs): void {
+    this.set(atMs, this.#now.mono + Math.max(0, atMs - this.#now.at));
+  }
+
+  /** @throws ReplayLostError where no such timer was set. */
+  fire(n: number): void {
+    const callback = this.#timers.get(n);
+    if (callback === undefined) throw new ReplayLostError('it does not wait for the time that had come');
+    this.#timers.delete(n);
+    callback();
+  }
+}
+
+export class ReplayedLife {
+  readonly #clock = new ReplayedClock();
+  readonly #store = createReplayedStore();
+  readonly #listeners = new Map<number, () => void>();
+  readonly #actors: ActorSystem;
+  readonly #telemetry: Telemetry;
+  #ids: readonly string[] = [];
+  #idsTaken = 0;
+  #limits: DecidedLimit[] = [];
+
+  constructor({ epoch, timing, staleAfterMs, powerRetentionDays }: Life) {
+    const common = { clock: this.#clock, log: QUIET, metrics: createMetrics() };
+    this.#actors = createActorSystem({
+      ...common,
+      epoch,
+      timing,
+      staleAfterMs,
+      powerRetentionDays,
+      publisher: this.#createPublisher(),
+      store: this.#store.store,
+      newId: () => this.#ids[this.#idsTaken++] ?? `unrecorded-${this.#idsTaken}`,
+      onTakenOver() {},
+      onCredentials() {},
+    });
+    this.#telemetry = new Telemetry({ sink: this.#actors.meterSink, ...common });
+  }
+
+  /** Tells the service what began the turn. @throws ReplayLostError */
+  async take({ input, ids }: RecordedTurn): Promise<readonly DecidedLimit[]> {
+    this.#clock.set(input.at, input.mono);
+    this.#ids = ids;
+    this.#idsTaken = 0;
+    this.#limits = [];
+    this.#enter(input);
+    // All that this sets off is done before the next thing happens, as it was then.
+    await nextTurn();
+    return this.#limits;
+  }
+
+  /** Every location of every tenant as the service knows it at `atMs`, which lies after the last turn. */
+  at(atMs: EpochMs): readonly LocationLive[] {
+    this.#clock.advanceTo(atMs);
+    return this.#store.tenants.flatMap((tenantUuid) => livesOf(this.#actors.application, tenantUuid));
+  }
+
+  #createPublisher(): LimitPublisher {
+    return {
+      publishLimit: ({ tenantUuid, locationId, controllerUuid, connectorId }, grant) => {
+        const { v: _, ...limit } = limitMessageOf(grant);
+        this.#limits.push({ tenantUuid, locationId, controllerUuid, connectorId, ...limit });
+      },
+      requestSync() {},
+    };
+  }
+
+  #enter(input: Input): void {
     switch (input.kind) {
       case 'start':
         // Where it failed, the recorded one did too; what follows from it is compared.
-        actors.start().catch(() => {});
+        this.#actors.start().catch(() => {});
         break;
       case 'stop':
-        actors.stop().catch(() => {});
+        this.#actors.stop().catch(() => {});
         break;
       case 'sync':
-        actors.syncChargers();
+        this.#actors.syncChargers();
         break;
       case 'timer':
-        fire(input.n);
+        this.#clock.fire(input.n);
         break;
       case 'stored':
       case 'unstored':
-        if (!store.answer(input))
+        if (!this.#store.answer(input))
           throw new ReplayLostError(`it does not ask the database for ${input.method}`);
         break;
       case 'message':
-        hear(
-          input.topic,
-          Buffer.from(input.base64 ?? input.text ?? '', input.base64 === undefined ? 'utf8' : 'base64'),
-        );
+        this.#telemetry.receive(input.topic, payloadOf(input));
         break;
       case 'call':
-        make(application, input);
+        make(this.#actors.application, input);
         break;
       case 'listen':
-        listen(input);
+        this.#listen(input);
         break;
       case 'unlisten':
-        listeners.get(input.n)?.();
+        this.#listeners.get(input.n)?.();
         break;
       case 'read':
         break;
     }
   }
 
-  function fire(n: number): void {
-    const callback = timers.get(n);
-    if (callback === undefined) throw new ReplayLostError('it does not wait for the time that had come');
-    timers.delete(n);
-    callback();
-  }
-
-  function listen({ n, tenantUuid, locationId }: Extract<Input, { kind: 'listen' }>): void {
+  #listen({ n, tenantUuid, locationId }: InputOf<'listen'>): void {
+    const { application } = this.#actors;
     try {
-      listeners.set(n, Reflect.apply(application.subscribe, application, [tenantUuid, locationId, () => {}]));
+      const stop = Reflect.apply(application.subscribe, application, [tenantUuid, locationId, () => {}]);
+      this.#listeners.set(n, stop);
     } catch {
       // A call for a location that is not there was refused in the recording, too.
     }
   }
+}
 
-  return {
-    async take({ input, ids: made }) {
-      now = { at: input.at, mono: input.mono };
-      ids = made;
-      idsTaken = 0;
-      limits = [];
-      enter(input);
-      // All that this sets off is done before the next thing happens, as it was then.
-      await nextTurn();
-      return limits;
-    },
-    at(atMs) {
-      now = { at: atMs, mono: now.mono + Math.max(0, atMs - now.at) };
-      return store.tenants.flatMap((tenantUuid) => livesOf(application, tenantUuid));
-    },
-  };
+function payloadOf({ text = '', base64 }: InputOf<'message'>): Buffer {
+  return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64');
 }
 
 /** What it answers went to somebody who is not there now; what it changes shows in what is decided. */
-function make(
-  application: Application,
-  { call, tenantUuid, arguments: given }: Extract<Input, { kind: 'call' }>,
-) {
+function make(application: Application, { call, tenantUuid, arguments: given }: InputOf<'call'>): void {
   const answer: Promise<unknown> = Reflect.apply(application[call], application, [
     tenantUuid,
     ...given,

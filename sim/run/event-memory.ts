@@ -5,7 +5,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import { decodeEvents } from '../trace/trace-decoder.js';
 import { TraceEncoder } from '../trace/trace-encoder.js';
 import type { TraceEvent } from '../trace/trace-event.js';
-import { type ConnectorName, createTraceState, type TraceState } from '../trace/trace-state.js';
+import { type ConnectorName, type TraceState, TraceStateFold } from '../trace/trace-state.js';
 
 interface Block {
   readonly firstAtMs: EpochMs;
@@ -22,7 +22,7 @@ const BLOCKS_PER_KEYFRAME = 16;
 
 export class EventMemory {
   readonly #encoder = new TraceEncoder();
-  readonly #state = createTraceState();
+  readonly #state = new TraceStateFold();
   readonly #blocks: Block[] = [];
   #stateBefore: readonly TraceEvent[] | undefined = [];
   #events = 0;
@@ -43,7 +43,7 @@ export class EventMemory {
     this.#cut();
     const last = this.#blocks.findLastIndex((block) => block.firstAtMs <= instant);
     const first = this.#blocks.findLastIndex((block, i) => i <= last && block.state !== undefined);
-    const then = createTraceState();
+    const then = new TraceStateFold();
     for (const event of this.#blocks[first]?.state ?? []) then.apply(event);
     for (const block of this.#blocks.slice(Math.max(0, first), last + 1))
       for (const event of this.#eventsOf(block)) if (event.atMs <= instant) then.apply(event);

@@ -13,7 +13,7 @@ import {
   openTraceFile,
   type TraceSubject,
 } from './trace-file.js';
-import { type ConnectorName, createTraceState, type TraceState } from './trace-state.js';
+import { type ConnectorName, type TraceState, TraceStateFold } from './trace-state.js';
 
 const inflated = promisify(inflateRaw);
 
@@ -86,7 +86,7 @@ async function readerOf(knex: ReturnType<typeof openTraceFile>, path: string): P
     endsAtMs: meta.ends_at_ms ?? (await lastInstant()),
     ...(meta.hash === null ? {} : { hash: meta.hash }),
     async at(instant, connector) {
-      const state = createTraceState();
+      const state = new TraceStateFold();
       const lastBlock = await lastBlockBy(instant);
       const keyframe: KeyframeRow | undefined = await knex('keyframes')
         .where('block_id', '<=', lastBlock)

@@ -32,14 +32,6 @@ export interface TraceState {
   readonly lastViolation: EventOf<'violation'> | undefined;
 }
 
-export interface TraceStateFold {
-  apply(event: TraceEvent): void;
-  /** The events that make up the state: applied to an empty one they give this one. */
-  newest(): readonly TraceEvent[];
-  /** @param connector narrows connectors and locations to this one's. */
-  at(instant: EpochMs, connector?: ConnectorName): TraceState;
-}
-
 export interface ConnectorName {
   readonly controllerUuid: string;
   readonly connectorId: string;
@@ -57,76 +49,82 @@ interface LocationNews {
 }
 
 /** Begins with a world of which nothing is known. */
-export function createTraceState(): TraceStateFold {
-  const connectors = new Map<string, Map<string, ConnectorNews>>();
-  const locations = new Map<string, LocationNews>();
-  const profiles = new Map<string, EventOf<'profile'>>();
-  const faults = new Map<string, EventOf<'fault'>>();
-  const alarms = new Map<string, EventOf<'alarm'>>();
-  let lastAction: EventOf<'action'> | undefined;
-  let lastViolation: EventOf<'violation'> | undefined;
+export class TraceStateFold {
+  readonly #connectors = new Map<string, Map<string, ConnectorNews>>();
+  readonly #locations = new Map<string, LocationNews>();
+  readonly #profiles = new Map<string, EventOf<'profile'>>();
+  readonly #faults = new Map<string, EventOf<'fault'>>();
+  readonly #alarms = new Map<string, EventOf<'alarm'>>();
+  #lastAction: EventOf<'action'> | undefined;
+  #lastViolation: EventOf<'violation'> | undefined;
 
-  const newsOfConnector = ({ controllerUuid, connectorId }: ConnectorName) =>
-    entryOf(
-      entryOf(connectors, controllerUuid, () => new Map<string, ConnectorNews>()),
-      connectorId,
-      (): ConnectorNews => ({}),
-    );
-  const newsOfLocation = (locationId: string) => entryOf(locations, locationId, (): LocationNews => ({}));
-
-  function apply(event: TraceEvent): void {
+  apply(event: TraceEvent): void {
     switch (event.kind) {
       case 'connector':
-        newsOfConnector(event).connector = event;
+        this.#newsOfConnector(event).connector = event;
         break;
       case 'grant':
-        newsOfConnector(event).grant = event;
+        this.#newsOfConnector(event).grant = event;
         break;
       case 'session':
-        newsOfConnector(event).session = event.what === 'left' ? undefined : event;
+        this.#newsOfConnector(event).session = event.what === 'left' ? undefined : event;
         break;
       case 'limit':
-        newsOfLocation(event.locationId).limit = event;
+        this.#newsOfLocation(event.locationId).limit = event;
         break;
       case 'power':
-        newsOfLocation(event.locationId).power = event;
+        this.#newsOfLocation(event.locationId).power = event;
         break;
       case 'profile':
-        profiles.set(`${event.priority} ${event.target}`, event);
+        this.#profiles.set(`${event.priority} ${event.target}`, event);
         break;
       case 'fault':
-        putWhileOn(faults, `${event.fault} ${event.target}`, event);
+        putWhileOn(this.#faults, `${event.fault} ${event.target}`, event);
         break;
       case 'alarm':
-        putWhileOn(alarms, `${event.alarm} ${event.target}`, event);
+        putWhileOn(this.#alarms, `${event.alarm} ${event.target}`, event);
         break;
       case 'action':
-        lastAction = event;
+        this.#lastAction = event;
         break;
       case 'violation':
-        lastViolation = event;
+        this.#lastViolation = event;
         break;
     }
   }
 
-  function newest(): TraceEvent[] {
-    const ofConnectors = [...connectors.values()].flatMap((held) => [...held.values()]);
+  /** The events that make up the state: applied to an empty one they give this one. */
+  newest(): readonly TraceEvent[] {
+    const ofConnectors = [...this.#connectors.values()].flatMap((held) => [...held.values()]);
     return [
-      ...[...locations.values()].flatMap(({ limit, power }) => [limit, power]),
+      ...[...this.#locations.values()].flatMap(({ limit, power }) => [limit, power]),
       ...ofConnectors.flatMap(({ connector, grant, session }) => [connector, grant, session]),
-      ...profiles.values(),
-      ...faults.values(),
-      ...alarms.values(),
-      lastAction,
-      lastViolation,
+      ...this.#profiles.values(),
+      ...this.#faults.values(),
+      ...this.#alarms.values(),
+      this.#lastAction,
+      this.#lastViolation,
     ].filter((event) => event !== undefined);
   }
 
-  function connectorsAt(asked: ConnectorName | undefined): ConnectorAt[] {
+  /** @param connector narrows connectors and locations to this one's. */
+  at(instant: EpochMs, connector?: ConnectorName): TraceState {
+    return {
+      atMs: instant,
+      locations: this.#locationsAt(connector),
+      profiles: [...this.#profiles.values()].filter(({ endsAtMs }) => endsAtMs > instant),
+      faults: [...this.#faults.values()],
+      alarms: [...this.#alarms.values()],
+      lastAction: this.#lastAction,
+      lastViolation: this.#lastViolation,
+    };
+  }
+
+  #connectorsAt(asked: ConnectorName | undefined): ConnectorAt[] {
     const all =
       asked === undefined
-        ? [...connectors.values()].flatMap((held) => [...held.values()])
-        : [newsOfConnector(asked)];
+        ? [...this.#connectors.values()].flatMap((held) => [...held.values()])
+        : [this.#newsOfConnector(asked)];
     return all.flatMap(({ connector, grant, session }) =>
       connector === undefined
         ? []
@@ -140,13 +138,13 @@ export function createTraceState(): TraceStateFold {
     );
   }
 
-  function locationsAt(asked: ConnectorName | undefined): LocationAt[] {
+  #locationsAt(asked: ConnectorName | undefined): LocationAt[] {
     const held = new Map<string, ConnectorAt[]>();
-    for (const connector of connectorsAt(asked))
+    for (const connector of this.#connectorsAt(asked))
       entryOf(held, connector.locationId, (): ConnectorAt[] => []).push(connector);
-    const ids = asked === undefined ? [...locations.keys(), ...held.keys()] : [...held.keys()];
+    const ids = asked === undefined ? [...this.#locations.keys(), ...held.keys()] : [...held.keys()];
     return [...new Set(ids)].sort().map((locationId) => {
-      const { limit, power } = locations.get(locationId) ?? {};
+      const { limit, power } = this.#locations.get(locationId) ?? {};
       return {
         locationId,
         ...(limit === undefined ? {} : { limitW: limit.limitW }),
@@ -156,19 +154,14 @@ export function createTraceState(): TraceStateFold {
     });
   }
 
-  return {
-    apply,
-    newest,
-    at: (instant, connector) => ({
-      atMs: instant,
-      locations: locationsAt(connector),
-      profiles: [...profiles.values()].filter(({ endsAtMs }) => endsAtMs > instant),
-      faults: [...faults.values()],
-      alarms: [...alarms.values()],
-      lastAction,
-      lastViolation,
-    }),
-  };
+  #newsOfConnector({ controllerUuid, connectorId }: ConnectorName): ConnectorNews {
+    const ofCharger = entryOf(this.#connectors, controllerUuid, () => new Map<string, ConnectorNews>());
+    return entryOf(ofCharger, connectorId, (): ConnectorNews => ({}));
+  }
+
+  #newsOfLocation(locationId: string): LocationNews {
+    return entryOf(this.#locations, locationId, (): LocationNews => ({}));
+  }
 }
 
 function putWhileOn<E extends { readonly isOn: boolean }>(open: Map<string, E>, key: string, event: E): void {

@@ -8,7 +8,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import { TraceEncoder } from './trace-encoder.js';
 import type { TraceEvent } from './trace-event.js';
 import { createTraceTables, openTraceFile, type TraceSubject } from './trace-file.js';
-import { createTraceState } from './trace-state.js';
+import { TraceStateFold } from './trace-state.js';
 
 const deflated = promisify(deflateRaw);
 
@@ -52,7 +52,7 @@ export async function openTraceWriter(path: string, subject: TraceSubject): Prom
 
   const encoder = new TraceEncoder();
   const hash = createHash('sha256');
-  const state = createTraceState();
+  const state = new TraceStateFold();
   let stateBefore: string | undefined = '[]';
   let blocks = 0;
   let events = 0;

@@ -40,66 +40,135 @@ export const BROKER_ENVIRONMENT: Readonly<Record<string, string>> = {
   HEADROOM_MQTT_CONNECT_TIMEOUT_S: '600',
 };
 
-/**
- * @param options.tenants with the password of every charger.
- * @param options.topicsOf what the charger subscribes to.
- * @param options.outstanding counts what is under way in true time.
- */
-export function createBrokerCarrier(options: {
-  readonly tenants: readonly TenantEntry[];
-  /** Who signed the certificate of a broker that speaks TLS, as PEM. */
-  readonly ca: string | undefined;
-  readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
-  readonly topicsOf: (charger: ChargerAddress) => readonly string[];
-  readonly monotonicMs: () => number;
-  readonly outstanding: Outstanding;
-  readonly log: Log;
-  readonly events: CarrierEvents;
-}): Carrier {
-  const { ca, wireOf, topicsOf, monotonicMs, outstanding, log, events } = options;
-  const passwords = passwordsOf(options.tenants);
-  const lines = new Map<Wire, Line>();
+export class BrokerCarrier implements Carrier {
+  readonly #ca: string | undefined;
+  readonly #wireOf: (charger: ChargerAddress) => Wire | undefined;
+  readonly #topicsOf: (charger: ChargerAddress) => readonly string[];
+  readonly #monotonicMs: () => number;
+  readonly #outstanding: Outstanding;
+  readonly #log: Log;
+  readonly #events: CarrierEvents;
+  readonly #passwords: ReadonlyMap<string, string>;
+  readonly #lines = new Map<Wire, Line>();
   /** Who waits for what comes out of the broker, by topic: a line waits for one message at a time. */
-  const awaited = new Map<string, { readonly line: Line; readonly arrived: (payload?: Buffer) => void }>();
+  readonly #awaited = new Map<
+    string,
+    { readonly line: Line; readonly arrived: (payload?: Buffer) => void }
+  >();
   /** The broker of this life of the service, and the service behind it. */
-  let url = '';
-  let hear: OnMessage = () => {};
+  #url = '';
+  #hear: OnMessage = () => {};
 
-  function lineOf(wire: Wire): Line {
-    const known = lines.get(wire);
+  constructor(options: {
+    /** With the password of every charger. */
+    readonly tenants: readonly TenantEntry[];
+    /** Who signed the certificate of a broker that speaks TLS, as PEM. */
+    readonly ca: string | undefined;
+    readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
+    /** What the charger subscribes to. */
+    readonly topicsOf: (charger: ChargerAddress) => readonly string[];
+    readonly monotonicMs: () => number;
+    /** Counts what is under way in true time. */
+    readonly outstanding: Outstanding;
+    readonly log: Log;
+    readonly events: CarrierEvents;
+  }) {
+    this.#passwords = passwordsOf(options.tenants);
+    this.#ca = options.ca;
+    this.#wireOf = options.wireOf;
+    this.#topicsOf = options.topicsOf;
+    this.#monotonicMs = options.monotonicMs;
+    this.#outstanding = options.outstanding;
+    this.#log = options.log;
+    this.#events = options.events;
+  }
+
+  open(): CarrierLife {
+    let isLiving = true;
+    return {
+      seams: { wrapBus: (bus) => this.#wrap(bus, () => isLiving) },
+      end: () => {
+        isLiving = false;
+        this.#hear = () => {};
+      },
+    };
+  }
+
+  say(wire: Wire, message: ChargerMessage): void {
+    const { topic } = message;
+    const count = wire.travelUp(() => {
+      const bytes = copies.pop()?.payload;
+      if (bytes === undefined) return;
+      this.#events.heard(wire.address, message);
+      this.#hear(topic, bytes);
+    });
+    const copies = this.#passAll(count, this.#lineOf(wire), topic, (session) => session.publish(message));
+  }
+
+  connect(wire: Wire, lastWill: ChargerMessage | undefined): void {
+    const line = this.#lineOf(wire);
+    Object.assign(line, { lastWill, spokenWill: {} });
+    this.#inTurn(line, () => this.#beginSession(line));
+  }
+
+  cut(wire: Wire): void {
+    this.#endSession(this.#lineOf(wire));
+  }
+
+  lose(wire: Wire): void {
+    const { lastWill, spokenWill } = this.#lineOf(wire);
+    if (lastWill === undefined || spokenWill.payload === undefined) return;
+    this.#events.heard(wire.address, lastWill);
+    this.#hear(lastWill.topic, spokenWill.payload);
+  }
+
+  loseAll(): void {
+    for (const line of this.#lines.values()) this.#endSession(line);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map(({ done }) => done));
+    for (const line of this.#lines.values()) {
+      line.session?.cut();
+      line.session = undefined;
+    }
+  }
+
+  #lineOf(wire: Wire): Line {
+    const known = this.#lines.get(wire);
     if (known !== undefined) return known;
     const made: Line = {
       wire,
-      topics: new Set(topicsOf(wire.address)),
+      topics: new Set(this.#topicsOf(wire.address)),
       done: Promise.resolve(),
       session: undefined,
       lastWill: undefined,
       spokenWill: {},
     };
-    lines.set(wire, made);
+    this.#lines.set(wire, made);
     return made;
   }
 
-  function inTurn(line: Line, work: () => Promise<void>): void {
-    outstanding.begin();
+  #inTurn(line: Line, work: () => Promise<void>): void {
+    this.#outstanding.begin();
     line.done = line.done
       .then(work)
-      .catch((error) => log.error({ err: error }, 'a virtual charger and the broker failed each other'))
+      .catch((error) => this.#log.error({ err: error }, 'a virtual charger and the broker failed each other'))
       .finally(() => {
-        outstanding.end();
+        this.#outstanding.end();
       });
   }
 
   /** In its turn, does what makes the broker put out a message on `topic`, and waits for that. */
-  function pass(line: Line, topic: string, send: (session: BrokerSession) => void, copy: Copy = {}): Copy {
-    inTurn(line, async () => {
+  #pass(line: Line, topic: string, send: (session: BrokerSession) => void, copy: Copy = {}): Copy {
+    this.#inTurn(line, async () => {
       const { session } = line;
       if (session === undefined) return;
       await new Promise<void>((resolve) => {
-        awaited.set(topic, {
+        this.#awaited.set(topic, {
           line,
-          arrived(payload) {
-            awaited.delete(topic);
+          arrived: (payload) => {
+            this.#awaited.delete(topic);
             if (payload !== undefined) copy.payload = payload;
             resolve();
           },
@@ -110,137 +179,93 @@ export function createBrokerCarrier(options: {
     return copy;
   }
 
-  function passAll(count: number, line: Line, topic: string, send: (session: BrokerSession) => void): Copy[] {
-    return Array.from({ length: count }, () => pass(line, topic, send));
+  #passAll(count: number, line: Line, topic: string, send: (session: BrokerSession) => void): Copy[] {
+    return Array.from({ length: count }, () => this.#pass(line, topic, send));
   }
 
-  function comeOut(topic: string, payload: Buffer): void {
-    const waiting = awaited.get(topic);
+  #comeOut(topic: string, payload: Buffer): void {
+    const waiting = this.#awaited.get(topic);
     waiting?.arrived(payload);
     if (waiting !== undefined) return;
     // Nobody made the broker say this: it ended a session by itself, and speaks the last will.
-    for (const line of lines.values()) if (line.lastWill?.topic === topic) line.spokenWill.payload = payload;
+    for (const line of this.#lines.values())
+      if (line.lastWill?.topic === topic) line.spokenWill.payload = payload;
   }
 
-  async function connect(line: Line): Promise<void> {
+  async #beginSession(line: Line): Promise<void> {
     const { address } = line.wire;
     line.session = await openBrokerSession({
-      url,
-      ca,
+      url: this.#url,
+      ca: this.#ca,
       charger: address,
       lastWill: line.lastWill,
       topics: [...line.topics],
-      onMessage: comeOut,
-      password: passwords.get(usernameOf(address)) ?? '',
-      onClose() {
+      onMessage: (topic, payload) => this.#comeOut(topic, payload),
+      password: this.#passwords.get(usernameOf(address)) ?? '',
+      onClose: () => {
         line.session = undefined;
-        for (const waiting of [...awaited.values()]) if (waiting.line === line) waiting.arrived();
-        events.cutOff(address);
+        for (const waiting of [...this.#awaited.values()]) if (waiting.line === line) waiting.arrived();
+        this.#events.cutOff(address);
       },
     });
   }
 
   /** The broker speaks the last will of a connection that breaks; who has none is gone without a word. */
-  function cut(line: Line): void {
+  #endSession(line: Line): void {
     const end = (session: BrokerSession) => {
       line.session = undefined;
       session.cut();
     };
     if (line.lastWill !== undefined) {
-      pass(line, line.lastWill.topic, end, line.spokenWill);
+      this.#pass(line, line.lastWill.topic, end, line.spokenWill);
     } else {
-      inTurn(line, async () => {
+      this.#inTurn(line, async () => {
         if (line.session !== undefined) end(line.session);
       });
     }
   }
 
-  function deliverTo(wire: Wire, topic: string, payload: Buffer): void {
+  #deliverTo(wire: Wire, topic: string, payload: Buffer): void {
     const { address, receiver } = wire;
     const charger = { address, receiveLimit: receiver.limit, receiveSync: receiver.sync };
-    if (!deliver(charger, topic, payload.toString(), monotonicMs()))
-      log.error({ topic }, 'a charger cannot read what it was sent');
+    if (!deliver(charger, topic, payload.toString(), this.#monotonicMs()))
+      this.#log.error({ topic }, 'a charger cannot read what it was sent');
   }
 
-  async function letGo(): Promise<void> {
-    await Promise.all([...lines.values()].map(({ done }) => done));
-    for (const line of lines.values()) {
-      line.session?.cut();
-      line.session = undefined;
-    }
-  }
-
-  function wrap(bus: MessageBus, isLiving: () => boolean): MessageBus {
+  #wrap(bus: MessageBus, isLiving: () => boolean): MessageBus {
     return {
-      async start(onMessage) {
-        const started = await bus.start(comeOut);
-        url = started.url;
-        hear = onMessage;
+      start: async (onMessage) => {
+        const started = await bus.start((topic, payload) => this.#comeOut(topic, payload));
+        this.#url = started.url;
+        this.#hear = onMessage;
         return started;
       },
-      publish(topic, payload, how) {
-        const to = parseTopic(topic);
-        if (!isLiving() || to === undefined) return;
-        if (to.kind === 'limit') events.limitLeft(to, limitSchema.parse(JSON.parse(payload)));
-        const wire = wireOf(to);
-        if (wire === undefined) return;
-        const line = lineOf(wire);
-        const count = wire.travelDown(() => {
-          const bytes = copies.pop()?.payload;
-          if (bytes !== undefined) deliverTo(wire, topic, bytes);
-        });
-        const send = () => bus.publish(topic, payload, how);
-        // Who listens to nothing gets nothing out of the broker.
-        const copies = passAll(line.topics.has(topic) ? count : 0, line, topic, send);
+      publish: (topic, payload, how) => {
+        if (isLiving()) this.#sendDown(topic, payload, () => bus.publish(topic, payload, how));
       },
       isHealthy: () => bus.isHealthy(),
-      async stop() {
-        await letGo();
+      stop: async () => {
+        await this.close();
         await bus.stop();
       },
     };
   }
 
-  function open(): CarrierLife {
-    let isLiving = true;
-    return {
-      seams: { wrapBus: (bus) => wrap(bus, () => isLiving) },
-      end() {
-        isLiving = false;
-        hear = () => {};
-      },
-    };
+  /** @param publish has the broker put it out once. */
+  #sendDown(topic: string, payload: string, publish: () => void): void {
+    const to = parseTopic(topic);
+    if (to === undefined) return;
+    if (to.kind === 'limit') this.#events.limitLeft(to, limitSchema.parse(JSON.parse(payload)));
+    const wire = this.#wireOf(to);
+    if (wire === undefined) return;
+    const line = this.#lineOf(wire);
+    const count = wire.travelDown(() => {
+      const bytes = copies.pop()?.payload;
+      if (bytes !== undefined) this.#deliverTo(wire, topic, bytes);
+    });
+    // Who listens to nothing gets nothing out of the broker.
+    const copies = this.#passAll(line.topics.has(topic) ? count : 0, line, topic, publish);
   }
-
-  return {
-    open,
-    say(wire, message) {
-      const { topic } = message;
-      const count = wire.travelUp(() => {
-        const bytes = copies.pop()?.payload;
-        if (bytes === undefined) return;
-        events.heard(wire.address, message);
-        hear(topic, bytes);
-      });
-      const copies = passAll(count, lineOf(wire), topic, (session) => session.publish(message));
-    },
-    connect(wire, lastWill) {
-      const line = lineOf(wire);
-      Object.assign(line, { lastWill, spokenWill: {} });
-      inTurn(line, () => connect(line));
-    },
-    cut: (wire) => cut(lineOf(wire)),
-    lose(wire) {
-      const { lastWill, spokenWill } = lineOf(wire);
-      if (lastWill === undefined || spokenWill.payload === undefined) return;
-      events.heard(wire.address, lastWill);
-      hear(lastWill.topic, spokenWill.payload);
-    },
-    loseAll() {
-      for (const line of lines.values()) cut(line);
-    },
-    close: letGo,
-  };
 }
 
 function usernameOf({ tenantUuid, controllerUuid }: ChargerAddress): string {

@@ -11,13 +11,6 @@ export interface Call {
   readonly body?: unknown;
 }
 
-export interface CallBook {
-  /** To be called before the call is made: remembers what applies without it. */
-  before(call: Call): void;
-  /** What the service answered to the call of the last `before`. */
-  after(call: Call, answer: RestAnswer): void;
-}
-
 export interface BookEvents {
   /** A profile counts from now on. */
   profile(target: string, profile: NewProfile): void;
@@ -27,171 +20,220 @@ export interface BookEvents {
   changed(locationIds: readonly string[]): void;
 }
 
-type Params = Readonly<Record<string, string>>;
-
-interface Entry {
-  readonly method: string;
-  readonly path: RegExp;
-  /** Locations whose limit the call may lower. */
-  readonly concerned: (params: Params, body: unknown) => readonly string[];
-  readonly learn: (params: Params, body: unknown, answer: unknown) => void;
-}
-
 const STEP_MS = 1_000;
 
-/** @param options.horizonMs the longest that a limit given before may still be in force (rule 10). */
-export function createCallBook(options: {
+interface BookOptions {
   readonly oracle: LimitOracle;
   readonly watch: PowerWatch;
+  /** The longest that a limit given before may still be in force (rule 10). */
   readonly horizonMs: number;
   readonly nowMs: () => EpochMs;
   readonly events: BookEvents;
-}): CallBook {
-  const { oracle, watch, horizonMs, nowMs, events } = options;
-  const { clusters } = oracle;
-  let before: ReadonlyMap<string, number> = new Map();
+}
 
-  function highestAheadW(locationId: string): number {
+/** What an accepted call changes in what the oracle knows. */
+class AcceptedCalls {
+  readonly #oracle: LimitOracle;
+  readonly #watch: PowerWatch;
+  readonly #horizonMs: number;
+  readonly #nowMs: () => EpochMs;
+  readonly #events: BookEvents;
+
+  constructor(options: BookOptions) {
+    this.#oracle = options.oracle;
+    this.#watch = options.watch;
+    this.#horizonMs = options.horizonMs;
+    this.#nowMs = options.nowMs;
+    this.#events = options.events;
+  }
+
+  /** The highest limit of the location from now until what was given before is over, in W. */
+  highestAheadW(locationId: string): number {
     let highestW = 0;
-    for (let ms = 0; ms <= horizonMs; ms += STEP_MS) {
-      highestW = Math.max(highestW, oracle.limitW(locationId, nowMs() + ms));
+    for (let ms = 0; ms <= this.#horizonMs; ms += STEP_MS) {
+      highestW = Math.max(highestW, this.#oracle.limitW(locationId, this.#nowMs() + ms));
     }
     return highestW;
   }
 
-  function submit(locationId: string, profile: NewProfile): void {
-    oracle.submit(locationId, profile, nowMs());
-    events.profile(locationId, profile);
+  submit(locationId: string, profile: NewProfile): void {
+    this.#oracle.submit(locationId, profile, this.#nowMs());
+    this.#events.profile(locationId, profile);
   }
 
-  function cancel(target: string, priority: string): void {
-    oracle.cancel(target, Number(priority), nowMs());
-    events.cancelled(target, Number(priority));
+  lock(connectorKey: string, profile: NewProfile): void {
+    this.#oracle.lock(connectorKey, profile, this.#nowMs());
+    this.#events.profile(connectorKey, profile);
   }
 
-  function changeCluster(
+  cancel(target: string, priority: string): void {
+    this.#oracle.cancel(target, Number(priority), this.#nowMs());
+    this.#events.cancelled(target, Number(priority));
+  }
+
+  setPermanentLimit(locationId: string, limitKw: number): void {
+    this.#oracle.setPermanent(locationId, limitKw, this.#nowMs());
+  }
+
+  membersOf(clusterId: string): readonly string[] {
+    return this.#oracle.clusters.get(clusterId)?.locationIds ?? [];
+  }
+
+  changeCluster(
     clusterId: string,
     change: { limitKw?: number | null; status?: string; locationIds?: readonly string[] },
   ): void {
-    const known = clusters.get(clusterId);
+    const known = this.#oracle.clusters.get(clusterId);
     const locationIds = [...new Set(change.locationIds ?? known?.locationIds ?? [])];
     const limitKw = change.limitKw === undefined ? (known?.limitKw ?? null) : change.limitKw;
     const isActive = change.status === undefined ? (known?.isActive ?? true) : change.status === 'ACTIVE';
     // What its members were allowed together before it bound them.
-    const uncappedW = locationIds.reduce((sum, locationId) => sum + highestAheadW(locationId), 0);
+    const uncappedW = locationIds.reduce((sum, locationId) => sum + this.highestAheadW(locationId), 0);
     const cappedW =
       known?.isActive === true && known.limitKw !== null && known.locationIds.length >= locationIds.length
         ? 1000 * known.limitKw
         : uncappedW;
-    clusters.set(clusterId, { limitKw, isActive, locationIds });
+    this.#oracle.clusters.set(clusterId, { limitKw, isActive, locationIds });
     if (limitKw !== null && isActive)
-      watch.grant(clusterId, Math.max(cappedW, 1000 * limitKw), nowMs() + horizonMs);
+      this.#watch.grant(clusterId, Math.max(cappedW, 1000 * limitKw), this.#nowMs() + this.#horizonMs);
   }
 
-  const entries: readonly Entry[] = [
-    {
-      method: 'POST',
-      path: /^\/locations\/(?<locationId>[^/]+)\/schedules$/,
-      concerned: ({ locationId = '' }) => [locationId],
-      learn: ({ locationId = '' }, body) => submit(locationId, body as NewProfile),
-    },
-    {
-      method: 'PUT',
-      path: /^\/locations\/(?<locationId>[^/]+)\/limit$/,
-      concerned: ({ locationId = '' }) => [locationId],
-      learn: ({ locationId = '' }, body) =>
-        oracle.setPermanent(locationId, (body as { limitKw: number }).limitKw, nowMs()),
-    },
-    {
-      method: 'POST',
-      path: /^\/chargers\/(?<controllerUuid>[^/]+)\/connectors\/(?<connectorId>[^/]+)\/schedules$/,
-      concerned: () => [],
-      learn({ controllerUuid, connectorId }, body) {
-        const key = `${controllerUuid}/${connectorId}`;
-        oracle.lock(key, body as NewProfile, nowMs());
-        events.profile(key, body as NewProfile);
-      },
-    },
-    {
-      method: 'DELETE',
-      path: /^\/locations\/(?<locationId>[^/]+)\/schedules\/(?<priority>\d+)$/,
-      concerned: ({ locationId = '' }) => [locationId],
-      learn: ({ locationId = '', priority = '' }) => cancel(locationId, priority),
-    },
-    {
-      method: 'DELETE',
-      path: /^\/chargers\/(?<controllerUuid>[^/]+)\/connectors\/(?<connectorId>[^/]+)\/schedules\/(?<priority>\d+)$/,
-      concerned: () => [],
-      learn: ({ controllerUuid, connectorId, priority = '' }) =>
-        cancel(`${controllerUuid}/${connectorId}`, priority),
-    },
-    {
-      method: 'POST',
-      path: /^\/clusters$/,
-      concerned: () => [],
-      learn: (_, body, answer) =>
-        changeCluster((answer as { clusterId: string }).clusterId, body as { limitKw?: number }),
-    },
-    {
-      method: 'PATCH',
-      path: /^\/clusters\/(?<clusterId>[^/]+)$/,
-      concerned: () => [],
-      learn: ({ clusterId = '' }, body) => changeCluster(clusterId, body as { limitKw?: number }),
-    },
-    {
-      method: 'DELETE',
-      path: /^\/clusters\/(?<clusterId>[^/]+)$/,
-      concerned: () => [],
-      learn: ({ clusterId = '' }) => void clusters.delete(clusterId),
-    },
-    {
-      method: 'DELETE',
-      path: /^\/clusters\/(?<clusterId>[^/]+)\/locations\/(?<locationId>[^/]+)$/,
-      concerned: () => [],
-      learn({ clusterId = '', locationId }) {
-        const members = clusters.get(clusterId)?.locationIds ?? [];
-        changeCluster(clusterId, { locationIds: members.filter((member) => member !== locationId) });
-      },
-    },
-    {
-      method: 'POST',
-      path: /^\/clusters\/(?<clusterId>[^/]+)\/schedules$/,
-      concerned: ({ clusterId = '' }) => clusters.get(clusterId)?.locationIds ?? [],
-      learn(_, body, answer) {
-        const { applied } = answer as { applied: readonly { locationId: string }[] };
-        for (const { locationId } of applied) submit(locationId, body as NewProfile);
-      },
-    },
-  ];
+  deleteCluster(clusterId: string): void {
+    this.#oracle.clusters.delete(clusterId);
+  }
+}
 
-  function entryOf({ method, path }: Call): { entry: Entry; params: Params } | undefined {
-    for (const entry of entries) {
-      const match = entry.method === method ? entry.path.exec(path) : null;
-      if (match === null) continue;
-      const params = Object.entries(match.groups ?? {}).map(([name, value]) => [
-        name,
-        decodeURIComponent(value),
-      ]);
-      return { entry, params: Object.fromEntries(params) };
-    }
-    return undefined;
+type Params = Readonly<Record<string, string>>;
+
+interface CallKind {
+  readonly method: string;
+  readonly path: RegExp;
+  /** Locations whose limit the call may lower; none where it is not said. */
+  readonly mayLower?: (params: Params, accepted: AcceptedCalls) => readonly string[];
+  readonly learn: (accepted: AcceptedCalls, params: Params, body: unknown, answer: unknown) => void;
+}
+
+/** Every call that changes what must hold. */
+const CALL_KINDS: readonly CallKind[] = [
+  {
+    method: 'POST',
+    path: /^\/locations\/(?<locationId>[^/]+)\/schedules$/,
+    mayLower: ({ locationId = '' }) => [locationId],
+    learn: (accepted, { locationId = '' }, body) => accepted.submit(locationId, body as NewProfile),
+  },
+  {
+    method: 'PUT',
+    path: /^\/locations\/(?<locationId>[^/]+)\/limit$/,
+    mayLower: ({ locationId = '' }) => [locationId],
+    learn: (accepted, { locationId = '' }, body) =>
+      accepted.setPermanentLimit(locationId, (body as { limitKw: number }).limitKw),
+  },
+  {
+    method: 'POST',
+    path: /^\/chargers\/(?<controllerUuid>[^/]+)\/connectors\/(?<connectorId>[^/]+)\/schedules$/,
+    learn: (accepted, { controllerUuid, connectorId }, body) =>
+      accepted.lock(`${controllerUuid}/${connectorId}`, body as NewProfile),
+  },
+  {
+    method: 'DELETE',
+    path: /^\/locations\/(?<locationId>[^/]+)\/schedules\/(?<priority>\d+)$/,
+    mayLower: ({ locationId = '' }) => [locationId],
+    learn: (accepted, { locationId = '', priority = '' }) => accepted.cancel(locationId, priority),
+  },
+  {
+    method: 'DELETE',
+    path: /^\/chargers\/(?<controllerUuid>[^/]+)\/connectors\/(?<connectorId>[^/]+)\/schedules\/(?<priority>\d+)$/,
+    learn: (accepted, { controllerUuid, connectorId, priority = '' }) =>
+      accepted.cancel(`${controllerUuid}/${connectorId}`, priority),
+  },
+  {
+    method: 'POST',
+    path: /^\/clusters$/,
+    learn: (accepted, _, body, answer) =>
+      accepted.changeCluster((answer as { clusterId: string }).clusterId, body as { limitKw?: number }),
+  },
+  {
+    method: 'PATCH',
+    path: /^\/clusters\/(?<clusterId>[^/]+)$/,
+    learn: (accepted, { clusterId = '' }, body) =>
+      accepted.changeCluster(clusterId, body as { limitKw?: number }),
+  },
+  {
+    method: 'DELETE',
+    path: /^\/clusters\/(?<clusterId>[^/]+)$/,
+    learn: (accepted, { clusterId = '' }) => accepted.deleteCluster(clusterId),
+  },
+  {
+    method: 'DELETE',
+    path: /^\/clusters\/(?<clusterId>[^/]+)\/locations\/(?<locationId>[^/]+)$/,
+    learn(accepted, { clusterId = '', locationId }) {
+      const locationIds = accepted.membersOf(clusterId).filter((member) => member !== locationId);
+      accepted.changeCluster(clusterId, { locationIds });
+    },
+  },
+  {
+    method: 'POST',
+    path: /^\/clusters\/(?<clusterId>[^/]+)\/schedules$/,
+    mayLower: ({ clusterId = '' }, accepted) => accepted.membersOf(clusterId),
+    learn(accepted, _, body, answer) {
+      const { applied } = answer as { applied: readonly { locationId: string }[] };
+      for (const { locationId } of applied) accepted.submit(locationId, body as NewProfile);
+    },
+  },
+];
+
+export class CallBook {
+  readonly #accepted: AcceptedCalls;
+  readonly #oracle: LimitOracle;
+  readonly #watch: PowerWatch;
+  readonly #horizonMs: number;
+  readonly #nowMs: () => EpochMs;
+  readonly #events: BookEvents;
+  /** By location, the highest limit that applies without the call, in W. */
+  #withoutCallW: ReadonlyMap<string, number> = new Map();
+
+  constructor(options: BookOptions) {
+    this.#accepted = new AcceptedCalls(options);
+    this.#oracle = options.oracle;
+    this.#watch = options.watch;
+    this.#horizonMs = options.horizonMs;
+    this.#nowMs = options.nowMs;
+    this.#events = options.events;
   }
 
-  return {
-    before(call) {
-      const found = entryOf(call);
-      const locationIds = found?.entry.concerned(found.params, call.body) ?? [];
-      const known = locationIds.filter((locationId) => oracle.locationIds.includes(locationId));
-      before = new Map(known.map((locationId) => [locationId, highestAheadW(locationId)]));
-    },
-    after(call, { status, body }) {
-      const found = entryOf(call);
-      if (found === undefined) return;
-      if (status === 200 || status === 201) found.entry.learn(found.params, call.body, body);
-      // Unanswered, it may have been written all the same: both are allowed for as long as either may be in force.
-      const isRefused = status >= 400 && status < 500;
-      if (!isRefused) for (const [id, beforeW] of before) watch.grant(id, beforeW, nowMs() + horizonMs);
-      events.changed([...before.keys()]);
-    },
-  };
+  /** To be called before the call is made: remembers what applies without it. */
+  before(call: Call): void {
+    const found = kindOf(call);
+    const locationIds = found?.kind.mayLower?.(found.params, this.#accepted) ?? [];
+    const known = locationIds.filter((locationId) => this.#oracle.locationIds.includes(locationId));
+    this.#withoutCallW = new Map(
+      known.map((locationId) => [locationId, this.#accepted.highestAheadW(locationId)]),
+    );
+  }
+
+  /** What the service answered to the call of the last `before`. */
+  after(call: Call, { status, body }: RestAnswer): void {
+    const found = kindOf(call);
+    if (found === undefined) return;
+    if (status === 200 || status === 201) found.kind.learn(this.#accepted, found.params, call.body, body);
+    // Unanswered, it may have been written all the same: both are allowed for as long as either may be in force.
+    const isRefused = status >= 400 && status < 500;
+    if (!isRefused)
+      for (const [id, limitW] of this.#withoutCallW)
+        this.#watch.grant(id, limitW, this.#nowMs() + this.#horizonMs);
+    this.#events.changed([...this.#withoutCallW.keys()]);
+  }
+}
+
+function kindOf({ method, path }: Call): { kind: CallKind; params: Params } | undefined {
+  for (const kind of CALL_KINDS) {
+    const match = kind.method === method ? kind.path.exec(path) : null;
+    if (match === null) continue;
+    const params = Object.entries(match.groups ?? {}).map(([name, value]) => [
+      name,
+      decodeURIComponent(value),
+    ]);
+    return { kind, params: Object.fromEntries(params) };
+  }
+  return undefined;
 }

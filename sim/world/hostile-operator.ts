@@ -108,7 +108,7 @@ export function createHostileOperator(
     async act() {
       deedsDone++;
       if (deedsDone % 40 === 5) await probes.tenantWalls();
-      if (deedsDone % 40 === 25) await probes.probe(TENANT, locationIds);
+      if (deedsDone % 40 === 25) await probes.memberRemovals(TENANT, locationIds);
       await oneOf(deeds, random)();
     },
   };

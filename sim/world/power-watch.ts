@@ -9,6 +9,9 @@ export interface Violation {
   readonly detail: string;
 }
 
+/** How a check reports a violation: the receiver adds the time. */
+export type Report = (violation: Omit<Violation, 'atMs'>) => void;
+
 /** What still applies for a while after a limit was lowered without warning (rule 10). */
 interface Grace {
   readonly untilMs: EpochMs;

@@ -21,12 +21,12 @@ import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import type { Agenda } from './agenda.js';
 import { AlarmNotes } from './alarm-notes.js';
-import { BROKER_ENVIRONMENT, createBrokerCarrier } from './broker-carrier.js';
-import { type CallBook, createCallBook } from './call-book.js';
+import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
+import { CallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
 import type { ChargerRun } from './charger-run.js';
 import { Connections, RECONNECT_MS } from './connections.js';
-import { createHandOver } from './hand-over.js';
+import { HandOver } from './hand-over.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
 import { Outstanding } from './outstanding.js';
 import { Pace } from './pace.js';
@@ -345,8 +345,8 @@ export class World {
     const events = this.#carrierEvents();
     const wireOf = (charger: ChargerAddress) => this.#chargers.wireOf(charger);
     if (transport === 'inProcess')
-      return createHandOver({ wireOf, clock: this.#clock, log: this.#log, metrics: createMetrics(), events });
-    return createBrokerCarrier({
+      return new HandOver({ wireOf, clock: this.#clock, log: this.#log, metrics: createMetrics(), events });
+    return new BrokerCarrier({
       tenants: this.#tenants,
       ca: authorityOf(this.#config),
       wireOf,
@@ -391,7 +391,7 @@ export class World {
   }
 
   #createBook(): CallBook {
-    return createCallBook({
+    return new CallBook({
       oracle: this.oracle,
       watch: this.watch,
       horizonMs: this.#horizonMs,

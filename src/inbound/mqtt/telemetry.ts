@@ -7,7 +7,7 @@ import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
-import { createRareLog } from '../../rare-log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
 import { PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
 
@@ -18,88 +18,103 @@ const CACHED_TOPICS = 50_000;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
 /** The way in for every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
-export function createTelemetry(options: {
-  readonly sink: MeterSink;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}): (topic: string, payload: Buffer) => void {
-  const { sink, clock, log, metrics } = options;
-  const rareLog = createRareLog(clock);
-  // Only topics of connectors that exist, so that made-up ones push nothing out.
-  const meters = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
-  const accepted = metrics.mqttMessages.labels({ kind: 'meter', result: 'accepted' });
+export class Telemetry {
+  readonly #sink: MeterSink;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #metrics: Metrics;
+  readonly #rareLog: RareLog;
+  /** Only topics of connectors that exist, so that made-up ones push nothing out. */
+  readonly #meters = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
+  readonly #accepted: ReturnType<Metrics['mqttMessages']['labels']>;
 
-  function count(kind: 'meter' | 'state' | 'ack', result: Result): void {
-    metrics.mqttMessages.inc({ kind, result });
+  constructor(options: {
+    readonly sink: MeterSink;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly metrics: Metrics;
+  }) {
+    this.#sink = options.sink;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#metrics = options.metrics;
+    this.#rareLog = createRareLog(options.clock);
+    this.#accepted = options.metrics.mqttMessages.labels({ kind: 'meter', result: 'accepted' });
   }
 
-  function drop(topic: string, kind: 'meter' | 'state' | 'ack', { issues: [issue] }: z.ZodError): void {
-    count(kind, 'malformed');
+  receive(topic: string, payload: Buffer): void {
+    try {
+      const meter = this.#meters.get(topic);
+      if (meter?.isCurrent === true) this.#readMeter(meter, topic, payload);
+      else this.#read(topic, payload);
+    } catch (error) {
+      this.#rareLog('defect', () => this.#log.error({ err: error, topic }, 'telemetry failed'));
+    }
+  }
+
+  #count(kind: 'meter' | 'state' | 'ack', result: Result): void {
+    this.#metrics.mqttMessages.inc({ kind, result });
+  }
+
+  #drop(topic: string, kind: 'meter' | 'state' | 'ack', { issues: [issue] }: z.ZodError): void {
+    this.#count(kind, 'malformed');
     const charger = topic.split('/', PREFIX_LEVELS).join('/');
     const problem = `${issue?.path.join('.')}: ${issue?.message}`;
-    rareLog(charger, () => log.warn({ charger, kind, problem }, 'malformed message dropped'));
+    this.#rareLog(charger, () => this.#log.warn({ charger, kind, problem }, 'malformed message dropped'));
   }
 
-  function readMeter(meter: ConnectorMeter, topic: string, payload: Buffer): void {
+  #readMeter(meter: ConnectorMeter, topic: string, payload: Buffer): void {
     const { data, error } = meterSchema.safeParse(parseJson(payload));
     if (error !== undefined) {
-      drop(topic, 'meter', error);
-    } else if (meter.record(data, clock.monotonicMs()) === 'refused') {
-      count('meter', 'stale');
+      this.#drop(topic, 'meter', error);
+    } else if (meter.record(data, this.#clock.monotonicMs()) === 'refused') {
+      this.#count('meter', 'stale');
     } else {
-      accepted.inc();
+      this.#accepted.inc();
     }
   }
 
-  function readState(charger: ChargerAddress, topic: string, payload: Buffer): void {
+  #readState(charger: ChargerAddress, topic: string, payload: Buffer): void {
     const { data, error } = stateSchema.safeParse(parseJson(payload));
     if (error !== undefined) {
-      drop(topic, 'state', error);
+      this.#drop(topic, 'state', error);
     } else {
       const { tenantUuid, locationId, controllerUuid } = charger;
-      count('state', resultOf(sink.recordState(tenantUuid, locationId, controllerUuid, data)));
+      this.#count('state', resultOf(this.#sink.recordState(tenantUuid, locationId, controllerUuid, data)));
     }
   }
 
-  function readAck(connector: ConnectorAddress, topic: string, payload: Buffer): void {
+  #readAck(connector: ConnectorAddress, topic: string, payload: Buffer): void {
     const { data, error } = ackSchema.safeParse(parseJson(payload));
     if (error !== undefined) {
-      drop(topic, 'ack', error);
+      this.#drop(topic, 'ack', error);
     } else {
       const { tenantUuid, locationId, controllerUuid, connectorId } = connector;
-      count('ack', resultOf(sink.recordAck(tenantUuid, locationId, controllerUuid, connectorId, data)));
+      this.#count(
+        'ack',
+        resultOf(this.#sink.recordAck(tenantUuid, locationId, controllerUuid, connectorId, data)),
+      );
     }
   }
 
-  function read(topic: string, payload: Buffer): void {
+  #read(topic: string, payload: Buffer): void {
     const parsed = parseTopic(topic);
     if (parsed?.kind === 'state') {
-      readState(parsed, topic, payload);
+      this.#readState(parsed, topic, payload);
     } else if (parsed?.kind === 'ack') {
-      readAck(parsed, topic, payload);
+      this.#readAck(parsed, topic, payload);
     } else if (parsed?.kind === 'meter') {
       const { tenantUuid, locationId, controllerUuid, connectorId } = parsed;
-      const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
+      const meter = this.#sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
       if (meter === undefined) {
-        meters.delete(topic);
-        count('meter', 'unknown');
+        this.#meters.delete(topic);
+        this.#count('meter', 'unknown');
       } else {
-        meters.set(topic, meter);
-        readMeter(meter, topic, payload);
+        this.#meters.set(topic, meter);
+        this.#readMeter(meter, topic, payload);
       }
     }
   }
-
-  return (topic, payload) => {
-    try {
-      const meter = meters.get(topic);
-      if (meter?.isCurrent === true) readMeter(meter, topic, payload);
-      else read(topic, payload);
-    } catch (error) {
-      rareLog('defect', () => log.error({ err: error, topic }, 'telemetry failed'));
-    }
-  };
 }
 
 /** undefined, which neither schema accepts, where `payload` is too long or no JSON. */

@@ -3,7 +3,7 @@ import { createClock } from '@sinonjs/fake-timers';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createMeterLedger, type MeterLedger } from '../../../machines/power/meter-ledger.js';
-import { createTelemetry } from '../../../src/inbound/mqtt/telemetry.js';
+import { Telemetry } from '../../../src/inbound/mqtt/telemetry.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';
 import type { MeterSink } from '../../../src/ports/telemetry.js';
@@ -73,7 +73,8 @@ beforeEach(() => {
   lines = [];
   lookUps = 0;
   metrics = createMetrics();
-  send = createTelemetry({ sink: sinkOf(), clock, log: recordingLog(lines), metrics });
+  const telemetry = new Telemetry({ sink: sinkOf(), clock, log: recordingLog(lines), metrics });
+  send = (topic, payload) => telemetry.receive(topic, payload);
 });
 
 function sendJson(topic: string, value: unknown): void {
@@ -285,10 +286,10 @@ describe('the log', () => {
         return sink.connectorMeter(...ids);
       },
     };
-    const take = createTelemetry({ sink: faulty, clock, log: recordingLog(lines), metrics });
-    take(METER, Buffer.from('{"powerW":1}'));
+    const telemetry = new Telemetry({ sink: faulty, clock, log: recordingLog(lines), metrics });
+    telemetry.receive(METER, Buffer.from('{"powerW":1}'));
     isBroken = false;
-    take(METER, Buffer.from('{"powerW":2}'));
+    telemetry.receive(METER, Buffer.from('{"powerW":2}'));
     expect(ledger.measuredW).toBe(2);
     expect(lines).toMatchObject([{ level: 'error', message: 'telemetry failed' }]);
   });

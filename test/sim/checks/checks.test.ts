@@ -58,7 +58,7 @@ describe('The checks of a world', () => {
     await world.advance(5 * MINUTE_MS);
     await world.checks.probes.tellAgain('north');
     await world.checks.probes.tenantWalls();
-    await world.checks.probes.probe(TENANT, ['north', 'south']);
+    await world.checks.probes.memberRemovals(TENANT, ['north', 'south']);
     expect(world.violations).toEqual([]);
     for (const branch of ['doubledDelivery', 'otherTenantRefused', 'concurrentRemovals'] as const)
       expect(world.checks.reached.counts.get(branch), branch).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { openTraceReader, type TraceReader } from '../../../sim/trace/trace-reader.js';
-import { createTraceState } from '../../../sim/trace/trace-state.js';
+import { TraceStateFold } from '../../../sim/trace/trace-state.js';
 import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
 import { DAY_MS, DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 /** The state by going through all events, without blocks and keyframes. */
 function naiveStateAt(instant: number) {
-  const state = createTraceState();
+  const state = new TraceStateFold();
   for (const event of events) if (event.atMs <= instant) state.apply(event);
   return state.at(instant);
 }
