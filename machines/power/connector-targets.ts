@@ -12,12 +12,14 @@ import {
 import { type Allocation, allocate, type Claim } from './allocation.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
 import { steadyShares } from './steady-shares.js';
-import { inTurnOrder, isDwelling } from './turns.js';
+import { inTurnOrder, isAboutToResume, isDwelling } from './turns.js';
 
 interface Circumstances {
   /** What connectors that cannot be told leave of the budget, W. */
   readonly availableW: number;
   readonly usesFailsafe: boolean;
+  /** After which an acknowledged decrease has freed what it took. */
+  readonly settleMs: number;
   readonly nowMs: number;
 }
 
@@ -103,14 +105,15 @@ export function setTargets(
     for (const control of controlled) control.isFailsafeWaived = !isLocked(control);
     division = divide(controlled, limits, circumstances);
   }
-  const { usesFailsafe } = circumstances;
+  const { usesFailsafe, nowMs } = circumstances;
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
     aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
   }
   const sharesTenthsA = isShort(division) ? [] : unlockedTenthsA(division, usesFailsafe);
   for (const [i, control] of unlocked.entries()) {
-    aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
+    if (isPauseKept(control, limits, nowMs)) keepAtRest(control, usesFailsafe);
+    else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
   }
 }
 
@@ -172,7 +175,7 @@ function isAtRest(control: ConnectorControl, limits: Limits): boolean {
 function divide(
   controlled: readonly ConnectorControl[],
   limits: Limits,
-  { availableW, usesFailsafe, nowMs }: Circumstances,
+  { availableW, usesFailsafe, settleMs, nowMs }: Circumstances,
 ): Division {
   const locked: ConnectorControl[] = [];
   const near: ConnectorControl[] = [];
@@ -184,7 +187,11 @@ function divide(
     } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
       // One that is about to be locked must have its floor by then: it is first among the unlocked.
       near.push(control);
-    } else if (control.demand.hasCar && !isDwelling(control, nowMs)) {
+    } else if (
+      control.demand.hasCar &&
+      (!isDwelling(control, nowMs) || isAboutToResume(control, nowMs, settleMs))
+    ) {
+      // One whose pause is about to end has its share already, unused: else others would have it when it ends.
       rest.push(control);
     } else {
       leftW -= keepAtRest(control, usesFailsafe);
@@ -197,6 +204,11 @@ function divide(
     unlocked.map((control) => claimOfUnlocked(control, limits, usesFailsafe)),
   );
   return { allocation, locked, unlocked, availableW: leftW };
+}
+
+/** Its pause is not over, though it has a share already. */
+function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: number): boolean {
+  return isDwelling(control, nowMs) && !limits.isLockNear(control.key);
 }
 
 /** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */

@@ -290,6 +290,7 @@ export class LocationSupervisor {
     setTargets(controlled, budget, {
       availableW: budget.budgetW - uncontrolledW,
       usesFailsafe: this.usesFailsafe,
+      settleMs: this.timing.settleMs,
       nowMs,
     });
     for (const control of controlled) followDecision(control, nowMs);
@@ -428,7 +429,7 @@ export class LocationSupervisor {
         nextMs = Math.min(nextMs, raisedAtMs + RAISE_EVERY_MS);
     }
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
-    nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs) ?? nextMs);
+    nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     for (const { holding } of this.#controls.values()) {
       nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
     }

@@ -8,6 +8,8 @@ import { type ConnectorControl, throttleOf, turnOf } from './connector-control.j
 export const TURN_MS = 15 * 60_000;
 /** A car that was just paused, or just let charge, is not switched back for this long. */
 export const DWELL_MS = 60_000;
+/** A charger that is lowered has acknowledged it by then, unless it does so with its next heartbeat only. */
+const ACKNOWLEDGED_WITHIN_MS = 2_000;
 
 /** In the order they are let charge. */
 const RANKS = { inTurn: 0, waiting: 1, pastTurn: 2, resting: 3 } as const;
@@ -25,6 +27,19 @@ function rankOf(control: ConnectorControl, nowMs: number): number {
 export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
   const { pausedSinceMs } = turnOf(control);
   return throttleOf(control) === 'paused' && pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
+}
+
+/**
+ * Whether its pause ends so soon that what it is due then must be made free now: others that use it meanwhile have to
+ * acknowledge that they were lowered, and settle.
+ * @param settleMs after which an acknowledged decrease has freed what it took.
+ */
+export function isAboutToResume(control: ConnectorControl, nowMs: number, settleMs: number): boolean {
+  return isDwelling(control, nowMs) && !isDwelling(control, nowMs + roomMadeWithinMs(settleMs));
+}
+
+function roomMadeWithinMs(settleMs: number): number {
+  return settleMs + ACKNOWLEDGED_WITHIN_MS;
 }
 
 /** The connectors in the order of their turns; ties by key, so that every run decides alike. */
@@ -69,8 +84,15 @@ function decidedThrottle({ targetTenthsA, demand, holding }: ConnectorControl): 
   return targetTenthsA === MINIMUM_TENTHS_A ? 'minimum' : 'limited';
 }
 
-/** When the order changes next by time alone; undefined where no connector waits. */
-export function nextTurnAtMs(controls: readonly ConnectorControl[], nowMs: number): number | undefined {
+/**
+ * When the order, or who has a share, changes next by time alone; undefined where no connector waits.
+ * @param settleMs as in `isAboutToResume`.
+ */
+export function nextTurnAtMs(
+  controls: readonly ConnectorControl[],
+  nowMs: number,
+  settleMs: number,
+): number | undefined {
   let nextMs = Number.POSITIVE_INFINITY;
   let isAnyWaiting = false;
   for (const control of controls) {
@@ -79,8 +101,11 @@ export function nextTurnAtMs(controls: readonly ConnectorControl[], nowMs: numbe
     if (onSinceMs === undefined) {
       // One that rests takes no turn from others, but may have what they leave once it was paused long enough.
       isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
-      const endsAtMs = (pausedSinceMs ?? 0) + DWELL_MS;
-      if (pausedSinceMs !== undefined && endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
+      if (pausedSinceMs === undefined) continue;
+      const endsAtMs = pausedSinceMs + DWELL_MS;
+      for (const atMs of [endsAtMs - roomMadeWithinMs(settleMs), endsAtMs]) {
+        if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
+      }
     } else {
       for (const endsAtMs of [onSinceMs + DWELL_MS, onSinceMs + TURN_MS]) {
         if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);

@@ -4,6 +4,7 @@ import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+import type { RigCharger } from './rig-charger.js';
 
 let rig: EnforcementRig;
 afterEach(() => rig.stop());
@@ -115,6 +116,31 @@ describe('a car that was paused a moment ago', () => {
       'It was paused less than a minute ago, and a pause lasts a minute at least.',
     );
     await rig.until('it charges again', () => (waiting?.drawnA() ?? 0) > 10, 75);
+  });
+});
+
+describe('chargers that come back from a cut while others wait out their pause', () => {
+  it('make room before the pause ends, so that everybody has a fair share as soon as it does', async () => {
+    const chargers = Array.from({ length: 6 }, () => ({ failsafeA: 0 }));
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 80, chargers }]);
+    const isAtWork = (charger: RigCharger) => charger.drawnA() > 18;
+    await rig.until('all draw', () => rig.chargers.every(isAtWork), 200);
+    const back = rig.chargers.slice(0, 2);
+    const others = rig.chargers.slice(2);
+    for (const charger of back) await rig.cut(charger);
+    await rig.limitLocation('quay', 26, { priority: 5, lastsS: 30 });
+    rig.limitOf('quay').becomes(26, 75);
+    await rig.until('the others are paused', () => others.every((charger) => charger.heldA() === 0), 30);
+    for (const charger of back) await rig.restore(charger);
+    rig.limitOf('quay').becomes(80);
+    const isUnlimited = (charger: RigCharger) => charger.reason() === 'maximum';
+    await rig.until('nothing holds those back', () => back.every(isUnlimited), 40);
+    await rig.until('the pause is over', () => others.some((charger) => charger.heldA() > 0), 60);
+    // At once, and not ten seconds later, when those that came back have settled.
+    await rig.pass(1);
+    // 80 kW for six are 19.3 A each; within an ampere of it everybody may stay.
+    for (const charger of rig.chargers) expect(charger.heldA(), charger.controllerUuid).toBeGreaterThan(18);
+    expect(back.map((charger) => charger.reason())).toEqual(['fairShare', 'fairShare']);
   });
 });
 

@@ -135,15 +135,17 @@ describe('A turn', () => {
 
   it('is looked at again when it, or a dwell time, ends while somebody waits', () => {
     const waiting = { pausedSinceMs: 0 };
-    const next = (turns: Readonly<Record<string, Turn>>) => nextTurnAtMs(controlsOf(turns), NOW_MS);
+    const next = (turns: Readonly<Record<string, Turn>>) => nextTurnAtMs(controlsOf(turns), NOW_MS, 10_000);
     expect(next({ on: { onSinceMs: NOW_MS - 1_000 } })).toBeUndefined();
     expect(next({ waiting })).toBeUndefined();
     expect(next({ waiting, on: { onSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
     expect(next({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS } })).toBe(NOW_MS - DWELL_MS + TURN_MS);
-    expect(next({ waiting: { pausedSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
+    // Room is made while the others settle, 10 s, and acknowledge, 2 s.
+    expect(next({ waiting: { pausedSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 13_000 + DWELL_MS);
+    expect(next({ waiting: { pausedSinceMs: NOW_MS - 50_000 } })).toBe(NOW_MS - 50_000 + DWELL_MS);
     expect(next({ waiting: { ...waiting, isResting: true }, on: { onSinceMs: NOW_MS } })).toBeUndefined();
-    expect(next({ resting: { pausedSinceMs: NOW_MS - 1_000, isResting: true } })).toBe(
-      NOW_MS - 1_000 + DWELL_MS,
+    expect(next({ resting: { pausedSinceMs: NOW_MS - 50_000, isResting: true } })).toBe(
+      NOW_MS - 50_000 + DWELL_MS,
     );
   });
 });
