@@ -1,9 +1,8 @@
 // One location deciding for all its connectors at once: how long it takes, and how that grows with their number.
 import { createActor } from 'xstate';
-import { connectorMachine } from '../machines/power/connector.machine.js';
 import type { ConnectorControl } from '../machines/power/connector-control.js';
-import { type Budget, LocationSupervisor } from '../machines/power/location-supervisor.js';
-import { createMeterLedger, type MeterLedger } from '../machines/power/meter-ledger.js';
+import { type LocationActor, locationMachine } from '../machines/power/location.machine.js';
+import { LocationSupervisor } from '../machines/power/location-supervisor.js';
 import { systemClock } from '../src/clock.js';
 import { collectGarbage, machine, median, remark, report } from './bench.js';
 
@@ -23,35 +22,47 @@ const VOLTAGE_V = 230;
 const GOAL_MS = 5;
 
 interface Site {
+  readonly actor: LocationActor;
   readonly supervisor: LocationSupervisor;
-  readonly meters: MeterLedger;
-  readonly controls: readonly ConnectorControl[];
+  readonly controls: readonly Readonly<ConnectorControl>[];
   nowMs: number;
   hb: number;
+  /** Of the newest decision. */
+  grants: number;
 }
 
 const LOCK = { priority: 0, limitKw: 11, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
-/** Connectors that have no location to report to. */
-const aloneMachine = connectorMachine.provide({
-  actions: { reportLocked: () => {}, reportUnlocked: () => {} },
-});
 
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
-function siteOf(connectors: number): Site {
-  const supervisor = new LocationSupervisor(TIMING, EPOCH);
-  const meters = createMeterLedger(3 * HEARTBEAT_MS);
-  const controls = Array.from({ length: connectors }, (_, i) => {
-    const key = `charger-${i}/1`;
+function siteOf(size: number): Site {
+  const staleAfterMs = 3 * HEARTBEAT_MS;
+  const supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs, epoch: EPOCH });
+  const connectors = Array.from({ length: size }, (_, i) => {
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
-    const spec = { ...rating, isActive: true, failsafeA: 6 };
-    const stack = i % 20 === 0 ? [LOCK] : [];
-    const actor = createActor(aloneMachine, { input: { key, stack, now: 0 } }).start();
-    actor.send({ type: 'meter.heard' });
-    const control = supervisor.add(key, meters.addConnector(key), actor, spec, 'heartbeat', 0);
-    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
-    return control;
+    return {
+      key: `charger-${i}/1`,
+      stack: i % 20 === 0 ? [LOCK] : [],
+      spec: { ...rating, isActive: true, failsafeA: 6 },
+    };
   });
-  return { supervisor, meters, controls, nowMs: 0, hb: 0 };
+  const permanentLimitKw = (size * LOW_W_EACH) / 1000;
+  const limits = { permanentLimitKw, connectionLimitKw: undefined, stack: [] };
+  const actor = createActor(locationMachine, {
+    input: { ...limits, connectors, supervisor, now: 0, nowMs: 0 },
+  }).start();
+  const controls = [...supervisor.controls.values()];
+  for (const control of controls) {
+    actor.send({ type: 'connector.told', key: control.key, event: { type: 'meter.heard' } });
+    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
+  }
+  const site: Site = { actor, supervisor, controls, nowMs: 0, hb: 0, grants: 0 };
+  actor.on('decided', ({ grants }) => {
+    site.grants = grants.length;
+  });
+  actor.on('decision.failed', ({ error }) => {
+    throw error;
+  });
+  return site;
 }
 
 /** What the car at connector `i` would take, A per phase: from 10 to 39, so that limits and demands both bind. */
@@ -74,21 +85,9 @@ function heartbeat(site: Site): void {
       epoch: EPOCH,
       seq: control.holding.lastSeq,
     } as const;
-    site.meters.record(control.slot, reading, site.nowMs);
+    site.supervisor.meters.record(control.slot, reading, site.nowMs);
     site.supervisor.hear(control, reading, site.nowMs);
   }
-}
-
-function budgetOf({ controls, nowMs }: Site, wattsEach: number): Budget {
-  const budgetW = controls.length * wattsEach;
-  return {
-    budgetW,
-    limitW: budgetW,
-    untilMs: nowMs + 3_600_000,
-    isClusterBound: false,
-    lowestW: controls.length * LOW_W_EACH,
-    isLockNear: () => false,
-  };
 }
 
 interface Change {
@@ -117,13 +116,15 @@ function changesOf(connectors: number, count: number): readonly Change[] {
 }
 
 function decide(site: Site, wattsEach: number): Change {
-  const budget = budgetOf(site, wattsEach);
+  const { actor, controls, nowMs } = site;
+  const limitKw = (controls.length * wattsEach) / 1000;
+  actor.send({ type: 'permanentLimit.set', limitKw, now: nowMs });
   const cpuBefore = process.cpuUsage();
   const startedMs = systemClock.monotonicMs();
-  const { grants } = site.supervisor.decide(budget, site.nowMs);
+  actor.send({ type: 'decision.due', now: nowMs, nowMs });
   const ms = systemClock.monotonicMs() - startedMs;
   const { user, system } = process.cpuUsage(cpuBefore);
-  return { ms, cpuMicros: user + system, grants: grants.length };
+  return { ms, cpuMicros: user + system, grants: site.grants };
 }
 
 for (const size of SIZES) changesOf(size, WARM_UP_CHANGES);

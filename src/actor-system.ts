@@ -166,7 +166,6 @@ class LiveActorSystem implements ActorSystem {
       missedAfterMs: staleAfterMs,
       reservations: new Reservations({ store, log, clock }),
       onGrant: (location, { control, grant }) => this.#events.takeGrant(location, control.key, grant),
-      onRoomMade: (location) => this.#directory.roomMade(location),
     });
   }
 
@@ -178,7 +177,6 @@ class LiveActorSystem implements ActorSystem {
       staleAfterMs,
       timing,
       epoch,
-      enforcement: this.#enforcement,
       onDefect: (tenantUuid, error) => {
         metrics.actorsRebuilt.inc();
         log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
@@ -225,10 +223,14 @@ class LiveActorSystem implements ActorSystem {
       },
       onCredentials,
       onTenant: (tenantUuid, state) => {
+        const isNew = this.#directory.tenant(tenantUuid) === undefined;
         this.#recovery.reconcile(tenantUuid, state, clock.nowMs());
+        const tenant = this.#directory.tenant(tenantUuid);
+        // Alarms that began since are known; a tenant that is new to this process takes those that were left open.
+        if (isNew && tenant !== undefined) this.#enforcement.openAlarms(tenant, state.openAlarms);
         if (!this.#areChargersReached) return;
         // What the charger of a new connector said of itself came before the connector was known.
-        for (const location of this.#directory.tenant(tenantUuid)?.locations.values() ?? [])
+        for (const location of tenant?.locations.values() ?? [])
           this.#requestSync(location, ({ control }) => !control.holding.isDescribed);
       },
     };
@@ -277,8 +279,9 @@ function isStateMissing({ control }: ConnectorEntity): boolean {
   return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
 }
 
-/** What the actors did, in the log at level debug. */
+/** What the actors did, in the log at level debug; a decision is told by the limits that leave, several times a second. */
 function logEffect(log: Log, { entity, effect }: Effect): void {
+  if (effect.type === 'decided' || effect.type === 'decision.failed') return;
   const tenantUuid = entity.kind === 'organization' ? entity.tenantUuid : entity.tenant.tenantUuid;
   if (entity.kind === 'location')
     log.debug({ tenantUuid, locationId: entity.record.locationId, ...effect }, 'effect');

@@ -21,7 +21,7 @@ export interface LimitInForce {
 /** What may limit a location at one instant. */
 export interface LimitParts {
   /** The profile that decides; undefined where none is active. */
-  readonly profile: LimitProfile | undefined;
+  readonly activeProfile: LimitProfile | undefined;
   readonly permanentLimitKw: number;
   /** By cluster id: only clusters that bind the location. */
   readonly clusterSharesKw: Iterable<readonly [clusterId: string, shareKw: number]>;
@@ -34,10 +34,11 @@ const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
 
 /** The lowest of all parts. A share counts in whole watts, as it is granted: one that takes less than a watt takes nothing. */
 export function limitInForce(parts: LimitParts): LimitInForce {
-  const { profile, permanentLimitKw, clusterSharesKw, connectionLimitKw } = parts;
-  const effectiveLimitKw = profile?.limitKw ?? permanentLimitKw;
+  const { activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw } = parts;
+  const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
   let limitKw = effectiveLimitKw;
-  let cause: LimitCause = profile === undefined ? PERMANENT_LIMIT : { kind: 'profile', profile };
+  let cause: LimitCause =
+    activeProfile === undefined ? PERMANENT_LIMIT : { kind: 'profile', profile: activeProfile };
   let limitW = wattsOfLimit(limitKw);
   for (const [clusterId, shareKw] of clusterSharesKw) {
     const shareW = wattsOfLimit(shareKw);
@@ -92,8 +93,8 @@ export function limitsInForce(
   for (const span of spans) {
     const firstOfSpan = segments.length;
     for (const { startsAtMs, endsAtMs, priority } of compositeTimeline(own.stack, undefined, span)) {
-      const profile = own.stack.find((held) => held.priority === priority);
-      const effectiveLimitKw = profile?.limitKw ?? permanentLimitKw;
+      const activeProfile = own.stack.find((held) => held.priority === priority);
+      const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
       let atMs = startsAtMs;
       while (atMs < endsAtMs) {
         let untilMs = endsAtMs;
@@ -102,7 +103,7 @@ export function limitsInForce(
           clusterSharesKw.push([cursor.clusterId, effectiveLimitKw * cursor.scaleAt(atMs)]);
           untilMs = Math.min(untilMs, cursor.nextAtMs);
         }
-        const limit = limitInForce({ profile, permanentLimitKw, clusterSharesKw, connectionLimitKw });
+        const limit = limitInForce({ activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw });
         appendSegment(segments, firstOfSpan, { ...limit, startsAtMs: atMs, endsAtMs: untilMs });
         if (segments.length > most) return segments.slice(0, most);
         atMs = untilMs;

@@ -82,7 +82,7 @@ export function slotOf(
   event:
     | { readonly type: 'profile.submitted'; readonly profile: LimitProfile }
     | { readonly type: 'profile.cancelled'; readonly priority: number }
-    | { readonly type: 'boundary.reached' | 'permanentLimit.set' },
+    | { readonly type: 'boundary.reached' | 'permanentLimit.set' | 'decision.due' },
 ): number | undefined {
   if (event.type === 'profile.submitted') return event.profile.priority;
   return event.type === 'profile.cancelled' ? event.priority : undefined;

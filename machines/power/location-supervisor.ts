@@ -1,6 +1,7 @@
 // The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
 
 import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
@@ -22,26 +23,28 @@ import {
   setTargets,
   thenTenthsAOf,
 } from './connector-targets.js';
+import { estimatedWOf } from './counted-power.js';
 import type { Ack, Grant, LeaseKind } from './grant.js';
-import { createGrantLedger, type GrantLedger, type GrantTiming } from './grant-ledger.js';
-import type { MeterReading, MeterSlot } from './meter-ledger.js';
+import { createGrantLedger, type GrantLedger, type GrantTiming, horizonMsOf } from './grant-ledger.js';
+import { createMeterLedger, type MeterLedger, type MeterReading } from './meter-ledger.js';
+import type { DrawnPower } from './power-minute.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
 
-/** What a location may use, from its profiles, its cluster shares and the wall clock. Whole W. */
-export interface Budget {
-  /** The lowest limit in force from now to the end of the longest lease that could be given now (rule 3). */
-  readonly budgetW: number;
-  /** The limit in force now. */
-  readonly limitW: number;
-  /** Until when, on the monotonic clock, `budgetW` holds. */
-  readonly untilMs: number;
-  /** A cluster's share is what binds. */
-  readonly isClusterBound: boolean;
-  /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
-  readonly lowestW: number;
-  /** Whether a lock begins before the longest lease that could be given now has ended. */
-  isLockNear(key: string): boolean;
+/** A connector of the location as provisioning and rows have it. Currents in tenths of an ampere per phase. */
+export interface ProvisionedConnector {
+  readonly key: string;
+  readonly spec: ConnectorSpec;
+  /** The most it may have been promised before the service started; undefined where nothing is known to have been. */
+  readonly promised?: PromisedBefore | undefined;
+  /** It did not comply before the service started, and is not trusted until it is seen to. */
+  readonly isDistrusted?: boolean | undefined;
+}
+
+export interface PromisedBefore {
+  readonly limitTenthsA: number;
+  readonly thenTenthsA: number;
+  readonly lease: LeaseKind;
 }
 
 /** A grant that was decided, with its connector. */
@@ -60,6 +63,16 @@ export interface Decision {
   readonly nextAtMs: number;
   /** Why the limit cannot be kept by any grants; undefined where it can. */
   readonly unattainable: string | undefined;
+  /** Its chargers may be entitled to less than after the decision before: others of its clusters may have the rest. */
+  readonly isRoomMade: boolean;
+}
+
+export interface SupervisorOptions {
+  readonly timing: GrantTiming;
+  /** A connector that sends nothing for this long is stale. */
+  readonly staleAfterMs: number;
+  /** Of this service: higher than that of any before it. */
+  readonly epoch: number;
 }
 
 /** Raises are this far apart (rule 9). */
@@ -76,8 +89,12 @@ const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 const REST_MS = 60_000;
 
 export class LocationSupervisor {
+  /** What its connectors report. */
+  readonly meters: MeterLedger;
+  /** What they may be entitled to. */
   readonly ledger: GrantLedger;
   readonly timing: GrantTiming;
+  readonly #horizonMs: number;
   readonly #epoch: number;
   readonly #controls = new Map<string, ConnectorControl>();
   #budget: Budget | undefined;
@@ -85,12 +102,15 @@ export class LocationSupervisor {
   /** Whether fail-safes fit, as of the last decision. */
   usesFailsafe = true;
   #validUntilMs = Number.NEGATIVE_INFINITY;
+  #decidedReservedW = 0;
+  #estimatedW: number | undefined;
 
-  /** @param epoch of this service: higher than that of any before it. */
-  constructor(timing: GrantTiming, epoch: number) {
+  constructor({ timing, staleAfterMs, epoch }: SupervisorOptions) {
     this.timing = timing;
+    this.#horizonMs = horizonMsOf(timing);
     this.#epoch = epoch;
     this.ledger = createGrantLedger(timing);
+    this.meters = createMeterLedger(staleAfterMs);
   }
 
   /** By `connectorKey`; to read, and to hand back to the supervisor's methods, which alone write them. */
@@ -112,73 +132,63 @@ export class LocationSupervisor {
     return this.#budget?.budgetW ?? 0;
   }
 
+  /** How far a lease that is given now reaches, ms. */
+  get horizonMs(): number {
+    return this.#horizonMs;
+  }
+
   /** What is reserved for the location's connectors together, W. */
   get reservedW(): number {
     return this.ledger.totalW;
+  }
+
+  /** What the location draws: what is measured, and what silent connectors count with. */
+  drawnPower(): DrawnPower {
+    const estimatedW = this.#estimatedW;
+    return { actualW: this.meters.measuredW + (estimatedW ?? 0), estimatedW };
+  }
+
+  /** What silent connectors count with falls with what they may still be entitled to, and changes with their links. */
+  estimate(): void {
+    this.#estimatedW = estimatedWOf(this.#controls.values());
   }
 
   get #stockTakenAtMs(): number {
     return (this.#beganAtMs ?? 0) + TAKING_STOCK_MS;
   }
 
-  /** @param actor its machine, which knows lock, throttle and link. */
-  add(
-    key: string,
-    slot: MeterSlot,
-    actor: ConnectorActor,
-    spec: ConnectorSpec,
-    lease: LeaseKind,
-    nowMs: number,
-  ): ConnectorControl {
+  /**
+   * Takes the connector in, or what changed of it: with the same rating it keeps all that is known of it, also where its
+   * location was built anew and its machine with it.
+   * @param actor its machine, which knows lock, throttle and link.
+   */
+  place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
+    const { key, spec, promised, isDistrusted } = connector;
+    const held = this.#controls.get(key);
+    if (held !== undefined && isSameRating(held.spec, spec)) {
+      held.actor = actor;
+      this.#respecify(held, spec);
+      return held;
+    }
+    if (held !== undefined) this.meters.removeConnector(held.slot);
+    const slot = this.meters.addConnector(key);
+    const lease = promised?.lease ?? 'receipt';
     const control = createControl(this.ledger, key, slot, actor, spec, lease, nowMs);
     this.#controls.set(key, control);
+    if (held !== undefined) this.#succeed(held, control, nowMs);
+    else if (promised !== undefined) this.#restore(control, promised, nowMs);
+    if (isDistrusted === true) this.#distrust(control);
     return control;
   }
 
-  /**
-   * Takes another's place: it is the same connector, provisioned with another rating. What it was promised may be in
-   * force still, and its charger takes nothing that is numbered lower than what it took before.
-   */
-  replace(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
-    const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
-    this.ledger.remove(gone.holding);
-    this.restore(control, boundTenthsA, failsafeTenthsA, nowMs);
-    this.ledger.continueAfter(control.holding, lastSeq);
-    this.setStored(control, gone.storedLimitTenthsA, gone.storedThenTenthsA);
-    control.storedLease = gone.storedLease;
-  }
-
-  /** Its location was built anew, and its machine with it. */
-  adopt(control: ConnectorControl, actor: ConnectorActor): void {
-    control.actor = actor;
-  }
-
-  /** Provisioned otherwise, with the same rating. */
-  respecify(control: ConnectorControl, spec: ConnectorSpec): void {
-    control.spec = spec;
-    // A charger that spoke for itself knows better what it falls back to.
-    if (control.holding.isDescribed) return;
-    const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
-    this.ledger.describe(control.holding, { failsafeTenthsA });
-  }
-
-  remove(control: ConnectorControl): void {
-    this.ledger.remove(control.holding);
-    this.#controls.delete(control.key);
-  }
-
-  /** What was on disk at the start. */
-  restore(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
-    const { maxTenthsA } = control.holding;
-    this.ledger.restore(
-      control.holding,
-      Math.min(limitTenthsA, maxTenthsA),
-      Math.min(thenTenthsA, maxTenthsA),
-      nowMs,
-    );
-    this.setStored(control, limitTenthsA, thenTenthsA);
-    control.heardBeforeW = undefined;
-    reserveWorstCase(this.ledger, control);
+  /** Lets go of all other connectors. */
+  keepOnly(keys: { has(key: string): boolean }): void {
+    for (const [key, control] of this.#controls) {
+      if (keys.has(key)) continue;
+      this.meters.removeConnector(control.slot);
+      this.ledger.remove(control.holding);
+      this.#controls.delete(key);
+    }
   }
 
   /** Folds a reading in; true where a decision should follow. */
@@ -209,12 +219,6 @@ export class LocationSupervisor {
     const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
     this.ledger.describe(control.holding, { lease, keepsThen, ...(isNews && { failsafeTenthsA }) });
     control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
-    reserveWorstCase(this.ledger, control);
-  }
-
-  /** It did not comply before the service started, and is not trusted until it is seen to. */
-  distrust(control: ConnectorControl): void {
-    control.compliance.isNonCompliant = true;
     reserveWorstCase(this.ledger, control);
   }
 
@@ -300,11 +304,59 @@ export class LocationSupervisor {
       const grant = this.#tellUncontrolled(control, nowMs);
       if (grant !== undefined) grants.push(grant);
     }
+    const isRoomMade = this.reservedW < this.#decidedReservedW;
+    this.#decidedReservedW = this.reservedW;
     return {
       grants,
+      isRoomMade,
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
       unattainable: this.#shortOf(budget.limitW),
     };
+  }
+
+  /** Provisioned otherwise, with the same rating. */
+  #respecify(control: ConnectorControl, spec: ConnectorSpec): void {
+    control.spec = spec;
+    // A charger that spoke for itself knows better what it falls back to.
+    if (control.holding.isDescribed) return;
+    const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
+    this.ledger.describe(control.holding, { failsafeTenthsA });
+  }
+
+  /**
+   * `control` takes another's place: it is the same connector, provisioned with another rating. What it was promised may be
+   * in force still, and its charger takes nothing that is numbered lower than what it took before.
+   */
+  #succeed(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
+    const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
+    this.ledger.remove(gone.holding);
+    this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA }, nowMs);
+    this.ledger.continueAfter(control.holding, lastSeq);
+    this.setStored(control, gone.storedLimitTenthsA, gone.storedThenTenthsA);
+    control.storedLease = gone.storedLease;
+  }
+
+  /** What was on disk at the start. */
+  #restore(
+    control: ConnectorControl,
+    { limitTenthsA, thenTenthsA }: Omit<PromisedBefore, 'lease'>,
+    nowMs: number,
+  ): void {
+    const { maxTenthsA } = control.holding;
+    this.ledger.restore(
+      control.holding,
+      Math.min(limitTenthsA, maxTenthsA),
+      Math.min(thenTenthsA, maxTenthsA),
+      nowMs,
+    );
+    this.setStored(control, limitTenthsA, thenTenthsA);
+    control.heardBeforeW = undefined;
+    reserveWorstCase(this.ledger, control);
+  }
+
+  #distrust(control: ConnectorControl): void {
+    control.compliance.isNonCompliant = true;
+    reserveWorstCase(this.ledger, control);
   }
 
   /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
@@ -435,6 +487,10 @@ export class LocationSupervisor {
     }
     return nextMs;
   }
+}
+
+function isSameRating(a: ConnectorSpec, b: ConnectorSpec): boolean {
+  return a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
 }
 
 /** What a connector that cannot be told stays entitled to. */

@@ -1,6 +1,6 @@
 // One location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
-import { type LimitInForce, type LimitParts, limitInForce } from '../limits/limit-in-force.js';
+import { limitInForce } from '../limits/limit-in-force.js';
 import { profileMachine } from '../limits/profile.machine.js';
 import {
   activeProfileOf,
@@ -25,6 +25,7 @@ import {
   profileAtPriority,
 } from '../limits/profile-stack.js';
 import type { EpochMs } from '../values/time.js';
+import { budgetOf, type Instant, type LimitedLocation } from './budget.js';
 import {
   type ConnectorActor,
   type ConnectorEvent,
@@ -32,6 +33,11 @@ import {
   type ConnectorReport,
   connectorMachine,
 } from './connector.machine.js';
+import { turnOf } from './connector-control.js';
+import type { Decision, LocationSupervisor, ProvisionedConnector } from './location-supervisor.js';
+
+/** What a connector is built from, as a part of its location. */
+export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
 
 export type LocationEvent =
   | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
@@ -41,45 +47,45 @@ export type LocationEvent =
   | ProfilesTold
   | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
   | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
-  | ConnectorReport;
+  | ConnectorReport
+  /** Who may draw how much is to be decided anew. */
+  | ({ readonly type: 'decision.due' } & Instant);
 
 export type LocationEffect =
   | ({ readonly type: 'profile.crossed' } & ProfileCrossing)
   | ({ readonly type: 'profile.cancelled' } & ProfileCrossing)
   | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
   | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
-  | ConnectorReport;
+  | ConnectorReport
+  | ({ readonly type: 'decided' } & Decision)
+  /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
+  | { readonly type: 'decision.failed'; readonly error: unknown }
+  /** Its chargers may be entitled to less than before: others of its clusters may have the rest. */
+  | { readonly type: 'room.made' };
 
-export interface LocationContext extends ProfileHolder {
-  readonly permanentLimitKw: number;
-  /** Physical connection; undefined where none is known. */
-  readonly connectionLimitKw: number | undefined;
+export interface LocationContext extends ProfileHolder, LimitedLocation {
   /** What each cluster that binds the location lets it use, by cluster id. */
   readonly clusterSharesKw: ReadonlyMap<string, number>;
-  /** The profile that decides; undefined while the permanent limit does. As of the last event. */
-  readonly activeProfile: LimitProfile | undefined;
-  /** As of the last event. */
-  readonly limit: LimitInForce;
-  readonly connectors: ReadonlyMap<string, ConnectorActor>;
+  /**
+   * What its connectors report, may be entitled to and are due: numbers that change with every message, in ledgers. The
+   * machine owns it; others hand it readings and read from it.
+   */
+  readonly supervisor: LocationSupervisor;
 }
 
 export interface LocationInput {
   readonly permanentLimitKw: number;
   readonly connectionLimitKw: number | undefined;
   readonly stack: ProfileStack;
-  readonly connectors: readonly Omit<ConnectorInput, 'now'>[];
+  readonly connectors: readonly LocationConnector[];
+  /** Kept where the location is built anew. */
+  readonly supervisor: LocationSupervisor;
   readonly now: EpochMs;
+  /** The same instant on the monotonic clock. */
+  readonly nowMs: number;
 }
 
 export type LocationActor = ActorRefFrom<typeof locationMachine>;
-
-/** What may limit the location, as of the last event. */
-export function partsOf(
-  context: Omit<LocationContext, 'limit' | 'connectors' | keyof ProfileHolder>,
-): LimitParts {
-  const { activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw } = context;
-  return { profile: activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw };
-}
 
 /** The first boundary after `now` of the location's profiles or of any of its connectors'. */
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
@@ -90,6 +96,23 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
     if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
   }
   return next;
+}
+
+/** An actor for each connector, known to the supervisor; those that the supervisor knew and that are no more are let go of. */
+function placeConnectors(
+  { connectors, supervisor, now, nowMs }: LocationInput,
+  spawn: (input: ConnectorInput) => ConnectorActor,
+): LocationContext['connectors'] {
+  const actors = new Map<string, ConnectorActor>();
+  for (const { stack, ...connector } of connectors) {
+    const { key } = connector;
+    const held = supervisor.controls.get(key);
+    const actor = spawn({ key, stack, now, ...(held !== undefined && { turn: turnOf(held) }) });
+    supervisor.place(connector, actor, nowMs);
+    actors.set(key, actor);
+  }
+  supervisor.keepOnly(actors);
+  return actors;
 }
 
 export const locationMachine = setup({
@@ -169,7 +192,7 @@ export const locationMachine = setup({
       enqueue.assign({ activeProfile: activeProfileOf(context) });
     }),
     recomputeLimit: enqueueActions(({ context, event, enqueue }) => {
-      const limit = limitInForce(partsOf(context));
+      const limit = limitInForce(context);
       enqueue.assign({ limit });
       if (event.type === 'profiles.told' && event.isFirst) return;
       const { effectiveLimitKw, limitKw } = limit;
@@ -182,6 +205,19 @@ export const locationMachine = setup({
       const connector = context.connectors.get(event.key);
       if (connector !== undefined) enqueue.sendTo(connector, event.event);
     }),
+    // In here, and not by somebody who reads the machine: the location alone decides, and says what follows as data.
+    decide: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'decision.due') return;
+      const { supervisor } = context;
+      try {
+        const decision = supervisor.decide(budgetOf(context, event, supervisor.horizonMs), event.nowMs);
+        enqueue.emit({ type: 'decided', ...decision });
+        if (decision.isRoomMade) enqueue.emit({ type: 'room.made' });
+      } catch (error) {
+        supervisor.expireBudget(Number.NEGATIVE_INFINITY);
+        enqueue.emit({ type: 'decision.failed', error });
+      }
+    }),
     passOn: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'connector.locked' || event.type === 'connector.unlocked') enqueue.emit(event);
     }),
@@ -189,22 +225,19 @@ export const locationMachine = setup({
 }).createMachine({
   id: 'location',
   context: ({ input, spawn }) => {
+    const { supervisor, permanentLimitKw, connectionLimitKw, now } = input;
     const limits = {
       activeProfile: undefined,
-      permanentLimitKw: input.permanentLimitKw,
-      connectionLimitKw: input.connectionLimitKw,
-      clusterSharesKw: new Map(),
+      permanentLimitKw,
+      connectionLimitKw,
+      clusterSharesKw: new Map<string, number>(),
     };
     return {
-      ...holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
+      ...holdStack(input.stack, now, (profile) => spawn('profile', { input: profile })),
       ...limits,
-      limit: limitInForce(partsOf(limits)),
-      connectors: new Map(
-        input.connectors.map((connector) => [
-          connector.key,
-          spawn('connector', { input: { ...connector, now: input.now } }),
-        ]),
-      ),
+      limit: limitInForce(limits),
+      supervisor,
+      connectors: placeConnectors(input, (connector) => spawn('connector', { input: connector })),
     };
   },
   entry: 'askProfiles',
@@ -220,5 +253,6 @@ export const locationMachine = setup({
     'connector.told': { actions: 'tellConnector' },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
+    'decision.due': { actions: 'decide' },
   },
 });

@@ -13,6 +13,7 @@ import {
   type LocationEntity,
   nextBoundaryOfEntity,
   type OrganizationEntity,
+  supervisorOf,
   type Tenant,
   type TimedEntity,
 } from './entities.js';
@@ -149,14 +150,15 @@ export class Directory {
     cluster.actor.stop();
   }
 
-  /** The location's chargers may be entitled to less than before: its clusters share what that leaves. */
-  roomMade(location: LocationEntity): void {
-    for (const cluster of location.clusters) cluster.actor.send({ type: 'room.made' });
-  }
-
   /** The location's own limit may be another: its clusters share anew. */
   noteMember(location: LocationEntity): void {
     this.together(() => this.#noteLimit(location, effectiveLimitKwOf(location)));
+  }
+
+  /** The location was built, or built anew: its boundaries count, and so does what it may use. */
+  placeLocation(location: LocationEntity, now: EpochMs): void {
+    this.rearm(location, now);
+    this.#listener?.onPlan(location);
   }
 
   /** Sets the scheduler to the entity's next boundary. */
@@ -169,6 +171,9 @@ export class Directory {
   take(left: Effect): void {
     if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
       this.#noteLimit(left.entity, left.effect.effectiveLimitKw);
+    }
+    if (left.entity.kind === 'location' && left.effect.type === 'room.made') {
+      for (const cluster of left.entity.clusters) cluster.actor.send({ type: 'room.made' });
     }
     if (left.entity.kind === 'cluster' && left.effect.type === 'shares.changed') {
       this.#applyShares(left.entity, left.effect.shares);
@@ -220,8 +225,8 @@ function setMembers(cluster: ClusterEntity, locationIds: readonly LocationId[]):
   }
 }
 
-function memberOf({ record, enforcement }: LocationEntity, setLimitKw: number): ClusterMember {
-  return { locationId: record.locationId, setLimitKw, reserved: enforcement.supervisor.ledger };
+function memberOf(location: LocationEntity, setLimitKw: number): ClusterMember {
+  return { locationId: location.record.locationId, setLimitKw, reserved: supervisorOf(location).ledger };
 }
 
 /** The instant an event is of; undefined where it is none of time. */

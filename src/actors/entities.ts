@@ -6,39 +6,40 @@ import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machine
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
-import type { MeterLedger, MeterSlot } from '../../machines/power/meter-ledger.js';
+import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import type { PowerMinute } from '../../machines/power/power-minute.js';
 import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationEnforcement } from '../enforcement/location-enforcement.js';
-import type { Sleeper } from '../enforcement/wakeups.js';
-import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
-import type { ConnectorMeter } from '../ports/telemetry.js';
+import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { LocationLimits } from '../wire/rest.js';
 import type { Scheduled } from './scheduler.js';
 
 /** One location. Its actor is replaced in place when it is built anew, so that references to the entity stay good. */
-export interface LocationEntity extends Scheduled, Sleeper {
+export interface LocationEntity extends Scheduled {
   readonly kind: 'location';
   readonly tenant: Tenant;
   record: LocationRecord;
   actor: LocationActor;
-  readonly meters: MeterLedger;
-  readonly enforcement: LocationEnforcement;
   /** By `connectorKey`. */
   readonly connectors: Map<string, ConnectorEntity>;
   /** Clusters it is a member of. */
   readonly clusters: Set<ClusterEntity>;
   /** The limits view last given out; dropped at every event, boundaries included. */
   limitsView: LocationLimits | undefined;
+  /** Open alarms, by kind and connector. The alarm book alone writes them. */
+  readonly alarms: Map<string, AlarmRecord>;
+  /** What it draws in the minute that runs. */
+  readonly minute: PowerMinute;
+  /** When it decides next, and when it decided last, on the monotonic clock. Enforcement alone writes both. */
+  wakeAtMs: number | undefined;
+  decidedAtMs: number;
 }
 
 export interface ConnectorEntity {
   readonly location: LocationEntity;
   record: ConnectorRecord;
-  readonly slot: MeterSlot;
   /** Its location's supervisor alone writes it. */
   readonly control: Readonly<ConnectorControl>;
-  readonly meter: ConnectorMeter;
 }
 
 export interface ClusterEntity {
@@ -82,6 +83,11 @@ export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
 /** The location's own effective limit, kW, as of the last event it was told. To have it as of now, let the directory catch up first. */
 export function effectiveLimitKwOf({ actor }: LocationEntity): number {
   return actor.getSnapshot().context.limit.effectiveLimitKw;
+}
+
+/** The ledgers of the location's actor. */
+export function supervisorOf({ actor }: LocationEntity): LocationSupervisor {
+  return actor.getSnapshot().context.supervisor;
 }
 
 /** The actor of the connector `key` of a location: a child of the location's. */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationRecord, TenantState } from '../ports/records.js';
+import type { AlarmRecord, LocationRecord, TenantState } from '../ports/records.js';
 import type { Assembly, LocationRows } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { LocationEntity, Tenant } from './entities.js';
@@ -24,6 +24,8 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
       held !== undefined && isRunningWith(held.organization.actor.getSnapshot(), stacks.organization)
         ? held
         : assembly.tenant(tenantUuid, stacks.organization, now);
+    // Of a tenant that this process knows, what its chargers do is known as well.
+    const distrusted = held === undefined ? distrustedOf(state.openAlarms) : NOBODY;
     const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
     for (const record of state.locations) {
       const location = tenant.locations.get(record.locationId);
@@ -31,12 +33,11 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
         own: stacks.ofLocation(record.locationId),
         ofConnector: stacks.ofConnector,
         reservationOf: (connector) => reservations.get(connectorKey(connector)),
+        isDistrusted: (connector) => distrusted.has(connectorKey(connector)),
       };
       if (location !== undefined && isLocationAt(location, record, rows)) continue;
       assembly.location(tenant, record, rows, now);
     }
-    // Alarms that began since are known; a tenant that is new to this process takes those that were left open.
-    if (held === undefined) assembly.openAlarms(tenant, state.openAlarms);
     reconcileClusters(tenant, state);
   }
 
@@ -71,6 +72,19 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
   };
 }
 
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** The connectors that did not comply when the service ended. */
+function distrustedOf(alarms: readonly AlarmRecord[]): ReadonlySet<string> {
+  return new Set(
+    alarms.flatMap(({ kind, controllerUuid, connectorId }) =>
+      kind === 'NON_COMPLIANT' && controllerUuid !== null && connectorId !== null
+        ? [connectorKey({ controllerUuid, connectorId })]
+        : [],
+    ),
+  );
+}
+
 function isRunningWith(
   snapshot: { readonly status: string; readonly context: { readonly stack: ProfileStack } },
   stack: ProfileStack,
@@ -95,5 +109,6 @@ function heldRows(location: LocationEntity): LocationRows {
     ofConnector: (connector) => connectors.get(connectorKey(connector))?.getSnapshot().context.stack ?? [],
     // Connectors that stay keep what they were promised.
     reservationOf: () => undefined,
+    isDistrusted: () => false,
   };
 }

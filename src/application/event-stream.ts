@@ -4,12 +4,12 @@ import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Effect } from '../actors/directory.js';
 import type { LocationEntity, Tenant } from '../actors/entities.js';
-import { type DrawnKw, drawnKwOf } from '../enforcement/drawn-power.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { AlarmRecord } from '../ports/records.js';
 import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { toInstant } from '../wire/rest.js';
 import { viewOfAlarm } from './alarm-view.js';
+import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { viewOfProfile } from './profile-view.js';
 
 /** Ends a subscription; calling it twice is harmless. */

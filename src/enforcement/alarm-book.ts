@@ -6,7 +6,6 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { AlarmRecord, ConnectorRecord } from '../ports/records.js';
 import type { Change } from '../ports/store.js';
-import { alarmKey } from './location-enforcement.js';
 
 export type AlarmNews = 'began' | 'changed' | 'ended';
 
@@ -39,7 +38,7 @@ export class AlarmBook {
     reason: string | undefined,
   ): void {
     const key = alarmKey(kind, connector === undefined ? undefined : connectorKey(connector));
-    const open = location.enforcement.alarms.get(key);
+    const open = location.alarms.get(key);
     if (open?.reason === reason) return;
     if (reason === undefined) this.#end(location, key, open);
     else if (open === undefined) this.#begin(location, key, { kind, connector, reason });
@@ -47,12 +46,8 @@ export class AlarmBook {
   }
 
   /** Takes an alarm that was open when the service ended. */
-  restore({ enforcement }: LocationEntity, alarm: AlarmRecord): void {
-    enforcement.alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);
-  }
-
-  openOf({ enforcement }: LocationEntity): readonly AlarmRecord[] {
-    return [...enforcement.alarms.values()];
+  restore({ alarms }: LocationEntity, alarm: AlarmRecord): void {
+    alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);
   }
 
   #begin(
@@ -73,7 +68,7 @@ export class AlarmBook {
       endedAtMs: null,
     };
     write(location, { kind: 'alarm.begin', alarm });
-    location.enforcement.alarms.set(key, alarm);
+    location.alarms.set(key, alarm);
     log.warn({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm began');
     onAlarm(location, alarm, 'began');
   }
@@ -81,7 +76,7 @@ export class AlarmBook {
   #change(location: LocationEntity, key: string, alarm: AlarmRecord): void {
     const { log, write, onAlarm } = this.#options;
     const { alarmId, reason } = alarm;
-    location.enforcement.alarms.set(key, alarm);
+    location.alarms.set(key, alarm);
     write(location, { kind: 'alarm.change', alarmId, reason });
     log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm lasts for another reason');
     onAlarm(location, alarm, 'changed');
@@ -91,15 +86,19 @@ export class AlarmBook {
     if (open === undefined) return;
     const { clock, log, write, onAlarm } = this.#options;
     const alarm = { ...open, endedAtMs: clock.nowMs() };
-    location.enforcement.alarms.delete(key);
+    location.alarms.delete(key);
     write(location, { kind: 'alarm.end', alarmId: alarm.alarmId, atMs: alarm.endedAtMs });
     log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm ended');
     onAlarm(location, alarm, 'ended');
   }
 }
 
+function alarmKey(kind: AlarmKind, connectorKey: string | undefined): string {
+  return `${kind} ${connectorKey ?? ''}`;
+}
+
 /** undefined for an alarm of the whole location. */
-export function connectorKeyOf({ controllerUuid, connectorId }: AlarmRecord): string | undefined {
+function connectorKeyOf({ controllerUuid, connectorId }: AlarmRecord): string | undefined {
   if (controllerUuid === null || connectorId === null) return undefined;
   return connectorKey({ controllerUuid, connectorId });
 }

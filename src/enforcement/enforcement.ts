@@ -1,24 +1,20 @@
 // Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
-import { estimatedWOf } from '../../machines/power/counted-power.js';
 import { type Ack, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
-import { type GrantTiming, horizonMsOf } from '../../machines/power/grant-ledger.js';
-import type { DecidedGrant } from '../../machines/power/location-supervisor.js';
+import type { GrantTiming } from '../../machines/power/grant-ledger.js';
+import type { DecidedGrant, Decision } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Effect } from '../actors/directory.js';
-import type { ConnectorEntity, LocationEntity } from '../actors/entities.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/entities.js';
 import type { Metrics } from '../metrics.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { AlarmRecord } from '../ports/records.js';
 import type { LimitPublisher } from '../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-import { type AlarmBook, connectorKeyOf } from './alarm-book.js';
-import { budgetOf } from './budget.js';
-import { drawnPowerOf } from './drawn-power.js';
-import { noteLimit, notePower } from './power-minute.js';
+import type { AlarmBook } from './alarm-book.js';
 import type { Reservations } from './reservations.js';
 import { Wakeups } from './wakeups.js';
 
@@ -34,8 +30,6 @@ interface EnforcementOptions {
   readonly alarms: AlarmBook;
   /** Told of every grant that leaves; must not throw. */
   readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
-  /** The location's chargers may be entitled to less than before: others of its clusters may have the rest. */
-  readonly onRoomMade: (location: LocationEntity) => void;
 }
 
 // However much happens, a location decides at most this often: what comes meanwhile is part of the next decision.
@@ -47,16 +41,14 @@ type GrantCounters = Readonly<Record<LimitReason, { inc(): void }>>;
 
 export class Enforcement {
   readonly #options: EnforcementOptions;
-  readonly #horizonMs: number;
   readonly #rareLog: RareLog;
   readonly #grantsBy: GrantCounters;
   readonly #wakeups: Wakeups<LocationEntity>;
   #isStopped = false;
 
   constructor(options: EnforcementOptions) {
-    const { clock, timing, metrics } = options;
+    const { clock, metrics } = options;
     this.#options = options;
-    this.#horizonMs = horizonMsOf(timing);
     this.#rareLog = createRareLog(clock);
     this.#grantsBy = grantCountersOf(metrics);
     this.#wakeups = new Wakeups(clock, (location, nowMs) => this.#decide(location, nowMs));
@@ -75,14 +67,14 @@ export class Enforcement {
   /** The location decides anew, shortly. */
   decideSoon(location: LocationEntity): void {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#wakeups.wakeBy(location, Math.max(nowMs, location.enforcement.decidedAtMs + DECIDE_EVERY_MS));
+    this.#wakeups.wakeBy(location, Math.max(nowMs, location.decidedAtMs + DECIDE_EVERY_MS));
   }
 
   /** A reading that the meter ledger accepted. */
   hear(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void {
     const { location, control } = connector;
-    const { supervisor } = location.enforcement;
-    followPower(location, nowMs);
+    const supervisor = supervisorOf(location);
+    location.minute.notePower(supervisor.drawnPower(), nowMs);
     const isNews = supervisor.hear(control, reading, nowMs);
     if (isNews) {
       this.#judge(connector);
@@ -98,7 +90,7 @@ export class Enforcement {
 
   /** False where nothing of the kind was sent. */
   hearAck({ location, control }: ConnectorEntity, ack: Ack, nowMs: number): boolean {
-    const heard = location.enforcement.supervisor.hearAck(control, ack, nowMs);
+    const heard = supervisorOf(location).hearAck(control, ack, nowMs);
     if (heard === 'news') this.decideSoon(location);
     return heard !== 'refused';
   }
@@ -106,7 +98,7 @@ export class Enforcement {
   /** The connector is in another link mode than `before`. */
   hearLink(connector: ConnectorEntity, before: Link): void {
     const { location, control } = connector;
-    const { supervisor } = location.enforcement;
+    const supervisor = supervisorOf(location);
     const nowMs = this.#options.clock.monotonicMs();
     const link = linkOf(control);
     if (link !== 'online') supervisor.lose(control);
@@ -127,7 +119,7 @@ export class Enforcement {
         // Of a connector that is INACTIVE, or whose location is, no report is expected.
         this.#setLinkAlarms(connector, 'online');
       } else if (link !== 'online' && nowMs - control.awaitedSinceMs >= this.#options.missedAfterMs) {
-        location.enforcement.supervisor.presumeMaximum(control);
+        supervisorOf(location).presumeMaximum(control);
         // An alarm that is open since before a restart may be of the other kind: it ends here.
         this.#setLinkAlarms(connector, link);
       }
@@ -139,60 +131,55 @@ export class Enforcement {
     if (entity.kind !== 'location') return;
     if (effect.type === 'limitInForce.changed') {
       const nowMs = this.#options.clock.monotonicMs();
-      noteLimit(entity.enforcement.power, wattsOfLimit(effect.limitKw), nowMs);
+      entity.minute.noteLimit(wattsOfLimit(effect.limitKw), nowMs);
       // A heartbeat that comes first is answered under the new limit too.
-      entity.enforcement.supervisor.expireBudget(nowMs);
+      supervisorOf(entity).expireBudget(nowMs);
     }
-    this.decideSoon(entity);
+    if (effect.type === 'decided') this.#takeDecision(entity, effect);
+    else if (effect.type === 'decision.failed') this.#takeFailure(entity, effect.error);
+    // That there is room is the clusters' to share; what it changes for this location, they tell it.
+    else if (effect.type !== 'room.made') this.decideSoon(entity);
   }
 
-  /** Takes an alarm that was open when the service ended: it stays open until its cause is seen to be gone. */
-  openAlarm(location: LocationEntity, alarm: AlarmRecord): void {
-    this.#options.alarms.restore(location, alarm);
-    const key = connectorKeyOf(alarm);
-    const connector = key === undefined ? undefined : location.connectors.get(key);
-    if (alarm.kind !== 'NON_COMPLIANT' || connector === undefined) return;
-    location.enforcement.supervisor.distrust(connector.control);
+  /** Takes alarms that were open when the service ended: they stay open until their cause is seen to be gone. */
+  openAlarms({ locations }: Tenant, alarms: readonly AlarmRecord[]): void {
+    for (const alarm of alarms) {
+      const location = locations.get(alarm.locationId);
+      if (location !== undefined) this.#options.alarms.restore(location, alarm);
+    }
+  }
+
+  /** Whatever the location decides comes back as its effects. */
+  #decide(location: LocationEntity, nowMs: number): void {
+    location.decidedAtMs = nowMs;
+    const { limit } = location.actor.getSnapshot().context;
+    location.minute.noteLimit(wattsOfLimit(limit.limitKw), nowMs);
+    location.actor.send({ type: 'decision.due', now: this.#options.clock.nowMs(), nowMs });
+  }
+
+  #takeDecision(location: LocationEntity, decision: Decision): void {
+    const { clock, reservations, alarms } = this.#options;
+    this.#wakeups.wakeBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
+    this.#send(location, decision.grants);
+    reservations.tidy(location);
+    alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
+    this.#estimate(location, clock.monotonicMs());
   }
 
   /** A defect in a decision is this location's alone: its chargers fall back by themselves. */
-  #decide(location: LocationEntity, nowMs: number): void {
+  #takeFailure(location: LocationEntity, error: unknown): void {
     const { log, metrics, timing } = this.#options;
     const { locationId } = location.record;
-    try {
-      this.#decideNow(location, nowMs);
-    } catch (error) {
-      // What was decided before may no longer be right, and is not renewed.
-      location.enforcement.supervisor.expireBudget(Number.NEGATIVE_INFINITY);
-      metrics.ledgerViolations.inc();
-      this.#rareLog(locationId, () =>
-        log.error({ err: error, locationId }, 'a decision failed; no limit was sent'),
-      );
-      this.#wakeups.wakeBy(location, nowMs + timing.heartbeatMs);
-    }
-  }
-
-  #decideNow(location: LocationEntity, nowMs: number): void {
-    const { clock, reservations, alarms } = this.#options;
-    const { enforcement } = location;
-    const { context } = location.actor.getSnapshot();
-    const horizon = { now: clock.nowMs(), monotonicMs: nowMs, horizonMs: this.#horizonMs };
-    const budget = budgetOf(context, horizon);
-    enforcement.decidedAtMs = nowMs;
-    const gridLimitW = wattsOfLimit(context.limit.limitKw);
-    if (gridLimitW !== enforcement.power.limitW) noteLimit(enforcement.power, gridLimitW, nowMs);
-    const decision = enforcement.supervisor.decide(budget, nowMs);
-    this.#send(location, decision.grants);
-    reservations.tidy(location);
-    this.#wakeups.wakeBy(location, Math.max(decision.nextAtMs, nowMs + DECIDE_EVERY_MS));
-    alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
-    this.#makeRoomKnown(location);
-    this.#estimate(location, nowMs);
+    metrics.ledgerViolations.inc();
+    this.#rareLog(locationId, () =>
+      log.error({ err: error, locationId }, 'a decision failed; no limit was sent'),
+    );
+    this.#wakeups.wakeBy(location, location.decidedAtMs + timing.heartbeatMs);
   }
 
   /** The same limit again, where it is time. */
   #renew({ location, control }: ConnectorEntity, nowMs: number): void {
-    const { supervisor } = location.enforcement;
+    const supervisor = supervisorOf(location);
     // What was decided for another budget is not renewed: first the decision, then the answer.
     if (nowMs >= supervisor.validUntilMs) this.#decide(location, nowMs);
     const renewed = nowMs < supervisor.validUntilMs ? supervisor.renew(control, nowMs) : undefined;
@@ -210,7 +197,7 @@ export class Enforcement {
       for (const decided of stored) {
         const isNewest = decided.control.holding.lastSeq === decided.grant.seq;
         if (isStored && isNewest) this.#publish(location, decided);
-        else if (!isStored) location.enforcement.supervisor.withdraw(decided, clock.monotonicMs());
+        else if (!isStored) supervisorOf(location).withdraw(decided, clock.monotonicMs());
       }
       if (!isStored) this.#wakeups.wakeBy(location, clock.monotonicMs() + timing.heartbeatMs);
     });
@@ -229,19 +216,12 @@ export class Enforcement {
     onGrant(location, decided);
   }
 
-  /** What a location gives up may be what others of its clusters wait for. */
-  #makeRoomKnown(location: LocationEntity): void {
-    const { enforcement } = location;
-    const { reservedW } = enforcement.supervisor;
-    if (reservedW < enforcement.knownReservedW) this.#options.onRoomMade(location);
-    enforcement.knownReservedW = reservedW;
-  }
-
   /** What silent connectors count with falls with what they may still be entitled to. */
   #estimate(location: LocationEntity, nowMs: number): void {
-    const { enforcement } = location;
-    enforcement.estimatedW = estimatedWOf(enforcement.supervisor.controls.values());
-    if (enforcement.power.isHeardOf || enforcement.estimatedW !== undefined) followPower(location, nowMs);
+    const supervisor = supervisorOf(location);
+    supervisor.estimate();
+    const drawn = supervisor.drawnPower();
+    if (location.minute.isHeardOf || drawn.estimatedW !== undefined) location.minute.notePower(drawn, nowMs);
   }
 
   #judge({ location, record, control }: ConnectorEntity): void {
@@ -257,14 +237,6 @@ export class Enforcement {
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
     alarms.set(location, 'OFFLINE', record, link === 'offline' ? NOT_CONNECTED : undefined);
   }
-}
-
-/** Noted where it is another than it was. */
-function followPower(location: LocationEntity, nowMs: number): void {
-  const { power } = location.enforcement;
-  const drawn = drawnPowerOf(location);
-  const isSame = drawn.actualW === power.actualW && drawn.estimatedW === power.estimatedW;
-  if (!isSame || !power.isHeardOf) notePower(power, drawn, nowMs);
 }
 
 /** Looked up once: a limit leaves with every heartbeat. */

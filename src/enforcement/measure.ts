@@ -2,7 +2,7 @@
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
-import type { LocationEntity } from '../actors/entities.js';
+import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Metrics } from '../metrics.js';
 
 /** How many connectors are in each mode of link and throttle. */
@@ -21,8 +21,8 @@ export function measureModes(metrics: Metrics, locations: Iterable<LocationEntit
 
 export function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const counts = new Map(ALARM_KINDS.map((kind) => [kind, 0]));
-  for (const { enforcement } of locations) {
-    for (const { kind } of enforcement.alarms.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  for (const { alarms } of locations) {
+    for (const { kind } of alarms.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   for (const [kind, count] of counts) metrics.openAlarms.set({ kind }, count);
 }
@@ -30,9 +30,10 @@ export function measureOpenAlarms(metrics: Metrics, locations: Iterable<Location
 /** What all locations draw together, W. */
 export function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const sumsW = { measured: 0, estimated: 0 };
-  for (const { meters, enforcement } of locations) {
-    sumsW.measured += meters.measuredW;
-    sumsW.estimated += enforcement.estimatedW ?? 0;
+  for (const location of locations) {
+    const { actualW, estimatedW = 0 } = supervisorOf(location).drawnPower();
+    sumsW.measured += actualW - estimatedW;
+    sumsW.estimated += estimatedW;
   }
   for (const source of ['measured', 'estimated'] as const) metrics.power.set({ source }, sumsW[source]);
 }

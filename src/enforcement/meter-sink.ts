@@ -1,6 +1,9 @@
 // Where what chargers report reaches the locations: finds the connector, keeps its link mode true as time passes.
+
+import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
+import { linkOf } from '../../machines/power/connector-control.js';
 import type { Ack } from '../../machines/power/grant.js';
-import type { RecordResult } from '../../machines/power/meter-ledger.js';
+import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import {
   type ConnectorId,
   type ControllerUuid,
@@ -9,10 +12,9 @@ import {
   type TenantUuid,
 } from '../../machines/values/ids.js';
 import type { Directory } from '../actors/directory.js';
-import type { ConnectorEntity, LocationEntity } from '../actors/entities.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
 import type { ChargerState, ConnectorMeter, MeterSink } from '../ports/telemetry.js';
-import { tellLink } from './connector-meter.js';
 import type { Enforcement } from './enforcement.js';
 
 export class ConnectorMeterSink implements MeterSink {
@@ -32,7 +34,8 @@ export class ConnectorMeterSink implements MeterSink {
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
   ): ConnectorMeter | undefined {
-    return this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId)?.meter;
+    const connector = this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId);
+    return connector && new Meter(connector, this.#directory, this.#enforcement);
   }
 
   recordAck(
@@ -74,19 +77,60 @@ export class ConnectorMeterSink implements MeterSink {
   }
 
   #recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
-    const { location, record, slot, control } = connector;
-    const result = location.meters.recordState(slot, state.online, state.boot);
+    const { location, record, control } = connector;
+    const supervisor = supervisorOf(location);
+    const result = supervisor.meters.recordState(control.slot, state.online, state.boot);
     if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     if (own !== undefined) {
       const { failsafeA, lease, keepsThen = false } = own;
-      location.enforcement.supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
+      supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
       this.#enforcement.decideSoon(location);
     }
     const type = state.online ? 'charger.connected' : 'charger.disconnected';
     tellLink(this.#directory, this.#enforcement, connector, { type });
     return result;
   }
+}
+
+/** The way in for one connector's meter values: numbers go into the ledgers, the machine hears only of a changed mode. */
+class Meter implements ConnectorMeter {
+  readonly #connector: ConnectorEntity;
+  readonly #directory: Directory;
+  readonly #enforcement: Enforcement;
+
+  constructor(connector: ConnectorEntity, directory: Directory, enforcement: Enforcement) {
+    this.#connector = connector;
+    this.#directory = directory;
+    this.#enforcement = enforcement;
+  }
+
+  get isCurrent(): boolean {
+    return this.#connector.control.slot.isCurrent;
+  }
+
+  record(reading: MeterReading, nowMs: number): RecordResult {
+    const connector = this.#connector;
+    const result = supervisorOf(connector.location).meters.record(connector.control.slot, reading, nowMs);
+    if (result === 'refused') return result;
+    if (result === 'resumed')
+      tellLink(this.#directory, this.#enforcement, connector, { type: 'meter.heard' });
+    this.#enforcement.hear(connector, reading, nowMs);
+    return result;
+  }
+}
+
+/** Tells the connector's machine what may move its link; where it did, enforcement is told. */
+function tellLink(
+  directory: Directory,
+  enforcement: Enforcement,
+  connector: ConnectorEntity,
+  event: ConnectorEvent,
+): void {
+  const { location, control } = connector;
+  const before = linkOf(control);
+  directory.tellLocation(location, { type: 'connector.told', key: control.key, event });
+  if (linkOf(control) !== before) enforcement.hearLink(connector, before);
 }
 
 /** Turns stale the connectors of a location that fell silent by `nowMs` (monotonic). */
@@ -96,7 +140,7 @@ export function expireReadings(
   location: LocationEntity,
   nowMs: number,
 ): void {
-  location.meters.expire(nowMs, ({ key }) => {
+  supervisorOf(location).meters.expire(nowMs, ({ key }) => {
     const connector = location.connectors.get(key);
     if (connector !== undefined) tellLink(directory, enforcement, connector, { type: 'meter.missed' });
   });

@@ -5,7 +5,6 @@ import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
 import type { Bookkeeping } from './bookkeeping.js';
-import { endMinute } from './power-minute.js';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -58,8 +57,8 @@ export class PowerHistory {
     const nowMs = clock.monotonicMs();
     for (const tenant of directory.tenants.values()) {
       directory.catchUp(tenant.locations.values());
-      for (const { enforcement, record } of tenant.locations.values()) {
-        const minute = endMinute(enforcement.power, this.#minuteAtMs, nowMs);
+      for (const { minute: running, record } of tenant.locations.values()) {
+        const minute = running.end(this.#minuteAtMs, nowMs);
         if (minute === undefined) continue;
         const { locationId } = record;
         bookkeeping.write(tenant.tenantUuid, { kind: 'power.put', locationId, minute });

@@ -2,7 +2,7 @@
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/location-supervisor.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
-import type { ConnectorEntity, LocationEntity } from '../actors/entities.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ReservationRecord } from '../ports/records.js';
@@ -49,7 +49,7 @@ export class Reservations {
     grants: readonly DecidedGrant[],
     whenDone: (isStored: boolean) => void,
   ): void {
-    const { supervisor } = location.enforcement;
+    const supervisor = supervisorOf(location);
     for (const { control } of grants) supervisor.setStoring(control, true);
     this.#write(location)
       .then((isStored) => {
@@ -107,7 +107,7 @@ export class Reservations {
   /** What failed may be on disk all the same: the smaller of both is. */
   #end({ connector, stored, lease }: Write, isStored: boolean): void {
     const { control, location } = connector;
-    location.enforcement.supervisor.setStoredLease(control, isStored ? lease : undefined);
+    supervisorOf(location).setStoredLease(control, isStored ? lease : undefined);
     this.#underWay.set(control, (this.#underWay.get(control) ?? []).slice(1));
     const before = this.#onDisk.get(control) ?? NOTHING;
     this.#onDisk.set(control, isStored ? stored : leastOf([before, stored]));
@@ -122,7 +122,7 @@ export class Reservations {
     };
     this.#onDisk.set(control, before);
     const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
-    location.enforcement.supervisor.setStored(control, surely.limitTenthsA, surely.thenTenthsA);
+    supervisorOf(location).setStored(control, surely.limitTenthsA, surely.thenTenthsA);
   }
 }
 
@@ -146,15 +146,16 @@ function writesOf({ connectors }: LocationEntity): readonly Write[] {
   return writes;
 }
 
-function isOtherOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
-  for (const { holding, storedLimitTenthsA, storedLease } of supervisor.controls.values()) {
+function isOtherOnDisk(location: LocationEntity): boolean {
+  for (const { holding, storedLimitTenthsA, storedLease } of supervisorOf(location).controls.values()) {
     if (storedLimitTenthsA > 0 && storedLease !== holding.lease) return true;
     if (holding.isWorstCase && storedLimitTenthsA < holding.boundTenthsA) return true;
   }
   return false;
 }
 
-function isTooMuchOnDisk({ enforcement: { supervisor } }: LocationEntity): boolean {
+function isTooMuchOnDisk(location: LocationEntity): boolean {
+  const supervisor = supervisorOf(location);
   let storedW = 0;
   let isAnyLower = false;
   for (const { holding, storedLimitTenthsA } of supervisor.controls.values()) {

@@ -2,6 +2,7 @@
 
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { AlarmKind, LeaseKind } from '../../machines/power/grant.js';
+import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
   ClusterId,
   ConnectorId,
@@ -111,19 +112,8 @@ export interface AlarmRecord {
   readonly endedAtMs: EpochMs | null;
 }
 
-/** What a location drew in a stretch of time that begins at `atMs`: one minute as stored, longer as asked for. */
-export interface PowerRecord {
-  readonly atMs: EpochMs;
-  /** Time-weighted mean of what the location's connectors count with, W. */
-  readonly meanW: number;
-  readonly maxW: number;
-  /** How much of the mean silent connectors count with, W: an estimate; null where everything was measured. */
-  readonly estimatedW: number | null;
-  /** The lowest grid limit in force during it, W. */
-  readonly limitW: number;
-  /** Time-weighted mean of the grid limit, W: what a lawful mean is held to. */
-  readonly meanLimitW: number;
-}
+/** What a location drew in a stretch of time: one minute as stored, longer as asked for. */
+export type PowerRecord = EndedMinute;
 
 /** Everything a tenant's actors are built from. */
 export interface TenantState {

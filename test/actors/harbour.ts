@@ -15,10 +15,12 @@ import { createRecovery } from '../../src/actors/recovery.js';
 import { Scheduler } from '../../src/actors/scheduler.js';
 import { AlarmBook } from '../../src/enforcement/alarm-book.js';
 import { Enforcement } from '../../src/enforcement/enforcement.js';
+import { ConnectorMeterSink } from '../../src/enforcement/meter-sink.js';
 import { Reservations } from '../../src/enforcement/reservations.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
+import type { ConnectorMeter } from '../../src/ports/telemetry.js';
 
 export const START_MS = Date.parse('2026-06-01T12:00:00Z');
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
@@ -98,7 +100,6 @@ export function createHarbour(rows: TenantState = ROWS) {
     reservations: new Reservations({ store, log, clock }),
     alarms: new AlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
-    onRoomMade: (location) => directory.roomMade(location),
   });
   directory.listen({
     onEffect(left) {
@@ -111,7 +112,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   const recovery = createRecovery(
     directory,
     new Assembly({
-      ...{ clock, directory, enforcement, timing: TIMING, epoch: 1, staleAfterMs: 30_000, onDefect },
+      ...{ clock, directory, timing: TIMING, epoch: 1, staleAfterMs: 30_000, onDefect },
     }),
   );
   scheduler.start({
@@ -119,8 +120,15 @@ export function createHarbour(rows: TenantState = ROWS) {
     onClockJump() {},
   });
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
+  const sink = new ConnectorMeterSink(directory, enforcement, clock);
   return {
     ...{ clock, directory, recovery, enforcement, defects, effects, grants, written },
+    /** The way in for meter values of a connector. */
+    meterOf(locationId: LocationId, { controllerUuid, connectorId }: ConnectorRecord): ConnectorMeter {
+      const meter = sink.connectorMeter(HARBOUR, locationId, controllerUuid, connectorId);
+      if (meter === undefined) throw new Error(`there is no ${controllerUuid} at ${locationId}`);
+      return meter;
+    },
     quay(): LocationEntity {
       const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
       if (found === undefined) throw new Error('there is no quay');

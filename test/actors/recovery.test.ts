@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
 import type { Directory } from '../../src/actors/directory.js';
-import { effectiveLimitKwOf, type LocationEntity } from '../../src/actors/entities.js';
+import { effectiveLimitKwOf, type LocationEntity, supervisorOf } from '../../src/actors/entities.js';
 import type { Recovery } from '../../src/actors/recovery.js';
-import { createHarbour, HARBOUR, QUAY, ROWS, START_MS } from './harbour.js';
+import { CRANE, createHarbour, HARBOUR, type Harbour, QUAY, ROWS, START_MS } from './harbour.js';
 
 let clock: VirtualClock;
 let directory: Directory;
@@ -13,8 +13,9 @@ let recovery: Recovery;
 let defects: unknown[];
 let effects: object[];
 let quay: () => LocationEntity;
+let meterOf: Harbour['meterOf'];
 beforeEach(() => {
-  ({ clock, directory, recovery, defects, effects, quay } = createHarbour());
+  ({ clock, directory, recovery, defects, effects, quay, meterOf } = createHarbour());
 });
 
 afterEach(() => {
@@ -39,8 +40,7 @@ function statusOf(entity: { readonly actor: { getSnapshot(): { readonly status: 
 
 describe('a location whose actor threw', () => {
   beforeEach(() => {
-    const { meter } = quay().connectors.get('crane/1') ?? {};
-    meter?.record({ powerW: 7000, limitA: 16 }, clock.monotonicMs());
+    meterOf(QUAY, CRANE).record({ powerW: 7000, limitA: 16 }, clock.monotonicMs());
     directory.tellLocation(quay(), { type: 'profile.submitted', profile: poison(), now: clock.nowMs() });
   });
 
@@ -72,7 +72,7 @@ describe('a location whose actor threw', () => {
     const crane = context.connectors.get('crane/1')?.getSnapshot();
     expect(crane?.context.lockLimitKw).toBe(11);
     expect(crane?.value).toEqual({ lock: 'locked', throttle: 'free', link: 'online' });
-    expect(quay().meters.measuredW).toBe(7000);
+    expect(supervisorOf(quay()).meters.measuredW).toBe(7000);
     effects.splice(0);
     clock.advance(30_000);
     expect(effects).toContainEqual(expect.objectContaining({ type: 'connector.unlocked', key: 'crane/1' }));
@@ -85,12 +85,12 @@ describe('a location whose actor threw', () => {
   it('takes what chargers say before and after, through the same way in', () => {
     // XState warns on the console of every event that a dead actor is sent.
     vi.spyOn(console, 'warn').mockImplementation(() => {});
-    const { meter } = quay().connectors.get('crane/1') ?? {};
-    expect(meter?.record({ powerW: 8000 }, clock.monotonicMs())).not.toBe('refused');
+    const meter = meterOf(QUAY, CRANE);
+    expect(meter.record({ powerW: 8000 }, clock.monotonicMs())).not.toBe('refused');
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
-    expect(meter?.isCurrent).toBe(true);
-    meter?.record({ powerW: 9000 }, clock.monotonicMs());
-    expect(quay().meters.measuredW).toBe(9000);
+    expect(meter.isCurrent).toBe(true);
+    meter.record({ powerW: 9000 }, clock.monotonicMs());
+    expect(supervisorOf(quay()).meters.measuredW).toBe(9000);
   });
 });
 
@@ -130,7 +130,7 @@ describe('a cluster whose actor threw', () => {
     const members = [
       {
         locationId: QUAY,
-        reserved: quay().enforcement.supervisor.ledger,
+        reserved: supervisorOf(quay()).ledger,
         get setLimitKw(): number {
           return raise();
         },

@@ -50,7 +50,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   power: ['values', 'limits', 'power', 'xstate'],
   ports: ['ports', ...MACHINES],
   wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
-  actors: ['actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],
+  actors: ['actors', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],
   enforcement: ['enforcement', 'actors', ...MACHINES, 'ports', 'wire', 'metrics', 'rare-log', 'flatqueue'],
   application: ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'node:util'],
   'actor-system': ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'metrics'],

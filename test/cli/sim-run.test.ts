@@ -70,7 +70,7 @@ describe('headroom sim run', () => {
 
   it('ends with 1 where a limit is broken, names the first violation, and what shows it again shows it', async () => {
     // A service that believes in twice the limit, as a defect might: the simulator's own checks must see it.
-    const supervisor = new URL('../../dist/machines/location-supervisor.js', import.meta.url).href;
+    const supervisor = new URL('../../dist/machines/power/location-supervisor.js', import.meta.url).href;
     const defect = writeFile(
       temporaryDirectory(),
       'defect.mjs',

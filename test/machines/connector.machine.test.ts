@@ -12,6 +12,7 @@ import {
 } from '../../machines/power/connector.machine.js';
 import { type LocationEffect, locationMachine } from '../../machines/power/location.machine.js';
 import { edgesOf, everyWalk, isLater, watchTransitions } from './graph-walk.js';
+import { connectorWith, newSupervisor } from './location-parts.js';
 import { cancelIn, decidingAt, type History } from './oracle.js';
 
 const KEY = 'q1-a/1';
@@ -94,8 +95,9 @@ function run(events: readonly ConnectorEvent[], inspect: (event: InspectionEvent
       permanentLimitKw: 50,
       connectionLimitKw: undefined,
       stack: [],
-      connectors: [{ key: KEY, stack: [] }],
-      now: 0,
+      connectors: [connectorWith(KEY, [])],
+      supervisor: newSupervisor(),
+      ...{ now: 0, nowMs: 0 },
     },
     inspect,
   });
@@ -207,8 +209,9 @@ describe('A lock of a connector (sections 1 and 3.1)', () => {
         permanentLimitKw: 50,
         connectionLimitKw: undefined,
         stack: [],
-        connectors: [{ key: KEY, stack: [LOW] }],
-        now: 150,
+        connectors: [connectorWith(KEY, [LOW])],
+        supervisor: newSupervisor(),
+        ...{ now: 150, nowMs: 0 },
       },
     });
     const effects: LocationEffect[] = [];

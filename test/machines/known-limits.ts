@@ -1,5 +1,5 @@
 // The limits of a simulated location as they became known, and what they allow at an instant, windows and all.
-import type { Budget } from '../../machines/power/location-supervisor.js';
+import type { Budget } from '../../machines/power/budget.js';
 import { HORIZON_MS } from './supervised-site.js';
 
 /** Grants are decided up to this long after what they follow from. */

@@ -1,5 +1,5 @@
 // One location: its permanent limit, the profiles of its stack, its share of clusters and its connection decide together.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
@@ -11,6 +11,7 @@ import {
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
 import { everyWalk, isLater, watchTransitions } from './graph-walk.js';
+import { connectorWith, newSupervisor } from './location-parts.js';
 import { cancelIn, decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
 
 const KEY = 'q1-a/1';
@@ -63,15 +64,16 @@ const EVENTS: LocationEvent[] = [
   { type: 'connector.told', key: 'unknown/1', event: { type: 'meter.heard' } },
 ];
 
-const input: LocationInput = {
+const locationInput = (): LocationInput => ({
   permanentLimitKw: PERMANENT_KW,
   connectionLimitKw: CONNECTION_KW,
   stack: [],
-  connectors: [{ key: KEY, stack: [] }],
-  now: 0,
-};
+  connectors: [connectorWith(KEY, [])],
+  supervisor: newSupervisor(),
+  ...{ now: 0, nowMs: 0 },
+});
 const graph = {
-  input,
+  input: locationInput(),
   events: EVENTS,
   isPossible: isLater,
   serializeState: ({ value, context }: SnapshotFrom<typeof locationMachine>) =>
@@ -115,7 +117,10 @@ function run(
   options: { inspect?: (event: InspectionEvent) => void; from?: Partial<LocationInput> } = {},
 ) {
   const { inspect, from } = options;
-  const actor = createActor(locationMachine, { input: { ...input, ...from }, ...(inspect && { inspect }) });
+  const actor = createActor(locationMachine, {
+    input: { ...locationInput(), ...from },
+    ...(inspect && { inspect }),
+  });
   const effects: LocationEffect[] = [];
   actor.on('*', (effect) => effects.push(effect));
   actor.start();
@@ -142,9 +147,11 @@ describe('A location', () => {
       // Each change is told once, the location's own before what follows from it.
       expect(effects.filter(isLimitChange)).toEqual(expected.effects);
     }
-    run([lock(150), lockEnds(200)], { inspect: watch.inspect });
+    run([lock(150), lockEnds(200), { type: 'decision.due', now: 200, nowMs: 200 }], {
+      inspect: watch.inspect,
+    });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(9);
+    expect(watch.count).toBe(10);
   });
 });
 
@@ -256,5 +263,65 @@ describe('A location and its connectors', () => {
       400,
       undefined,
     ]);
+  });
+});
+
+describe('A location decides', () => {
+  /** A location of 50 kW with a charger that was heard with a car, after each of `decideAtMs` on both clocks. */
+  function decided(decideAtMs: readonly number[]) {
+    const from = locationInput();
+    const { supervisor } = from;
+    const actor = createActor(locationMachine, { input: from });
+    const effects: LocationEffect[] = [];
+    actor.on('*', (effect) => effects.push(effect));
+    actor.start();
+    const control = supervisor.controls.get(KEY);
+    if (control === undefined) throw new Error('the supervisor does not know the connector');
+    actor.send(tell({ type: 'meter.heard' }));
+    supervisor.meters.record(control.slot, READING, 0);
+    supervisor.hear(control, READING, 0);
+    for (const nowMs of decideAtMs) actor.send({ type: 'decision.due', now: nowMs, nowMs });
+    return { actor, effects, supervisor };
+  }
+
+  const READING = { powerW: 9_000, boot: 'b', hb: 1, status: 'Charging' } as const;
+
+  it('when it is told to, by its limit and what its connectors report, and says as data what is to be sent', () => {
+    const { effects, supervisor } = decided([3_000]);
+    expect(effects).toMatchObject([
+      { type: 'decided', grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }] },
+    ]);
+    expect(supervisor.drawnPower()).toEqual({ actualW: 9_000, estimatedW: undefined });
+    expect(supervisor.reservedW).toBeGreaterThan(20_000);
+  });
+
+  it('and says so where its chargers may be entitled to less than before', () => {
+    const { actor, effects, supervisor } = decided([3_000]);
+    supervisor.keepOnly(new Set());
+    actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
+    expect(effects.slice(1)).toMatchObject([{ type: 'decided', grants: [] }, { type: 'room.made' }]);
+  });
+
+  it('and a defect in that ends what was decided before, and nothing else', () => {
+    const { actor, effects, supervisor } = decided([3_000]);
+    expect(supervisor.validUntilMs).toBe(Number.POSITIVE_INFINITY);
+    const defect = new Error('a defect');
+    vi.spyOn(supervisor.ledger, 'release').mockImplementationOnce(() => {
+      throw defect;
+    });
+    actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
+    expect(effects.slice(1)).toEqual([{ type: 'decision.failed', error: defect }]);
+    expect(supervisor.validUntilMs).toBe(Number.NEGATIVE_INFINITY);
+    expect(actor.getSnapshot().status).toBe('active');
+  });
+
+  it('with what it knew of its connectors before it was built anew', () => {
+    const { supervisor } = decided([3_000]);
+    const before = supervisor.controls.get(KEY);
+    const rebuilt = createActor(locationMachine, { input: { ...locationInput(), supervisor } }).start();
+    expect(supervisor.controls.get(KEY)).toBe(before);
+    expect(before?.actor).toBe(rebuilt.getSnapshot().context.connectors.get(KEY));
+    expect(before?.actor.getSnapshot().context.turn).toEqual({ onSinceMs: 3_000, pausedSinceMs: undefined });
+    expect(supervisor.drawnPower().actualW).toBe(9_000);
   });
 });

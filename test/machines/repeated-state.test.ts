@@ -1,8 +1,8 @@
 // A charger's word about itself that comes again changes nothing (P8), and one that is new still counts.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
-import { type Budget, LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { createMeterLedger, type MeterLedger } from '../../machines/power/meter-ledger.js';
+import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
 
 const EPOCH = 1;
@@ -14,7 +14,6 @@ const BUDGET: Budget = {
 const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
 const KEEPING = { failsafeA: 6, lease: 'heartbeat', keepsThen: true } as const;
 
-let meters: MeterLedger;
 let supervisor: LocationSupervisor;
 let control: ConnectorControl;
 let nowMs: number;
@@ -29,7 +28,7 @@ function beat(boot: string): void {
     epoch: EPOCH,
     seq: lastSeq,
   };
-  meters.record(control.slot, reading, nowMs);
+  supervisor.meters.record(control.slot, reading, nowMs);
   supervisor.hear(control, reading, nowMs);
   supervisor.decide(BUDGET, nowMs);
   supervisor.renew(control, nowMs);
@@ -37,11 +36,10 @@ function beat(boot: string): void {
 
 beforeEach(() => {
   [nowMs, hb] = [0, 0];
-  meters = createMeterLedger(30_000);
-  supervisor = new LocationSupervisor(TIMING, EPOCH);
+  supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 30_000, epoch: EPOCH });
   const actor = createConnectorActor('c/1');
   actor.send({ type: 'meter.heard' });
-  control = supervisor.add('c/1', meters.addConnector('c/1'), actor, SPEC, 'heartbeat', nowMs);
+  control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, nowMs);
   supervisor.describe(control, { ...KEEPING, boot: 'a' });
   for (let i = 0; i < 12; i++) beat('a');
 });

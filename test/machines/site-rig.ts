@@ -16,6 +16,7 @@ import {
   locationMachine,
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
+import { connectorWith, newSupervisor } from './location-parts.js';
 import {
   boundariesAfter,
   crossedBetween,
@@ -86,8 +87,9 @@ export class SiteRig {
         permanentLimitKw: start.permanentLimitKw,
         connectionLimitKw: start.connectionLimitKw,
         stack: stackOf(LOCATION),
-        connectors: CONNECTORS.map((key) => ({ key, stack: stackOf(key) })),
-        now: start.nowMs,
+        connectors: CONNECTORS.map((key) => connectorWith(key, stackOf(key))),
+        supervisor: newSupervisor(),
+        ...{ now: start.nowMs, nowMs: start.nowMs },
       },
     });
     this.#actor.on('*', (effect) => this.#effects.push(effect));

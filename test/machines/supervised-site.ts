@@ -1,13 +1,14 @@
 // The service's side of the rig: a supervisor with a disk, glued as the service glues it, that crashes and starts again.
+
+import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant-ledger.js';
 import {
-  type Budget,
   type DecidedGrant,
   type Decision,
   LocationSupervisor,
 } from '../../machines/power/location-supervisor.js';
-import { createMeterLedger, type MeterLedger, type MeterReading } from '../../machines/power/meter-ledger.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import type { Agenda, Dice } from './agenda.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
@@ -46,7 +47,6 @@ export class SupervisedSite {
   readonly #options: SiteOptions;
   readonly #disk: Map<string, Reserved>;
   readonly #pending: { readonly key: string; readonly reserved: Reserved }[] = [];
-  readonly #meters: MeterLedger;
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #decidedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -54,8 +54,7 @@ export class SupervisedSite {
     this.#options = options;
     this.#disk = disk;
     this.epoch = epoch;
-    this.supervisor = new LocationSupervisor(TIMING, epoch);
-    this.#meters = createMeterLedger(3 * TIMING.heartbeatMs);
+    this.supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, epoch });
     for (const traits of options.chargers) this.#add(traits);
     this.decideSoon();
     this.#watchForSilence();
@@ -71,7 +70,7 @@ export class SupervisedSite {
   hear(key: string, reading: MeterReading): void {
     const { nowMs } = this.#options.agenda;
     const control = this.#control(key);
-    const result = this.#meters.record(control.slot, reading, nowMs);
+    const result = this.supervisor.meters.record(control.slot, reading, nowMs);
     if (result === 'refused') return;
     if (result === 'resumed') control.actor.send({ type: 'meter.heard' });
     if (this.supervisor.hear(control, reading, nowMs) || result === 'resumed') this.decideSoon();
@@ -118,12 +117,9 @@ export class SupervisedSite {
       ...{ phases, voltageV: NOMINAL_V, maxCurrentA: maxTenthsA / 10 },
       ...{ isActive: true, failsafeA: failsafeTenthsA / 10 },
     };
-    const slot = this.#meters.addConnector(key);
-    const control = this.supervisor.add(key, slot, createConnectorActor(key), spec, lease, agenda.nowMs);
     const reserved = this.#disk.get(key);
-    if (reserved !== undefined) {
-      this.supervisor.restore(control, reserved.limitTenthsA, reserved.thenTenthsA, agenda.nowMs);
-    }
+    const promised = reserved && { ...reserved, lease };
+    this.supervisor.place({ key, spec, promised }, createConnectorActor(key), agenda.nowMs);
     agenda.after(dice.below(2_000), () => {
       if (this.isAlive) this.describe(key);
     });
@@ -132,7 +128,7 @@ export class SupervisedSite {
   #watchForSilence(): void {
     this.#options.agenda.after(1_000, () => {
       if (!this.isAlive) return;
-      this.#meters.expire(this.#options.agenda.nowMs, ({ key }) => {
+      this.supervisor.meters.expire(this.#options.agenda.nowMs, ({ key }) => {
         const control = this.#control(key);
         control.actor.send({ type: 'meter.missed' });
         this.supervisor.lose(control);

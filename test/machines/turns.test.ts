@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Throttle } from '../../machines/power/connector.machine.js';
 import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/connector-control.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { createMeterLedger } from '../../machines/power/meter-ledger.js';
 import {
   DWELL_MS,
   followDecision,
@@ -27,13 +26,13 @@ interface Turn {
 
 /** Connectors with a car each, by name. */
 function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
-  const meters = createMeterLedger(30_000);
-  const supervisor = new LocationSupervisor({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 }, 1);
+  const timing = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+  const supervisor = new LocationSupervisor({ timing, staleAfterMs: 30_000, epoch: 1 });
   const spec = { phases: 3, voltageV: 230, maxCurrentA: 32, isActive: true, failsafeA: 0 } as const;
   return Object.entries(turns).map(([key, { arrivedAtMs = 0, isResting = false, ...turn }]) => {
     const { onSinceMs, pausedSinceMs } = turn;
     const actor = createConnectorActor(key);
-    const control = supervisor.add(key, meters.addConnector(key), actor, spec, 'heartbeat', 0);
+    const control = supervisor.place({ key, spec }, actor, 0);
     Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting });
     const throttle = (each: Throttle, nowMs: number) =>
       actor.send({ type: 'throttle.changed', throttle: each, hasCar: true, nowMs });

@@ -30,7 +30,7 @@ export const PLANTS = [
   },
   {
     name: 'no-look-ahead',
-    file: 'src/enforcement/budget.js',
+    file: 'machines/power/budget.js',
     text: 'if (wattsOfLimit(ahead.limitKw) < lowestW)',
     bug: 'if (lowestW < 0)',
     seed: 6,
@@ -110,9 +110,9 @@ export const PLANTS = [
   },
   {
     name: 'restart-forgets',
-    file: 'src/actors/assembly.js',
-    text: 'supervisor.restore(control, reserved.limitTenthsA, reserved.thenTenthsA, nowMs);',
-    bug: '',
+    file: 'machines/power/location-supervisor.js',
+    text: 'this.#restore(control, promised, nowMs);',
+    bug: ';',
     seed: 2,
     invariant: 'P2',
   },

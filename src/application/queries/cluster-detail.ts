@@ -1,9 +1,9 @@
 // Endpoint 9: a cluster with what its members draw and may draw now.
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { type DrawnKw, drawnKwOf } from '../../enforcement/drawn-power.js';
 import type { ClusterDetail } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
+import { type DrawnKw, drawnKwOf } from '../drawn-power.js';
 import { findCluster, findLocation } from '../targets.js';
 
 export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: string): ClusterDetail {

@@ -2,10 +2,10 @@
 import { DomainError } from '../../../machines/values/errors.js';
 import { isId, type TenantUuid } from '../../../machines/values/ids.js';
 import type { LocationEntity } from '../../actors/entities.js';
-import { drawnKwOf } from '../../enforcement/drawn-power.js';
 import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
 import type { PageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';
+import { drawnKwOf } from '../drawn-power.js';
 import { findTenant } from '../targets.js';
 
 /** The cursor is the last id of the page before, so that a location that is added meanwhile moves none. */
@@ -33,7 +33,7 @@ export function listLocations(
 }
 
 function summaryOf(location: LocationEntity): LocationSummary {
-  const { record, connectors, enforcement } = location;
+  const { record, connectors, alarms } = location;
   const { context } = location.actor.getSnapshot();
   let [lockedConnectors, silentConnectors] = [0, 0];
   for (const connector of context.connectors.values()) {
@@ -52,6 +52,6 @@ function summaryOf(location: LocationEntity): LocationSummary {
     connectors: connectors.size,
     silentConnectors,
     lockedConnectors,
-    openAlarms: enforcement.alarms.size,
+    openAlarms: alarms.size,
   };
 }

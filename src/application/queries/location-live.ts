@@ -5,13 +5,12 @@ import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/p
 import { countedWOf, isEstimated } from '../../../machines/power/counted-power.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { wattsOfTenths } from '../../../machines/values/units.js';
-import type { ConnectorEntity } from '../../actors/entities.js';
-import { drawnKwOf } from '../../enforcement/drawn-power.js';
-import { type ConnectorView, viewOfConnector } from '../../enforcement/location-enforcement.js';
+import { type ConnectorEntity, supervisorOf } from '../../actors/entities.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
 import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
 import type { Core } from '../core.js';
+import { drawnKwOf } from '../drawn-power.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { findLocation } from '../targets.js';
@@ -26,7 +25,8 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
   const location = findLocation(core.directory, tenantUuid, locationText);
   core.expireReadings(location);
   const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
-  const { record, connectors, enforcement } = location;
+  const { record, connectors, alarms } = location;
+  const supervisor = supervisorOf(location);
   const { limit, permanentLimitKw } = location.actor.getSnapshot().context;
   return {
     locationId: record.locationId,
@@ -38,28 +38,29 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     effectiveLimitKw: limit.effectiveLimitKw,
     permanentLimitKw,
     // A limit that just fell binds every promise from now on, also before the decision that it leads to.
-    budgetKw: Math.min(enforcement.supervisor.budgetW / 1000, limit.limitKw),
-    reservedKw: enforcement.supervisor.reservedW / 1000,
+    budgetKw: Math.min(supervisor.budgetW / 1000, limit.limitKw),
+    reservedKw: supervisor.reservedW / 1000,
     ...drawnKwOf(location),
-    connectors: [...connectors].flatMap(([key, connector]) => {
-      const held = viewOfConnector(enforcement, key, instant.monotonicMs);
-      return held === undefined ? [] : [liveOf(connector, held, limit, instant)];
-    }),
-    alarms: [...enforcement.alarms.values()]
-      .sort((a, b) => b.beganAtMs - a.beganAtMs)
-      .map((alarm) => viewOfAlarm(alarm)),
+    connectors: [...connectors.values()].map((connector) =>
+      liveOf(connector, limit, supervisor.timing.ttlMs, instant),
+    ),
+    alarms: [...alarms.values()].sort((a, b) => b.beganAtMs - a.beganAtMs).map((alarm) => viewOfAlarm(alarm)),
   };
 }
 
 function liveOf(
-  { record, slot, control }: ConnectorEntity,
-  { limitTenthsA, limitW, reason, leaseLeftMs, reservedW }: ConnectorView,
+  { record, control }: ConnectorEntity,
   limit: LimitInForce,
+  ttlMs: number,
   { monotonicMs }: Instant,
 ): ConnectorLive {
+  const { slot, holding, reason, sentTenthsA } = control;
+  const wattsAt = (tenthsA: number) => wattsOfTenths(tenthsA, holding.milliwattsPerTenth);
+  const leaseLeftMs = control.leasedFromMs + ttlMs - monotonicMs;
+  const hasLease = sentTenthsA !== undefined && leaseLeftMs > 0;
   const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { maxCurrentA } = record;
-  const failsafeA = control.holding.failsafeTenthsA / 10;
+  const failsafeA = holding.failsafeTenthsA / 10;
   return {
     controllerUuid: record.controllerUuid,
     connectorId: record.connectorId,
@@ -68,11 +69,11 @@ function liveOf(
     throttle: throttleOf(control),
     chargingStatus: slot.status ?? null,
     lockLimitKw,
-    limitA: limitTenthsA === undefined ? null : limitTenthsA / 10,
-    limitKw: limitTenthsA === undefined ? null : limitW / 1000,
+    limitA: sentTenthsA === undefined ? null : sentTenthsA / 10,
+    limitKw: sentTenthsA === undefined ? null : wattsAt(sentTenthsA) / 1000,
     actualKw: countedWOf(control) / 1000,
     isEstimated: isEstimated(control),
-    reservedKw: reservedW / 1000,
+    reservedKw: holding.boundW / 1000,
     reason,
     explanation: explanationOf({
       reason,
@@ -81,9 +82,9 @@ function liveOf(
       failsafeA,
       lockLimitKw,
       minimumKw: floorWOf(control) / 1000,
-      maximumKw: wattsOfTenths(control.holding.maxTenthsA, control.holding.milliwattsPerTenth) / 1000,
+      maximumKw: wattsAt(holding.maxTenthsA) / 1000,
     }),
-    leaseLeftSeconds: leaseLeftMs === undefined ? null : Math.floor(leaseLeftMs / 1000),
+    leaseLeftSeconds: hasLease ? Math.floor(leaseLeftMs / 1000) : null,
     lastHeardSecondsAgo:
       slot.receivedAtMs === undefined ? null : Math.floor((monotonicMs - slot.receivedAtMs) / 1000),
   };

@@ -23,7 +23,9 @@ it('an open alarm has the reason it has now, keeps the one it began with, and is
   const set = (reason: string | undefined) => book.set(location, 'LIMIT_UNATTAINABLE', undefined, reason);
   set(undefined);
   for (const reason of ['First.', 'First.', 'Second.', 'Second.']) set(reason);
-  expect(book.openOf(location)).toMatchObject([{ alarmId: 'a', reason: 'Second.', firstReason: 'First.' }]);
+  expect([...location.alarms.values()]).toMatchObject([
+    { alarmId: 'a', reason: 'Second.', firstReason: 'First.' },
+  ]);
   set('Third.');
   set(undefined);
   expect(told.map(([what, { reason, firstReason }]) => [what, reason, firstReason])).toEqual([

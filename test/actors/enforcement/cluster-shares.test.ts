@@ -1,7 +1,7 @@
 // What a cluster lets each member use while its members still have more together than its cap.
 import { describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid } from '../../../machines/values/ids.js';
-import type { LocationEntity } from '../../../src/actors/entities.js';
+import { type LocationEntity, supervisorOf } from '../../../src/actors/entities.js';
 import type { ClusterRecord } from '../../../src/ports/records.js';
 import { CRANE, createHarbour, HARBOUR, location, PIER, QUAY, ROWS, START_MS } from '../harbour.js';
 
@@ -32,8 +32,8 @@ function createPier(clusters: readonly ClusterRecord[]) {
     clusterContext,
     /** The derrick says it is there, with a car. */
     async beat(): Promise<void> {
-      const { meter } = of(PIER).connectors.get('derrick/1') ?? {};
-      meter?.record({ powerW: 9000, boot: 'b', hb: ++hb, status: 'Charging' }, clock.monotonicMs());
+      const reading = { powerW: 9000, boot: 'b', hb: ++hb, status: 'Charging' } as const;
+      harbour.meterOf(PIER, DERRICK).record(reading, clock.monotonicMs());
       clock.advance(200);
       await new Promise(setImmediate);
       clock.advance(9_800);
@@ -43,10 +43,10 @@ function createPier(clusters: readonly ClusterRecord[]) {
     /** The most its members can use together, W. */
     takenW: () =>
       [of(PIER), of(QUAY)]
-        .map(({ record, enforcement: { supervisor } }) =>
+        .map((member) =>
           Math.max(
-            clusterContext()?.sharesW.get(record.locationId) ?? Number.POSITIVE_INFINITY,
-            supervisor.reservedW,
+            clusterContext()?.sharesW.get(member.record.locationId) ?? Number.POSITIVE_INFINITY,
+            supervisorOf(member).reservedW,
           ),
         )
         .reduce((sum, each) => sum + each),
@@ -58,7 +58,7 @@ describe("A location's first share of a cluster", () => {
     const pier = createPier([]);
     await pier.beat();
     await pier.beat();
-    expect(pier.of(PIER).enforcement.supervisor.reservedW).toBeGreaterThan(20_000);
+    expect(supervisorOf(pier.of(PIER)).reservedW).toBeGreaterThan(20_000);
     pier.become([clusterOf(30)]);
     expect(pier.clusterContext()?.scale).toBe(0.3);
     expect(pier.takenW()).toBeLessThanOrEqual(30_000);
@@ -78,7 +78,7 @@ describe("A location's first share of a cluster", () => {
     await pier.beat();
     await pier.beat();
     pier.become([clusterOf(20)]);
-    expect(pier.of(PIER).enforcement.supervisor.reservedW).toBeGreaterThan(18_000);
+    expect(supervisorOf(pier.of(PIER)).reservedW).toBeGreaterThan(18_000);
     pier.become([clusterOf(25)]);
     expect(pier.takenW()).toBeLessThanOrEqual(25_000);
   });

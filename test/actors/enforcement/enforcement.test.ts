@@ -1,14 +1,15 @@
 // What a location does with a heartbeat when something of ours is broken.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHarbour, HARBOUR, type Harbour, ROWS } from '../harbour.js';
+import { supervisorOf } from '../../../src/actors/entities.js';
+import { CRANE, createHarbour, HARBOUR, type Harbour, QUAY, ROWS } from '../harbour.js';
 
 let harbour: Harbour;
 let hb: number;
 
 /** A regular heartbeat of the crane, and what comes of it. */
 async function beat(): Promise<void> {
-  const { meter } = harbour.quay().connectors.get('crane/1') ?? {};
-  meter?.record({ powerW: 5000, boot: 'b', hb: ++hb, status: 'Charging' }, harbour.clock.monotonicMs());
+  const reading = { powerW: 5000, boot: 'b', hb: ++hb, status: 'Charging' } as const;
+  harbour.meterOf(QUAY, CRANE).record(reading, harbour.clock.monotonicMs());
   harbour.clock.advance(5_000);
   await new Promise(setImmediate);
   harbour.clock.advance(5_000);
@@ -25,8 +26,7 @@ describe('a location whose decisions fail', () => {
     harbour.enforcement.start();
     for (let i = 0; i < 2; i++) await beat();
     expect(grants.length).toBeGreaterThanOrEqual(2);
-    const { supervisor } = harbour.quay().enforcement;
-    const broken = vi.spyOn(supervisor, 'decide').mockImplementation(() => {
+    const broken = vi.spyOn(supervisorOf(harbour.quay()), 'decide').mockImplementation(() => {
       throw new Error('a defect');
     });
     harbour.enforcement.decideSoon(harbour.quay());
@@ -55,7 +55,7 @@ describe('enforcement that was stopped', () => {
 });
 
 describe('the alarm of a charger that is not there', () => {
-  const kinds = () => [...harbour.quay().enforcement.alarms.values()].map(({ kind }) => kind);
+  const kinds = () => [...harbour.quay().alarms.values()].map(({ kind }) => kind);
 
   function look(): void {
     harbour.clock.advance(30_000);

@@ -1,6 +1,7 @@
 // What a start finds on disk of those whose charger may draw its maximum without being told.
 import { describe, expect, it } from 'vitest';
 import type { MeterReading } from '../../../machines/power/meter-ledger.js';
+import { supervisorOf } from '../../../src/actors/entities.js';
 import type { ReservationRecord } from '../../../src/ports/records.js';
 import { CRANE, createHarbour, type Harbour, location, QUAY, ROWS } from '../harbour.js';
 
@@ -17,8 +18,7 @@ function start(reservations: readonly ReservationRecord[] = []): Harbour {
 }
 
 async function hear(harbour: Harbour, reading: MeterReading): Promise<void> {
-  const { meter } = harbour.quay().connectors.get('crane/1') ?? {};
-  meter?.record(reading, harbour.clock.monotonicMs());
+  harbour.meterOf(QUAY, CRANE).record(reading, harbour.clock.monotonicMs());
   harbour.clock.advance(5_000);
   await new Promise(setImmediate);
   harbour.clock.advance(5_000);
@@ -32,10 +32,10 @@ describe('A connector that reports power and takes no limits (rule 7)', () => {
   it('has its maximum reserved from a start on, before it is heard again, however long that takes', async () => {
     const harbour = start();
     await hear(harbour, { powerW: 9_000 });
-    expect(harbour.quay().enforcement.supervisor.reservedW).toBe(MAXIMUM_W);
+    expect(supervisorOf(harbour.quay()).reservedW).toBe(MAXIMUM_W);
     const restarted = start(reservationsOf(harbour));
     restarted.clock.advance(3_600_000);
-    expect(restarted.quay().enforcement.supervisor.reservedW).toBe(MAXIMUM_W);
+    expect(supervisorOf(restarted.quay()).reservedW).toBe(MAXIMUM_W);
   });
 
   it('is written once', async () => {
@@ -56,6 +56,6 @@ describe('A connector that reports power and takes no limits (rule 7)', () => {
     await beat({ epoch, seq, limitA: (limitTenthsA ?? 0) / 10 });
     await beat({});
     await beat({});
-    expect(restarted.quay().enforcement.supervisor.reservedW).toBeLessThan(MAXIMUM_W / 4);
+    expect(supervisorOf(restarted.quay()).reservedW).toBeLessThan(MAXIMUM_W / 4);
   });
 });

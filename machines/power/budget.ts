@@ -1,0 +1,90 @@
+// What a location may use from now to the end of the longest lease that could be given now: rule 3, looking ahead.
+import { type LimitInForce, type LimitParts, limitInForce } from '../limits/limit-in-force.js';
+import {
+  activeProfileAt,
+  type LimitProfile,
+  nextBoundaryAfter,
+  type ProfileStack,
+} from '../limits/profile-stack.js';
+import { type EpochMs, statusAt } from '../values/time.js';
+import { wattsOfLimit } from '../values/units.js';
+import type { ConnectorActor } from './connector.machine.js';
+
+/** What a location may use, from its profiles, its cluster shares and the wall clock. Whole W. */
+export interface Budget {
+  /** The lowest limit in force from now to the end of the longest lease that could be given now (rule 3). */
+  readonly budgetW: number;
+  /** The limit in force now. */
+  readonly limitW: number;
+  /** Until when, on the monotonic clock, `budgetW` holds. */
+  readonly untilMs: number;
+  /** A cluster's share is what binds. */
+  readonly isClusterBound: boolean;
+  /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
+  readonly lowestW: number;
+  /** Whether a lock begins before the longest lease that could be given now has ended. */
+  isLockNear(key: string): boolean;
+}
+
+/** A location as far as it limits what its connectors may use. */
+export interface LimitedLocation extends LimitParts {
+  readonly stack: ProfileStack;
+  /** As of the last event. */
+  readonly limit: LimitInForce;
+  readonly connectors: ReadonlyMap<string, ConnectorActor>;
+}
+
+/** One instant on both clocks, ms: `now` of the wall clock, `nowMs` of the monotonic one. */
+export interface Instant {
+  readonly now: EpochMs;
+  readonly nowMs: number;
+}
+
+/** @param horizonMs how far a lease that is given now reaches. */
+export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, horizonMs: number): Budget {
+  const { stack, limit, permanentLimitKw, connectors } = location;
+  const untilInstant = now + horizonMs;
+  const limitW = wattsOfLimit(limit.limitKw);
+  let [lowest, lowestW] = [limit, limitW];
+  let boundary = nextBoundaryAfter(stack, now);
+  while (boundary !== undefined && boundary <= untilInstant) {
+    const ahead = limitWith(location, activeProfileAt(stack, boundary), permanentLimitKw);
+    if (wattsOfLimit(ahead.limitKw) < lowestW) [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
+    boundary = nextBoundaryAfter(stack, boundary);
+  }
+  return {
+    budgetW: lowestW,
+    limitW,
+    // From then on the boundary behind the horizon is inside it.
+    untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
+    isClusterBound: lowest.cause.kind === 'clusterShare',
+    lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
+    isLockNear(key) {
+      const lockStack = connectors.get(key)?.getSnapshot().context.stack;
+      return lockStack !== undefined && beginsWithin(lockStack, now, untilInstant);
+    },
+  };
+}
+
+/** The limit in force with another profile and permanent limit, under the shares and the connection of now. */
+function limitWith(
+  { clusterSharesKw, connectionLimitKw }: LimitParts,
+  activeProfile: LimitProfile | undefined,
+  permanentLimitKw: number,
+): LimitInForce {
+  return limitInForce({ activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw });
+}
+
+/** The lowest limit known of, now or later, under the shares and the connection of now. */
+function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {
+  let lowestKw = location.permanentLimitKw;
+  for (const profile of location.stack) {
+    if (statusAt(profile, now) !== 'EXPIRED') lowestKw = Math.min(lowestKw, profile.limitKw);
+  }
+  return limitWith(location, undefined, lowestKw);
+}
+
+function beginsWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): boolean {
+  for (const { startsAtMs } of stack) if (startsAtMs > now && startsAtMs <= until) return true;
+  return false;
+}

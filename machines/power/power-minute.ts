@@ -1,0 +1,100 @@
+// What a location draws in the minute that runs: time-weighted, so that uneven meter values weigh what they lasted.
+import type { EpochMs } from '../values/time.js';
+
+/** What a location draws. Powers in W. */
+export interface DrawnPower {
+  readonly actualW: number;
+  /** How much of it is an estimate; undefined where everything is measured. */
+  readonly estimatedW: number | undefined;
+}
+
+/** A minute as it ended. Powers in W. */
+export interface EndedMinute {
+  /** When it began. */
+  readonly atMs: EpochMs;
+  /** Time-weighted mean of what the location's connectors count with. */
+  readonly meanW: number;
+  readonly maxW: number;
+  /** How much of the mean silent connectors count with: an estimate; null where everything was measured. */
+  readonly estimatedW: number | null;
+  /** The lowest grid limit in force during it. */
+  readonly limitW: number;
+  /** Time-weighted mean of the grid limit: what a lawful mean is held to. */
+  readonly meanLimitW: number;
+}
+
+/** Times of the monotonic clock in ms, powers in W, sums in W ms. */
+export class PowerMinute {
+  #sinceMs = 0;
+  #drawn: DrawnPower = { actualW: 0, estimatedW: undefined };
+  /** undefined before it is known. */
+  #limitW: number | undefined;
+  #actualWms = 0;
+  #estimatedWms = 0;
+  #limitWms = 0;
+  #lastedMs = 0;
+  #maxW = 0;
+  #lowestLimitW = Number.MAX_SAFE_INTEGER;
+  /** Something in it was estimated. */
+  #isEstimated = false;
+  /** Something is known of its power: before that there is nothing to say. */
+  #isHeardOf = false;
+
+  get isHeardOf(): boolean {
+    return this.#isHeardOf;
+  }
+
+  /** The location draws this from `nowMs` on. */
+  notePower(drawn: DrawnPower, nowMs: number): void {
+    const { actualW, estimatedW } = drawn;
+    const isSame = actualW === this.#drawn.actualW && estimatedW === this.#drawn.estimatedW;
+    if (isSame && this.#isHeardOf) return;
+    this.#passTime(nowMs);
+    this.#isHeardOf = true;
+    this.#drawn = drawn;
+    this.#isEstimated ||= estimatedW !== undefined;
+    if (actualW > this.#maxW) this.#maxW = actualW;
+  }
+
+  /** The location's limit is `limitW` from `nowMs` on. */
+  noteLimit(limitW: number, nowMs: number): void {
+    if (limitW === this.#limitW) return;
+    this.#passTime(nowMs);
+    this.#limitW = limitW;
+    if (limitW < this.#lowestLimitW) this.#lowestLimitW = limitW;
+  }
+
+  /** The minute that began at the instant `atMs` as it ended at `nowMs`, and a new one begun; undefined where nothing is known. */
+  end(atMs: EpochMs, nowMs: number): EndedMinute | undefined {
+    this.#passTime(nowMs);
+    const lastedMs = this.#lastedMs;
+    const ended: EndedMinute = {
+      atMs,
+      meanW: Math.round(this.#actualWms / lastedMs),
+      maxW: this.#maxW,
+      estimatedW: this.#isEstimated ? Math.round(this.#estimatedWms / lastedMs) : null,
+      limitW: this.#lowestLimitW,
+      meanLimitW: Math.round(this.#limitWms / lastedMs),
+    };
+    this.#actualWms = 0;
+    this.#estimatedWms = 0;
+    this.#limitWms = 0;
+    this.#lastedMs = 0;
+    this.#maxW = this.#drawn.actualW;
+    this.#lowestLimitW = this.#limitW ?? Number.MAX_SAFE_INTEGER;
+    this.#isEstimated = this.#drawn.estimatedW !== undefined;
+    return lastedMs === 0 ? undefined : ended;
+  }
+
+  /** Power and limit are kept for the same stretches of time, so that their means can be compared. */
+  #passTime(nowMs: number): void {
+    if (this.#isHeardOf && this.#limitW !== undefined) {
+      const elapsedMs = Math.max(0, nowMs - this.#sinceMs);
+      this.#actualWms += this.#drawn.actualW * elapsedMs;
+      this.#estimatedWms += (this.#drawn.estimatedW ?? 0) * elapsedMs;
+      this.#limitWms += this.#limitW * elapsedMs;
+      this.#lastedMs += elapsedMs;
+    }
+    this.#sinceMs = nowMs;
+  }
+}

@@ -1,0 +1,16 @@
+// What the machine of a location is built from beside profiles and limits, for tests that look at those alone.
+import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import type { LocationConnector } from '../../machines/power/location.machine.js';
+import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+
+const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
+
+export function newSupervisor(): LocationSupervisor {
+  return new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, epoch: 1 });
+}
+
+/** A connector of 32 A on three phases. */
+export function connectorWith(key: string, stack: ProfileStack): LocationConnector {
+  return { key, stack, spec: SPEC };
+}
