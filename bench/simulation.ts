@@ -17,7 +17,7 @@ const GOAL_PER_S = 150_000;
 const ROUNDS = 3;
 const TEN_TIMES_MINUTES = 10;
 const BROKER_MINUTES = 5;
-const REWIND_GOAL_MS = 5_000;
+const REWIND_GOAL_MS = 300;
 const ORDINARY_DAY = fileURLToPath(new URL('../../scenarios/ordinary-depot-day.yaml', import.meta.url));
 const OUTPUT_BYTES = 1 << 26;
 const MEBIBYTE = 2 ** 20;
@@ -96,19 +96,21 @@ async function measureReplay(): Promise<number> {
 }
 const replayMs = await measureReplay();
 
-/** Back by six hours from the end of the ordinary day of twelve connectors: what lies before is simulated again. */
-async function measureRewind(): Promise<number> {
+/** Back by six hours from the end of the ordinary day of twelve connectors, and a call there: what lies before is run again. */
+async function measureRewind(): Promise<{ readonly rewindMs: number; readonly actMs: number }> {
   const scenario = parseScenario(readFileSync(ORDINARY_DAY, 'utf8'), ORDINARY_DAY);
   const rehearsal = await rehearse(scenario);
   const { endsAtMs } = scenario;
   await rehearsal.travelTo(endsAtMs);
   const beganAtMs = systemClock.monotonicMs();
   await rehearsal.rewindTo(endsAtMs - 6 * 3_600_000);
-  const rewindMs = systemClock.monotonicMs() - beganAtMs;
+  const wentBackAtMs = systemClock.monotonicMs();
+  await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 40 });
+  const actedAtMs = systemClock.monotonicMs();
   await rehearsal.close();
-  return rewindMs;
+  return { rewindMs: wentBackAtMs - beganAtMs, actMs: actedAtMs - wentBackAtMs };
 }
-const rewindMs = await measureRewind();
+const { rewindMs, actMs } = await measureRewind();
 
 report([
   {
@@ -138,7 +140,13 @@ report([
   {
     name: '`rewindTo` six hours before the end of an ordinary day of 12 connectors',
     measured: `${Math.round(rewindMs)} ms`,
-    goal: '≤ 5 s (asked for with 1,000)',
+    goal: '≤ 300 ms',
     met: rewindMs <= REWIND_GOAL_MS,
+  },
+  {
+    name: 'The first call after it, for which a world is run there again',
+    measured: `${Math.round(actMs)} ms`,
+    goal: '≤ 300 ms',
+    met: actMs <= REWIND_GOAL_MS,
   },
 ]);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../machines/values/time.js';
-import { decodeEvents } from '../trace/trace-decoder.js';
+import { decodeEvents, type StretchStart, sizeOfEvents } from '../trace/trace-decoder.js';
 import { TraceEncoder } from '../trace/trace-encoder.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { type ConnectorName, type TraceState, TraceStateFold } from '../trace/trace-state.js';
@@ -11,6 +11,8 @@ interface Block {
   readonly firstAtMs: EpochMs;
   readonly previousAtMs: EpochMs;
   readonly events: number;
+  /** How many events are in blocks before this one. */
+  readonly eventsBefore: number;
   readonly bytes: Uint8Array;
   /** Events that make up the state before it, where it has a keyframe. */
   readonly state: readonly TraceEvent[] | undefined;
@@ -20,12 +22,20 @@ const BLOCK_BYTES = 1 << 16;
 /** A state of a thousand connectors is as large as some blocks. */
 const BLOCKS_PER_KEYFRAME = 16;
 
+/** An instant, and how many of the events recorded so far had happened by then. */
+export interface Mark {
+  readonly atMs: EpochMs;
+  readonly events: number;
+}
+
 export class EventMemory {
   readonly #encoder = new TraceEncoder();
   readonly #state = new TraceStateFold();
   readonly #blocks: Block[] = [];
   #stateBefore: readonly TraceEvent[] | undefined = [];
+  /** In the block that is being filled. */
   #events = 0;
+  #count = 0;
   #firstAtMs: EpochMs = 0;
   #lastAtMs: EpochMs = 0;
   #previousAtMs: EpochMs = 0;
@@ -33,53 +43,58 @@ export class EventMemory {
   add(event: TraceEvent): void {
     this.#encoder.add(event);
     this.#state.apply(event);
+    this.#count++;
     if (this.#events++ === 0) this.#firstAtMs = event.atMs;
     this.#lastAtMs = event.atMs;
     if (this.#encoder.sizeBytes >= BLOCK_BYTES) this.#cut();
   }
 
-  /** The state once everything that happened at `instant` has happened. */
-  at(instant: EpochMs, connector?: ConnectorName): TraceState {
+  /** How many events happened. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The state once everything that happened at `instant` has happened, so far as it is among the first `most` events. */
+  at(instant: EpochMs, connector?: ConnectorName, most: number = this.#count): TraceState {
     this.#cut();
-    const last = this.#blocks.findLastIndex((block) => block.firstAtMs <= instant);
+    const last = this.#blocks.findLastIndex(
+      (block) => block.firstAtMs <= instant && block.eventsBefore < most,
+    );
     const first = this.#blocks.findLastIndex((block, i) => i <= last && block.state !== undefined);
     const then = new TraceStateFold();
     for (const event of this.#blocks[first]?.state ?? []) then.apply(event);
     for (const block of this.#blocks.slice(Math.max(0, first), last + 1))
-      for (const event of this.#eventsOf(block)) if (event.atMs <= instant) then.apply(event);
+      for (const event of this.#eventsOf(block).slice(0, most - block.eventsBefore))
+        if (event.atMs <= instant) then.apply(event);
     return then.at(instant, connector);
   }
 
-  /** SHA-256 in hex of all that happened: that of a run's trace, where the events are the same. */
-  hash(): string {
+  /** SHA-256 in hex of the first `most` events: that of a run's trace, where the events are the same. */
+  hash(most: number = this.#count): string {
     this.#cut();
     const hash = createHash('sha256');
-    for (const { bytes } of this.#blocks) hash.update(bytes);
+    for (const block of this.#blocks) {
+      const { bytes, events, eventsBefore } = block;
+      if (eventsBefore + events <= most) hash.update(bytes);
+      else if (eventsBefore < most)
+        hash.update(bytes.subarray(0, sizeOfEvents(bytes, this.#startOf(block), most - eventsBefore)));
+    }
     return hash.digest('hex');
   }
 
-  /** All that happened, in order. */
-  *events(): Generator<TraceEvent> {
+  /** The first `most` events, in order. */
+  *events(most: number = this.#count): Generator<TraceEvent> {
     this.#cut();
-    for (const block of this.#blocks) yield* this.#eventsOf(block);
+    for (const block of this.#blocks)
+      if (block.eventsBefore < most) yield* this.#eventsOf(block).slice(0, most - block.eventsBefore);
   }
 
   /** How many events happened before `instant`. */
   countBefore(instant: EpochMs): number {
     this.#cut();
-    let count = 0;
-    for (const [i, block] of this.#blocks.entries()) {
-      const isAllBefore = (this.#blocks[i + 1]?.previousAtMs ?? this.#lastAtMs) < instant;
-      if (isAllBefore) count += block.events;
-      else return count + this.#eventsOf(block).filter(({ atMs }) => atMs < instant).length;
-    }
-    return count;
-  }
-
-  /** All that happened, as canonical bytes. */
-  bytes(): Uint8Array {
-    this.#cut();
-    return Buffer.concat(this.#blocks.map(({ bytes }) => bytes));
+    const block = this.#blocks.findLast(({ firstAtMs }) => firstAtMs < instant);
+    if (block === undefined) return 0;
+    return block.eventsBefore + this.#eventsOf(block).filter(({ atMs }) => atMs < instant).length;
   }
 
   /** Ends the block that is being filled, so that all that happened is in blocks. */
@@ -89,6 +104,7 @@ export class EventMemory {
       firstAtMs: this.#firstAtMs,
       previousAtMs: this.#previousAtMs,
       events: this.#events,
+      eventsBefore: this.#count - this.#events,
       bytes: this.#encoder.take(),
       state: this.#stateBefore,
     });
@@ -98,28 +114,31 @@ export class EventMemory {
   }
 
   #eventsOf(block: Block): readonly TraceEvent[] {
-    return decodeEvents(block.bytes, { lastAtMs: block.previousAtMs, names: this.#encoder.names });
+    return decodeEvents(block.bytes, this.#startOf(block));
+  }
+
+  #startOf({ previousAtMs }: Block): StretchStart {
+    return { lastAtMs: previousAtMs, names: this.#encoder.names };
   }
 }
 
 /**
- * The instant at which what `again` tells is not what `recorded` tells; undefined where it is all of that before
- * `instant`, and nothing else.
+ * The first instant before `instant` at which `again` tells otherwise than `recorded`; undefined where both tell the same up
+ * to there. What happens at `instant` itself is not compared: a world that stops there has not come to the end of it.
  */
 export function firstDifference(
   recorded: EventMemory,
   again: EventMemory,
   instant: EpochMs,
 ): EpochMs | undefined {
-  const bytes = again.bytes();
-  const isBeginning = Buffer.compare(recorded.bytes().subarray(0, bytes.length), bytes) === 0;
-  const isAllOfIt = again.countBefore(instant) === recorded.countBefore(instant);
-  return isBeginning && isAllOfIt ? undefined : instantOfDifference(recorded, again, instant);
+  const before = recorded.countBefore(instant);
+  const isSame = again.countBefore(instant) === before && again.hash(before) === recorded.hash(before);
+  return isSame ? undefined : instantOfDifference(recorded, again, instant);
 }
 
 function instantOfDifference(recorded: EventMemory, again: EventMemory, instant: EpochMs): EpochMs {
-  const told = recorded.events();
-  for (const event of again.events()) {
+  const told = recorded.events(recorded.countBefore(instant));
+  for (const event of again.events(again.countBefore(instant))) {
     const then = told.next();
     if (then.done === true || !isDeepStrictEqual(then.value, event))
       return Math.min(event.atMs, then.value?.atMs ?? event.atMs);

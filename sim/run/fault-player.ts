@@ -1,4 +1,5 @@
-// Plays a scenario's faults on a world: each episode begins and ends at its instant, and episodes may overlap.
+// Plays faults on a world: each episode begins and ends at its instant, and episodes may overlap.
+import type { EpochMs } from '../../machines/values/time.js';
 import type { FaultEpisode } from '../scenario/fault-plan.js';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { ChargerRun } from '../world/charger-run.js';
@@ -8,9 +9,9 @@ import type { World } from '../world/world.js';
 type WeatherFault = 'loss' | 'duplication' | 'delay' | 'hold';
 type Episode = FaultEpisode & { readonly kind: FaultKind };
 
-/** An episode begins or ends; ms since the start of the world. */
+/** An episode begins or ends. */
 interface Moment {
-  readonly atMs: number;
+  readonly atMs: EpochMs;
   happen(): void;
 }
 
@@ -21,75 +22,83 @@ const WEATHER_FAULTS: readonly FaultKind[] = [
   'hold',
 ] satisfies WeatherFault[];
 
-/** Puts `plan` on the agenda of `world`. Clocks that drift are traits of chargers and no business of this. */
-export function playFaults(world: World, plan: readonly FaultEpisode[], startsAtMs: number): void {
-  const runs = new Map(world.runs.map((run) => [run.charger.address.controllerUuid as string, run]));
-  const lasting = new Map<ChargerRun, Set<Episode>>();
-  let busy = 0;
+export class FaultPlayer {
+  readonly #world: World;
+  readonly #runs: ReadonlyMap<string, ChargerRun>;
+  /** What befalls each charger now. */
+  readonly #lasting = new Map<ChargerRun, Set<Episode>>();
+  #busyDatabases = 0;
 
-  function startOf(episode: Episode): () => void {
+  constructor(world: World) {
+    this.#world = world;
+    this.#runs = new Map(world.runs.map((run) => [run.charger.address.controllerUuid as string, run]));
+  }
+
+  /** Puts `plan` on the world's agenda. Clocks that drift are traits of chargers and no business of this. */
+  play(plan: readonly FaultEpisode[]): void {
+    const moments = plan.flatMap((episode) => {
+      const { kind } = episode;
+      return kind === 'clockDrift' ? [] : this.#momentsOf({ ...episode, kind });
+    });
+    moments.sort((a, b) => a.atMs - b.atMs);
+    this.#playFrom(moments, 0);
+  }
+
+  /** Only the next one waits: what a world has to do must not grow with the length of its scenario. */
+  #playFrom(moments: readonly Moment[], place: number): void {
+    const moment = moments[place];
+    if (moment === undefined) return;
+    const startedAtMs = this.#world.nowMs() - this.#world.monotonicMs();
+    this.#world.agenda.at(moment.atMs - startedAtMs, () => {
+      moment.happen();
+      this.#playFrom(moments, place + 1);
+    });
+  }
+
+  #momentsOf(episode: Episode): readonly Moment[] {
+    const { kind, charger, startsAtMs, endsAtMs } = episode;
+    const target = charger?.controllerUuid ?? '';
+    const run = this.#runs.get(target);
+    return [
+      {
+        atMs: startsAtMs,
+        happen: () => {
+          this.#world.noteFault(kind, target, true);
+          this.#begin(episode, run);
+        },
+      },
+      {
+        atMs: endsAtMs,
+        happen: () => {
+          this.#end(episode, run);
+          this.#world.noteFault(kind, target, false);
+        },
+      },
+    ];
+  }
+
+  #begin(episode: Episode, run: ChargerRun | undefined): void {
     const downMs = episode.endsAtMs - episode.startsAtMs;
-    if (episode.kind === 'serviceCrash') return () => world.crash(downMs);
-    if (episode.kind === 'brokerRestart') return () => world.restartBroker(downMs);
-    if (episode.kind === 'databaseBusy') return () => world.setDatabaseBusy(++busy > 0);
-    const run = runs.get(episode.charger?.controllerUuid ?? '');
-    if (run === undefined) return () => {};
-    if (episode.kind === 'reboot') return () => world.reboot(run);
-    return () => befall(run, episode, true);
+    if (episode.kind === 'serviceCrash') this.#world.crash(downMs);
+    else if (episode.kind === 'brokerRestart') this.#world.restartBroker(downMs);
+    else if (episode.kind === 'databaseBusy') this.#world.setDatabaseBusy(++this.#busyDatabases > 0);
+    else if (run !== undefined && episode.kind === 'reboot') this.#world.reboot(run);
+    else if (run !== undefined) this.#befall(run, episode, true);
   }
 
-  function endOf(episode: Episode): () => void {
-    if (episode.kind === 'databaseBusy') return () => world.setDatabaseBusy(--busy > 0);
-    const run = runs.get(episode.charger?.controllerUuid ?? '');
-    if (run === undefined || episode.kind === 'reboot') return () => {};
-    return () => befall(run, episode, false);
+  #end(episode: Episode, run: ChargerRun | undefined): void {
+    if (episode.kind === 'databaseBusy') this.#world.setDatabaseBusy(--this.#busyDatabases > 0);
+    else if (run !== undefined && episode.kind !== 'reboot') this.#befall(run, episode, false);
   }
 
-  function befall(run: ChargerRun, episode: Episode, isOn: boolean): void {
-    const episodes = lasting.get(run) ?? new Set();
-    lasting.set(run, episodes);
+  #befall(run: ChargerRun, episode: Episode, isOn: boolean): void {
+    const episodes = this.#lasting.get(run) ?? new Set();
+    this.#lasting.set(run, episodes);
     if (isOn) episodes.add(episode);
     else episodes.delete(episode);
     run.wire.weather = weatherOf(episodes);
     run.wire.isCutUp = isCut(episodes, 'up');
     run.wire.isCutDown = isCut(episodes, 'down');
-  }
-
-  const moments: Moment[] = [];
-  for (const episode of plan) {
-    const { kind, charger } = episode;
-    if (kind === 'clockDrift') continue;
-    const known = { ...episode, kind };
-    const target = charger?.controllerUuid ?? '';
-    const [begin, end] = [startOf(known), endOf(known)];
-    moments.push(
-      {
-        atMs: episode.startsAtMs - startsAtMs,
-        happen() {
-          world.noteFault(kind, target, true);
-          begin();
-        },
-      },
-      {
-        atMs: episode.endsAtMs - startsAtMs,
-        happen() {
-          end();
-          world.noteFault(kind, target, false);
-        },
-      },
-    );
-  }
-  moments.sort((a, b) => a.atMs - b.atMs);
-  // Only the next one waits: what a world has to do must not grow with the length of its scenario.
-  planFrom(0);
-
-  function planFrom(place: number): void {
-    const moment = moments[place];
-    if (moment === undefined) return;
-    world.agenda.at(moment.atMs, () => {
-      moment.happen();
-      planFrom(place + 1);
-    });
   }
 }
 

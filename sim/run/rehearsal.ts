@@ -1,165 +1,247 @@
 // Time travel through a scenario: on to any instant, back to any that has been, and a look at what was.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/rest.js';
+import { createSummary, type Summary } from '../report/summary.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
+import type { FaultInput } from '../scenario/fault-schema.js';
+import { type BranchInput, branched, parseBranch } from '../scenario/parse-branch.js';
 import type { Scenario } from '../scenario/scenario.js';
-import { sessionsOf } from '../sessions/sessions-of.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import type { ConnectorName, TraceState } from '../trace/trace-state.js';
+import type { ConnectorName, EventOf, TraceState } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
-import { createWorld, type World, type WorldOptions } from '../world/world.js';
-import { createActionCaller } from './action-caller.js';
-import { EventMemory, firstDifference } from './event-memory.js';
-import { playFaults } from './fault-player.js';
-import { CALL_AGAIN_MS, createScenarioWorld } from './run-scenario.js';
-import { createStops } from './stops.js';
+import { type EventMemory, firstDifference, type Mark } from './event-memory.js';
+import { Play } from './play.js';
 
-/** What somebody does to a world by hand, now. */
-export type Deed = (world: World) => unknown;
-
+/**
+ * A scenario on its way through time. Going back and branching cost next to nothing: what was recorded is read, and lived
+ * through again as it was recorded, until something is done otherwise. Only then is a world of the same seed run up to that
+ * instant again, what was done by hand before it is done again, and every event is held against the recording.
+ */
 export interface Rehearsal {
-  /** As it is now; a rewind puts another in its place, so keep none. */
-  readonly world: World;
+  /** The first instant of the scenario, and the last that it plans for: epoch ms, as all instants here. */
+  readonly startsAtMs: EpochMs;
+  readonly endsAtMs: EpochMs;
   nowMs(): EpochMs;
   /** Lets time pass until `instant`; the scenario's calls and faults happen on the way. @throws RangeError back in time */
   travelTo(instant: EpochMs): Promise<void>;
+  /** Lets `ms` pass. */
   advance(ms: number): Promise<void>;
-  /** A request of the tenant, now; `path` begins after `/v1`. */
-  call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
-  /** Anything else done by hand, now: a charger restarted, a wire cut. It is done again after a rewind. */
-  inflict(deed: Deed): Promise<void>;
   /**
-   * Goes back to `instant`, as it was on arriving there: a new world of the same seed is run up to it, and what was done by
-   * hand before it is done again; what was done from then on is forgotten.
-   * @throws Error where that past is another than the one that was recorded.
+   * A request of a tenant to the service, now. `path` begins after `/v1`; `tenantUuid` is the first of the scenario where it
+   * is left out. The answer has status 0 while the service is down.
+   * @throws Error where what was recorded before does not come again, as everything does that acts on a past entered again.
+   */
+  call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
+  /**
+   * A fault, from now on, as a scenario writes it: `{ kind: 'serviceCrash', for: '5s' }`. Offsets such as `until: '+10m'` count
+   * from now.
+   * @throws UnusableFileError with what is wrong with it.
+   */
+  inflict(fault: FaultInput): Promise<void>;
+  /**
+   * Goes back to `instant`, as it was on arriving there. What was done by hand from then on is forgotten.
+   * @throws RangeError where it has not been.
    */
   rewindTo(instant: EpochMs): Promise<void>;
+  /**
+   * Another future from now on, with these calls and faults besides those of the scenario, as a scenario writes them. It is a
+   * rehearsal of its own, to be closed by itself; this one stays as it is.
+   * @throws UnusableFileError with everything that is wrong with them.
+   */
+  branch(otherwise: BranchInput): Promise<Rehearsal>;
   /** What was recorded of `instant`, everything that happened at it included. @throws RangeError where it has not been */
   at(instant: EpochMs, connector?: ConnectorName): TraceState;
-  /** SHA-256 of all that happened so far. */
+  /** What must never happen, and did, in the order of time. */
+  violations(): readonly EventOf<'violation'>[];
+  /** Energy, limits and starts from the beginning until now, per location and connector. */
+  summary(): Summary;
+  /** SHA-256 in hex of all that happened until now. */
   hash(): string;
   close(): Promise<void>;
 }
 
-/** A world that is taken through its scenario. */
-interface Play {
-  readonly world: World;
-  readonly past: EventMemory;
-  travelTo(instant: EpochMs): Promise<void>;
-}
-
+/** What somebody did by hand: done again where that past is entered again. */
 interface DoneByHand {
-  readonly atMs: EpochMs;
-  readonly deed: Deed;
+  readonly at: Mark;
+  readonly deed: (play: Play) => unknown;
 }
 
-/** Begins at the first instant of a scenario, or of a world without one. */
-export async function rehearse(subject: Scenario | WorldOptions): Promise<Rehearsal> {
-  const startsAtMs = 'startsAtMs' in subject ? subject.startsAtMs : subject.startMs;
-  let play = await openPlay(subject);
-  let done: readonly DoneByHand[] = [];
+/** A past that a rehearsal was not there for: of the one it branched off. */
+interface Past {
+  readonly memory: EventMemory;
+  readonly now: Mark;
+  readonly done: readonly DoneByHand[];
+}
 
-  async function inflict(deed: Deed): Promise<void> {
-    done = [...done, { atMs: play.world.nowMs(), deed }];
-    await deed(play.world);
+/** Begins at the first instant of `scenario`. @throws UnusableFileError where its sessions come from a file that cannot be used. */
+export async function rehearse(scenario: Scenario): Promise<Rehearsal> {
+  const play = await Play.open(scenario);
+  const now = { atMs: play.nowMs, events: play.past.count };
+  return new RecordedRehearsal(scenario, { memory: play.past, now, done: [] }, play);
+}
+
+class RecordedRehearsal implements Rehearsal {
+  readonly #scenario: Scenario;
+  /** Where the recording ends; undefined where there is no such world, or one in which too much was done. */
+  #play: Play | undefined;
+  #memory: EventMemory;
+  /** Until there, what is in memory is of this rehearsal. */
+  #end: Mark;
+  #now: Mark;
+  #done: readonly DoneByHand[];
+  /** Where time stood still, how much had happened: not all of that instant need have. */
+  readonly #arrivals = new Map<EpochMs, number>();
+
+  constructor(scenario: Scenario, { memory, now, done }: Past, play?: Play) {
+    this.#scenario = scenario;
+    this.#play = play;
+    this.#memory = memory;
+    this.#now = now;
+    this.#end = now;
+    this.#done = done;
   }
 
-  /** Again to `instant`, with what was done by hand before it. */
-  async function playAgain(instant: EpochMs, earlier: readonly DoneByHand[]): Promise<Play> {
-    const again = await openPlay(subject);
+  get startsAtMs(): EpochMs {
+    return this.#scenario.startsAtMs;
+  }
+
+  get endsAtMs(): EpochMs {
+    return this.#scenario.endsAtMs;
+  }
+
+  nowMs(): EpochMs {
+    return this.#now.atMs;
+  }
+
+  async travelTo(instant: EpochMs): Promise<void> {
+    if (instant < this.#now.atMs)
+      throw new RangeError(`${toInstant(instant)} has passed: rewindTo goes back`);
+    if (instant <= this.#end.atMs) {
+      this.#now = this.#markOf(instant);
+      return;
+    }
+    const play = await this.#playAt(this.#end);
+    await play.travelTo(instant);
+    this.#arrived(play);
+  }
+
+  advance(ms: number): Promise<void> {
+    return this.travelTo(this.#now.atMs + ms);
+  }
+
+  async call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer> {
+    let answer: RestAnswer = { status: 0, body: undefined };
+    await this.#do(async (play) => {
+      answer = await play.call(method, path, body, tenantUuid);
+    });
+    return answer;
+  }
+
+  async inflict(fault: FaultInput): Promise<void> {
+    const { faults } = parseBranch(
+      JSON.stringify({ faults: [fault] }),
+      'inflict',
+      this.#scenario,
+      this.nowMs(),
+    );
+    const plan = faultPlanOf({ faults }, this.#scenario.seed);
+    await this.#do((play) => play.inflict(plan));
+  }
+
+  async rewindTo(instant: EpochMs): Promise<void> {
+    this.#requireBeen(instant);
+    const forgotten = this.#done.find(({ at }) => at.atMs >= instant);
+    if (forgotten !== undefined) {
+      this.#end = forgotten.at;
+      this.#done = this.#done.filter(({ at }) => at.atMs < instant);
+      for (const atMs of this.#arrivals.keys()) if (atMs >= this.#end.atMs) this.#arrivals.delete(atMs);
+      await this.#play?.close();
+      this.#play = undefined;
+    }
+    this.#now = this.#markOf(instant);
+  }
+
+  async branch(otherwise: BranchInput): Promise<Rehearsal> {
+    const added = parseBranch(JSON.stringify(otherwise), 'branch', this.#scenario, this.nowMs());
+    const past = { memory: this.#memory, now: this.#now, done: this.#done };
+    return new RecordedRehearsal(branched(this.#scenario, added), past);
+  }
+
+  at(instant: EpochMs, connector?: ConnectorName): TraceState {
+    this.#requireBeen(instant);
+    return this.#memory.at(instant, connector, this.#now.events);
+  }
+
+  violations(): readonly EventOf<'violation'>[] {
+    return [...this.#memory.events(this.#now.events)].filter((event) => event.kind === 'violation');
+  }
+
+  summary(): Summary {
+    const summary = createSummary(this.startsAtMs);
+    for (const event of this.#memory.events(this.#now.events)) summary.add(event);
+    return summary.finish(this.#now.atMs);
+  }
+
+  hash(): string {
+    return this.#memory.hash(this.#now.events);
+  }
+
+  async close(): Promise<void> {
+    await this.#play?.close();
+    this.#play = undefined;
+  }
+
+  async #do(deed: (play: Play) => unknown): Promise<void> {
+    const play = await this.#playAt(this.#now);
+    this.#done = [...this.#done, { at: this.#now, deed }];
+    await deed(play);
+    this.#arrived(play);
+  }
+
+  /** A world that has come there, and no further. */
+  async #playAt({ atMs, events }: Mark): Promise<Play> {
+    const held = this.#play;
+    if (held !== undefined && atMs === held.nowMs && events === held.past.count) return held;
+    const play = await this.#playAgain(atMs);
+    await held?.close();
+    this.#play = play;
+    this.#memory = play.past;
+    this.#arrived(play);
+    return play;
+  }
+
+  /** From the first instant to `instant`, with what was done by hand. */
+  async #playAgain(instant: EpochMs): Promise<Play> {
+    const play = await Play.open(this.#scenario);
     try {
-      for (const { atMs, deed } of earlier) {
-        await again.travelTo(atMs);
-        await deed(again.world);
+      for (const { at, deed } of this.#done) {
+        await play.travelTo(at.atMs);
+        await deed(play);
       }
-      await again.travelTo(instant);
-      return again;
+      await play.travelTo(instant);
+      const differsAtMs = firstDifference(this.#memory, play.past, instant);
+      if (differsAtMs === undefined) return play;
+      throw new Error(`The past cannot be entered again: it differs at ${toInstant(differsAtMs)}`);
     } catch (error) {
-      await again.world.close();
+      await play.close();
       throw error;
     }
   }
 
-  const rehearsal: Rehearsal = {
-    get world() {
-      return play.world;
-    },
-    nowMs: () => play.world.nowMs(),
-    travelTo: (instant) => play.travelTo(instant),
-    advance: (ms) => play.travelTo(play.world.nowMs() + ms),
-    async call(method, path, body, tenantUuid) {
-      let answer: RestAnswer = { status: 0, body: undefined };
-      await inflict(async (world) => {
-        answer = await world.call(method, path, body, tenantUuid);
-      });
-      return answer;
-    },
-    inflict,
-    async rewindTo(instant) {
-      requireBetween(instant, startsAtMs, play.world.nowMs());
-      const earlier = done.filter(({ atMs }) => atMs < instant);
-      const again = await playAgain(instant, earlier);
-      const differsAtMs = firstDifference(play.past, again.past, instant);
-      if (differsAtMs !== undefined) {
-        await again.world.close();
-        throw new Error(`The past cannot be entered again: it differs at ${toInstant(differsAtMs)}`);
-      }
-      await play.world.close();
-      play = again;
-      done = earlier;
-    },
-    at(instant, connector) {
-      requireBetween(instant, startsAtMs, play.world.nowMs());
-      return play.past.at(instant, connector);
-    },
-    hash: () => play.past.hash(),
-    close: () => play.world.close(),
-  };
-  return rehearsal;
-}
+  #arrived({ nowMs, past }: Play): void {
+    this.#now = { atMs: nowMs, events: past.count };
+    this.#end = this.#now;
+    this.#arrivals.set(nowMs, past.count);
+  }
 
-function requireBetween(instant: EpochMs, startsAtMs: EpochMs, nowMs: EpochMs): void {
-  if (instant >= startsAtMs && instant <= nowMs) return;
-  throw new RangeError(
-    `${toInstant(instant)} has not been: it is ${toInstant(nowMs)}, and the beginning was ${toInstant(startsAtMs)}`,
-  );
-}
+  #markOf(instant: EpochMs): Mark {
+    const events = this.#arrivals.get(instant) ?? this.#memory.countBefore(instant + 1);
+    return { atMs: instant, events: Math.min(events, this.#end.events) };
+  }
 
-async function openPlay(subject: Scenario | WorldOptions): Promise<Play> {
-  const past = new EventMemory();
-  if ('startsAtMs' in subject) return openScenario(subject, past);
-  const world = await createWorld({
-    ...subject,
-    onEvent(event) {
-      past.add(event);
-      subject.onEvent?.(event);
-    },
-  });
-  return { world, past, travelTo: (instant) => travel(world, instant) };
-}
-
-async function openScenario(scenario: Scenario, past: EventMemory): Promise<Play> {
-  const visits = sessionsOf(scenario, scenario.seed);
-  const world = await createScenarioWorld(scenario, visits, (event: TraceEvent) => past.add(event));
-  playFaults(world, faultPlanOf(scenario, scenario.seed), scenario.startsAtMs);
-  const caller = createActionCaller(world);
-  const stops = createStops(scenario, []);
-  let next = stops.next();
-  return {
-    world,
-    past,
-    async travelTo(instant) {
-      for (; next !== undefined && next.atMs <= instant; next = stops.next()) {
-        await travel(world, next.atMs);
-        for (const action of next.actions)
-          if (!(await caller.make(action))) stops.repeat(action, next.atMs + CALL_AGAIN_MS);
-      }
-      await travel(world, instant);
-    },
-  };
-}
-
-async function travel(world: World, instant: EpochMs): Promise<void> {
-  if (instant < world.nowMs()) throw new RangeError(`${toInstant(instant)} has passed: rewindTo goes back`);
-  if (instant > world.nowMs()) await world.travelTo(instant);
+  #requireBeen(instant: EpochMs): void {
+    if (instant >= this.startsAtMs && instant <= this.#now.atMs) return;
+    throw new RangeError(
+      `${toInstant(instant)} has not been: it is ${toInstant(this.#now.atMs)}, and the beginning was ${toInstant(this.startsAtMs)}`,
+    );
+  }
 }

@@ -21,7 +21,7 @@ import { createWorld, type World } from '../world/world.js';
 import { createActionCaller } from './action-caller.js';
 import { commitName } from './commit-name.js';
 import { ExpectationJudge, type Failure, formatFailure, type LimitsOf } from './expectation-judge.js';
-import { playFaults } from './fault-player.js';
+import { FaultPlayer } from './fault-player.js';
 import { createStops } from './stops.js';
 
 export interface RunProgress {
@@ -79,7 +79,7 @@ export async function runScenario(
   };
   const world = await createScenarioWorld(scenario, visits, onEvent, settings);
   try {
-    playFaults(world, faultPlanOf(scenario, scenario.seed), startsAtMs);
+    new FaultPlayer(world).play(faultPlanOf(scenario, scenario.seed));
     const caller = createActionCaller(world);
     const limitsOf = createLimitsOf(world, scenario);
     const stops = createStops(scenario, judge.questions);

@@ -35,6 +35,8 @@ export const actionSchema = z.strictObject(
   GROUP_RULE,
 );
 export type ActionEntry = z.output<typeof actionSchema>;
+/** A call as it is written. */
+export type ActionInput = z.input<typeof actionSchema>;
 
 /** `name` and `field` of a value `$name.field`, which stands for a field of an answer kept as `name`. */
 export function parseKept(value: string): { readonly name: string; readonly field: string } | undefined {

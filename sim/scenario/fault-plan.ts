@@ -53,7 +53,7 @@ function episodesOf(fault: Fault, charger: FaultEpisode['charger'], draw: Draw):
 }
 
 /** All episodes of `scenario`, in the order in which they begin: the same for the same seed. */
-export function faultPlanOf({ faults }: Scenario, seed: number): readonly FaultEpisode[] {
+export function faultPlanOf({ faults }: Pick<Scenario, 'faults'>, seed: number): readonly FaultEpisode[] {
   const episodes = faults.flatMap((fault, i) => {
     const targets = SERVICE_FAULTS.includes(fault.kind) ? [undefined] : fault.chargers;
     return targets.flatMap((charger) =>

@@ -62,3 +62,5 @@ export const faultsSchema = z.preprocess(
     .default([]),
 );
 export type FaultEntry = z.output<typeof oneFaultSchema>;
+/** A fault as it is written. */
+export type FaultInput = z.input<typeof oneFaultSchema>;

@@ -111,7 +111,7 @@ export function durationSchema(minMs: number) {
 }
 
 /** One value of `element`, or the two ends of a range of them; `rule` is what `element` says too. */
-function rangeSchema(element: z.ZodType<number>, rule: string) {
+function rangeSchema<Written>(element: z.ZodType<number, Written>, rule: string) {
   return z
     .union([element, z.tuple([element, element], rule)], rule)
     .transform((value): Range => (typeof value === 'number' ? [value, value] : value))

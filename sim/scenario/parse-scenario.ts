@@ -94,7 +94,13 @@ function sessionsOfFile(
   };
 }
 
-function actionOf(entry: ActionEntry, where: string, plan: SitePlan, span: ScenarioSpan): readonly Action[] {
+/** `entry`, found and put on the axis of time; nothing where no operation is called so. */
+export function actionOf(
+  entry: ActionEntry,
+  where: string,
+  plan: SitePlan,
+  span: ScenarioSpan,
+): readonly Action[] {
   const endpoint = OPERATIONS.get(entry.call);
   if (endpoint === undefined) return [];
   const { call: operationId, params, query, as: keepAs, tenant } = entry;
@@ -115,7 +121,8 @@ function actionOf(entry: ActionEntry, where: string, plan: SitePlan, span: Scena
   ];
 }
 
-function faultOf(entry: FaultEntry, { chargers }: SitePlan, span: ScenarioSpan): Fault {
+/** `entry` with its chargers found and its window put on the axis of time. */
+export function faultOf(entry: FaultEntry, { chargers }: SitePlan, span: ScenarioSpan): Fault {
   const from = 'from' in entry ? entry.from : undefined;
   const until = 'until' in entry ? entry.until : undefined;
   const locations = 'locations' in entry ? entry.locations : undefined;

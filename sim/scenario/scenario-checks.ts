@@ -16,6 +16,11 @@ interface Context {
   readonly plan: SitePlan;
 }
 
+/** What the checks of calls and faults need, of a whole scenario or of what is added to one. */
+interface CallContext extends Omit<Context, 'file'> {
+  readonly file: Pick<ScenarioFile, 'actions' | 'faults'>;
+}
+
 /** The time the file covers. */
 export function spanOf({ start, duration }: ScenarioFile, durationMs = duration): ScenarioSpan {
   return { startsAtMs: start.atMs, endsAtMs: start.atMs + durationMs, utcOffsetMs: start.utcOffsetMs };
@@ -105,7 +110,7 @@ function vehicleProblems({ vehicles = [] }: ScenarioFile): readonly FieldProblem
 }
 
 /** Names in the path of a call that is meant to succeed. */
-function paramNameProblems({ params }: ActionEntry, { plan }: Context): readonly FieldProblem[] {
+function paramNameProblems({ params }: ActionEntry, { plan }: CallContext): readonly FieldProblem[] {
   const { locationId, controllerUuid, connectorId } = params;
   if (controllerUuid !== undefined && connectorId !== undefined) {
     return unknownName(`${controllerUuid}/${connectorId}`, plan.connectors, ['params', 'controllerUuid']);
@@ -123,7 +128,7 @@ function keptProblems(action: ActionEntry, kept: ReadonlySet<string>): readonly 
   });
 }
 
-function actionsProblems(context: Context): readonly FieldProblem[] {
+function actionsProblems(context: CallContext): readonly FieldProblem[] {
   const { file, span, plan } = context;
   const kept = new Set<string>();
   const inTime = file.actions
@@ -143,7 +148,7 @@ function actionsProblems(context: Context): readonly FieldProblem[] {
   });
 }
 
-function faultsProblems({ file, span, plan }: Context): readonly FieldProblem[] {
+function faultsProblems({ file, span, plan }: CallContext): readonly FieldProblem[] {
   const chargers = new Set(plan.chargers.map(({ controllerUuid }) => controllerUuid));
   return file.faults.flatMap((fault, i) => {
     const from = 'from' in fault ? fault.from : undefined;
@@ -197,6 +202,26 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
     ...faultsProblems(context),
     ...expectProblems(context),
   ];
+}
+
+/** Everything wrong with calls and faults that are added to a scenario within `span`. */
+export function additionProblems(
+  file: CallContext['file'],
+  span: ScenarioSpan,
+  plan: SitePlan,
+): readonly FieldProblem[] {
+  const drifting = file.faults.flatMap(({ kind }, i) =>
+    kind === 'clockDrift'
+      ? [
+          {
+            path: ['faults', i, 'kind'],
+            message: 'is clockDrift, which is so from the first instant on; it must stand in the scenario',
+          },
+        ]
+      : [],
+  );
+  const context = { file, span, plan };
+  return [...actionsProblems(context), ...faultsProblems(context), ...drifting];
 }
 
 /** Everything wrong across fields of the provisioning in `content`, the file as plain data of any shape. */

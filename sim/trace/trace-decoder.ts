@@ -13,16 +13,53 @@ export interface StretchStart {
 
 /** The events in `bytes`, in order. Throws a RangeError where the bytes are no whole events. */
 export function decodeEvents(bytes: Uint8Array, start: StretchStart): TraceEvent[] {
-  const text = new TextDecoder();
+  const decoder = new Decoder(bytes, start);
   const events: TraceEvent[] = [];
-  let at = 0;
-  let atMs = start.lastAtMs;
+  while (decoder.place < bytes.length) events.push(decoder.next());
+  return events;
+}
 
-  function takeInteger(): number {
+/** How many of `bytes` the first `count` events take. */
+export function sizeOfEvents(bytes: Uint8Array, start: StretchStart, count: number): number {
+  const decoder = new Decoder(bytes, start);
+  for (let i = 0; i < count; i++) decoder.next();
+  return decoder.place;
+}
+
+class Decoder {
+  readonly #bytes: Uint8Array;
+  readonly #names: readonly string[];
+  readonly #text = new TextDecoder();
+  #place = 0;
+  #atMs: EpochMs;
+
+  constructor(bytes: Uint8Array, { lastAtMs, names }: StretchStart) {
+    this.#bytes = bytes;
+    this.#names = names;
+    this.#atMs = lastAtMs;
+  }
+
+  /** How many bytes are read. */
+  get place(): number {
+    return this.#place;
+  }
+
+  next(): TraceEvent {
+    const number = this.#takeInteger();
+    const layout = LAYOUTS[number];
+    if (layout === undefined) throw new RangeError(`No event has number ${number}`);
+    this.#atMs += this.#takeInteger();
+    const event: Record<string, string | number | boolean> = { atMs: this.#atMs, kind: layout.kind };
+    for (const [field, coding] of layout.fields) event[field] = this.#takeField(coding);
+    // The table of fields is checked against the events' types where it is written.
+    return event as unknown as TraceEvent;
+  }
+
+  #takeInteger(): number {
     let value = 0;
     let weight = 1;
     for (;;) {
-      const byte = bytes[at++];
+      const byte = this.#bytes[this.#place++];
       if (byte === undefined) throw new RangeError('A trace ends inside an event');
       value += (byte & 0x7f) * weight;
       if (byte < 0x80) return value;
@@ -30,32 +67,20 @@ export function decodeEvents(bytes: Uint8Array, start: StretchStart): TraceEvent
     }
   }
 
-  function takeText(): string {
-    const length = takeInteger();
-    at += length;
-    return text.decode(bytes.subarray(at - length, at));
+  #takeText(): string {
+    const length = this.#takeInteger();
+    this.#place += length;
+    return this.#text.decode(this.#bytes.subarray(this.#place - length, this.#place));
   }
 
-  function takeField(coding: FieldCoding): string | number | boolean {
-    if (coding === 'integer') return takeInteger();
-    if (coding === 'text') return takeText();
-    const number = takeInteger();
-    if (coding === 'name' && number === 0) return takeText();
-    const value = coding === 'name' ? start.names[number - 1] : coding[number];
+  #takeField(coding: FieldCoding): string | number | boolean {
+    if (coding === 'integer') return this.#takeInteger();
+    if (coding === 'text') return this.#takeText();
+    const number = this.#takeInteger();
+    if (coding === 'name' && number === 0) return this.#takeText();
+    const value = coding === 'name' ? this.#names[number - 1] : coding[number];
     if (value === undefined)
       throw new RangeError(`A trace speaks of number ${number} without having told it`);
     return value;
   }
-
-  while (at < bytes.length) {
-    const place = takeInteger();
-    const layout = LAYOUTS[place];
-    if (layout === undefined) throw new RangeError(`No event has number ${place}`);
-    atMs += takeInteger();
-    const event: Record<string, string | number | boolean> = { atMs, kind: layout.kind };
-    for (const [field, coding] of layout.fields) event[field] = takeField(coding);
-    // The table of fields is checked against the events' types where it is written.
-    events.push(event as unknown as TraceEvent);
-  }
-  return events;
 }

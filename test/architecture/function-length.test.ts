@@ -13,8 +13,6 @@ const STILL_TO_SPLIT: readonly string[] = [
   'sim/recording/recorder.ts createRecorder',
   'sim/report/page/connector-list.ts createConnectorList',
   'sim/report/summary.ts createSummary',
-  'sim/run/fault-player.ts playFaults',
-  'sim/run/rehearsal.ts rehearse',
   'sim/world/charger-run.ts runCharger',
   'sim/world/hostile-operator.ts createHostileOperator',
   'sim/world/misfortune.ts strikeWorld',

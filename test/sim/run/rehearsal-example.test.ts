@@ -15,7 +15,7 @@ it('asks an evening what would have been with half the power and a service that 
 
   await rehearsal.rewindTo(evening);
   await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 40 });
-  await rehearsal.inflict((world) => world.crash(5_000));
+  await rehearsal.inflict({ kind: 'serviceCrash', for: '5s' });
   await rehearsal.advance(3_600_000);
   const asItWouldBe = rehearsal.at(anHourLater);
 

@@ -1,11 +1,10 @@
 // Time travel through a scenario: what has been can be looked at, and entered again as it was.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HUNGRY } from '../../../sim/charger/traffic.js';
+import { Play } from '../../../sim/run/play.js';
 import { rehearse } from '../../../sim/run/rehearsal.js';
 import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../../sim/scenario/scenario.js';
-import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
 
 const MINUTE_MS = 60_000;
 
@@ -47,8 +46,11 @@ const lowered = {
 
 describe('a rehearsal', () => {
   it('of two weeks of faults has no more waiting to happen than one of two hours', async () => {
-    const waiting = async (duration: string) =>
-      (await rehearsalOf(depot('heavy', duration))).world.agenda.length;
+    async function waiting(duration: string): Promise<number> {
+      const play = await Play.open(depot('heavy', duration));
+      onTestFinished(() => play.close());
+      return play.waiting;
+    }
     expect(await waiting('14d')).toBe(await waiting('2h'));
   });
 
@@ -71,7 +73,7 @@ describe('a rehearsal', () => {
     const { status } = await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 16 });
     expect(status).toBe(200);
     await rehearsal.travelTo(at('08:06:00'));
-    await rehearsal.inflict((world) => world.crash(5_000));
+    await rehearsal.inflict({ kind: 'serviceCrash', for: '5s' });
     await rehearsal.travelTo(at('08:12:00'));
     const then = rehearsal.at(at('08:12:00'));
     const hash = rehearsal.hash();
@@ -101,7 +103,7 @@ describe('a rehearsal', () => {
     const lower = rehearsal.at(until).locations[0]?.powerW ?? 0;
     expect(without).toBeGreaterThan(15_000);
     expect(lower).toBeLessThanOrEqual(8_000);
-    expect(rehearsal.world.violations).toEqual([]);
+    expect(rehearsal.violations()).toEqual([]);
   });
 
   it('remembers the state of every instant, one connector alone where asked', async () => {
@@ -127,26 +129,90 @@ describe('a rehearsal', () => {
     await expect(rehearsal.travelTo(at('08:00:30'))).rejects.toThrow('rewindTo goes back');
   });
 
-  it('fails where the past does not come again as it was, and stays where it is', async () => {
+  it('lives through what was recorded as it was recorded, to the same hash, and then goes on', async () => {
+    const rehearsal = await rehearsalOf(depot('heavy'));
+    const hashes = new Map<number, string>();
+    const instants = ['08:03:00', '08:07:30.123', '08:12:00', '08:20:00'].map(at);
+    for (const instant of instants) {
+      await rehearsal.travelTo(instant);
+      hashes.set(instant, rehearsal.hash());
+    }
+    await rehearsal.rewindTo(at('08:03:00'));
+    expect(rehearsal.nowMs()).toBe(at('08:03:00'));
+    for (const instant of instants) {
+      await rehearsal.travelTo(instant);
+      expect(rehearsal.hash()).toBe(hashes.get(instant));
+    }
+    await rehearsal.travelTo(at('08:31:00'));
+    const straight = await rehearsalOf(depot('heavy'));
+    await straight.travelTo(at('08:31:00'));
+    expect(rehearsal.hash()).toBe(straight.hash());
+  });
+
+  it('runs a world to where something is done, and its future is that of one who was never elsewhere', async () => {
+    const rehearsal = await rehearsalOf(depot('heavy'));
+    await rehearsal.travelTo(at('08:20:00'));
+    await rehearsal.rewindTo(at('08:10:00'));
+    await rehearsal.call('POST', '/locations/site-1/schedules', lowered);
+    await rehearsal.travelTo(at('08:25:00'));
+    const straight = await rehearsalOf(depot('heavy'));
+    await straight.travelTo(at('08:10:00'));
+    await straight.call('POST', '/locations/site-1/schedules', lowered);
+    await straight.travelTo(at('08:25:00'));
+    expect(rehearsal.hash()).toBe(straight.hash());
+    expect(rehearsal.summary()).toEqual(straight.summary());
+  });
+
+  it('fails where what is done meets a past that does not come again as it was, and stays where it is', async () => {
     let worlds = 0;
-    const { tenants } = parseProvisioning(
-      `tenants:
-  - { tenantUuid: t, name: T, features: [energy-management], locations: [
-      { locationId: yard, name: Yard, permanentLimitKw: 20, chargers: [
-        { controllerUuid: y1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] } ] } ] }`,
-      'yard.yaml',
-    );
+    const scenario = depot();
+    // Other chargers each time: what a seed does not draw cannot come again.
     const rehearsal = await rehearsalOf({
-      ...{ tenants, seed: 1, startMs: at('08:00:00'), visitorsOf: () => HUNGRY },
-      // Another charger each time: what a seed does not draw cannot come again.
-      traitsOf: () => ({ pilotDelayMs: 1_000 * ++worlds }),
+      ...scenario,
+      get meterPeriodMs() {
+        return 10_000 + 1_000 * worlds++;
+      },
     });
     await rehearsal.advance(10 * MINUTE_MS);
+    await rehearsal.rewindTo(at('08:05:00'));
     const hash = rehearsal.hash();
-    await expect(rehearsal.rewindTo(at('08:05:00'))).rejects.toThrow(
+    await expect(rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 16 })).rejects.toThrow(
       /The past cannot be entered again: it differs at 2026-06-01T08:0\d/,
     );
-    expect(rehearsal.nowMs()).toBe(at('08:10:00'));
+    expect(rehearsal.nowMs()).toBe(at('08:05:00'));
     expect(rehearsal.hash()).toBe(hash);
+  });
+
+  it('says what is wrong with a fault, and that nothing of it happened', async () => {
+    const rehearsal = await rehearsalOf(depot());
+    await rehearsal.travelTo(at('08:04:00'));
+    const hash = rehearsal.hash();
+    await expect(rehearsal.inflict({ kind: 'loss', share: 2 })).rejects.toThrow(
+      /faults\[0\]\.share: is 2; must be a number from 0 to 1/,
+    );
+    await expect(rehearsal.inflict({ kind: 'reboot', chargers: ['site-1-c9'] })).rejects.toThrow(
+      /chargers\[0\]: is "site-1-c9", which this scenario does not have/,
+    );
+    await expect(rehearsal.inflict({ kind: 'clockDrift', share: 0.01 })).rejects.toThrow(
+      'it must stand in the scenario',
+    );
+    expect(rehearsal.hash()).toBe(hash);
+  });
+
+  it('inflicts faults of chargers from now on, for as long as they say', async () => {
+    const rehearsal = await rehearsalOf(depot());
+    await rehearsal.travelTo(at('08:10:00'));
+    await rehearsal.inflict({ kind: 'partition', chargers: ['site-1-c2'], for: '2m' });
+    await rehearsal.inflict({ kind: 'loss', share: 1, chargers: ['site-1-c1'], until: '+3m' });
+    await rehearsal.travelTo(at('08:11:00'));
+    const faults = (instant: number) =>
+      rehearsal.at(instant).faults.map(({ fault, target }) => [fault, target]);
+    expect(faults(at('08:11:00'))).toEqual([
+      ['partition', 'site-1-c2'],
+      ['loss', 'site-1-c1'],
+    ]);
+    await rehearsal.travelTo(at('08:14:00'));
+    expect(faults(at('08:12:30'))).toEqual([['loss', 'site-1-c1']]);
+    expect(faults(at('08:14:00'))).toEqual([]);
   });
 });

@@ -1,0 +1,13 @@
+// `headroom/sim`: the simulator for tests outside this repository. What is exported here keeps its shape; nothing else does.
+export { UnusableFileError } from '../src/provisioning/parse-yaml.js';
+export type { ConnectorSummary } from './report/connector-account.js';
+export type { LocationSummary, Summary } from './report/summary.js';
+export { type Rehearsal, rehearse } from './run/rehearsal.js';
+export type { ActionInput } from './scenario/action-schema.js';
+export type { FaultInput } from './scenario/fault-schema.js';
+export type { BranchInput } from './scenario/parse-branch.js';
+export { parseScenario, type ScenarioOverrides } from './scenario/parse-scenario.js';
+export type { Scenario } from './scenario/scenario.js';
+export type { TraceEvent } from './trace/trace-event.js';
+export type { ConnectorAt, ConnectorName, EventOf, LocationAt, TraceState } from './trace/trace-state.js';
+export type { RestAnswer } from './world/rest-client.js';

@@ -1,0 +1,62 @@
+// Reads what a branch does otherwise than its scenario: calls and faults from an instant on, as a scenario writes them.
+import { z } from 'zod';
+import type { EpochMs } from '../../machines/values/time.js';
+import { GROUP_RULE, listSchema } from '../../src/provisioning/field-schemas.js';
+import { parseYaml } from '../../src/provisioning/parse-yaml.js';
+import { type ActionInput, actionSchema } from './action-schema.js';
+import type { FaultLevel } from './fault-levels.js';
+import { type FaultInput, faultsSchema } from './fault-schema.js';
+import { actionOf, faultOf } from './parse-scenario.js';
+import type { Action, Fault, Scenario } from './scenario.js';
+import { additionProblems } from './scenario-checks.js';
+import { sitePlanOf } from './site-plan.js';
+
+/** What a branch does otherwise. Offsets such as `+10m`, and faults without `from`, count from where it begins. */
+export interface BranchInput {
+  readonly actions?: readonly ActionInput[];
+  readonly faults?: FaultLevel | readonly FaultInput[];
+}
+
+export interface Branch {
+  readonly actions: readonly Action[];
+  readonly faults: readonly Fault[];
+}
+
+const branchSchema = z.strictObject(
+  { actions: listSchema(actionSchema).default([]), faults: faultsSchema },
+  `${GROUP_RULE}: actions, faults`,
+);
+
+/**
+ * @param text YAML 1.2, or JSON.
+ * @param path how errors name where it stands.
+ * @param fromMs where the branch begins.
+ * @throws UnusableFileError with every problem, in the order of the text.
+ */
+export function parseBranch(text: string, path: string, scenario: Scenario, fromMs: EpochMs): Branch {
+  const { endsAtMs, utcOffsetMs, provision } = scenario;
+  const span = { startsAtMs: fromMs, endsAtMs, utcOffsetMs };
+  const plan = sitePlanOf(provision);
+  const { data, place } = parseYaml(text, path, {
+    schema: branchSchema,
+    check: (file) => additionProblems(file, span, plan),
+    secrets: [],
+  });
+  return {
+    actions: data.actions
+      .flatMap((entry, i) => actionOf(entry, `${place(['actions', i])} actions[${i}]`, plan, span))
+      .sort((a, b) => a.atMs - b.atMs),
+    faults: data.faults
+      .map((entry) => faultOf(entry, plan, span))
+      .map((fault) => ({ ...fault, untilMs: Math.min(fault.untilMs, endsAtMs) })),
+  };
+}
+
+/** `scenario` with what `branch` adds: until the branch begins, the same seed gives the same course of events. */
+export function branched(scenario: Scenario, { actions, faults }: Branch): Scenario {
+  return {
+    ...scenario,
+    actions: [...scenario.actions, ...actions].sort((a, b) => a.atMs - b.atMs),
+    faults: [...scenario.faults, ...faults],
+  };
+}

@@ -1,0 +1,53 @@
+// `headroom/sim` as others have it: the packed package in a folder of its own, and the example project beside it.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MODULES = join(ROOT, 'node_modules');
+const project = mkdtempSync(join(tmpdir(), 'headroom-example-'));
+afterAll(() => rmSync(project, { recursive: true }));
+
+const manifestSchema = z.object({ dependencies: z.record(z.string(), z.string()) });
+
+function node(...words: readonly string[]): string {
+  return execFileSync(process.execPath, words, { cwd: project, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** Installs as npm would, with what is here: what the package depends on, and what the example's README says. */
+beforeAll(() => {
+  cpSync(join(ROOT, 'examples/site-tests'), project, { recursive: true });
+  const packing = ['pack', '--ignore-scripts', '--silent', '--pack-destination', project];
+  const file = execFileSync('npm', packing, { cwd: ROOT, encoding: 'utf8' }).trim();
+  execFileSync('tar', ['xzf', file], { cwd: project });
+  mkdirSync(join(project, 'node_modules'));
+  renameSync(join(project, 'package'), join(project, 'node_modules/headroom'));
+  const { dependencies } = manifestSchema.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
+  for (const name of [...Object.keys(dependencies), 'typescript', 'vitest', '@types/node']) {
+    const place = join(project, 'node_modules', name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(join(MODULES, name), place);
+  }
+});
+
+describe('The example project', () => {
+  it('is strict TypeScript, the declarations of the package included, and passes with node:test', () => {
+    expect(node('node_modules/typescript/bin/tsc')).toBe('');
+    expect(node('--test', 'build/node-test/depot.test.js')).toMatch(/# pass 1\n# fail 0/);
+  });
+
+  it('passes with vitest', () => {
+    const words = ['node_modules/vitest/vitest.mjs', 'run', '--dir', 'vitest', '--testTimeout', '120000'];
+    expect(node(...words, '--reporter', 'json')).toContain('"numPassedTests":1');
+  });
+
+  it('has nothing of the package but what the package offers', () => {
+    const importing = (path: string) => () => node('--input-type=module', '--eval', `import '${path}';`);
+    expect(importing('headroom/sim')()).toBe('');
+    expect(importing('headroom/dist/sim/world/world.js')).toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  });
+});
