@@ -83,6 +83,7 @@ export async function provision(
         status: 'ACTIVE' as const,
         permanentLimitKw,
         gridLimitKw,
+        operator: null,
         chargers: Array.from({ length: chargersEach }, (__, n) => ({
           controllerUuid: controllerUuidOf(i * chargersEach + n),
           mqttSecretHash,

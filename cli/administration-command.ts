@@ -4,7 +4,7 @@ import type { TenantUuid } from '../machines/values/ids.js';
 import { asId } from '../machines/values/ids.js';
 import { databaseUrlOf } from '../src/config.js';
 import type { Administration } from '../src/ports/administration.js';
-import { SCOPES, type Scope } from '../src/ports/records.js';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../src/ports/records.js';
 import { toInstant } from '../src/wire/rest.js';
 import { OperatorError } from './operator-error.js';
 import { addSettingsFlags, configOf, DATABASE_SETTINGS, type SettingsFlags } from './settings-flags.js';
@@ -45,12 +45,14 @@ export async function existingTenant(administration: Administration, text: strin
 }
 
 export function scopeOption(): Option {
-  return new Option('--scope <scope...>', 'what it may do (default: everything)').choices(SCOPES);
+  return new Option('--scope <scope...>', 'what it may do (default: everything but operator:write)').choices(
+    SCOPES,
+  );
 }
 
 /** The scopes in their usual order, each once; all of them where none is named. */
 export function scopesOf(named: readonly Scope[] | undefined): readonly Scope[] {
-  return named === undefined ? SCOPES : SCOPES.filter((scope) => named.includes(scope));
+  return named === undefined ? USUAL_SCOPES : SCOPES.filter((scope) => named.includes(scope));
 }
 
 export function formatScopes(scopes: readonly Scope[]): string {

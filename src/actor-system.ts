@@ -15,6 +15,7 @@ import { EventStream } from './application/event-stream.js';
 import { AlarmBook } from './enforcement/alarm-book.js';
 import { Bookkeeping } from './enforcement/bookkeeping.js';
 import { Enforcement } from './enforcement/enforcement.js';
+import { operatorChangeOf } from './enforcement/grid-operator.js';
 import { measureModes, measureOpenAlarms, measurePower } from './enforcement/measure.js';
 import { ConnectorMeterSink, expireReadings } from './enforcement/meter-sink.js';
 import { PowerHistory } from './enforcement/power-history.js';
@@ -103,6 +104,7 @@ class LiveActorSystem implements ActorSystem {
     this.application = createApplication({
       clock,
       log,
+      written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
       expireReadings: (location) => this.#expireReadings(location, clock.monotonicMs()),
       store: readingAgainWhenUnknown(store, this.#follower),
       archive: store,
@@ -189,12 +191,22 @@ class LiveActorSystem implements ActorSystem {
     return {
       onEffect: (effect) => {
         logEffect(this.#options.log, effect);
+        this.#keepOperatorLimit(effect);
         this.#events.takeEffect(effect);
         this.#enforcement.takeEffect(effect);
       },
       // A window that is only planned changes no limit yet, but what may be promised until then.
       onPlan: (location) => this.#enforcement.decideSoon(location),
     };
+  }
+
+  #keepOperatorLimit({ entity, effect }: Effect): void {
+    if (entity.kind !== 'location' || effect.type !== 'operator.changed') return;
+    const { tenantUuid } = entity.tenant;
+    const { standing } = effect;
+    const { locationId } = entity.record;
+    this.#options.log.info({ tenantUuid, locationId, ...standing }, "the grid operator's limit changed");
+    this.#bookkeeping.write(tenantUuid, operatorChangeOf(entity, standing, this.#options.clock.nowMs()));
   }
 
   #schedulerListener(): SchedulerListener<TimedEntity> {

@@ -1,14 +1,15 @@
-// The limit in force at a location: its own limit, its cluster shares and its physical connection, whichever is lowest.
+// The limit in force at a location: the lowest of its own limit, its cluster shares, the grid operator's and its physical connection.
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
-/** Which rule sets the limit in force. Of equal limits the location's own is named, then a cluster's share. */
+/** Which rule sets the limit in force. Of equal limits the first in this order is named. */
 export type LimitCause =
   | { readonly kind: 'permanentLimit' }
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
   | { readonly kind: 'clusterShare'; readonly clusterId: string }
+  | { readonly kind: 'operatorLimit' }
   | { readonly kind: 'physicalConnection' };
 
 export interface LimitInForce {
@@ -25,16 +26,19 @@ export interface LimitParts {
   readonly permanentLimitKw: number;
   /** By cluster id: only clusters that bind the location. */
   readonly clusterSharesKw: Iterable<readonly [clusterId: string, shareKw: number]>;
+  /** What the grid operator lets the location use; undefined where it does not limit it. No priority lifts it. */
+  readonly operatorLimitKw: number | undefined;
   /** undefined where no physical connection is known. */
   readonly connectionLimitKw: number | undefined;
 }
 
 const PERMANENT_LIMIT: LimitCause = { kind: 'permanentLimit' };
+const OPERATOR_LIMIT: LimitCause = { kind: 'operatorLimit' };
 const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
 
 /** The lowest of all parts. A share counts in whole watts, as it is granted: one that takes less than a watt takes nothing. */
 export function limitInForce(parts: LimitParts): LimitInForce {
-  const { activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw } = parts;
+  const { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw, connectionLimitKw } = parts;
   const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
   let limitKw = effectiveLimitKw;
   let cause: LimitCause =
@@ -46,6 +50,10 @@ export function limitInForce(parts: LimitParts): LimitInForce {
     limitW = shareW;
     limitKw = shareW / 1000;
     cause = { kind: 'clusterShare', clusterId };
+  }
+  if (operatorLimitKw !== undefined && operatorLimitKw < limitKw) {
+    limitKw = operatorLimitKw;
+    cause = OPERATOR_LIMIT;
   }
   if (connectionLimitKw !== undefined && connectionLimitKw < limitKw) {
     limitKw = connectionLimitKw;
@@ -70,7 +78,15 @@ export interface ClusterOutlook {
 export interface OwnLimits {
   readonly stack: ProfileStack;
   readonly permanentLimitKw: number;
+  readonly operatorLimit: OperatorOutlook | undefined;
   readonly connectionLimitKw: number | undefined;
+}
+
+/** The grid operator's limit, as far as it is known now. */
+export interface OperatorOutlook {
+  readonly limitKw: number;
+  /** Infinity where it names no end. */
+  readonly endsAtMs: EpochMs;
 }
 
 /** A stretch of time with one limit. */
@@ -87,7 +103,7 @@ export function limitsInForce(
   spans: readonly TimeWindow[],
   most = Number.POSITIVE_INFINITY,
 ): readonly LimitSegment[] {
-  const { permanentLimitKw, connectionLimitKw } = own;
+  const { permanentLimitKw, operatorLimit, connectionLimitKw } = own;
   const segments: LimitSegment[] = [];
   const scales = clusters.map(({ clusterId, steps }) => new ScaleCursor(clusterId, steps));
   for (const span of spans) {
@@ -97,13 +113,22 @@ export function limitsInForce(
       const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
       let atMs = startsAtMs;
       while (atMs < endsAtMs) {
-        let untilMs = endsAtMs;
+        const isOperatorLimited = operatorLimit !== undefined && atMs < operatorLimit.endsAtMs;
+        const operatorLimitKw = isOperatorLimited ? operatorLimit.limitKw : undefined;
+        let untilMs = isOperatorLimited ? Math.min(endsAtMs, operatorLimit.endsAtMs) : endsAtMs;
         const clusterSharesKw: [string, number][] = [];
         for (const cursor of scales) {
           clusterSharesKw.push([cursor.clusterId, effectiveLimitKw * cursor.scaleAt(atMs)]);
           untilMs = Math.min(untilMs, cursor.nextAtMs);
         }
-        const limit = limitInForce({ activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw });
+        const parts = {
+          activeProfile,
+          permanentLimitKw,
+          clusterSharesKw,
+          operatorLimitKw,
+          connectionLimitKw,
+        };
+        const limit = limitInForce(parts);
         appendSegment(segments, firstOfSpan, { ...limit, startsAtMs: atMs, endsAtMs: untilMs });
         if (segments.length > most) return segments.slice(0, most);
         atMs = untilMs;

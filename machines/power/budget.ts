@@ -66,16 +66,17 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
   };
 }
 
-/** The limit in force with another profile and permanent limit, under the shares and the connection of now. */
+/** The limit in force with another profile and permanent limit, under the shares, the operator's limit and the connection of now. */
 function limitWith(
-  { clusterSharesKw, connectionLimitKw }: LimitParts,
+  { clusterSharesKw, operatorLimitKw, connectionLimitKw }: LimitParts,
   activeProfile: LimitProfile | undefined,
   permanentLimitKw: number,
 ): LimitInForce {
-  return limitInForce({ activeProfile, permanentLimitKw, clusterSharesKw, connectionLimitKw });
+  const parts = { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw, connectionLimitKw };
+  return limitInForce(parts);
 }
 
-/** The lowest limit known of, now or later, under the shares and the connection of now. */
+/** The lowest limit known of, now or later, under the shares, the operator's limit and the connection of now. */
 function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {
   let lowestKw = location.permanentLimitKw;
   for (const profile of location.stack) {

@@ -1,6 +1,15 @@
 // One location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import { limitInForce } from '../limits/limit-in-force.js';
+import {
+  nextOperatorBoundary,
+  type OperatorActor,
+  type OperatorEvent,
+  type OperatorInput,
+  type OperatorReport,
+  operatorLimitKwOf,
+  operatorMachine,
+} from '../limits/operator.machine.js';
 import { profileMachine } from '../limits/profile.machine.js';
 import {
   activeProfileOf,
@@ -47,6 +56,9 @@ export type LocationEvent =
   | ProfilesTold
   | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
   | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
+  /** From the grid operator. */
+  | { readonly type: 'operator.told'; readonly event: OperatorEvent }
+  | OperatorReport
   | ConnectorReport
   /** Who may draw how much is to be decided anew. */
   | ({ readonly type: 'decision.due' } & Instant);
@@ -56,6 +68,7 @@ export type LocationEffect =
   | ({ readonly type: 'profile.cancelled' } & ProfileCrossing)
   | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
   | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
+  | OperatorReport
   | ConnectorReport
   | ({ readonly type: 'decided' } & Decision)
   /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
@@ -66,6 +79,8 @@ export type LocationEffect =
 export interface LocationContext extends ProfileHolder, LimitedLocation {
   /** What each cluster that binds the location lets it use, by cluster id. */
   readonly clusterSharesKw: ReadonlyMap<string, number>;
+  /** The grid operator's limit; undefined where none may limit the location. */
+  readonly operator: OperatorActor | undefined;
   /**
    * What its connectors report, may be entitled to and are due: numbers that change with every message, in ledgers. The
    * machine owns it; others hand it readings and read from it.
@@ -76,6 +91,8 @@ export interface LocationContext extends ProfileHolder, LimitedLocation {
 export interface LocationInput {
   readonly permanentLimitKw: number;
   readonly connectionLimitKw: number | undefined;
+  /** undefined where no grid operator may limit it. */
+  readonly operator?: Omit<OperatorInput, 'now'> | undefined;
   readonly stack: ProfileStack;
   readonly connectors: readonly LocationConnector[];
   /** Kept where the location is built anew. */
@@ -87,7 +104,7 @@ export interface LocationInput {
 
 export type LocationActor = ActorRefFrom<typeof locationMachine>;
 
-/** The first boundary after `now` of the location's profiles or of any of its connectors'. */
+/** The first boundary after `now` of the location's profiles, of any of its connectors', or of the operator's limit. */
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
   let next = nextBoundaryAfter(context.stack, now);
   for (const connector of context.connectors.values()) {
@@ -95,6 +112,9 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
     const boundary = nextBoundaryAfter(stack, now);
     if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
   }
+  const { operator } = context;
+  const ofOperator = operator && nextOperatorBoundary(operator);
+  if (ofOperator !== undefined && (next === undefined || ofOperator < next)) next = ofOperator;
   return next;
 }
 
@@ -122,7 +142,7 @@ export const locationMachine = setup({
     emitted: {} as LocationEffect,
     input: {} as LocationInput,
   },
-  actors: { profile: profileMachine, connector: connectorMachine },
+  actors: { profile: profileMachine, connector: connectorMachine, operator: operatorMachine },
   actions: {
     tellProfiles: enqueueActions(({ context, event, enqueue, self }) => {
       if (!('now' in event)) return;
@@ -177,6 +197,16 @@ export const locationMachine = setup({
         const isDue = profilesDueAt(connector.getSnapshot().context, event.now).length > 0;
         if (isDue) enqueue.sendTo(connector, event);
       }
+      const { operator } = context;
+      if (operator !== undefined && (nextOperatorBoundary(operator) ?? event.now + 1) <= event.now)
+        enqueue.sendTo(operator, event);
+    }),
+    followOperator: enqueueActions(({ event, enqueue }) => {
+      if (event.type === 'operator.changed') enqueue.assign({ operatorLimitKw: event.standing.limitKw });
+    }),
+    tellOperator: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type === 'operator.told' && context.operator !== undefined)
+        enqueue.sendTo(context.operator, event.event);
     }),
     setPermanentLimit: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'permanentLimit.set') enqueue.assign({ permanentLimitKw: event.limitKw });
@@ -220,22 +250,26 @@ export const locationMachine = setup({
     }),
     passOn: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'connector.locked' || event.type === 'connector.unlocked') enqueue.emit(event);
+      if (event.type === 'operator.changed') enqueue.emit(event);
     }),
   },
 }).createMachine({
   id: 'location',
   context: ({ input, spawn }) => {
     const { supervisor, permanentLimitKw, connectionLimitKw, now } = input;
+    const operator = input.operator && spawn('operator', { input: { ...input.operator, now } });
     const limits = {
       activeProfile: undefined,
       permanentLimitKw,
       connectionLimitKw,
       clusterSharesKw: new Map<string, number>(),
+      operatorLimitKw: operator && operatorLimitKwOf(operator),
     };
     return {
       ...holdStack(input.stack, now, (profile) => spawn('profile', { input: profile })),
       ...limits,
       limit: limitInForce(limits),
+      operator,
       supervisor,
       connectors: placeConnectors(input, (connector) => spawn('connector', { input: connector })),
     };
@@ -251,6 +285,8 @@ export const locationMachine = setup({
     'profiles.told': { actions: ['emitCrossings', 'dropEnded', 'followProfiles', 'recomputeLimit'] },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
     'connector.told': { actions: 'tellConnector' },
+    'operator.told': { actions: 'tellOperator' },
+    'operator.changed': { actions: ['passOn', 'followOperator', 'recomputeLimit'] },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
     'decision.due': { actions: 'decide' },

@@ -41,6 +41,7 @@ export function createReplayedStore(): ReplayedStore {
     profilesAt: unrecorded,
     permanentLimitHistory: unrecorded,
     powerHistory: unrecorded,
+    operatorEvents: unrecorded,
     // Each has the name it is found by, and gives what the recording says.
     ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<
       Store,

@@ -1,6 +1,7 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
+import type { OperatorStanding } from '../../machines/limits/operator.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
@@ -35,6 +36,8 @@ export interface LocationRows {
   reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
   /** Whether a connector did not comply when the service ended. */
   isDistrusted(connector: ConnectorRecord): boolean;
+  /** What the grid operator's limit stood at; undefined where it never stood at any. */
+  readonly operatorStanding: OperatorStanding | undefined;
 }
 
 interface AssemblyOptions {
@@ -91,6 +94,8 @@ export class Assembly {
       input: {
         permanentLimitKw,
         connectionLimitKw: record.gridLimitKw ?? undefined,
+        operator:
+          record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
         supervisor,

@@ -231,6 +231,6 @@ function memberOf(location: LocationEntity, setLimitKw: number): ClusterMember {
 
 /** The instant an event is of; undefined where it is none of time. */
 function instantOf(event: LocationEvent): EpochMs | undefined {
-  const told = event.type === 'connector.told' ? event.event : event;
+  const told = event.type === 'connector.told' || event.type === 'operator.told' ? event.event : event;
   return 'now' in told ? told.now : undefined;
 }

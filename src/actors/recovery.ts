@@ -1,5 +1,6 @@
 // Brings actors into line with rows: at start, after another process changed them, after a defect, after a clock jump.
 import { isDeepStrictEqual } from 'node:util';
+import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/operator.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -27,6 +28,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
     // Of a tenant that this process knows, what its chargers do is known as well.
     const distrusted = held === undefined ? distrustedOf(state.openAlarms) : NOBODY;
     const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
+    const standings = new Map(state.operatorEvents.map((event) => [event.locationId, event]));
     for (const record of state.locations) {
       const location = tenant.locations.get(record.locationId);
       const rows: LocationRows = {
@@ -34,6 +36,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
         ofConnector: stacks.ofConnector,
         reservationOf: (connector) => reservations.get(connectorKey(connector)),
         isDistrusted: (connector) => distrusted.has(connectorKey(connector)),
+        operatorStanding: heldStanding(location) ?? standings.get(record.locationId),
       };
       if (location !== undefined && isLocationAt(location, record, rows)) continue;
       assembly.location(tenant, record, rows, now);
@@ -110,5 +113,12 @@ function heldRows(location: LocationEntity): LocationRows {
     // Connectors that stay keep what they were promised.
     reservationOf: () => undefined,
     isDistrusted: () => false,
+    operatorStanding: heldStanding(location),
   };
+}
+
+/** What the running actor says goes before the row, which may still be on its way to the disk. */
+function heldStanding(location: LocationEntity | undefined): OperatorStanding | undefined {
+  const operator = location?.actor.getSnapshot().context.operator;
+  return operator && operatorStandingOf(operator);
 }

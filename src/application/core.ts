@@ -1,5 +1,6 @@
 // What every command and query works with.
 
+import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Assembly } from '../actors/assembly.js';
 import type { Directory } from '../actors/directory.js';
 import type { LocationEntity } from '../actors/entities.js';
@@ -13,10 +14,12 @@ export interface Core {
   readonly clock: Clock;
   readonly log: Log;
   readonly store: Pick<Store, 'append'>;
+  /** Resolves when all that was handed over to be written for the tenant is on disk; rejects where it has to wait. */
+  readonly written: (tenantUuid: TenantUuid) => Promise<void>;
   /** What rows tell of the past. */
   readonly archive: Pick<
     Store,
-    'profileHistory' | 'profilesAt' | 'permanentLimitHistory' | 'alarms' | 'powerHistory'
+    'profileHistory' | 'profilesAt' | 'permanentLimitHistory' | 'alarms' | 'powerHistory' | 'operatorEvents'
   >;
   readonly events: EventStream;
   /** Lets readings of the location that came too long ago stop counting, however late the next look is. */

@@ -10,6 +10,7 @@ import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { toInstant } from '../wire/rest.js';
 import { viewOfAlarm } from './alarm-view.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
+import { viewOfStanding } from './operator-limit-view.js';
 import { viewOfProfile } from './profile-view.js';
 
 /** Ends a subscription; calling it twice is harmless. */
@@ -145,6 +146,8 @@ function bodyOf(
       return { name: 'effectiveLimit', data: { locationId, at, effectiveLimitKw: effect.effectiveLimitKw } };
     case 'limitInForce.changed':
       return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.limitKw } };
+    case 'operator.changed':
+      return { name: 'operatorLimit', data: { locationId, at, ...viewOfStanding(effect.standing) } };
     case 'profile.crossed':
       return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
     case 'profile.cancelled': {

@@ -66,6 +66,8 @@ function causeText(cause: LimitCause): string {
       return `a profile of priority ${cause.profile.priority} until ${toInstant(cause.profile.endsAtMs)}`;
     case 'clusterShare':
       return `the share of the location in cluster ${cause.clusterId}`;
+    case 'operatorLimit':
+      return 'the limit of the grid operator';
     case 'physicalConnection':
       return 'the physical connection of the location';
   }

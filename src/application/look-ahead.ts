@@ -15,6 +15,7 @@ import { toInstant } from '../wire/rest.js';
 import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
 import { clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';
+import { ownLimitsOf } from './own-limits.js';
 
 /** Tells the caller of a write what will come of it. */
 export type Advise = (advice: string) => void;
@@ -76,8 +77,7 @@ function report(
   for (const { location, spans } of outlooks) {
     const clusters = [...location.clusters].flatMap((cluster) => shares.scales.get(cluster) ?? []);
     const { locationId } = location.record;
-    const { context } = location.actor.getSnapshot();
-    const limits = limitsInForce(context, clusters, cutOff(spans, shares.untilMs));
+    const limits = limitsInForce(ownLimitsOf(location), clusters, cutOff(spans, shares.untilMs));
     const concerned = limits.filter(({ cause }) => isConcerned(cause));
     const shortfalls = findShortfalls(concerned, connectorsOf(location));
     if (shortfalls.length > 0) findings.push({ locationId, shortfalls });

@@ -1,5 +1,7 @@
 // What an operator can ask beyond the contract, one function per extension.
 import type { TenantUuid } from '../../machines/values/ids.js';
+import type { OperatorMessage } from '../ports/telemetry.js';
+import type { OperatorHistory, OperatorLimitView } from '../wire/grid-operator.js';
 import type {
   AlarmList,
   ConnectorHistory,
@@ -12,6 +14,7 @@ import type { PageQuery, PowerQuery, SpanPageQuery, TimelineQuery } from '../wir
 import type { StreamEvent } from '../wire/operator-stream.js';
 import type { LocationTimeline } from '../wire/operator-timeline.js';
 import type { LocationLimits, OrganizationLimits } from '../wire/rest.js';
+import { setOperatorLimit } from './commands/set-operator-limit.js';
 import type { Core } from './core.js';
 import type { Unsubscribe } from './event-stream.js';
 import { connectorHistory } from './queries/connector-history.js';
@@ -24,6 +27,8 @@ import { locationLimitsAt } from './queries/location-limits-at.js';
 import { locationLive } from './queries/location-live.js';
 import { locationPower } from './queries/location-power.js';
 import { locationTimeline } from './queries/location-timeline.js';
+import { operatorLimit } from './queries/operator-limit.js';
+import { operatorLimitHistory } from './queries/operator-limit-history.js';
 import { organizationHistory } from './queries/organization-history.js';
 import { organizationLimitsAt } from './queries/organization-limits-at.js';
 import { findLocation, findTenant } from './targets.js';
@@ -32,6 +37,17 @@ import { findLocation, findTenant } from './targets.js';
 export interface OperatorView {
   /** In the order of their ids. */
   listLocations(tenantUuid: TenantUuid, page: PageQuery): LocationList;
+  operatorLimit(tenantUuid: TenantUuid, locationId: string): OperatorLimitView;
+  setOperatorLimit(
+    tenantUuid: TenantUuid,
+    locationId: string,
+    message: OperatorMessage,
+  ): Promise<OperatorLimitView>;
+  operatorLimitHistory(
+    tenantUuid: TenantUuid,
+    locationId: string,
+    asked: SpanPageQuery,
+  ): Promise<OperatorHistory>;
   locationLive(tenantUuid: TenantUuid, locationId: string): LocationLive;
   /** The limits view as of `at`, from what was known then. */
   locationLimitsAt(tenantUuid: TenantUuid, locationId: string, at: string): Promise<LocationLimits>;
@@ -71,6 +87,11 @@ export interface OperatorView {
 
 export function createOperatorView(core: Core): OperatorView {
   return {
+    operatorLimit: (tenantUuid, locationId) => operatorLimit(core, tenantUuid, locationId),
+    setOperatorLimit: (tenantUuid, locationId, message) =>
+      setOperatorLimit(core, tenantUuid, locationId, message),
+    operatorLimitHistory: (tenantUuid, locationId, asked) =>
+      operatorLimitHistory(core, tenantUuid, locationId, asked),
     listLocations: (tenantUuid, page) => listLocations(core, tenantUuid, page),
     locationLive: (tenantUuid, locationId) => locationLive(core, tenantUuid, locationId),
     locationLimitsAt: (tenantUuid, locationId, at) => locationLimitsAt(core, tenantUuid, locationId, at),

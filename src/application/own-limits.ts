@@ -1,5 +1,6 @@
 // A location's own limits: as they are, or as a caller assumes them to ask what would follow.
 import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
+import { operatorOutlookOf } from '../../machines/limits/operator.machine.js';
 import type { LocationEntity } from '../actors/entities.js';
 
 /** That `location` has these limits; all others have what they have. */
@@ -8,5 +9,7 @@ export interface Assumption extends OwnLimits {
 }
 
 export function ownLimitsOf(location: LocationEntity, assumption?: Assumption): OwnLimits {
-  return assumption?.location === location ? assumption : location.actor.getSnapshot().context;
+  if (assumption?.location === location) return assumption;
+  const { context } = location.actor.getSnapshot();
+  return { ...context, operatorLimit: context.operator && operatorOutlookOf(context.operator) };
 }

@@ -27,6 +27,8 @@ export class Bookkeeping {
   #kept = 0;
   #draining: Promise<void> | undefined;
   #cancelRetry: Cancel = () => {};
+  /** The database would not take the last batch. */
+  #isWaiting = false;
   #isStopped = false;
 
   constructor({ clock, store, log }: BookkeepingOptions) {
@@ -47,6 +49,18 @@ export class Bookkeeping {
     if (this.#kept === 1) queueMicrotask(() => this.#startDraining());
   }
 
+  /**
+   * Resolves when all that was handed over for the tenant is on disk.
+   * @throws StoreUnavailableError where the database does not take it now; it is tried again all the same
+   */
+  async written(tenantUuid: TenantUuid): Promise<void> {
+    while (this.#queues.has(tenantUuid)) {
+      this.#startDraining();
+      await this.#draining;
+      if (this.#isWaiting) throw new StoreUnavailableError('the database takes no writes now');
+    }
+  }
+
   /** Tries once more to write what is left. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -65,7 +79,8 @@ export class Bookkeeping {
     for (let next = queues.entries().next(); next.done !== true; next = queues.entries().next()) {
       const [tenantUuid, queue] = next.value;
       const batch = queue.slice(0, BATCH);
-      if (!(await this.#writeBatch(tenantUuid, batch))) {
+      this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
+      if (this.#isWaiting) {
         if (!this.#isStopped)
           this.#cancelRetry = this.#clock.after(RETRY_AFTER_MS, () => this.#startDraining());
         break;

@@ -14,8 +14,9 @@ import {
 import type { Directory } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
-import type { ChargerState, ConnectorMeter, MeterSink } from '../ports/telemetry.js';
+import type { ChargerState, ConnectorMeter, MeterSink, OperatorMessage } from '../ports/telemetry.js';
 import type { Enforcement } from './enforcement.js';
+import { hearOperator } from './grid-operator.js';
 
 export class ConnectorMeterSink implements MeterSink {
   readonly #directory: Directory;
@@ -48,6 +49,16 @@ export class ConnectorMeterSink implements MeterSink {
     const connector = this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId);
     if (connector === undefined) return undefined;
     return this.#enforcement.hearAck(connector, ack, this.#clock.monotonicMs()) ? 'accepted' : 'refused';
+  }
+
+  recordOperator(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    message: OperatorMessage,
+  ): RecordResult | undefined {
+    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    const verdict = location && hearOperator(this.#directory, location, message, this.#clock.nowMs());
+    return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
   }
 
   recordState(

@@ -2,13 +2,19 @@
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
-import type { ConnectorRecord, LocationRecord, TenantRecord } from './records.js';
+import type { ConnectorRecord, LocationRecord, OperatorRecord, TenantRecord } from './records.js';
+
+/** `mqttSecretHash` undefined keeps the stored password. */
+export interface ProvisionedOperator extends OperatorRecord {
+  readonly mqttSecretHash: string | undefined;
+}
 
 /** A tenant as a provisioning file describes it, secrets already hashed. Ids are validated and unique in the file. */
 export interface ProvisionedTenant extends TenantRecord {
   readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
   readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'disabledAtMs'>[];
-  readonly locations: readonly (Omit<LocationRecord, 'connectors'> & {
+  readonly locations: readonly (Omit<LocationRecord, 'connectors' | 'operator'> & {
+    readonly operator: ProvisionedOperator | null;
     readonly chargers: readonly {
       readonly controllerUuid: ControllerUuid;
       /** undefined keeps the stored password. */
@@ -24,8 +30,8 @@ export interface ProvisionedTenant extends TenantRecord {
 }
 
 export interface ProvisioningAction {
-  readonly action: 'created' | 'updated' | 'unchanged';
-  /** `tenant`, `location`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
+  readonly action: 'created' | 'updated' | 'removed' | 'unchanged';
+  /** `tenant`, `location`, `operator`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
   readonly kind: string;
   readonly id: string;
 }

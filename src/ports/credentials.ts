@@ -21,7 +21,7 @@ export interface OauthClientRecord {
   readonly disabledAtMs: EpochMs | null;
 }
 
-/** A login of a charger, or of a gateway that speaks for several. */
+/** A login of a charger, of a gateway that speaks for several, or of a grid operator. */
 export interface MqttLoginRecord {
   readonly tenantUuid: TenantUuid;
   /** The part after `/` of the username, and the client id it must use. */
@@ -32,6 +32,8 @@ export interface MqttLoginRecord {
     readonly locationId: LocationId;
     readonly controllerUuid: ControllerUuid;
   }[];
+  /** The location whose grid operator it is; left out for a charger and a gateway. */
+  readonly operatorOf?: LocationId | undefined;
 }
 
 /** All credentials of all tenants: small, held in memory, replaced whole when they change. */

@@ -1,5 +1,6 @@
 // The truth as rows give it back: tenants, locations, connectors, clusters, profiles, promises, alarms.
 
+import type { OperatorRule, OperatorStanding } from '../../machines/limits/operator.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { AlarmKind, LeaseKind } from '../../machines/power/grant.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
@@ -22,8 +23,12 @@ export const SCOPES = [
   'clusters:write',
   'chargers:write',
   'org:write',
+  'operator:write',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What a credential may do that names no scopes. To speak as the grid operator has to be asked for by name. */
+export const USUAL_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'operator:write');
 
 export const ENERGY_MANAGEMENT = 'energy-management';
 
@@ -41,6 +46,11 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly failsafeA: number;
 }
 
+/** Who speaks for the grid operator at a location. */
+export interface OperatorRecord extends OperatorRule {
+  readonly operatorUuid: string;
+}
+
 export interface LocationRecord {
   readonly locationId: LocationId;
   readonly name: string;
@@ -48,6 +58,8 @@ export interface LocationRecord {
   readonly permanentLimitKw: number;
   /** Physical connection; null where provisioning names none. */
   readonly gridLimitKw: number | null;
+  /** null where no grid operator may limit it. */
+  readonly operator: OperatorRecord | null;
   readonly connectors: readonly ConnectorRecord[];
 }
 
@@ -112,6 +124,12 @@ export interface AlarmRecord {
   readonly endedAtMs: EpochMs | null;
 }
 
+/** What the grid operator's limit stood at from `recordedAtMs` on. */
+export interface OperatorEventRecord extends OperatorStanding {
+  readonly locationId: LocationId;
+  readonly recordedAtMs: EpochMs;
+}
+
 /** What a location drew in a stretch of time: one minute as stored, longer as asked for. */
 export type PowerRecord = EndedMinute;
 
@@ -123,4 +141,6 @@ export interface TenantState {
   readonly reservations: readonly ReservationRecord[];
   /** Alarms that have not ended. */
   readonly openAlarms: readonly AlarmRecord[];
+  /** The newest of each location that ever had an operator. */
+  readonly operatorEvents: readonly OperatorEventRecord[];
 }

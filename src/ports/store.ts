@@ -7,6 +7,7 @@ import type { CredentialSet } from './credentials.js';
 import type {
   AlarmRecord,
   ClusterRecord,
+  OperatorEventRecord,
   PermanentLimitHistoryRecord,
   PowerRecord,
   ProfileHistoryRecord,
@@ -44,6 +45,8 @@ export type Change =
   /** It lasts for another reason now; nothing where it has ended. */
   | { readonly kind: 'alarm.change'; readonly alarmId: string; readonly reason: string }
   | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
+  /** What the grid operator's limit of a location stands at now: a row of its own, for good. */
+  | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
   /** One minute of a location; written again, it is replaced. */
   | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
 
@@ -128,6 +131,13 @@ export interface Store {
       readonly count: number;
     },
   ): Promise<AlarmRecord[]>;
+  /** What the grid operator's limit of a location stood at inside `window`, what it began with first; in order. */
+  operatorEvents(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    window: TimeWindow,
+    page?: Page,
+  ): Promise<OperatorEventRecord[]>;
   /**
    * Power of a location in steps of `stepMs` (whole minutes) counted from `window.startsAtMs`, oldest first; a step
    * without a stored minute is left out.

@@ -9,6 +9,7 @@ import type {
   LocationId,
   TenantUuid,
 } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 
 /** Messages in and out, through any broker. */
 export interface MessageBus {
@@ -27,7 +28,7 @@ export interface MqttLogin {
   readonly clientId: string;
   /** `{tenantUuid}/{clientId}`: unique among all tenants, as the client id is not. */
   readonly username: string;
-  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers. */
+  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers, or the one topic of a grid operator. */
   readonly prefixes: readonly string[];
 }
 
@@ -64,6 +65,19 @@ export interface ChargerState {
     | undefined;
 }
 
+/** What the grid operator's side sends of a location. */
+export interface OperatorMessage {
+  /** Who says so, in the operator's own words. */
+  readonly source: string;
+  /** undefined: a heartbeat. */
+  readonly isActive?: boolean | undefined;
+  readonly limitKw?: number | undefined;
+  /** From `sentAtMs` on, s; undefined: until it is taken back. */
+  readonly durationS?: number | undefined;
+  /** By the sender's clock. */
+  readonly sentAtMs: EpochMs;
+}
+
 /** Takes what chargers report. No function throws or waits. */
 export interface MeterSink {
   /** undefined where there is no such connector at that charger and location of the tenant. */
@@ -80,6 +94,12 @@ export interface MeterSink {
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
     ack: Ack,
+  ): RecordResult | undefined;
+  /** From the grid operator of the location; undefined where none may limit it. */
+  recordOperator(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    message: OperatorMessage,
   ): RecordResult | undefined;
   /** To every connector of the charger; undefined where there is no such charger. */
   recordState(

@@ -79,7 +79,11 @@ function gatewayProblems(tenant: Found, chargers: readonly Found[]): FieldProble
 
 function tenantProblems(tenant: Found): FieldProblem[] {
   const chargers = collect(tenant, ['locations', '*', 'chargers', '*', 'controllerUuid']);
-  const logins = [...chargers, ...collect(tenant, ['gateways', '*', 'gatewayId'])];
+  const logins = [
+    ...chargers,
+    ...collect(tenant, ['gateways', '*', 'gatewayId']),
+    ...collect(tenant, ['locations', '*', 'operator', 'operatorUuid']),
+  ];
   return [
     ...duplicates(collect(tenant, ['locations', '*', 'locationId']), 'inside the tenant'),
     ...duplicates(logins, 'inside the tenant'),

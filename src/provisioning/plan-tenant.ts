@@ -1,13 +1,14 @@
 // Turns a tenant of a provisioning file into what is stored: secrets hashed, those left out made unless they exist.
+import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
 import type { PresetSecrets } from './preset-secrets.js';
-import type { TenantEntry } from './provisioning-schema.js';
+import type { OperatorEntry, TenantEntry } from './provisioning-schema.js';
 
 /** A secret that was made because the file names none: it is shown once and kept nowhere but as a hash. */
 export interface IssuedSecret {
-  readonly kind: 'api-key' | 'client' | 'charger' | 'gateway';
+  readonly kind: 'api-key' | 'client' | 'charger' | 'gateway' | 'operator';
   readonly id: string;
   readonly secret: string;
 }
@@ -56,7 +57,7 @@ class SecretPlan {
 
   /** undefined keeps the password that is stored. */
   async login(
-    kind: 'charger' | 'gateway',
+    kind: 'charger' | 'gateway' | 'operator',
     id: string,
     password: string | undefined,
     stored: string | undefined,
@@ -109,6 +110,15 @@ export async function planTenant(
       })),
     );
 
+  const planOperator = async (
+    { mqttPassword, failsafeKw, ...operator }: OperatorEntry,
+    chargingPoints: number,
+  ) => {
+    const stored = passwords.get(operator.operatorUuid);
+    const mqttSecretHash = await plan.login('operator', operator.operatorUuid, mqttPassword, stored);
+    return { ...operator, failsafeKw: failsafeKw ?? guaranteedPowerKw(chargingPoints), mqttSecretHash };
+  };
+
   const tenant: ProvisionedTenant = {
     tenantUuid,
     name,
@@ -116,9 +126,10 @@ export async function planTenant(
     apiKeys: apiKeys.map((key, position) => plan.key(key, position)),
     oauthClients: await Promise.all(clients.map((client) => plan.client(client))),
     locations: await Promise.all(
-      locations.map(async ({ gridLimitKw, chargers, ...location }) => ({
+      locations.map(async ({ gridLimitKw, operator, chargers, ...location }) => ({
         ...location,
         gridLimitKw: gridLimitKw ?? null,
+        operator: operator === undefined ? null : await planOperator(operator, connectorsOf(chargers)),
         chargers: await planChargers(chargers),
       })),
     ),
@@ -131,4 +142,8 @@ export async function planTenant(
     ),
   };
   return { tenant, issued: plan.issued };
+}
+
+function connectorsOf(chargers: TenantEntry['locations'][number]['chargers']): number {
+  return chargers.reduce((sum, { connectors }) => sum + connectors.length, 0);
 }

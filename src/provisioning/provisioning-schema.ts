@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
-import { ENERGY_MANAGEMENT, SCOPES } from '../ports/records.js';
+import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit, parseApiKey } from '../secrets.js';
-import { fromInstant, instantSchema } from '../wire/rest.js';
+import { fromInstant, instantSchema, MOST_LIMIT_KW } from '../wire/rest.js';
 import {
   GROUP_RULE,
   idSchema,
@@ -13,6 +13,7 @@ import {
   powerSchema,
   secretSchema,
   textSchema,
+  wholeSchema,
 } from './field-schemas.js';
 
 const KEY_RULE = 'must be hr_<8 characters>_<16 to 128 characters>, all of A-Z a-z 0-9';
@@ -20,8 +21,14 @@ const KEY_SECRET_RULE = `after hr_<8 characters>_ it ${CHOSEN_SECRET_RULE}; leav
 const STATUS_RULE = 'must be ACTIVE or INACTIVE';
 const FAILSAFE_RULE = `must be 0, or from ${MINIMUM_CURRENT_A} up to maxCurrentA, in A per phase`;
 
+// EEBUS LPC-022.
+const FAILSAFE_LEAST_S = 2 * 3600;
+const FAILSAFE_MOST_S = 24 * 3600;
+
 const statusSchema = z.enum(['ACTIVE', 'INACTIVE'], STATUS_RULE).default('ACTIVE');
-const scopesSchema = listSchema(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)).default([...SCOPES]);
+const scopesSchema = listSchema(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`)).default([
+  ...USUAL_SCOPES,
+]);
 
 function isKeyFit(text: string): boolean {
   const key = parseApiKey(text);
@@ -71,6 +78,24 @@ const chargerSchema = z.strictObject(
   GROUP_RULE,
 );
 
+/** The grid operator's side of a location; silence of two heartbeats means that it is lost (EEBUS LPC-911: 120 s). */
+const operatorSchema = z
+  .strictObject(
+    {
+      operatorUuid: idSchema<string>(),
+      mqttPassword: secretSchema().optional(),
+      failsafeKw: numberSchema(0, MOST_LIMIT_KW, 'kW').optional(),
+      failsafeMinS: wholeSchema(FAILSAFE_LEAST_S, FAILSAFE_MOST_S).default(FAILSAFE_LEAST_S),
+      heartbeatS: wholeSchema(1, 3600).default(60),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ failsafeMinS, heartbeatS, ...operator }) => ({
+    ...operator,
+    failsafeMinMs: failsafeMinS * 1000,
+    missingAfterMs: 2 * heartbeatS * 1000,
+  }));
+
 const locationSchema = z.strictObject(
   {
     locationId: idSchema<LocationId>(),
@@ -78,6 +103,7 @@ const locationSchema = z.strictObject(
     status: statusSchema,
     permanentLimitKw: powerSchema(),
     gridLimitKw: powerSchema().optional(),
+    operator: operatorSchema.optional(),
     chargers: listSchema(chargerSchema).default([]),
   },
   GROUP_RULE,
@@ -113,3 +139,4 @@ export const provisioningSchema = z.strictObject(
 /** A file that is fully valid. Powers in kW, currents in A per phase, `expiresAt` in epoch milliseconds. */
 export type ProvisioningFile = z.output<typeof provisioningSchema>;
 export type TenantEntry = ProvisioningFile['tenants'][number];
+export type OperatorEntry = z.output<typeof operatorSchema>;

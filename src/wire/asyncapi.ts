@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { CHARGER_TRAFFIC, type ChargerTraffic } from './charger-traffic.js';
-import { buildTopic, directionOf, type TopicKind } from './topics.js';
+import { buildTopic, directionOf, type Topic } from './topics.js';
+
+type ChargerKind = Topic['kind'];
 
 /** Plain JSON. */
 export type AsyncApiDocument = Readonly<Record<string, unknown>>;
@@ -36,18 +38,18 @@ const SECURITY = {
     'A gateway logs in as {tenantUuid}/{gatewayId} with the gatewayId as client id.',
 };
 
-function addressOf(kind: TopicKind): string {
+function addressOf(kind: ChargerKind): string {
   return kind === 'state' || kind === 'sync'
     ? buildTopic({ ...ADDRESS, kind })
     : buildTopic({ ...ADDRESS, kind, connectorId: CONNECTOR_ID });
 }
 
-function capitalized(kind: TopicKind): string {
+function capitalized(kind: ChargerKind): string {
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 }
 
-const operationNameOf = (kind: TopicKind) =>
-  `${directionOf(kind) === 'fromCharger' ? 'send' : 'receive'}${capitalized(kind)}`;
+const operationNameOf = (kind: ChargerKind) =>
+  `${directionOf(kind) === 'toService' ? 'send' : 'receive'}${capitalized(kind)}`;
 
 /** Fields that the schema does not name are ignored by both sides, so none is forbidden. */
 function payloadSchemaOf(schema: z.ZodType): object {
@@ -73,7 +75,7 @@ function channelOf({ kind, title }: ChargerTraffic) {
 
 function operationOf({ kind, title, summary, qos, retain }: ChargerTraffic) {
   return {
-    action: directionOf(kind) === 'fromCharger' ? 'send' : 'receive',
+    action: directionOf(kind) === 'toService' ? 'send' : 'receive',
     channel: { $ref: `#/channels/${kind}` },
     ...{ title, summary },
     messages: [{ $ref: `#/channels/${kind}/messages/${kind}` }],
@@ -112,7 +114,7 @@ function serverOf(lastWill: object) {
 /** @param version of the software; the interface is version 1. */
 export function createAsyncApiDocument(version: string): AsyncApiDocument {
   const lastWill = { topic: addressOf('state'), qos: 1, retain: true, message: '{"v":1,"online":false}' };
-  const each = <T>(build: (traffic: ChargerTraffic) => T, name: (kind: TopicKind) => string = String) =>
+  const each = <T>(build: (traffic: ChargerTraffic) => T, name: (kind: ChargerKind) => string = String) =>
     Object.fromEntries(CHARGER_TRAFFIC.map((traffic) => [name(traffic.kind), build(traffic)]));
   return {
     asyncapi: '3.0.0',

@@ -12,11 +12,11 @@ import {
   stateSchema,
   syncSchema,
 } from './mqtt.js';
-import type { TopicKind } from './topics.js';
+import type { Topic } from './topics.js';
 
 /** One kind of message. */
 export interface ChargerTraffic<Message = unknown> {
-  readonly kind: TopicKind;
+  readonly kind: Topic['kind'];
   readonly title: string;
   readonly summary: string;
   readonly schema: z.ZodType<Message>;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema } from './operator-history.js';
 import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
@@ -20,6 +21,7 @@ export const gridLimitCauseSchema = z
       endTime: instantSchema,
     }),
     z.object({ kind: z.literal('clusterShare'), clusterId: z.string() }),
+    z.object({ kind: z.literal('operatorLimit') }),
     z.object({ kind: z.literal('physicalConnection') }),
   ])
   .meta({ id: 'GridLimitCause' });
@@ -92,6 +94,9 @@ export const locationLiveSchema = z
     at: instantSchema,
     gridLimitKw: z.number(),
     gridLimitCause: gridLimitCauseSchema,
+    operatorLimit: operatorLimitSchema
+      .nullable()
+      .meta({ description: "The grid operator's limit; null where no operator may limit the location." }),
     effectiveLimitKw: z.number(),
     permanentLimitKw: z.number(),
     budgetKw: z.number().meta({

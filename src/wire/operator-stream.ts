@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
+import { operatorChangeShape } from './grid-operator.js';
 import { alarmSchema } from './operator-history.js';
 import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
@@ -13,6 +14,7 @@ const ofConnector = { ...ofLocation, controllerUuid: z.string(), connectorId: z.
 export const streamEventSchemas = {
   effectiveLimit: z.object({ ...ofLocation, effectiveLimitKw: z.number() }),
   gridLimit: z.object({ ...ofLocation, gridLimitKw: z.number() }),
+  operatorLimit: z.object({ ...ofLocation, ...operatorChangeShape }),
   profile: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   profileCancelled: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   lock: z.object({ ...ofConnector, limitKw: z.number().nullable() }),

@@ -9,6 +9,8 @@ import {
 } from '../../machines/values/ids.js';
 
 const ROOT = 'ems/v1';
+/** In the place of a charger, where a topic is of the whole location. */
+const SITE = 'site';
 /** Levels of what all topics of a charger begin with. */
 export const PREFIX_LEVELS = 5;
 
@@ -17,11 +19,19 @@ export type Topic =
   | (ChargerAddress & { readonly kind: 'state' | 'sync' })
   | (ChargerAddress & { readonly kind: 'meter' | 'ack' | 'limit'; readonly connectorId: ConnectorId });
 
-export type TopicKind = Topic['kind'];
-export type Direction = 'fromCharger' | 'toCharger';
+/** What is said of a whole location, by others than its chargers. */
+export interface SiteTopic {
+  readonly kind: 'operator';
+  readonly tenantUuid: TenantUuid;
+  readonly locationId: LocationId;
+}
 
-/** Everything chargers send, of all tenants: what an external broker is asked for. */
-export const FROM_CHARGERS: readonly string[] = [
+export type TopicKind = (Topic | SiteTopic)['kind'];
+export type Direction = 'toService' | 'toCharger';
+
+/** Everything that is sent to the service, of all tenants: what an external broker is asked for. */
+export const TO_THE_SERVICE: readonly string[] = [
+  `${ROOT}/+/+/${SITE}/operator`,
   `${ROOT}/+/+/+/state`,
   `${ROOT}/+/+/+/c/+/meter`,
   `${ROOT}/+/+/+/c/+/ack`,
@@ -46,6 +56,11 @@ function decodeLevel(level: string): string {
 export function topicPrefixOf(charger: ChargerAddress): string {
   const { tenantUuid, locationId, controllerUuid } = charger;
   return `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${encodeLevel(controllerUuid)}`;
+}
+
+/** `ems/v1/{tenantUuid}/{locationId}/site/operator`. */
+export function siteTopicOf({ kind, tenantUuid, locationId }: SiteTopic): string {
+  return `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${SITE}/${kind}`;
 }
 
 export function buildTopic(topic: Topic): string {
@@ -73,10 +88,21 @@ export function parseTopic(text: string): Topic | undefined {
   return { kind, tenantUuid, locationId, controllerUuid, connectorId };
 }
 
+const SITE_TOPIC = new RegExp(`^${ROOT}/${LEVEL}/${LEVEL}/${SITE}/operator$`);
+
+/** What `text` names of a whole location; undefined where it names no such thing. */
+export function parseSiteTopic(text: string): SiteTopic | undefined {
+  const [, tenant = '', location = ''] = SITE_TOPIC.exec(text) ?? [];
+  const tenantUuid = asId<TenantUuid>(decodeLevel(tenant));
+  const locationId = asId<LocationId>(decodeLevel(location));
+  return tenantUuid && locationId ? { kind: 'operator', tenantUuid, locationId } : undefined;
+}
+
 const CHARGER_TOPIC = new RegExp(`^(?:(state|sync)|c/${LEVEL}/(meter|ack|limit))$`);
 
-/** What `text` carries if it is a topic under one of `prefixes`, cheaper than `parseTopic`. */
+/** What `text` carries if it is one of `prefixes`, or a topic of a charger under one of them; cheaper than `parseTopic`. */
 export function kindUnder(prefixes: ReadonlySet<string>, text: string): TopicKind | undefined {
+  if (prefixes.has(text)) return parseSiteTopic(text)?.kind;
   let end = -1;
   for (let level = 0; level < PREFIX_LEVELS; level++) {
     end = text.indexOf('/', end + 1);
@@ -89,5 +115,5 @@ export function kindUnder(prefixes: ReadonlySet<string>, text: string): TopicKin
 
 /** Which way messages of this kind travel. */
 export function directionOf(kind: TopicKind): Direction {
-  return kind === 'limit' || kind === 'sync' ? 'toCharger' : 'fromCharger';
+  return kind === 'limit' || kind === 'sync' ? 'toCharger' : 'toService';
 }

@@ -7,7 +7,14 @@ import type { TenantState } from '../../src/ports/records.js';
 import type { Store } from '../../src/ports/store.js';
 
 const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
-const NOTHING: TenantState = { locations: [], clusters: [], profiles: [], reservations: [], openAlarms: [] };
+const NOTHING: TenantState = {
+  locations: [],
+  clusters: [],
+  profiles: [],
+  reservations: [],
+  openAlarms: [],
+  operatorEvents: [],
+};
 
 const store = {
   isOwner: async () => true,

@@ -46,6 +46,7 @@ export function location(
     status: 'ACTIVE',
     permanentLimitKw: 50,
     gridLimitKw: null,
+    operator: null,
     connectors,
   };
 }
@@ -74,6 +75,7 @@ export const ROWS: TenantState = {
   ],
   reservations: [],
   openAlarms: [],
+  operatorEvents: [],
 };
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

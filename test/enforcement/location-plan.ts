@@ -21,6 +21,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
       status: 'ACTIVE',
       permanentLimitKw,
       gridLimitKw: 10_000,
+      operator: null,
       chargers: chargers.map(({ maxCurrentA = 32, failsafeA = 6 }, i) => ({
         controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
         mqttSecretHash: hashSecret(CHARGER_PASSWORD),

@@ -34,6 +34,14 @@ const site = fc.record({
   own: fc.array(lockAround(25), { maxLength: 12 }),
   permanentLimitKw: fc.constantFrom(2, 5, 9, 14, 40),
   connectionLimitKw: fc.option(fc.constantFrom(4, 10, 30), { nil: undefined }),
+  operatorEnd: fc.option(
+    fc.oneof(fc.integer({ min: 0, max: LAST_MS }), fc.constant(Number.POSITIVE_INFINITY)),
+    {
+      nil: undefined,
+    },
+  ),
+  // Equal to no share: which of equals is named is tested elsewhere.
+  operatorKw: fc.constantFrom(3.3, 8.3, 20.7),
   scales: fc.array(
     fc.array(fc.record({ atMs: fc.integer({ min: 0, max: LAST_MS }), scale: fc.constantFrom(0.2, 0.5, 1) }), {
       maxLength: 6,
@@ -52,10 +60,12 @@ const site = fc.record({
 type Site = typeof site extends fc.Arbitrary<infer T> ? T : never;
 
 /** The site at its place on the time axis. */
-function build({ era, now, own, connectors, scales, ...rest }: Site) {
+function build({ era, now, own, connectors, scales, operatorEnd, operatorKw, ...rest }: Site) {
   const stack = stackOf(own.map((profile) => moved(profile, era)));
   return {
     ...rest,
+    operatorLimit:
+      operatorEnd === undefined ? undefined : { limitKw: operatorKw, endsAtMs: era + operatorEnd },
     now: era + now,
     stack,
     connectors: connectors.map(
@@ -80,13 +90,21 @@ const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): Histo
   permanentLimitsKw,
 });
 
+/** What neither profile nor cluster can lift at `t`; undefined where nothing is known. */
+function physicalOrOperatorsKw({ operatorLimit, connectionLimitKw }: Built, t: number): number | undefined {
+  const operatorKw =
+    operatorLimit !== undefined && t < operatorLimit.endsAtMs ? operatorLimit.limitKw : Infinity;
+  const leastKw = Math.min(operatorKw, connectionLimitKw ?? Infinity);
+  return Number.isFinite(leastKw) ? leastKw : undefined;
+}
+
 /** In the contract's and the design's own words, one instant at a time; W. */
 function needsAt(built: Built, t: number) {
   const own = effectiveKwAt(historyOf(built.stack, [built.permanentLimitKw]), 'it', t) ?? 0;
   const shares = built.clusters.map(
     ({ steps }) => own * (steps.findLast(({ atMs }) => atMs <= t)?.scale ?? 1),
   );
-  const leastKw = Math.min(own, built.connectionLimitKw ?? own, ...shares);
+  const leastKw = Math.min(own, physicalOrOperatorsKw(built, t) ?? own, ...shares);
   const limitW = Math.floor(leastKw * 1000 + 1e-6);
   let [lockedFloorsW, locksW, floorsW] = [0, 0, 0];
   for (const { stack, maxTenthsA, milliwattsPerTenth } of built.connectors) {
@@ -175,7 +193,7 @@ describe('What is short after a write', () => {
             const own = effectiveKwAt(historyOf(built.stack, [built.permanentLimitKw]), 'it', t) ?? 0;
             const scaleOf = (steps: readonly ScaleStep[]) =>
               steps.findLast(({ atMs }) => atMs <= t)?.scale ?? 1;
-            const without = Math.min(own, built.connectionLimitKw ?? own);
+            const without = Math.min(own, physicalOrOperatorsKw(built, t) ?? own);
             // Shares count in whole watts, as they are granted.
             const sharesW = built.clusters.map(({ steps }) => wattsOfLimit(own * scaleOf(steps)));
             const leastW = Math.min(...sharesW);

@@ -48,6 +48,16 @@ const tell = (event: ConnectorEvent): LocationEvent => ({ type: 'connector.told'
 const lock = (now: number) => tell({ type: 'profile.submitted', profile: LOW, now });
 const lockEnds = (now: number) => tell({ type: 'boundary.reached', now });
 
+const OPERATOR = { failsafeKw: 2, failsafeMinMs: 7_200_000, missingAfterMs: 120_000 };
+const orderedBy = (limitKw: number | undefined, now = 100): LocationEvent => ({
+  type: 'operator.told',
+  event: {
+    type: 'order.received',
+    order: { source: 'DSO', limitKw, endsAtMs: undefined, sentAtMs: now },
+    now,
+  },
+});
+
 const EVENTS: LocationEvent[] = [
   submit(LOW, 50),
   submit(LOW, 120),
@@ -150,8 +160,12 @@ describe('A location', () => {
     run([lock(150), lockEnds(200), { type: 'decision.due', now: 200, nowMs: 200 }], {
       inspect: watch.inspect,
     });
+    run([orderedBy(4)], {
+      inspect: watch.inspect,
+      from: { operator: { rule: OPERATOR, standing: undefined } },
+    });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(10);
+    expect(watch.count).toBe(12);
   });
 });
 
@@ -323,5 +337,42 @@ describe('A location decides', () => {
     expect(before?.actor).toBe(rebuilt.getSnapshot().context.connectors.get(KEY));
     expect(before?.actor.getSnapshot().context.turn).toEqual({ onSinceMs: 3_000, pausedSinceMs: undefined });
     expect(supervisor.drawnPower().actualW).toBe(9_000);
+  });
+});
+
+describe('The grid operator', () => {
+  const operator = { rule: OPERATOR, standing: undefined };
+  const limitAfter = (...events: readonly LocationEvent[]) =>
+    run(events, { from: { operator } }).context.limit;
+
+  it('limits the location before its first word, to the fail-safe', () => {
+    expect(limitAfter()).toMatchObject({ limitKw: 2, cause: { kind: 'operatorLimit' } });
+  });
+
+  it('is lifted by no priority, no permanent limit and no share', () => {
+    const limit = limitAfter(orderedBy(4), submit(HIGH, 150), permanent(500, 150), share('c1', 300));
+    expect(limit).toMatchObject({ limitKw: 4, cause: { kind: 'operatorLimit' } });
+  });
+
+  it("leaves lower limits alone, and the contract's effective limit always", () => {
+    expect(limitAfter(orderedBy(4), share('c1', 3))).toMatchObject({ limitKw: 3 });
+    expect(limitAfter(orderedBy(4)).effectiveLimitKw).toBe(PERMANENT_KW);
+  });
+
+  it('frees the location at the millisecond it is lost for good, or says so', () => {
+    expect(limitAfter(orderedBy(4), orderedBy(undefined, 150)).limitKw).toBe(PERMANENT_KW);
+    expect(limitAfter(at(119_999)).limitKw).toBe(2);
+    expect(limitAfter(at(120_000)).limitKw).toBe(PERMANENT_KW);
+  });
+
+  it('tells each change once, before the limit that follows', () => {
+    const { effects } = run([orderedBy(4), orderedBy(4)], { from: { operator } });
+    expect(effects).toEqual([
+      expect.objectContaining({
+        type: 'operator.changed',
+        standing: expect.objectContaining({ state: 'limited' }),
+      }),
+      { type: 'limitInForce.changed', limitKw: 4 },
+    ]);
   });
 });

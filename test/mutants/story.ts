@@ -17,7 +17,7 @@ const LASTS_MINUTES = 28;
 const LOOK_EVERY_MINUTES = 0.5;
 const TENANT = 'harbour' as TenantUuid;
 
-/** Two sites with more cars than their limits have room for. */
+/** Two sites with more cars than their limits have room for, and four that a grid operator may limit. */
 const SCENE = parseScenario(
   `name: Two sites
 start: 2026-06-01T12:00:00Z
@@ -42,6 +42,10 @@ provision:
           chargers:
             - { controllerUuid: p1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
             - { controllerUuid: p2, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
+        - { locationId: alone, name: Alone, permanentLimitKw: 10, operator: { operatorUuid: o1, failsafeKw: 5, heartbeatS: 30 } }
+        - { locationId: held, name: Held, permanentLimitKw: 10, operator: { operatorUuid: o2, failsafeKw: 5, heartbeatS: 30 } }
+        - { locationId: freed, name: Freed, permanentLimitKw: 10, operator: { operatorUuid: o3, failsafeKw: 5, heartbeatS: 30 } }
+        - { locationId: lost, name: Lost, permanentLimitKw: 10, operator: { operatorUuid: o4, failsafeKw: 5, heartbeatS: 30 } }
 vehicles:
   - { name: van, maxKw: 22, phases: 3, taper: none }
   - { name: scooter, maxKw: 5, phases: 3, taper: none }
@@ -66,6 +70,10 @@ const READS = [
   '/locations/pier/live',
   '/chargers/q1/connectors/1/schedules',
   '/chargers/p1/connectors/1/schedules',
+  '/locations/alone/operator-limit',
+  '/locations/held/operator-limit',
+  '/locations/freed/operator-limit',
+  '/locations/lost/operator-limit',
   '/organizations/limits',
   '/clusters',
   '/alarms',
@@ -92,6 +100,13 @@ function call(method: string, path: string, body?: unknown): Deed {
 function submit(path: string, priority: number, limitKw: number, from: number, to: number): Deed {
   const at = (minute: number) => toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
   return call('POST', `${path}/schedules`, { priority, limitKw, startTime: at(from), endTime: at(to) });
+}
+
+/** What the grid operator of a location sends at this minute; a heartbeat where it neither limits nor frees it. */
+function operatorSays(locationId: string, minute: number, order: object = {}): readonly [number, Deed] {
+  const sentAt = toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
+  const body = { source: 'grid', sentAt, ...order };
+  return [minute, call('PUT', `/locations/${locationId}/operator-limit`, body)];
 }
 
 /** What the quay's connectors are doing, second by second. */
@@ -156,6 +171,15 @@ const STORY: readonly (readonly [minute: number, deed: Deed])[] = [
   [18, call('PUT', `${QUAY}/limit`, { limitKw: 10 })],
   [22, call('PUT', `${QUAY}/limit`, { limitKw: 40 })],
   [24, call('DELETE', CLUSTER)],
+  // Each state of the grid operator's limit, before and after everything is built again at 13.
+  operatorSays('held', 12.5, { isActive: true, limitKw: 4 }),
+  operatorSays('freed', 12.5, { isActive: false }),
+  operatorSays('freed', 16),
+  operatorSays('lost', 2, { isActive: true, limitKw: 3 }),
+  operatorSays('lost', 2.5),
+  operatorSays('lost', 15),
+  operatorSays('lost', 15.5, { isActive: true, limitKw: 2, durationS: 30 }),
+  operatorSays('lost', 16.5),
   // Whose turn it is: the one that never had less than it wanted came first.
   [25, call('PUT', '/locations/pier/limit', { limitKw: 5 })],
 ];

@@ -35,6 +35,7 @@ export function site(id: string, options: SiteOptions = {}): ProvisionedTenant['
     status: options.status ?? 'ACTIVE',
     permanentLimitKw: options.permanentLimitKw ?? 50,
     gridLimitKw: 80,
+    operator: null,
     chargers: [
       {
         controllerUuid: `${id}-a` as ControllerUuid,

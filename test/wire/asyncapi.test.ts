@@ -48,7 +48,7 @@ describe('the AsyncAPI document', () => {
     });
     const expected = CHARGER_TRAFFIC.map(({ kind }) => [
       `#/channels/${kind}`,
-      directionOf(kind) === 'fromCharger' ? 'send' : 'receive',
+      directionOf(kind) === 'toService' ? 'send' : 'receive',
     ]);
     expect(actions).toEqual(expected);
     expect(document.operations.receiveLimit?.reply?.channel.$ref).toBe('#/channels/ack');

@@ -39,7 +39,7 @@ describe('MQTT topics', () => {
       'ems/v1/0b6cf0c4-6d0f/quay%2E1/q1%3Aa/c/1/meter',
     );
     expect(['state', 'meter', 'ack'].map((kind) => directionOf(kind as 'state'))).toEqual(
-      Array(3).fill('fromCharger'),
+      Array(3).fill('toService'),
     );
     expect([directionOf('limit'), directionOf('sync')]).toEqual(['toCharger', 'toCharger']);
   });

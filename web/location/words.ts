@@ -12,6 +12,8 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
       return `The profile of priority ${cause.priority} applies until ${localText(cause.endTime, true)}.`;
     case 'clusterShare':
       return `The location's share of the cluster ${clusterName} is below its effective limit.`;
+    case 'operatorLimit':
+      return 'The grid operator limits the location.';
     case 'physicalConnection':
       return 'The physical connection of the location allows no more.';
   }

@@ -13,6 +13,7 @@ import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
+import { viewOfOperatorLimit } from '../operator-limit-view.js';
 import { findLocation } from '../targets.js';
 
 /** Both clocks at the instant of the answer. */
@@ -27,7 +28,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
   const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
   const { record, connectors, alarms } = location;
   const supervisor = supervisorOf(location);
-  const { limit, permanentLimitKw } = location.actor.getSnapshot().context;
+  const { limit, permanentLimitKw, operator } = location.actor.getSnapshot().context;
   return {
     locationId: record.locationId,
     name: record.name,
@@ -35,6 +36,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     at: toInstant(instant.now),
     gridLimitKw: limit.limitKw,
     gridLimitCause: viewOfCause(limit.cause),
+    operatorLimit: operator === undefined ? null : viewOfOperatorLimit(location, operator),
     effectiveLimitKw: limit.effectiveLimitKw,
     permanentLimitKw,
     // A limit that just fell binds every promise from now on, also before the decision that it leads to.

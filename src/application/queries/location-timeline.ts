@@ -56,14 +56,14 @@ export function locationTimeline(
 function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
   const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw, withoutPriority } =
     asked;
-  const { stack: held, permanentLimitKw, connectionLimitKw } = ownLimitsOf(location);
+  const { stack: held, ...own } = ownLimitsOf(location);
   const stack = withoutPriority === undefined ? held : dropProfile(held, withoutPriority);
-  const permanentKw = withPermanentLimitKw ?? permanentLimitKw;
+  const permanentLimitKw = withPermanentLimitKw ?? own.permanentLimitKw;
   const parts = { withLimitKw, withStartTime, withEndTime };
   if (Object.values({ ...parts, withPriority }).every((part) => part === undefined))
     return withPermanentLimitKw === undefined && withoutPriority === undefined
       ? undefined
-      : { location, stack, permanentLimitKw: permanentKw, connectionLimitKw };
+      : { ...own, location, stack, permanentLimitKw };
   if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {
     const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
     throw new DomainError('INVALID_REQUEST_BODY', `${missing}: needed to try a profile`);
@@ -75,5 +75,5 @@ function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: Epoch
     endTime: withEndTime,
   };
   const assumed = putProfile(stack, profileOf(request, now));
-  return { location, stack: assumed, permanentLimitKw: permanentKw, connectionLimitKw };
+  return { ...own, location, stack: assumed, permanentLimitKw };
 }

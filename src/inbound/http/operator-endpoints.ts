@@ -1,5 +1,10 @@
 // The endpoints for operators beyond the contract: the same kind of table, marked as extensions in OpenAPI.
 import {
+  operatorHistorySchema,
+  operatorLimitSchema,
+  operatorMessageSchema,
+} from '../../wire/grid-operator.js';
+import {
   alarmListSchema,
   connectorHistorySchema,
   locationHistorySchema,
@@ -20,7 +25,9 @@ import {
 } from '../../wire/operator-queries.js';
 import { locationTimelineSchema } from '../../wire/operator-timeline.js';
 import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
-import { type Endpoint, withoutBody, withQuery } from './endpoint-row.js';
+import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
+
+const OPERATOR_LIMIT_PATH = '/v1/locations/{locationId}/operator-limit';
 
 /** What most share: they read what belongs to locations. */
 const EXTENSION = {
@@ -159,6 +166,45 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     },
     spanPageQuerySchema,
     ({ application, tenantUuid }, query) => application.organizationHistory(tenantUuid, query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getOperatorLimit',
+      path: OPERATOR_LIMIT_PATH,
+      summary: "What the grid operator's limit of a location stands at",
+      responseSchema: operatorLimitSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.operatorLimit(tenantUuid, param('locationId')),
+  ),
+  withBody(
+    {
+      ...EXTENSION,
+      operationId: 'setOperatorLimit',
+      method: 'put',
+      path: OPERATOR_LIMIT_PATH,
+      scope: 'operator:write',
+      summary: 'As the grid operator: limit a location, free it, or say that you are there',
+      responseSchema: operatorLimitSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    operatorMessageSchema,
+    ({ application, tenantUuid, param }, message) =>
+      application.setOperatorLimit(tenantUuid, param('locationId'), message),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getOperatorLimitHistory',
+      path: `${OPERATOR_LIMIT_PATH}/history`,
+      summary: "Everything the grid operator's limit of a location ever stood at",
+      responseSchema: operatorHistorySchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.operatorLimitHistory(tenantUuid, param('locationId'), query),
   ),
   ...CANCEL_ENDPOINTS,
 ];

@@ -2,7 +2,7 @@
 import type { CredentialSet, MqttLoginRecord } from '../../ports/credentials.js';
 import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
 import { secretIdOf } from '../../secrets.js';
-import { topicPrefixOf } from '../../wire/topics.js';
+import { siteTopicOf, topicPrefixOf } from '../../wire/topics.js';
 
 interface Entry {
   readonly secretHash: string;
@@ -47,11 +47,14 @@ function indexOf(set: CredentialSet, before: ReadonlyMap<string, Entry>): Readon
 }
 
 function loginOf(record: MqttLoginRecord): MqttLogin {
-  const { tenantUuid, clientId, controllers } = record;
+  const { tenantUuid, clientId, controllers, operatorOf } = record;
+  const ofChargers = controllers.map((controller) => topicPrefixOf({ tenantUuid, ...controller }));
+  const ofSite =
+    operatorOf === undefined ? [] : [siteTopicOf({ kind: 'operator', tenantUuid, locationId: operatorOf })];
   return {
     tenantUuid,
     clientId,
     username: `${tenantUuid}/${clientId}`,
-    prefixes: controllers.map((controller) => topicPrefixOf({ tenantUuid, ...controller })).sort(),
+    prefixes: [...ofChargers, ...ofSite].sort(),
   };
 }

@@ -8,13 +8,15 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
+import { operatorMessageSchema } from '../../wire/grid-operator.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
-import { PREFIX_LEVELS, parseTopic } from '../../wire/topics.js';
+import { PREFIX_LEVELS, parseSiteTopic, parseTopic, type SiteTopic } from '../../wire/topics.js';
 
 // An external broker may carry longer ones than the embedded one takes.
 const PAYLOAD_LIMIT_BYTES = 16_384;
 const CACHED_TOPICS = 50_000;
 
+type Kind = 'meter' | 'state' | 'ack' | 'operator';
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
 /** The way in for every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
@@ -52,11 +54,11 @@ export class Telemetry {
     }
   }
 
-  #count(kind: 'meter' | 'state' | 'ack', result: Result): void {
+  #count(kind: Kind, result: Result): void {
     this.#metrics.mqttMessages.inc({ kind, result });
   }
 
-  #drop(topic: string, kind: 'meter' | 'state' | 'ack', { issues: [issue] }: z.ZodError): void {
+  #drop(topic: string, kind: Kind, { issues: [issue] }: z.ZodError): void {
     this.#count(kind, 'malformed');
     const charger = topic.split('/', PREFIX_LEVELS).join('/');
     const problem = `${issue?.path.join('.')}: ${issue?.message}`;
@@ -97,7 +99,18 @@ export class Telemetry {
     }
   }
 
+  #readOperator({ tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
+    const { data, error } = operatorMessageSchema.safeParse(parseJson(payload));
+    if (error !== undefined) this.#drop(topic, 'operator', error);
+    else this.#count('operator', resultOf(this.#sink.recordOperator(tenantUuid, locationId, data)));
+  }
+
   #read(topic: string, payload: Buffer): void {
+    const ofSite = parseSiteTopic(topic);
+    if (ofSite !== undefined) {
+      this.#readOperator(ofSite, topic, payload);
+      return;
+    }
     const parsed = parseTopic(topic);
     if (parsed?.kind === 'state') {
       this.#readState(parsed, topic, payload);

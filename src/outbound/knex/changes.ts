@@ -12,6 +12,7 @@ import {
   endAlarms,
 } from './alarms.js';
 import { deleteCluster, putCluster } from './clusters.js';
+import { type OperatorChange, putOperatorEvents } from './operator-limits.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import { putPowerMinutes } from './power-minutes.js';
 import { type ProfileChange, writeProfiles } from './profiles.js';
@@ -33,6 +34,7 @@ interface Sorted {
   readonly alarmBegins: AlarmBegin[];
   readonly alarmChanges: AlarmChange[];
   readonly alarmEnds: AlarmEnd[];
+  readonly operatorEvents: OperatorChange[];
   readonly powerMinutes: {
     readonly tenantUuid: TenantUuid;
     readonly locationId: LocationId;
@@ -58,6 +60,7 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
   await beginAlarms(trx, sorted.alarmBegins);
   await changeAlarms(trx, sorted.alarmChanges);
   await endAlarms(trx, sorted.alarmEnds);
+  await putOperatorEvents(trx, sorted.operatorEvents);
   await putPowerMinutes(trx, sorted.powerMinutes);
 }
 
@@ -70,6 +73,7 @@ function sort(submissions: readonly Submission[]): Sorted {
     alarmBegins: [],
     alarmChanges: [],
     alarmEnds: [],
+    operatorEvents: [],
     powerMinutes: [],
   };
   for (const { tenantUuid, changes } of submissions) {
@@ -104,6 +108,9 @@ function add(sorted: Sorted, tenantUuid: TenantUuid, change: Change): void {
       break;
     case 'alarm.end':
       sorted.alarmEnds.push({ tenantUuid, alarmId: change.alarmId, atMs: change.atMs });
+      break;
+    case 'operator.put':
+      sorted.operatorEvents.push({ tenantUuid, event: change.event });
       break;
     case 'power.put':
       sorted.powerMinutes.push({ tenantUuid, locationId: change.locationId, minute: change.minute });

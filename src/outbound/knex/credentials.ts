@@ -166,7 +166,25 @@ export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promi
     .select('g.tenant_uuid', 'g.gateway_id as client_id', 'g.mqtt_secret_hash')
     .select('c.location_id', 'c.controller_uuid')
     .orderBy(['g.tenant_uuid', 'g.gateway_id', 'm.controller_uuid']);
-  return loginsOf([...chargers, ...gateways]);
+  return [...loginsOf([...chargers, ...gateways]), ...(await loadOperatorLogins(knex, tenantUuid))];
+}
+
+async function loadOperatorLogins(
+  knex: Knex,
+  tenantUuid: TenantUuid | undefined,
+): Promise<MqttLoginRecord[]> {
+  const rows: Omit<LoginRow, 'controller_uuid'>[] = await knex('operators')
+    .where(ofTenant(tenantUuid))
+    .whereNotNull('mqtt_secret_hash')
+    .select('tenant_uuid', 'operator_uuid as client_id', 'mqtt_secret_hash', 'location_id')
+    .orderBy(['tenant_uuid', 'location_id']);
+  return rows.map((row) => ({
+    tenantUuid: row.tenant_uuid,
+    clientId: row.client_id,
+    secretHash: row.mqtt_secret_hash,
+    controllers: [],
+    operatorOf: row.location_id ?? undefined,
+  }));
 }
 
 /** The rows of a login lie together, one for each controller. */

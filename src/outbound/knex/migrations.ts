@@ -6,6 +6,7 @@ import * as enforcement from './migrations/0003-enforcement.js';
 import * as powerEstimates from './migrations/0004-power-estimates.js';
 import * as commitCount from './migrations/0005-commit-count.js';
 import * as alarmReasons from './migrations/0006-alarm-reasons.js';
+import * as operatorLimits from './migrations/0008-operator-limits.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -19,6 +20,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0004-power-estimates', ...powerEstimates },
   { name: '0005-commit-count', ...commitCount },
   { name: '0006-alarm-reasons', ...alarmReasons },
+  { name: '0008-operator-limits', ...operatorLimits },
 ];
 
 /** The migrations, for knex. */

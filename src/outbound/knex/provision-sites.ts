@@ -1,6 +1,6 @@
 // What a provisioning file changes of a tenant's locations, chargers and connectors, compared with what is stored.
 import type { Knex } from 'knex';
-import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
+import { connectorKey, type LocationId, type TenantUuid } from '../../../machines/values/ids.js';
 import {
   AdministrationError,
   type ProvisionedTenant,
@@ -16,6 +16,8 @@ import {
   type ConnectorRow,
   LOCATIONS,
   type LocationRow,
+  OPERATORS,
+  type OperatorRow,
 } from './sites.js';
 
 type ProvisionedLocation = ProvisionedTenant['locations'][number];
@@ -23,6 +25,7 @@ type ProvisionedCharger = ProvisionedLocation['chargers'][number];
 
 interface StoredSites {
   readonly locations: ReadonlyMap<string, LocationRow>;
+  readonly operators: ReadonlyMap<string, OperatorRow>;
   readonly chargers: ReadonlyMap<string, ChargerRow>;
   readonly connectors: ReadonlyMap<string, ConnectorRow>;
 }
@@ -31,6 +34,9 @@ interface SitePlan {
   readonly actions: ProvisioningAction[];
   readonly locations: RowOf<typeof LOCATIONS.columns>[];
   readonly permanentLimits: PermanentLimitChange[];
+  readonly operators: RowOf<typeof OPERATORS.columns>[];
+  /** Locations whose operator the file no longer names. */
+  readonly withoutOperator: LocationId[];
   readonly chargers: RowOf<typeof CHARGERS.columns>[];
   readonly connectors: RowOf<typeof CONNECTORS.columns>[];
 }
@@ -42,13 +48,27 @@ export async function provisionSites(
   atMs: number,
 ): Promise<ProvisioningAction[]> {
   const stored = await loadStored(trx, tenant.tenantUuid);
-  const plan: SitePlan = { actions: [], locations: [], permanentLimits: [], chargers: [], connectors: [] };
+  const plan: SitePlan = {
+    actions: [],
+    locations: [],
+    permanentLimits: [],
+    operators: [],
+    withoutOperator: [],
+    chargers: [],
+    connectors: [],
+  };
   for (const location of tenant.locations) {
     planLocation(plan, stored, tenant.tenantUuid, location, atMs);
+    planOperator(plan, stored, tenant.tenantUuid, location);
     for (const charger of location.chargers) planCharger(plan, stored, tenant.tenantUuid, location, charger);
   }
   await putRows(trx, LOCATIONS, plan.locations);
   await setPermanentLimits(trx, plan.permanentLimits);
+  await trx('operators')
+    .where('tenant_uuid', tenant.tenantUuid)
+    .whereIn('location_id', plan.withoutOperator)
+    .delete();
+  await putRows(trx, OPERATORS, plan.operators);
   await putRows(trx, CHARGERS, plan.chargers);
   await putRows(trx, CONNECTORS, plan.connectors);
   return plan.actions;
@@ -56,10 +76,12 @@ export async function provisionSites(
 
 async function loadStored(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<StoredSites> {
   const locations: LocationRow[] = await rowsOf(trx, LOCATIONS, tenantUuid);
+  const operators: OperatorRow[] = await rowsOf(trx, OPERATORS, tenantUuid);
   const chargers: ChargerRow[] = await rowsOf(trx, CHARGERS, tenantUuid);
   const connectors: ConnectorRow[] = await rowsOf(trx, CONNECTORS, tenantUuid);
   return {
     locations: new Map(locations.map((row) => [row.location_id, row])),
+    operators: new Map(operators.map((row) => [row.location_id, row])),
     chargers: new Map(chargers.map((row) => [row.controller_uuid, row])),
     connectors: new Map(
       connectors.map((row) => [
@@ -107,6 +129,34 @@ function planLocation(
   if (before?.permanent_limit_kw !== limitKw) {
     plan.permanentLimits.push({ tenantUuid, locationId, limitKw, atMs });
   }
+}
+
+/** The operator is what the file says: one that it no longer names may limit the location no longer. */
+function planOperator(
+  plan: SitePlan,
+  stored: StoredSites,
+  tenantUuid: TenantUuid,
+  { locationId, operator }: ProvisionedLocation,
+): void {
+  const before = stored.operators.get(locationId);
+  if (operator === null) {
+    if (before === undefined) return;
+    plan.withoutOperator.push(locationId);
+    plan.actions.push({ action: 'removed', kind: 'operator', id: before.operator_uuid });
+    return;
+  }
+  const row = {
+    tenant_uuid: tenantUuid,
+    location_id: locationId,
+    operator_uuid: operator.operatorUuid,
+    mqtt_secret_hash: operator.mqttSecretHash ?? before?.mqtt_secret_hash ?? null,
+    failsafe_kw: operator.failsafeKw,
+    failsafe_min_ms: operator.failsafeMinMs,
+    missing_after_ms: operator.missingAfterMs,
+  };
+  const action = actionOf(before, row);
+  plan.actions.push({ action, kind: 'operator', id: operator.operatorUuid });
+  if (action !== 'unchanged') plan.operators.push(row);
 }
 
 function planCharger(

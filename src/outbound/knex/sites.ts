@@ -1,7 +1,12 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
-import type { ConnectorRecord, LocationRecord, OperatingStatus } from '../../ports/records.js';
+import type {
+  ConnectorRecord,
+  LocationRecord,
+  OperatingStatus,
+  OperatorRecord,
+} from '../../ports/records.js';
 import type { Columns, KeyedTable } from './json-rows.js';
 
 export interface LocationRow {
@@ -43,6 +48,29 @@ export const LOCATIONS = {
   },
 } as const satisfies KeyedTable<Columns>;
 
+export interface OperatorRow {
+  readonly location_id: LocationId;
+  readonly operator_uuid: string;
+  readonly mqtt_secret_hash: string | null;
+  readonly failsafe_kw: number;
+  readonly failsafe_min_ms: number;
+  readonly missing_after_ms: number;
+}
+
+export const OPERATORS = {
+  name: 'operators',
+  key: ['tenant_uuid', 'location_id'],
+  columns: {
+    tenant_uuid: 'text',
+    location_id: 'text',
+    operator_uuid: 'text',
+    mqtt_secret_hash: 'text',
+    failsafe_kw: 'double precision',
+    failsafe_min_ms: 'bigint',
+    missing_after_ms: 'bigint',
+  },
+} as const satisfies KeyedTable<Columns>;
+
 export const CHARGERS = {
   name: 'chargers',
   key: ['tenant_uuid', 'controller_uuid'],
@@ -80,6 +108,8 @@ export async function loadLocations(
     .where('tenant_uuid', tenantUuid)
     .select('controller_uuid', 'connector_id', 'status', 'phases', 'voltage_v', 'max_current_a', 'failsafe_a')
     .orderBy(['controller_uuid', 'connector_id']);
+  const operators: OperatorRow[] = await trx('operators').where('tenant_uuid', tenantUuid);
+  const operatorAt = new Map(operators.map((row) => [row.location_id, operatorOf(row)]));
   const atLocation = new Map<LocationId, ConnectorRecord[]>(locations.map((row) => [row.location_id, []]));
   const locationOf = new Map(chargers.map((row) => [row.controller_uuid, row.location_id]));
   for (const row of connectors) {
@@ -92,8 +122,18 @@ export async function loadLocations(
     status: row.status,
     permanentLimitKw: row.permanent_limit_kw,
     gridLimitKw: row.grid_limit_kw,
+    operator: operatorAt.get(row.location_id) ?? null,
     connectors: atLocation.get(row.location_id) ?? [],
   }));
+}
+
+function operatorOf(row: OperatorRow): OperatorRecord {
+  return {
+    operatorUuid: row.operator_uuid,
+    failsafeKw: row.failsafe_kw,
+    failsafeMinMs: row.failsafe_min_ms,
+    missingAfterMs: row.missing_after_ms,
+  };
 }
 
 function connectorOf(row: ConnectorRow): ConnectorRecord {

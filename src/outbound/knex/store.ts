@@ -14,6 +14,7 @@ import { loadClusters } from './clusters.js';
 import { loadCredentials } from './credentials.js';
 import { Database } from './database.js';
 import { createJournal } from './journal.js';
+import { loadOperatorEvents, operatorEvents } from './operator-limits.js';
 import { countCommit, countCommitOf, currentEpoch, type Position, raiseEpoch } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
@@ -100,6 +101,7 @@ export function storeOver(
       profiles: await loadProfiles(trx, tenantUuid),
       reservations: await loadReservations(trx, tenantUuid),
       openAlarms: await loadOpenAlarms(trx, tenantUuid),
+      operatorEvents: await loadOperatorEvents(trx, tenantUuid),
     }));
   }
 
@@ -126,6 +128,8 @@ export function storeOver(
     permanentLimitHistory: (tenantUuid, locationId, window, page) =>
       ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId, window, page)),
     alarms: (tenantUuid, filter) => ask((trx) => listAlarms(trx, tenantUuid, filter)),
+    operatorEvents: (tenantUuid, locationId, window, page) =>
+      ask((trx) => operatorEvents(trx, tenantUuid, locationId, window, page)),
     powerHistory: (tenantUuid, locationId, window, stepMs) =>
       ask((trx) => powerHistory(trx, tenantUuid, locationId, window, stepMs)),
     forgetPowerBefore,

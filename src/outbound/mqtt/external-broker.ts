@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { MessageBus } from '../../ports/telemetry.js';
 import { createRareLog } from '../../rare-log.js';
-import { FROM_CHARGERS } from '../../wire/topics.js';
+import { TO_THE_SERVICE } from '../../wire/topics.js';
 
 const RECONNECT_EVERY_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -34,7 +34,7 @@ export function createExternalBroker(options: {
 
   async function subscribe(on: MqttClient): Promise<void> {
     try {
-      const granted = await on.subscribeAsync([...FROM_CHARGERS], { qos: 1 });
+      const granted = await on.subscribeAsync([...TO_THE_SERVICE], { qos: 1 });
       isSubscribed = on.connected && granted.every(({ qos }) => qos < 128);
     } catch (error) {
       logFault('MQTT broker refused the subscription', error);

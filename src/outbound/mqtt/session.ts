@@ -111,7 +111,7 @@ export function refusalOfPublish(
   message: { readonly topic: string; readonly qos: number; readonly retain: boolean },
 ): RefusalReason | undefined {
   const kind = kindUnder(session.prefixes, message.topic);
-  if (kind === undefined || directionOf(kind) !== 'fromCharger') return 'topic';
+  if (kind === undefined || directionOf(kind) !== 'toService') return 'topic';
   if (message.qos === 2) return 'qos';
   return message.retain && kind !== 'state' ? 'retain' : undefined;
 }

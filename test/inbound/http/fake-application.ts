@@ -2,6 +2,7 @@
 import { DomainError } from '../../../machines/values/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { Application } from '../../../src/application/application.js';
+import type { OperatorLimitView } from '../../../src/wire/grid-operator.js';
 import type { LocationLive } from '../../../src/wire/operator-locations.js';
 import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';
@@ -75,16 +76,37 @@ export function createFakeApplication(): FakeApplication {
     ...common,
     at: INSTANT,
     gridLimitCause: { kind: 'permanentLimit' },
+    operatorLimit: null,
     budgetKw: 50,
     reservedKw: 22,
     connectors: [],
     alarms: [],
   };
   const span = { from: INSTANT, to: INSTANT };
+  const operatorLimit: OperatorLimitView = {
+    ...{ locationId: 'quay-1', operatorUuid: 'dso-1', state: 'LIMITED', since: INSTANT, limitKw: 4.2 },
+    ...{ source: 'DSO', sentAt: INSTANT, endsAt: null, lastHeardAt: INSTANT, nextChangeAt: INSTANT },
+    ...{ failsafeKw: 4.2, failsafeMinS: 7200, heartbeatS: 60 },
+  };
   const application: Application = {
     listLocations(tenantUuid, page) {
       asked.push(['listLocations', tenantUuid, page]);
       return { locations: [summary], count: 1, nextCursor: null };
+    },
+    operatorLimit(tenantUuid, locationId) {
+      asked.push(['operatorLimit', tenantUuid, locationId]);
+      knownLocation(tenantUuid, locationId);
+      return operatorLimit;
+    },
+    async setOperatorLimit(tenantUuid, locationId, message) {
+      asked.push(['setOperatorLimit', tenantUuid, locationId, message]);
+      knownLocation(tenantUuid, locationId);
+      return operatorLimit;
+    },
+    async operatorLimitHistory(tenantUuid, locationId, query) {
+      asked.push(['operatorLimitHistory', tenantUuid, locationId, query]);
+      knownLocation(tenantUuid, locationId);
+      return { locationId: 'quay-1', ...span, events: [], nextCursor: null };
     },
     locationLive(tenantUuid, locationId) {
       asked.push(['locationLive', tenantUuid, locationId]);

@@ -51,7 +51,16 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['k', 'DELETE', '/v1/organizations/schedules/3', 'org:write'],
   ['l', 'GET', '/v1/chargers/q1-a/connectors/1/history', 'locations:read'],
   ['m', 'GET', '/v1/organizations/history', 'org:write'],
-].map((row) => toSample(row as [string, string, string, Scope]));
+  ['n', 'GET', '/v1/locations/quay-1/operator-limit', 'locations:read'],
+  [
+    'o',
+    'PUT',
+    '/v1/locations/quay-1/operator-limit',
+    'operator:write',
+    { source: 'DSO', isActive: true, limitKw: 8.4, sentAt: '2026-06-01T12:00:00Z' },
+  ],
+  ['p', 'GET', '/v1/locations/quay-1/operator-limit/history', 'locations:read'],
+].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
 

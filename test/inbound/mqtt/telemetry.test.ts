@@ -58,6 +58,7 @@ function sinkOf(): MeterSink {
       return ledger.recordState(slot, online, boot);
     },
     recordAck: () => undefined,
+    recordOperator: () => undefined,
   };
 }
 

@@ -49,6 +49,7 @@ export function location(locationId: LocationId, chargers: readonly string[] = [
     status: 'ACTIVE',
     permanentLimitKw: 50,
     gridLimitKw: 80,
+    operator: null,
     chargers: chargers.map((controllerUuid) => ({
       controllerUuid: controllerUuid as ControllerUuid,
       mqttSecretHash: `hash of ${controllerUuid}`,

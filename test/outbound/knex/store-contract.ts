@@ -97,6 +97,7 @@ export function describeStore(server: () => DatabaseServer): void {
         status: 'ACTIVE',
         permanentLimitKw: 50,
         gridLimitKw: 80,
+        operator: null,
         connectors: ['1', '2'].map((connectorId) => ({
           controllerUuid: CRANE,
           connectorId,
@@ -396,6 +397,7 @@ export function describeStore(server: () => DatabaseServer): void {
         profiles: [],
         reservations: [],
         openAlarms: [],
+        operatorEvents: [],
       });
       expect(await store.profileHistory(nobody, QUAY_TARGET, ALL_TIME)).toEqual([]);
       expect(await store.permanentLimitHistory(nobody, QUAY)).toEqual([]);

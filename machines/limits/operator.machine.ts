@@ -1,0 +1,282 @@
+// The grid operator's word on one location: the states of the EEBUS use case LPC (Limitation of Power Consumption).
+import { type ActorRefFrom, assign, sendParent, setup } from 'xstate';
+import type { EpochMs } from '../values/time.js';
+import type { OperatorOutlook } from './limit-in-force.js';
+
+/** As it is provisioned for a location. */
+export interface OperatorRule {
+  /** What the location may use while the operator is not heard, kW. */
+  readonly failsafeKw: number;
+  /** How long that holds where the operator stays silent (LPC-022: 2 to 24 hours). */
+  readonly failsafeMinMs: number;
+  /** Silence of this length means that the operator is lost (LPC-911: 120 s where heartbeats are due every 60 s). */
+  readonly missingAfterMs: number;
+}
+
+/** A limit as the operator sent it. */
+export interface OperatorOrder {
+  /** Who sent it, in the operator's own words: shown and recorded. */
+  readonly source: string;
+  /** undefined: it is inactive, the location is free. */
+  readonly limitKw: number | undefined;
+  /** When it ends by itself; undefined: it holds until it is taken back (LPC test case APCL_DUR_02). */
+  readonly endsAtMs: EpochMs | undefined;
+  /** By the sender's clock: an order that is not newer than the last one is a doubled or late one. */
+  readonly sentAtMs: EpochMs;
+}
+
+export type OperatorEvent =
+  /** The operator is alive. */
+  | { readonly type: 'heartbeat.received'; readonly now: EpochMs }
+  /** It sent a limit, which says that it is alive as well. */
+  | { readonly type: 'order.received'; readonly order: OperatorOrder; readonly now: EpochMs }
+  | { readonly type: 'boundary.reached'; readonly now: EpochMs };
+
+export const OPERATOR_STATES = [
+  'init',
+  'unlimitedControlled',
+  'limited',
+  'failsafe',
+  'unlimitedAutonomous',
+] as const;
+export type OperatorState = (typeof OPERATOR_STATES)[number];
+
+/** What is kept over a restart. */
+export interface OperatorStanding {
+  readonly state: OperatorState;
+  /** Since when the state lasts: the instant it was due, however late the event that told so. */
+  readonly sinceMs: EpochMs;
+  /** What the location may use, kW; undefined where the operator does not limit it. */
+  readonly limitKw: number | undefined;
+  /** What the operator ordered last; undefined before its first order, and once it was lost (LPC-918). */
+  readonly order: OperatorOrder | undefined;
+  /** `sentAtMs` of the newest order ever taken: older ones are doubled or late. */
+  readonly newestSentAtMs: EpochMs | undefined;
+}
+
+export interface OperatorContext extends Omit<OperatorStanding, 'state' | 'limitKw'> {
+  readonly rule: OperatorRule;
+  /** When it was heard last; undefined where it never was. */
+  readonly heardAtMs: EpochMs | undefined;
+  /** When it was heard again for the first time in the fail-safe that lasts. */
+  readonly returnedAtMs: EpochMs | undefined;
+  /** As of the last event. */
+  readonly now: EpochMs;
+  /** The state before a restart. */
+  readonly resumed: OperatorState;
+}
+
+export interface OperatorInput {
+  readonly rule: OperatorRule;
+  readonly now: EpochMs;
+  /** As it stood before a restart; undefined where the location had no operator until now. */
+  readonly standing: OperatorStanding | undefined;
+}
+
+/** What the location hears of it: the state or the order is another. */
+export interface OperatorReport {
+  readonly type: 'operator.changed';
+  readonly standing: OperatorStanding;
+}
+
+export type OperatorActor = ActorRefFrom<typeof operatorMachine>;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** When the operator counts as lost if nothing more is heard of it (LPC-911). */
+function lostAtMs({ rule, heardAtMs, sinceMs }: OperatorContext): EpochMs {
+  return (heardAtMs ?? sinceMs) + rule.missingAfterMs;
+}
+
+function orderEndsAtMs({ order }: OperatorContext): EpochMs {
+  return order?.endsAtMs ?? NEVER;
+}
+
+/** When a location that was never sent an order goes on by itself (LPC-906). */
+function initEndsAtMs({ rule, sinceMs }: OperatorContext): EpochMs {
+  return sinceMs + rule.missingAfterMs;
+}
+
+/** When the fail-safe is left without an order: the operator is back and sends none (LPC-921), or stays silent (LPC-922). */
+function failsafeEndsAtMs({ rule, sinceMs, returnedAtMs }: OperatorContext): EpochMs {
+  return Math.min(sinceMs + rule.failsafeMinMs, (returnedAtMs ?? NEVER) + rule.missingAfterMs);
+}
+
+/** When the state changes by itself; undefined where it waits for the operator. */
+export function nextOperatorBoundary(actor: OperatorActor): EpochMs | undefined {
+  const { value, context } = actor.getSnapshot();
+  if (value === 'init') return initEndsAtMs(context);
+  if (value === 'limited') return Math.min(lostAtMs(context), orderEndsAtMs(context));
+  if (value === 'unlimitedControlled') return lostAtMs(context);
+  return value === 'failsafe' ? failsafeEndsAtMs(context) : undefined;
+}
+
+/**
+ * What the operator lets the location use, kW; undefined where it does not limit it. Until its first order the fail-safe limit
+ * holds (LPC-901/1).
+ */
+function limitKwIn(state: OperatorState, { rule, order }: OperatorContext): number | undefined {
+  if (state === 'limited') return order?.limitKw;
+  return state === 'init' || state === 'failsafe' ? rule.failsafeKw : undefined;
+}
+
+/** The same, as of the last event. */
+export function operatorLimitKwOf(actor: OperatorActor): number | undefined {
+  const { value, context } = actor.getSnapshot();
+  return limitKwIn(value === 'starting' ? context.resumed : value, context);
+}
+
+/** What is known now of what it lets the location use from now on; undefined where it does not limit it. */
+export function operatorOutlookOf(actor: OperatorActor): OperatorOutlook | undefined {
+  const limitKw = operatorLimitKwOf(actor);
+  if (limitKw === undefined) return undefined;
+  const { value, context } = actor.getSnapshot();
+  if (value === 'limited') return { limitKw, endsAtMs: orderEndsAtMs(context) };
+  return { limitKw, endsAtMs: value === 'failsafe' ? failsafeEndsAtMs(context) : initEndsAtMs(context) };
+}
+
+/** What it stands at, to be kept over a restart and shown. */
+export function operatorStandingOf(actor: OperatorActor): OperatorStanding {
+  const { value, context } = actor.getSnapshot();
+  return standingIn(value === 'starting' ? context.resumed : value, context);
+}
+
+function standingIn(state: OperatorState, context: OperatorContext): OperatorStanding {
+  const { sinceMs, order, newestSentAtMs } = context;
+  return { state, sinceMs, limitKw: limitKwIn(state, context), order, newestSentAtMs };
+}
+
+const report = <const S extends OperatorState>(state: S) => ({ type: 'report', params: { state } }) as const;
+const resumed = <const S extends OperatorState>(state: S) =>
+  ({ type: 'isResumedIn', params: { state } }) as const;
+
+export const operatorMachine = setup({
+  types: {
+    context: {} as OperatorContext,
+    events: {} as OperatorEvent,
+    input: {} as OperatorInput,
+  },
+  actions: {
+    // A wall clock that steps back unnoticed does not take the operator back.
+    rememberNow: assign({ now: ({ context, event }) => Math.max(context.now, event.now) }),
+    rememberHeard: assign({ heardAtMs: ({ context, event }) => Math.max(context.now, event.now) }),
+    rememberReturn: assign({
+      returnedAtMs: ({ context, event }) => context.returnedAtMs ?? Math.max(context.now, event.now),
+    }),
+    followOrder: assign(({ context, event }) => {
+      if (event.type !== 'order.received') return context;
+      const { order } = event;
+      const now = Math.max(context.now, event.now);
+      return { order, newestSentAtMs: order.sentAtMs, sinceMs: now, heardAtMs: now, returnedAtMs: undefined };
+    }),
+    endOrder: assign(({ context }) => {
+      if (context.order === undefined) return context;
+      const order = { ...context.order, limitKw: undefined, endsAtMs: undefined };
+      return { order, sinceMs: orderEndsAtMs(context) };
+    }),
+    loseOperator: assign(({ context }) => ({
+      sinceMs: lostAtMs(context),
+      order: undefined,
+      heardAtMs: undefined,
+      returnedAtMs: undefined,
+    })),
+    endInit: assign(({ context }) => ({ sinceMs: initEndsAtMs(context) })),
+    endFailsafe: assign(({ context }) => ({ sinceMs: failsafeEndsAtMs(context), returnedAtMs: undefined })),
+    report: sendParent(({ context }, { state }: { readonly state: OperatorState }) => ({
+      type: 'operator.changed',
+      standing: standingIn(state, context),
+    })),
+  },
+  guards: {
+    isResumedIn: ({ context }, { state }: { readonly state: OperatorState }) => context.resumed === state,
+    isNewLimit: ({ context, event }) =>
+      event.type === 'order.received' && isNew(context, event.order) && isInForce(event.order, event.now),
+    isNewRelease: ({ context, event }) =>
+      event.type === 'order.received' && isNew(context, event.order) && !isInForce(event.order, event.now),
+    isLost: ({ context }) => context.now >= lostAtMs(context),
+    isOrderOver: ({ context }) =>
+      context.now >= orderEndsAtMs(context) && orderEndsAtMs(context) < lostAtMs(context),
+    isInitOver: ({ context }) => context.now >= initEndsAtMs(context),
+    isFailsafeOver: ({ context }) => context.now >= failsafeEndsAtMs(context),
+  },
+}).createMachine({
+  id: 'operator',
+  context: ({ input: { rule, now, standing } }) => ({
+    rule,
+    now,
+    resumed: standing?.state ?? 'init',
+    sinceMs: standing?.sinceMs ?? now,
+    order: standing?.order,
+    newestSentAtMs: standing?.newestSentAtMs,
+    // It could not be heard while the service was down: the time it may be silent begins anew.
+    heardAtMs: standing === undefined || standing.state === 'failsafe' ? undefined : now,
+    returnedAtMs: undefined,
+  }),
+  initial: 'starting',
+  on: {
+    'boundary.reached': { actions: 'rememberNow' },
+    'heartbeat.received': { actions: 'rememberHeard' },
+    'order.received': [
+      { guard: 'isNewLimit', target: '.limited', actions: ['followOrder', report('limited')] },
+      {
+        guard: 'isNewRelease',
+        target: '.unlimitedControlled',
+        actions: ['followOrder', report('unlimitedControlled')],
+      },
+    ],
+  },
+  states: {
+    // Goes on in the state before the restart, which is no news.
+    starting: {
+      always: [
+        { guard: resumed('unlimitedControlled'), target: 'unlimitedControlled' },
+        { guard: resumed('limited'), target: 'limited' },
+        { guard: resumed('failsafe'), target: 'failsafe' },
+        { guard: resumed('unlimitedAutonomous'), target: 'unlimitedAutonomous' },
+        { target: 'init' },
+      ],
+    },
+    init: {
+      always: {
+        guard: 'isInitOver',
+        target: 'unlimitedAutonomous',
+        actions: ['endInit', report('unlimitedAutonomous')],
+      },
+    },
+    unlimitedControlled: {
+      always: { guard: 'isLost', target: 'failsafe', actions: ['loseOperator', report('failsafe')] },
+    },
+    limited: {
+      always: [
+        {
+          guard: 'isOrderOver',
+          target: 'unlimitedControlled',
+          actions: ['endOrder', report('unlimitedControlled')],
+        },
+        { guard: 'isLost', target: 'failsafe', actions: ['loseOperator', report('failsafe')] },
+      ],
+    },
+    failsafe: {
+      on: { 'heartbeat.received': { actions: 'rememberReturn' } },
+      always: {
+        guard: 'isFailsafeOver',
+        target: 'unlimitedAutonomous',
+        actions: ['endFailsafe', report('unlimitedAutonomous')],
+      },
+    },
+    unlimitedAutonomous: {},
+  },
+});
+
+/** Two orders that say different things of one instant are both taken, in the order they come: clocks may tell whole seconds. */
+function isNew(
+  { newestSentAtMs, order: held }: OperatorContext,
+  { sentAtMs, limitKw, endsAtMs }: OperatorOrder,
+): boolean {
+  if (newestSentAtMs === undefined || sentAtMs > newestSentAtMs) return true;
+  return sentAtMs === held?.sentAtMs && (limitKw !== held.limitKw || endsAtMs !== held.endsAtMs);
+}
+
+function isInForce({ limitKw, endsAtMs }: OperatorOrder, now: EpochMs): boolean {
+  return limitKw !== undefined && (endsAtMs === undefined || endsAtMs > now);
+}

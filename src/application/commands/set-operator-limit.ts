@@ -1,0 +1,39 @@
+// Extension: the grid operator limits a location, frees it, or says that it is alive.
+
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import { hearOperator } from '../../enforcement/grid-operator.js';
+import type { OperatorMessage } from '../../ports/telemetry.js';
+import type { OperatorLimitView } from '../../wire/grid-operator.js';
+import { toInstant } from '../../wire/rest.js';
+import type { Core } from '../core.js';
+import { requireOperator, viewOfOperatorLimit } from '../operator-limit-view.js';
+import { findLocation } from '../targets.js';
+
+/**
+ * It holds before it is answered, also where it cannot be written: a limit must not wait for a disk. An inactive location
+ * takes it too: no charger may draw there, and the operator is not to be refused.
+ * @throws StoreUnavailableError where it holds but could not be written yet; it will be
+ */
+export async function setOperatorLimit(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  message: OperatorMessage,
+): Promise<OperatorLimitView> {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  const operator = requireOperator(location);
+  const verdict = hearOperator(core.directory, location, message, core.clock.nowMs());
+  if (verdict === 'ahead')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `sentAt: must not be in the future; it is ${toInstant(core.clock.nowMs())} here`,
+    );
+  if (verdict === 'outdated')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      'sentAt: must be later than that of the last order, and a heartbeat must be recent',
+    );
+  await core.written(tenantUuid);
+  return viewOfOperatorLimit(location, operator);
+}

@@ -1,0 +1,59 @@
+// What the grid operator sends, by whichever way, reaches the location: it holds at once, and every change is kept.
+import {
+  type OperatorEvent,
+  type OperatorStanding,
+  operatorStandingOf,
+} from '../../machines/limits/operator.machine.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Directory } from '../actors/directory.js';
+import type { LocationEntity } from '../actors/entities.js';
+import type { Change } from '../ports/store.js';
+import type { OperatorMessage } from '../ports/telemetry.js';
+
+/** A sender's clock may run ahead by this much; an order from farther ahead would shut out the ones that follow. */
+const AHEAD_MS = 60_000;
+
+/** `outdated`: a newer order was taken before, or the heartbeat is too old to say anything. `ahead`: its clock is wrong. */
+export type OperatorVerdict = 'accepted' | 'outdated' | 'ahead';
+
+/** undefined where no grid operator may limit the location. */
+export function hearOperator(
+  directory: Directory,
+  location: LocationEntity,
+  message: OperatorMessage,
+  now: EpochMs,
+): OperatorVerdict | undefined {
+  const { operator } = location.actor.getSnapshot().context;
+  if (operator === undefined) return undefined;
+  const { rule } = operator.getSnapshot().context;
+  if (message.sentAtMs > now + AHEAD_MS) return 'ahead';
+  const isOrder = message.isActive !== undefined;
+  const { newestSentAtMs = Number.NEGATIVE_INFINITY } = operatorStandingOf(operator);
+  if (isOrder ? message.sentAtMs < newestSentAtMs : message.sentAtMs <= now - rule.missingAfterMs)
+    return 'outdated';
+  directory.tellLocation(location, { type: 'operator.told', event: eventOf(message, now) });
+  return 'accepted';
+}
+
+function eventOf(
+  { source, isActive, limitKw, durationS, sentAtMs }: OperatorMessage,
+  now: EpochMs,
+): OperatorEvent {
+  if (isActive === undefined) return { type: 'heartbeat.received', now };
+  const order = {
+    source,
+    limitKw: isActive ? limitKw : undefined,
+    endsAtMs: isActive && durationS !== undefined ? sentAtMs + durationS * 1000 : undefined,
+    sentAtMs,
+  };
+  return { type: 'order.received', order, now };
+}
+
+/** The row that keeps what the operator's limit of the location stands at. */
+export function operatorChangeOf(
+  { record }: LocationEntity,
+  standing: OperatorStanding,
+  now: EpochMs,
+): Change {
+  return { kind: 'operator.put', event: { ...standing, locationId: record.locationId, recordedAtMs: now } };
+}

@@ -1,0 +1,108 @@
+// The grid operator's limit of a location: what its side sends, by REST or MQTT, and what is shown of it.
+import { z } from 'zod';
+import { OPERATOR_STATES, type OperatorState } from '../../machines/limits/operator.machine.js';
+import { mustBe } from './plain-errors.js';
+import { fromInstant, instantSchema, MOST_LIMIT_KW } from './rest.js';
+
+const OPERATOR_LIMIT_RULE = `a number from 0 to ${MOST_LIMIT_KW}, in kW`;
+const LONGEST_S = 366 * 86_400;
+const DURATION_RULE = `a whole number of seconds from 1 to ${LONGEST_S}`;
+
+/** A heartbeat names neither limit nor `isActive`: it says that the operator is alive. */
+export const operatorMessageSchema = z
+  .object({
+    source: z.string(mustBe('text of 1 to 128 characters')).min(1).max(128).meta({
+      description: 'Who says so, in the words of the operator: recorded and shown.',
+      example: 'DSO control box 17',
+    }),
+    isActive: z
+      .boolean(mustBe('true or false'))
+      .optional()
+      .meta({ description: 'false takes the limit back. Left out: a heartbeat, which changes no limit.' }),
+    limitKw: z.number(mustBe(OPERATOR_LIMIT_RULE)).min(0).max(MOST_LIMIT_KW).optional().meta({
+      description: 'The most the location may draw, kW; needed where isActive is true.',
+      example: 4.2,
+    }),
+    durationS: z
+      .number(mustBe(DURATION_RULE))
+      .int()
+      .min(1)
+      .max(LONGEST_S)
+      .optional()
+      .meta({ description: 'How long it holds from `sentAt` on, s. Left out: until it is taken back.' }),
+    sentAt: instantSchema.meta({
+      description: "By the sender's clock. An order that is not newer than the last one is not taken again.",
+    }),
+  })
+  .refine(({ isActive, limitKw }) => isActive !== true || limitKw !== undefined, {
+    path: ['limitKw'],
+    message: `must be ${OPERATOR_LIMIT_RULE}, where isActive is true`,
+  })
+  .refine(({ isActive, limitKw }) => isActive !== undefined || limitKw === undefined, {
+    path: ['isActive'],
+    message: 'must be true or false, where limitKw is given',
+  })
+  .transform(({ sentAt, ...message }) => ({ ...message, sentAtMs: fromInstant(sentAt) }))
+  .meta({ id: 'OperatorLimitRequest' });
+
+/** The states of EEBUS LPC, as answers write them. */
+export const OPERATOR_STATE_NAMES: Readonly<Record<OperatorState, string>> = {
+  init: 'INIT',
+  unlimitedControlled: 'UNLIMITED_CONTROLLED',
+  limited: 'LIMITED',
+  failsafe: 'FAILSAFE',
+  unlimitedAutonomous: 'UNLIMITED_AUTONOMOUS',
+};
+
+const standingShape = {
+  state: z.enum(OPERATOR_STATES.map((state) => OPERATOR_STATE_NAMES[state])).meta({
+    description:
+      'INIT: no order yet, the fail-safe limit holds. LIMITED: an order holds. UNLIMITED_CONTROLLED: the operator is heard and does not limit. FAILSAFE: it is lost, the fail-safe limit holds. UNLIMITED_AUTONOMOUS: it stayed lost, the location goes by its own limits.',
+  }),
+  since: instantSchema,
+  limitKw: z
+    .number()
+    .nullable()
+    .meta({ description: 'What it lets the location use, kW; null where it does not limit it.' }),
+  source: z.string().nullable().meta({ description: 'Who gave the last order; null where none counts.' }),
+  sentAt: instantSchema.nullable(),
+  endsAt: instantSchema
+    .nullable()
+    .meta({ description: 'When the order ends by itself; null where it names no end.' }),
+};
+
+export const operatorLimitSchema = z
+  .object({
+    locationId: z.string(),
+    operatorUuid: z.string(),
+    ...standingShape,
+    lastHeardAt: instantSchema
+      .nullable()
+      .meta({ description: 'null where it was not heard since it was lost.' }),
+    nextChangeAt: instantSchema
+      .nullable()
+      .meta({ description: 'When the state changes by itself if nothing is heard until then.' }),
+    failsafeKw: z.number(),
+    failsafeMinS: z.number().int(),
+    heartbeatS: z
+      .number()
+      .meta({ description: 'How often it has to be heard; it is lost after twice as long.' }),
+  })
+  .meta({ id: 'OperatorLimit' });
+export type OperatorLimitView = z.output<typeof operatorLimitSchema>;
+
+/** What the stream tells when the state or the order is another. */
+export const operatorChangeShape = standingShape;
+
+export const operatorHistorySchema = z
+  .object({
+    locationId: z.string(),
+    from: instantSchema,
+    to: instantSchema,
+    events: z.array(z.object({ recordedAt: instantSchema, ...standingShape })).meta({
+      description: 'What it stood at at `from`, and every change until `to`, in order. None is ever deleted.',
+    }),
+    nextCursor: z.string().nullable().meta({ description: 'null on the last page.' }),
+  })
+  .meta({ id: 'OperatorHistory' });
+export type OperatorHistory = z.output<typeof operatorHistorySchema>;
