@@ -18,6 +18,7 @@ export interface ScenarioFlags {
 
 export interface RunFlags extends ScenarioFlags {
   readonly out?: string;
+  readonly junit?: string;
   readonly json?: true;
 }
 
@@ -27,11 +28,23 @@ export interface ReplayFlags {
   readonly json?: true;
 }
 
+export interface CompareFlags {
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export interface BranchFlags extends ScenarioFlags {
+  readonly at: EpochMs;
+  readonly out?: string;
+  readonly json?: true;
+}
+
 export interface SeedsFlags extends ScenarioFlags {
   readonly count: number;
   readonly from: number;
   readonly faults?: FaultLevel;
   readonly jobs: number;
+  readonly junit?: string;
   readonly json?: true;
 }
 
@@ -67,6 +80,10 @@ export function transportOption(): Option {
     '--transport <kind>',
     'inProcess is fast; mqtt sends every message through the real broker',
   ).choices(TRANSPORTS);
+}
+
+export function junitOption(): Option {
+  return new Option('--junit <file>', 'write what came of it as JUnit XML, for a CI server');
 }
 
 export function instant(text: string): EpochMs {

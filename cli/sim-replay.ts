@@ -12,7 +12,7 @@ import type { ReplayFlags } from './sim-options.js';
 import { replayRecordingFile } from './sim-replay-recording.js';
 
 /** A trace, or the folder that a run wrote one to. */
-function fileOf(path: string): string {
+export function traceFileOf(path: string): string {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   return isFolder ? join(path, TRACE_FILE) : path;
 }
@@ -84,7 +84,7 @@ async function show(file: string, trace: TraceReader, { at, connector, json }: R
 }
 
 export async function replay(path: string, flags: ReplayFlags): Promise<void> {
-  const file = fileOf(path);
+  const file = traceFileOf(path);
   if (existsSync(file) && isRecordingFile(file)) return replayRecordingFile(file, flags);
   const trace = await openTraceReader(file).catch((error: Error) => {
     throw new OperatorError(error.message);

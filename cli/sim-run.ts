@@ -7,6 +7,7 @@ import { systemClock } from '../src/clock.js';
 import { toInstant } from '../src/wire/rest.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import { readScenario, reproductionOf } from './sim-flags.js';
+import { claimJunit, writeRunJunit } from './sim-junit.js';
 import type { RunFlags } from './sim-options.js';
 
 const SHOWN_FAILURES = 10;
@@ -99,6 +100,7 @@ function isGood({ failures, summary }: RunResult): boolean {
 
 export async function run(path: string, flags: RunFlags): Promise<void> {
   const scenario = readScenario(path, flags);
+  claimJunit(flags.junit);
   const bar = process.stderr.isTTY && !flags.json ? createBar(scenario) : undefined;
   const beganAtMs = systemClock.monotonicMs();
   const result = await runScenario(scenario, {
@@ -106,9 +108,10 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
     ...(bar === undefined ? {} : { onProgress: bar.update }),
   }).finally(() => bar?.stop());
   const elapsedMs = systemClock.monotonicMs() - beganAtMs;
+  const again = reproductionOf(scenario, flags, flags.out);
+  if (flags.junit !== undefined) writeRunJunit(flags.junit, result, elapsedMs, again);
   if (flags.json) {
     const { failures, violations, hash, counts, summary } = result;
-    const again = reproductionOf(scenario, flags, flags.out);
     printJson({
       scenario: scenario.name,
       seed: scenario.seed,

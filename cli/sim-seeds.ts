@@ -8,6 +8,7 @@ import { systemClock } from '../src/clock.js';
 import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
 import { overridesOf, quoted, readScenario } from './sim-flags.js';
+import { claimJunit, writeSeedsJunit } from './sim-junit.js';
 import type { SeedsFlags } from './sim-options.js';
 
 const DEFAULT_SCENARIO = fileURLToPath(new URL('../../scenarios/everything-at-once.yaml', import.meta.url));
@@ -28,6 +29,7 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
   const last = flags.from + flags.count - 1;
   if (last > LARGEST_SEED)
     throw new OperatorError(`--from and --count lead to seed ${last}; the largest is ${LARGEST_SEED}`);
+  claimJunit(flags.junit);
   const seeds = Array.from({ length: flags.count }, (_, i) => flags.from + i);
   const bar = process.stderr.isTTY && !flags.json ? createBar() : undefined;
   bar?.start(seeds.length, 0, { bad: 0 });
@@ -45,6 +47,8 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
   });
   bar?.stop();
   const elapsedMs = systemClock.monotonicMs() - beganAtMs;
+  if (flags.junit !== undefined)
+    writeSeedsJunit(flags.junit, path, outcomes, elapsedMs, (seed) => againOf(path, flags, seed));
   const bad = outcomes.filter(isBad).sort((a, b) => a.seed - b.seed);
   if (flags.json) printJson({ seeds: outcomes.length, bad, elapsedMs });
   else {

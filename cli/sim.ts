@@ -6,9 +6,12 @@ import { LARGEST_SEED } from '../sim/scenario/seed.js';
 import { endOnInterrupt } from './sim-interrupt.js';
 import { orNotRun } from './sim-not-run.js';
 import {
+  type BranchFlags,
+  type CompareFlags,
   connectorName,
   daysOption,
   instant,
+  junitOption,
   type ReplayFlags,
   type RunFlags,
   type SeedsFlags,
@@ -27,6 +30,7 @@ function runCommand(): Command {
     .addOption(daysOption())
     .addOption(transportOption())
     .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
+    .addOption(junitOption())
     .option('--json', 'print the result as JSON for scripts')
     .action(
       orNotRun(async (path: string, flags: RunFlags) => (await import('./sim-run.js')).run(path, flags)),
@@ -49,6 +53,40 @@ function replayCommand(): Command {
     );
 }
 
+function branchCommand(): Command {
+  return new Command('branch')
+    .description(
+      'two futures of a scenario from one instant, as planned and with more calls and faults, side by side; exit 1 where an invariant fails',
+    )
+    .argument('<scenario.yaml>', 'the day as it is planned')
+    .argument('<branch.yaml>', 'what happens otherwise: actions and faults, as in a scenario')
+    .requiredOption('--at <instant>', 'where they part, such as 2026-06-01T17:00:00Z', instant)
+    .addOption(seedOption())
+    .addOption(daysOption())
+    .addOption(transportOption())
+    .option('--out <dir>', 'write compare.html there, and the files of both runs below')
+    .option('--json', 'print the comparison as JSON for scripts')
+    .action(
+      orNotRun(async (path: string, branchPath: string, flags: BranchFlags) =>
+        (await import('./sim-branch.js')).branch(path, branchPath, flags),
+      ),
+    );
+}
+
+function compareCommand(): Command {
+  return new Command('compare')
+    .description('two runs side by side: from when they differ, energy, limits, starts of each location')
+    .argument('<run>', 'the folder that sim run --out wrote, or its trace.sqlite')
+    .argument('<other>', 'another')
+    .option('--out <file.html>', 'write the report of the first run with the other beside it')
+    .option('--json', 'print the comparison as JSON for scripts')
+    .action(
+      orNotRun(async (run: string, other: string, flags: CompareFlags) =>
+        (await import('./sim-compare.js')).compare(run, other, flags),
+      ),
+    );
+}
+
 function seedsCommand(): Command {
   return new Command('seeds')
     .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
@@ -61,6 +99,7 @@ function seedsCommand(): Command {
     .addOption(daysOption())
     .addOption(transportOption())
     .option('--jobs <n>', 'number of runs at the same time', wholeNumber(1, 64), availableParallelism())
+    .addOption(junitOption())
     .option('--json', 'print the outcome as JSON for scripts')
     .action(
       orNotRun(async (path: string | undefined, flags: SeedsFlags) =>
@@ -75,5 +114,7 @@ export function simCommand(): Command {
     .hook('preAction', endOnInterrupt)
     .addCommand(runCommand())
     .addCommand(replayCommand())
+    .addCommand(branchCommand())
+    .addCommand(compareCommand())
     .addCommand(seedsCommand());
 }

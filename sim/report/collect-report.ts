@@ -3,7 +3,7 @@ import type { TraceEvent } from '../trace/trace-event.js';
 import type { TraceReader } from '../trace/trace-reader.js';
 import type { EventOf } from '../trace/trace-state.js';
 import { createMarkRecorder } from './mark-recorder.js';
-import type { ConnectorMode, LocationTrack, ReportData } from './report-data.js';
+import type { ComparedRun, ConnectorMode, LocationTrack, ReportData } from './report-data.js';
 import type { Summary } from './summary.js';
 import {
   type ConnectorRecorder,
@@ -24,13 +24,18 @@ interface LocationRecorder {
   readonly connectors: Map<string, ConnectorRecorder>;
 }
 
-/** @param summary of the same trace. @param unmet what was expected of the run and was not so, in words. */
+/**
+ * @param summary of the same trace.
+ * @param unmet what was expected of the run and was not so, in words.
+ * @param compared the run beside it.
+ */
 export async function collectReport(
   trace: TraceReader,
   summary: Summary,
   unmet: readonly string[] = [],
+  compared?: ComparedRun,
 ): Promise<ReportData> {
-  const { startsAtMs, scenario, seed, commit } = trace.subject;
+  const { startsAtMs, utcOffsetMs, scenario, seed, commit } = trace.subject;
   const { endsAtMs } = trace;
   const durationMs = endsAtMs - startsAtMs;
   const connectors = summary.locations.reduce((sum, location) => sum + location.connectors.length, 0);
@@ -45,8 +50,10 @@ export async function collectReport(
     hash: trace.hash ?? '',
     startsAtMs,
     endsAtMs,
+    utcOffsetMs,
     stepMs,
     summary,
+    ...(compared === undefined ? {} : { compared }),
     ...collection.finish(endsAtMs),
   };
 }

@@ -50,6 +50,15 @@ export interface Mark extends TimeWindow {
   readonly detail: string;
 }
 
+/** Of another run, what stands beside the figures and the power of this one. */
+export interface ComparedRun {
+  readonly title: string;
+  /** The first instant at which it went another way; undefined where all is the same. */
+  readonly differsAtMs: EpochMs | undefined;
+  readonly summary: Summary;
+  readonly locations: readonly Pick<LocationTrack, 'locationId' | 'powerW' | 'limitW'>[];
+}
+
 export interface ReportData {
   /** The name of the scenario. */
   readonly title: string;
@@ -60,6 +69,8 @@ export interface ReportData {
   readonly hash: string;
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
+  /** Of the site's clock from UTC. */
+  readonly utcOffsetMs: number;
   /** Power and limit of a connector are told no more often than this; everything else is told to the millisecond. */
   readonly stepMs: number;
   readonly summary: Summary;
@@ -69,6 +80,8 @@ export interface ReportData {
   readonly marks: readonly Mark[];
   /** Marks of which there were too many to show. */
   readonly marksLeftOut: number;
+  /** The run that this one is compared with, where there is one. */
+  readonly compared?: ComparedRun;
 }
 
 /** The id of the element that holds the data, as base64 of gzip of JSON. */

@@ -6,19 +6,20 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { TraceReader } from '../trace/trace-reader.js';
 import { collectReport } from './collect-report.js';
-import { DATA_ELEMENT_ID, type ReportData } from './report-data.js';
+import { type ComparedRun, DATA_ELEMENT_ID, type ReportData } from './report-data.js';
 import type { Summary } from './summary.js';
 
 const gzipped = promisify(gzip);
 
-/** Writes the report of `trace` to `path`; `summary` and `unmet` as `collectReport` takes them. */
+/** Writes the report of `trace` to `path`; `summary`, `unmet` and `compared` as `collectReport` takes them. */
 export async function writeReport(
   path: string,
   trace: TraceReader,
   summary: Summary,
   unmet: readonly string[] = [],
+  compared?: ComparedRun,
 ): Promise<void> {
-  await writeFile(path, await reportHtml(await collectReport(trace, summary, unmet)));
+  await writeFile(path, await reportHtml(await collectReport(trace, summary, unmet, compared)));
 }
 
 export async function reportHtml(data: ReportData): Promise<string> {

@@ -105,7 +105,7 @@ export async function runScenario(
   }
 }
 
-function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promise<TraceWriter> {
+function openWriter(outDir: string, { name, seed, startsAtMs, utcOffsetMs }: Scenario): Promise<TraceWriter> {
   makeDirectory(outDir);
   // What an earlier run left must not lie beside the trace of one that is cut short.
   for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
@@ -113,6 +113,7 @@ function openWriter(outDir: string, { name, seed, startsAtMs }: Scenario): Promi
     scenario: name,
     seed,
     startsAtMs,
+    utcOffsetMs,
     commit: commitName(),
   });
 }

@@ -9,6 +9,8 @@ export interface TraceSubject {
   readonly seed: number;
   readonly commit: string;
   readonly startsAtMs: EpochMs;
+  /** Of the site's clock from UTC, all through the run. */
+  readonly utcOffsetMs: number;
 }
 
 export interface BlockRow {
@@ -39,6 +41,8 @@ export interface MetaRow {
   readonly seed: number;
   readonly commit: string;
   readonly starts_at_ms: EpochMs;
+  /** Traces of release 0.1 do not say it. */
+  readonly utc_offset_ms?: number;
   /** Both null until the trace is finished. */
   readonly ends_at_ms: EpochMs | null;
   readonly hash: string | null;
@@ -65,6 +69,7 @@ export async function createTraceTables(knex: Knex): Promise<void> {
     table.bigInteger('seed').notNullable();
     table.text('commit').notNullable();
     table.bigInteger('starts_at_ms').notNullable();
+    table.bigInteger('utc_offset_ms').notNullable();
     table.bigInteger('ends_at_ms');
     table.text('hash');
   });

@@ -77,12 +77,7 @@ async function readerOf(knex: ReturnType<typeof openTraceFile>, path: string): P
   }
 
   return {
-    subject: {
-      scenario: meta.scenario,
-      seed: meta.seed,
-      commit: meta.commit,
-      startsAtMs: meta.starts_at_ms,
-    },
+    subject: subjectOf(meta),
     endsAtMs: meta.ends_at_ms ?? (await lastInstant()),
     ...(meta.hash === null ? {} : { hash: meta.hash }),
     async at(instant, connector) {
@@ -103,4 +98,8 @@ async function readerOf(knex: ReturnType<typeof openTraceFile>, path: string): P
     batches: () => batchesFrom(0, lastId),
     close: async () => void (await knex.destroy()),
   };
+}
+
+function subjectOf({ scenario, seed, commit, starts_at_ms, utc_offset_ms }: MetaRow): TraceSubject {
+  return { scenario, seed, commit, startsAtMs: starts_at_ms, utcOffsetMs: utc_offset_ms ?? 0 };
 }

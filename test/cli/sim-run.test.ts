@@ -54,6 +54,31 @@ describe('headroom sim run', () => {
     expect(replayed).toMatchObject({ code: 0, scenario: 'Small yard', seed: 1 });
   });
 
+  it('writes what came of it for a CI server: a case for each expectation, and for all that must never happen', async () => {
+    const file = scenarioFile({
+      expect: '  - { at: "12:30", location: site-1, powerKw: { atLeast: 15 }, effectiveLimitKw: 10 }',
+    });
+    const junit = join(temporaryDirectory(), 'sim.xml');
+    const { code } = await run(['sim', 'run', file, '--junit', junit]);
+    expect(code).toBe(1);
+    const xml = readFileSync(junit, 'utf8');
+    expect(xml).toMatch(
+      /^<\?xml [^\n]+\n<testsuites tests="8" failures="1" errors="0" time="\d+\.\d{3}">\n {2}<testsuite name="Small yard, seed 1" tests="8" failures="1"/,
+    );
+    expect(xml).toContain('name="nothing happens that must never happen"/>');
+    expect(xml).toMatch(
+      /name="[^"]*small\.yaml:\d+:\d+ expect\[2\]\.powerKw">\n {6}<failure message="[^"]*site-1 drew \d[^"]* kW, expected at least 15 at [^"]*">again: headroom sim run \S*small\.yaml --seed 1<\/failure>/,
+    );
+    expect(xml.match(/<testcase /g)).toHaveLength(8);
+  });
+
+  it('runs nothing where what came of it could not be written', async () => {
+    const missing = join(temporaryDirectory(), 'no-such-folder', 'sim.xml');
+    const { code, stdout, stderr } = await run(['sim', 'run', scenarioFile(), '--junit', missing]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('no-such-folder');
+  });
+
   it('ends with 1 where an expectation is not met, and prints the command that shows it again', async () => {
     const file = scenarioFile({ expect: '  - { at: "12:30", location: site-1, powerKw: { atLeast: 15 } }' });
     const first = await run(['sim', 'run', file, '--seed', '3', '--days', '0.03']);

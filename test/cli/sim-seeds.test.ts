@@ -1,4 +1,6 @@
 // `headroom sim seeds`: many seeds of one scenario, and the way back to one that failed.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { run, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
@@ -24,17 +26,9 @@ describe('headroom sim seeds', () => {
       'vehicles: [{ name: van, maxKw: 11, phases: 3, reaction: [0s, 2s] }, { name: bike, maxKw: 4, phases: 1 }]\nactions:',
     );
     const file = writeFile(temporaryDirectory(), 'drawn.yaml', text);
-    const { code, stdout, stderr } = await run([
-      'sim',
-      'seeds',
-      file,
-      '--count',
-      '8',
-      '--jobs',
-      '2',
-      '--faults',
-      'none',
-    ]);
+    const junit = join(temporaryDirectory(), 'seeds.xml');
+    const options = ['--count', '8', '--jobs', '2', '--faults', 'none', '--junit', junit];
+    const { code, stdout, stderr } = await run(['sim', 'seeds', file, ...options]);
     expect(code).toBe(1);
     const bad = Number(/: (\d+) with violations or unmet/.exec(stdout)?.[1]);
     expect(bad).toBeGreaterThan(0);
@@ -43,6 +37,10 @@ describe('headroom sim seeds', () => {
       /^seed (\d+): (.*)\n {2}again: headroom (.*)$/m.exec(stderr) ?? [];
     expect(first).toContain('expect[2].powerKw: site-1-c1/1 drew');
     expect(again).toBe(`sim seeds ${file} --from ${seed} --count 1 --faults none`);
+    const xml = readFileSync(junit, 'utf8');
+    expect(xml).toContain(`<testsuites tests="8" failures="${bad}" errors="0"`);
+    expect(xml.match(/<failure /g)).toHaveLength(bad);
+    expect(xml).toContain(`>again: headroom ${again}</failure>`);
     const second = await run(again.split(' '));
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`seed ${seed}: ${first}`);

@@ -39,7 +39,7 @@ function build(data: ReportData): void {
       'footer',
       {},
       'Click to choose an instant, drag to zoom. Keys: ← → (with Shift further), Home, End, [ ] to the marks before and after, + − 0. ',
-      `Power and limits of connectors in steps of ${duration(data.stepMs / 1000)}; status, reason, lease and link to the millisecond. All times UTC.`,
+      `Power and limits of connectors in steps of ${duration(data.stepMs / 1000)}; status, reason, lease and link to the millisecond. Times are UTC, beside the instant also those of the site.`,
     ),
   );
   // The ruler must have its width before anything is drawn along it.

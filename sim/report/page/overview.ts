@@ -1,4 +1,5 @@
 // The head of the page: what was run, whether everything held, and the location's figures.
+import { type ComparedFigure, comparedLocations } from '../compared-figures.js';
 import type { ReportData } from '../report-data.js';
 import { element } from './element.js';
 import type { Site } from './unpack.js';
@@ -31,7 +32,33 @@ export function createOverview(data: ReportData, viewpoint: Viewpoint): HTMLElem
     ...moreUnmet(data),
     element('p', { class: 'run', title: `trace ${data.hash}` }, run.join(' · ')),
     figures,
+    ...comparisonOf(data, viewpoint),
   );
+}
+
+/** Both runs beside each other, of the location that is shown; nothing where there is one run alone. */
+function comparisonOf({ compared, summary, title }: ReportData, viewpoint: Viewpoint): HTMLElement[] {
+  if (compared === undefined) return [];
+  const locations = comparedLocations(summary, compared.summary);
+  const rows = element('tbody');
+  viewpoint.onChange((view, before) => {
+    if (before?.site === view.site) return;
+    const shown = locations.find(({ locationId }) => locationId === view.site.locationId);
+    rows.replaceChildren(...(shown?.figures ?? []).map(rowOf));
+  });
+  const { differsAtMs } = compared;
+  const words = differsAtMs === undefined ? 'all is the same' : `they differ from ${iso(differsAtMs)} on`;
+  const head = ['', title, compared.title].map((name) => element('th', { scope: 'col' }, name));
+  return [
+    element('p', { class: 'run' }, `Beside “${compared.title}”: ${words}. Its power and limit are dashed.`),
+    element('table', { class: 'compared' }, element('thead', {}, element('tr', {}, ...head)), rows),
+  ];
+}
+
+function rowOf({ name, first, second }: ComparedFigure): HTMLElement {
+  const cells = [first, second].map((text) => element('td', {}, text));
+  const attributes = first === second ? {} : { class: 'differs' };
+  return element('tr', attributes, element('th', { scope: 'row' }, name), ...cells);
 }
 
 function moreUnmet({ unmet }: ReportData): HTMLElement[] {

@@ -119,6 +119,9 @@ function optionsOf(site: Site, plot: HTMLElement, ruler: HTMLElement): uPlot.Opt
         points: { show: false },
       },
       { ...steps, stroke: colour('limit'), width: 2, points: { show: false } },
+      // Of the run it is compared with, where there is one.
+      { ...steps, stroke: text, width: 1, dash: [5, 3], points: { show: false } },
+      { ...steps, stroke: colour('limit'), width: 1, dash: [5, 3], points: { show: false } },
     ],
   };
 }
@@ -132,8 +135,11 @@ function axisLabel(instant: number, all: readonly number[]): string {
 }
 
 /** Room for the peak and for limits near it: one far above would press the rest into a line. */
-function topOf({ powerW, limitW }: Site): number {
-  const peakW = highestOf(powerW, Number.POSITIVE_INFINITY);
+function topOf({ powerW, limitW, compared }: Site): number {
+  const peakW = Math.max(
+    highestOf(powerW, Number.POSITIVE_INFINITY),
+    compared === undefined ? 0 : highestOf(compared.powerW, Number.POSITIVE_INFINITY),
+  );
   const nearW = peakW === 0 ? UNLIMITED_W - 1 : 3 * peakW;
   return 1.08 * Math.max(peakW, highestOf(limitW, nearW), 1_000);
 }
@@ -142,10 +148,11 @@ function highestOf({ values }: History, belowW: number): number {
   return values.reduce((highest, value) => (value <= belowW ? Math.max(highest, value) : highest), 0);
 }
 
-/** Power, the part of it that is above the limit, and the limit, at every instant at which either changes. */
+/** Power, the part of it above the limit, the limit, and power and limit of the run beside it, whenever any of them changes. */
 function columnsOf({ site, toMs }: View): uPlot.AlignedData {
-  const { powerW, limitW } = site;
-  const instants = [...new Set([...powerW.atMs, ...limitW.atMs])].sort((a, b) => a - b);
+  const { powerW, limitW, compared } = site;
+  const histories = [powerW, limitW, ...(compared === undefined ? [] : [compared.powerW, compared.limitW])];
+  const instants = [...new Set(histories.flatMap(({ atMs }) => [...atMs]))].sort((a, b) => a - b);
   instants.push(Math.max(toMs, instants.at(-1) ?? 0));
   const power = instants.map((instant) => valueAt(powerW, instant));
   const limit = instants.map((instant) => valueAt(limitW, instant));
@@ -154,6 +161,13 @@ function columnsOf({ site, toMs }: View): uPlot.AlignedData {
     instants,
     power.map((value) => (value === undefined ? null : value / 1000)),
     power.map((value, i) => (value !== undefined && (isOver[i] || isOver[i - 1]) ? value / 1000 : null)),
-    limit.map((value) => (value === undefined || value >= UNLIMITED_W ? null : value / 1000)),
+    limit.map(inKw),
+    instants.map((instant) => inKw(compared && valueAt(compared.powerW, instant))),
+    instants.map((instant) => inKw(compared && valueAt(compared.limitW, instant))),
   ];
+}
+
+/** Null where there is nothing to draw. */
+function inKw(watts: number | undefined): number | null {
+  return watts === undefined || watts >= UNLIMITED_W ? null : watts / 1000;
 }

@@ -3,7 +3,7 @@ import type { Mark, ReportData } from '../report-data.js';
 import { element, say } from './element.js';
 import { type Site, siteAt } from './unpack.js';
 import type { View, Viewpoint } from './viewpoint.js';
-import { iso } from './words.js';
+import { iso, siteTime } from './words.js';
 
 const ZOOM_STEP = 2;
 const SHORTEST_STEP_MS = 1_000;
@@ -17,6 +17,7 @@ export function createTimeBar(data: ReportData, viewpoint: Viewpoint): HTMLEleme
     spellcheck: 'false',
     class: 'instant',
   });
+  const local = element('span', { class: 'local', title: 'By the clock of the site' });
   const slider = element('input', { type: 'range', step: 1, 'aria-label': 'Instant' });
   const said = element('p', { class: 'said', role: 'status' });
   const buttons = [
@@ -47,12 +48,13 @@ export function createTimeBar(data: ReportData, viewpoint: Viewpoint): HTMLEleme
     slider.value = String(view.instant);
     slider.setAttribute('aria-valuetext', iso(view.instant));
     if (document.activeElement !== instant) instant.value = iso(view.instant);
+    say(local, siteTime(view.instant, data.utcOffsetMs));
     say(said, whatHappened(view));
   });
   return element(
     'div',
     { class: 'row time-bar' },
-    element('div', { class: 'left' }, place, instant),
+    element('div', { class: 'left' }, place, instant, local),
     element('div', { class: 'time' }, slider, said),
     element('div', { class: 'right' }, ...buttons),
   );

@@ -1,6 +1,6 @@
 // Turns the report's columns of differences back into values that can be searched and drawn.
 import type { ConnectorSummary } from '../connector-account.js';
-import type { ConnectorMode, Mark, ProfileBar, ReportData } from '../report-data.js';
+import type { ConnectorMode, LocationTrack, Mark, ProfileBar, ReportData } from '../report-data.js';
 import type { LocationSummary } from '../summary.js';
 
 export interface ConnectorHistory {
@@ -31,6 +31,13 @@ export interface Site {
   readonly profiles: readonly ProfileBar[];
   readonly marks: readonly Mark[];
   readonly summary: LocationSummary | undefined;
+  /** The same location in the run that this one is compared with. */
+  readonly compared: ComparedSite | undefined;
+}
+
+export interface ComparedSite {
+  readonly powerW: History;
+  readonly limitW: History;
 }
 
 /** Everything of the location at `place` in the report, undefined where there is none. */
@@ -60,11 +67,23 @@ export function siteAt(data: ReportData, place: number): Site | undefined {
     locationId: track.locationId,
     connectors,
     summary,
-    powerW: { atMs: summed(track.powerW.atMs), values: summed(track.powerW.values) },
-    limitW: { atMs: summed(track.limitW.atMs), values: summed(track.limitW.values) },
+    ...historiesOf(track),
+    compared: comparedSite(data, track.locationId),
     profiles: data.profiles.filter(({ target }) => concerns(target)),
     marks: data.marks.filter(({ target }) => concerns(target)),
   };
+}
+
+function historiesOf({ powerW, limitW }: Pick<LocationTrack, 'powerW' | 'limitW'>): ComparedSite {
+  return {
+    powerW: { atMs: summed(powerW.atMs), values: summed(powerW.values) },
+    limitW: { atMs: summed(limitW.atMs), values: summed(limitW.values) },
+  };
+}
+
+function comparedSite({ compared }: ReportData, locationId: string): ComparedSite | undefined {
+  const track = compared?.locations.find((each) => each.locationId === locationId);
+  return track && historiesOf(track);
 }
 
 /** The place of the last instant at or before `instant`, -1 where there is none. */

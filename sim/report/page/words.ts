@@ -85,6 +85,15 @@ export function timeOfDay(instant: number): string {
   return iso(instant).slice(11, 19);
 }
 
+/** `19:00:03 (UTC+02:00)`: the site's clock, which differs from UTC by `utcOffsetMs`. */
+export function siteTime(instant: number, utcOffsetMs: number): string {
+  const minutes = Math.abs(utcOffsetMs) / 60_000;
+  const offset = [Math.floor(minutes / 60), minutes % 60]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+  return `${timeOfDay(instant + utcOffsetMs)} (UTC${utcOffsetMs < 0 ? '−' : '+'}${offset})`;
+}
+
 function grouped(value: number, digits: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

@@ -1,5 +1,6 @@
 // Reports of made-up days, as files, and the summary they came with.
 
+import { comparedRun } from '../../../sim/report/compare-runs.js';
 import { createSummary, type Summary } from '../../../sim/report/summary.js';
 import { writeReport } from '../../../sim/report/write-report.js';
 import { openTraceReader } from '../../../sim/trace/trace-reader.js';
@@ -12,11 +13,12 @@ export async function madeUpReport(
   world: MadeUpWorld,
   name = 'A made-up day',
   unmet: readonly string[] = [],
+  isCompared = false,
 ): Promise<Summary> {
   const tracePath = `${dir}/trace.sqlite`;
   const writer = await openTraceWriter(tracePath, {
     scenario: name,
-    ...{ seed: world.seed, commit: '0123456789abcdef', startsAtMs: DAY_START_MS },
+    ...{ seed: world.seed, commit: '0123456789abcdef', startsAtMs: DAY_START_MS, utcOffsetMs: 7_200_000 },
   });
   const sums = createSummary(DAY_START_MS);
   for (const event of madeUpWorld(world)) {
@@ -27,7 +29,8 @@ export async function madeUpReport(
   await writer.finish(endsAtMs);
   const summary = sums.finish(endsAtMs);
   const trace = await openTraceReader(tracePath);
-  await writeReport(`${dir}/report.html`, trace, summary, unmet);
+  const beside = isCompared ? await comparedRun(trace, 'The day before', summary, undefined) : undefined;
+  await writeReport(`${dir}/report.html`, trace, summary, unmet, beside);
   await trace.close();
   return summary;
 }

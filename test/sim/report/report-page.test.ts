@@ -119,6 +119,33 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     expect(await page.locator('dl').innerText()).toContain('Overshoot');
   });
 
+  it('says what the clock of the site says, beside UTC', async () => {
+    await open(small);
+    await choose('2026-06-01T23:30:00Z');
+    expect(await page.locator('.local').innerText()).toBe('01:30:00 (UTC+02:00)');
+  });
+
+  it('shows another run beside its own: every figure of both, and power and limit dashed', async () => {
+    const beside = mkdtempSync(join(tmpdir(), 'headroom-report-beside-'));
+    try {
+      const { locations } = await madeUpReport(beside, THREE, 'Today', [], true);
+      await open(beside);
+      const rows = page.locator('.compared tbody tr');
+      await rows.first().waitFor();
+      expect(await page.locator('.compared thead').innerText()).toMatch(/Today\s+The day before/);
+      const energy = `${((locations[0]?.energyWh ?? 0) / 1000).toFixed(1)} kWh`;
+      expect(
+        await rows
+          .filter({ hasText: /^energy/ })
+          .getByRole('cell')
+          .allInnerTexts(),
+      ).toEqual([energy, energy]);
+      expect(await page.locator('header').innerText()).toContain('Beside “The day before”: all is the same.');
+    } finally {
+      rmSync(beside, { recursive: true });
+    }
+  });
+
   it('tells at its head that an invariant was broken, where and when first', async () => {
     await open(small);
     const verdict = page.locator('.verdict');

@@ -183,6 +183,41 @@ describe('a rehearsal', () => {
     expect(rehearsal.hash()).toBe(hash);
   });
 
+  it('branches: two futures from one instant, of which neither knows of the other', async () => {
+    const rehearsal = await rehearsalOf(depot('heavy'));
+    await rehearsal.travelTo(at('08:04:00'));
+    await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 16 });
+    await rehearsal.travelTo(at('08:10:00'));
+    const lowering = { call: 'scheduleLocation', params: { locationId: 'site-1' } };
+    const branch = await rehearsal.branch({
+      actions: [
+        { at: '+1m', ...lowering, body: { startTime: '+2m', endTime: '+1h', limitKw: 8, priority: 9 } },
+      ],
+      faults: [{ kind: 'serviceCrash', for: '5s', from: '+5m' }],
+    });
+    onTestFinished(() => branch.close());
+    expect([branch.nowMs(), branch.hash()]).toEqual([at('08:10:00'), rehearsal.hash()]);
+    expect(branch.at(at('08:06:00'))).toEqual(rehearsal.at(at('08:06:00')));
+
+    await Promise.all([rehearsal, branch].map((future) => future.travelTo(at('08:25:00'))));
+    const limitsW = [rehearsal, branch].map((future) => future.at(at('08:20:00')).locations[0]?.limitW);
+    expect(limitsW).toEqual([16_000, 8_000]);
+    const energyWh = [rehearsal, branch].map((future) => future.summary().locations[0]?.energyWh ?? 0);
+    expect(energyWh[1]).toBeLessThan(energyWh[0] ?? 0);
+    expect([...rehearsal.violations(), ...branch.violations()]).toEqual([]);
+
+    const undisturbed = await rehearsalOf(depot('heavy'));
+    await undisturbed.travelTo(at('08:04:00'));
+    await undisturbed.call('PUT', '/locations/site-1/limit', { limitKw: 16 });
+    await undisturbed.travelTo(at('08:25:00'));
+    expect(rehearsal.hash()).toBe(undisturbed.hash());
+    // Back before it parted, the branch still has what it does otherwise ahead.
+    const hash = branch.hash();
+    await branch.rewindTo(at('08:06:00'));
+    await branch.travelTo(at('08:25:00'));
+    expect(branch.hash()).toBe(hash);
+  });
+
   it('says what is wrong with a fault, and that nothing of it happened', async () => {
     const rehearsal = await rehearsalOf(depot());
     await rehearsal.travelTo(at('08:04:00'));

@@ -10,7 +10,13 @@ import { TraceStateFold } from '../../../sim/trace/trace-state.js';
 import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
 import { DAY_MS, DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
 
-const SUBJECT = { scenario: 'name: made up\n', seed: 11, commit: 'abc', startsAtMs: DAY_START_MS };
+const SUBJECT = {
+  scenario: 'name: made up\n',
+  seed: 11,
+  commit: 'abc',
+  startsAtMs: DAY_START_MS,
+  utcOffsetMs: 7_200_000,
+};
 const dir = mkdtempSync(join(tmpdir(), 'headroom-trace-'));
 const path = join(dir, 'trace.sqlite');
 const events = [

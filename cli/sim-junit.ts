@@ -1,0 +1,56 @@
+// `--junit FILE` of the simulator's commands: what came of a run, or of each seed, for a CI server.
+import { writeFileSync } from 'node:fs';
+import { type JunitCase, junitXml } from '../sim/report/junit.js';
+import { formatFailure } from '../sim/run/expectation-judge.js';
+import type { RunResult } from '../sim/run/run-scenario.js';
+import type { SeedOutcome } from '../sim/run/seed-pool.js';
+import { toInstant } from '../src/wire/rest.js';
+
+/** A file that cannot be written is told before anything runs. @throws what the file system says */
+export function claimJunit(file: string | undefined): void {
+  if (file !== undefined) writeFileSync(file, '');
+}
+
+/** A case for each expectation, one for calls, and one for all that must never happen. */
+export function writeRunJunit(
+  file: string,
+  { scenario, failures, violations, summary }: RunResult,
+  elapsedMs: number,
+  again: string,
+): void {
+  const { name, path, seed, expectations } = scenario;
+  const problemAt = (where: string) => {
+    const failure = failures.find((each) => each.where === where);
+    return failure && formatFailure(failure);
+  };
+  const expected = new Set(expectations.map(({ where }) => where));
+  const calls = failures.filter(({ where }) => !expected.has(where));
+  const [first] = violations;
+  const told =
+    first &&
+    `${summary.violations} violations, first ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`;
+  const cases: readonly JunitCase[] = [
+    { name: 'nothing happens that must never happen', problem: told, again },
+    {
+      name: 'calls are answered as the scenario says',
+      problem: calls.length === 0 ? undefined : calls.map(formatFailure).join('; '),
+      again,
+    },
+    ...[...expected].map((where) => ({ name: where, problem: problemAt(where), again })),
+  ];
+  writeFileSync(file, junitXml({ name: `${name}, seed ${seed}`, path, elapsedMs, cases }));
+}
+
+/** A case for each seed. @param againOf the command that runs a seed alone. */
+export function writeSeedsJunit(
+  file: string,
+  path: string,
+  outcomes: readonly SeedOutcome[],
+  elapsedMs: number,
+  againOf: (seed: number) => string,
+): void {
+  const cases = [...outcomes]
+    .sort((a, b) => a.seed - b.seed)
+    .map(({ seed, first }) => ({ name: `seed ${seed}`, problem: first, again: againOf(seed) }));
+  writeFileSync(file, junitXml({ name: `${outcomes.length} seeds`, path, elapsedMs, cases }));
+}

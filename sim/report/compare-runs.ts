@@ -1,0 +1,49 @@
+// Two runs beside each other: the figures of each, and from when they differ.
+import { isDeepStrictEqual } from 'node:util';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { TraceEvent } from '../trace/trace-event.js';
+import type { TraceReader } from '../trace/trace-reader.js';
+import { collectReport } from './collect-report.js';
+import type { ComparedRun } from './report-data.js';
+import { createSummary, type Summary } from './summary.js';
+
+export interface Comparison {
+  readonly first: Summary;
+  readonly second: Summary;
+  /** The first instant at which something happened in one and not in the other; undefined where all is the same. */
+  readonly differsAtMs: EpochMs | undefined;
+}
+
+/** Reads both traces once. */
+export async function compareRuns(first: TraceReader, second: TraceReader): Promise<Comparison> {
+  const sums = [first, second].map(({ subject }) => createSummary(subject.startsAtMs));
+  const [events, others] = [eventsOf(first), eventsOf(second)];
+  let differsAtMs: EpochMs | undefined;
+  for (;;) {
+    const [one, other] = [await events.next(), await others.next()];
+    if (one.done === true && other.done === true) break;
+    if (!one.done) sums[0]?.add(one.value);
+    if (!other.done) sums[1]?.add(other.value);
+    if (differsAtMs === undefined && !isDeepStrictEqual(one.value, other.value))
+      differsAtMs = Math.min(...[one, other].map(({ done, value }) => (done ? Infinity : value.atMs)));
+  }
+  const [a, b] = [first, second].map(({ endsAtMs }, i) => sums[i]?.finish(endsAtMs));
+  if (a === undefined || b === undefined) throw new RangeError('two runs are compared');
+  return { first: a, second: b, differsAtMs };
+}
+
+async function* eventsOf(trace: TraceReader): AsyncGenerator<TraceEvent, undefined> {
+  for await (const batch of trace.batches()) yield* batch;
+  return undefined;
+}
+
+/** `trace` as the run beside another in its report; its name, and what is between the two, as `compareRuns` found it. */
+export async function comparedRun(
+  trace: TraceReader,
+  title: string,
+  summary: Summary,
+  differsAtMs: EpochMs | undefined,
+): Promise<ComparedRun> {
+  const { locations } = await collectReport(trace, summary);
+  return { title, differsAtMs, summary, locations };
+}
