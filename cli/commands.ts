@@ -48,6 +48,11 @@ export const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./charger.js')).chargerCommand(),
   },
   {
+    name: 'gateway',
+    about: 'let chargers that speak another protocol join a service',
+    load: async () => (await import('./gateway.js')).gatewayCommand(),
+  },
+  {
     name: 'sim',
     about: 'rehearse days of a site in seconds, with the production service on a virtual clock',
     load: async () => (await import('./sim.js')).simCommand(),

@@ -72,6 +72,11 @@ describe('The import rules', () => {
     ['cli/a.ts', '../src/actors/core.js'],
     ['sim/a.ts', '../cli/serve.js'],
     ['src/clock.ts', './service.js'],
+    ['machines/session/a.ts', '../limits/b.js'],
+    ['machines/power/a.ts', '../session/b.js'],
+    ['src/gateway/a.ts', '../outbound/knex/store.js'],
+    ['src/gateway/a.ts', '../actors/core.js'],
+    ['src/service.ts', './gateway/ocpp-gateway.js'],
     ['src/strange/a.ts', './b.js'],
   ])('refuse %s to import %s', (path, target) => {
     expect(importBreaches(importing(path, target))).toHaveLength(1);

@@ -9,6 +9,7 @@ const PACKAGES = 'packages';
 
 /** Small files that everything in src may lean on; they lean on each other, on ports and on wire. */
 const FOUNDATION = [
+  'certificate-names',
   'clock',
   'config',
   'guess-limit',
@@ -27,6 +28,7 @@ const FOUNDATION = [
 ];
 const SHARED_BY_WAYS_IN_AND_OUT = [
   ...[
+    'certificate-names',
     'guess-limit',
     'metrics',
     'open-files',
@@ -41,13 +43,14 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
 ];
 
 /** The floors of `machines/`, lowest first: none imports one above it. */
-const MACHINES = ['values', 'limits', 'power'];
+const MACHINES = ['values', 'limits', 'power', 'session'];
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: [...MACHINES, 'xstate'],
   values: ['values'],
   limits: ['values', 'limits', 'xstate'],
   power: ['values', 'limits', 'power', 'xstate'],
+  session: ['values', 'power', 'session'],
   ports: ['ports', ...MACHINES],
   wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
   actors: ['actors', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],
@@ -56,6 +59,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'actor-system': ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'metrics'],
   inbound: ['inbound', 'application', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   outbound: ['outbound', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
+  // A process of its own: to the service it is chargers, and knows it by the wire alone.
+  gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
   service: [
     'actor-system',
@@ -69,7 +74,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PACKAGES,
   ],
   cli: [
-    ...['cli', 'service', 'provisioning', 'inbound', 'outbound', 'wire', 'ports', ...MACHINES, 'sim'],
+    ...[
+      'cli',
+      'service',
+      'gateway',
+      'provisioning',
+      'inbound',
+      'outbound',
+      'wire',
+      'ports',
+      ...MACHINES,
+      'sim',
+    ],
     ...FOUNDATION,
     PACKAGES,
   ],

@@ -1,8 +1,8 @@
 // Where chargers' connections arrive, with TLS or without: each becomes a session of the gatekeeper before it is served.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { namesOf } from '../../certificate-names.js';
 import type { TlsFiles } from '../../tls-files.js';
-import { namesOf } from './certificate-names.js';
 import type { Gatekeeper } from './gatekeeper.js';
 import type { Session } from './session.js';
 

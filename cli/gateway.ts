@@ -1,0 +1,117 @@
+// `headroom gateway ocpp FILE.yaml`: chargers that speak OCPP join a service, by a process of its own.
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../src/clock.js';
+import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
+import type { IdTagRule } from '../src/gateway/id-tags.js';
+import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
+import { createLogger } from '../src/log.js';
+import { readCertificates, readKey } from '../src/tls-files.js';
+import { VERSION } from '../src/version.js';
+import { OperatorError } from './operator-error.js';
+import { printJson } from './print.js';
+import { readProvisioningFile } from './provision.js';
+import { addSettingsFlags, configOf, type SettingKey, type SettingsFlags } from './settings-flags.js';
+import { stopWithGrace } from './stop-with-grace.js';
+
+interface GatewayFlags extends SettingsFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly metricsPort?: number;
+  readonly idTags: string;
+}
+
+const SETTINGS: readonly SettingKey[] = [
+  'mqttUrl',
+  'mqttCa',
+  'tlsCert',
+  'tlsKey',
+  'tlsClientCa',
+  'dataDir',
+  'heartbeatS',
+  'logLevel',
+];
+const DEFAULT_MQTT_URL = 'mqtt://127.0.0.1:1883';
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new InvalidArgumentError('It must be a port, from 0 (a free one) to 65535.');
+}
+
+/** @throws OperatorError */
+function idTagRuleOf(text: string): IdTagRule {
+  if (text === 'all') return { kind: 'all' };
+  if (/^https?:/.test(text) && URL.canParse(text)) return { kind: 'webhook', url: text };
+  try {
+    const lines = readFileSync(text, 'utf8').split('\n');
+    return { kind: 'list', idTags: new Set(lines.map((line) => line.trim()).filter((line) => line !== '')) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OperatorError(`--id-tags must be "all", a file with an id tag a line, or http(s)://…: ${why}`);
+  }
+}
+
+/** @throws OperatorError, TlsFileError */
+function tlsOf({ tlsCert, tlsKey, tlsClientCa }: ReturnType<typeof configOf>) {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  const pems = {
+    cert: readCertificates('--tls-cert', tlsCert),
+    key: readKey('--tls-key', tlsKey),
+  };
+  return tlsClientCa === undefined ? pems : { ...pems, ca: readCertificates('--tls-client-ca', tlsClientCa) };
+}
+
+async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
+  const { port, host, metricsPort, idTags, ...settings } = flags;
+  const config = configOf(settings);
+  const file = readProvisioningFile(path);
+  const log = createLogger({ level: config.logLevel });
+  const gateway = new OcppGateway({
+    file,
+    host,
+    port,
+    metricsPort,
+    mqttUrl: config.mqttUrl ?? DEFAULT_MQTT_URL,
+    mqttCa: config.mqttCa === undefined ? undefined : readCertificates('--mqtt-ca', config.mqttCa),
+    tls: tlsOf(config),
+    heartbeatS: config.heartbeatS,
+    provenChargersFile: join(config.dataDir, 'ocpp-proven-chargers.json'),
+    idTags: idTagRuleOf(idTags),
+    newBoot: randomUUID,
+    random: () => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32,
+    clock: systemClock,
+    log,
+    metrics: createGatewayMetrics({ processMetrics: true }),
+  });
+  const grace = stopWithGrace(async () => {
+    await gateway.stop();
+    log.flush();
+  });
+  try {
+    printJson({ event: 'ready', ...(await gateway.start()), version: VERSION });
+  } catch (error) {
+    grace.uninstall();
+    throw error;
+  }
+}
+
+export function gatewayCommand(): Command {
+  const ocpp = new Command('ocpp')
+    .description('let chargers that speak OCPP 1.6J join a running service; docs/ocpp.md has the rest')
+    .argument('<file>', 'the provisioning file of the service: which chargers there are, and where')
+    .option('--port <port>', 'port for chargers; 0 picks a free one', parsePort, 9000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--metrics-port <port>', 'serve /metrics on 127.0.0.1 at this port', parsePort)
+    .option(
+      '--id-tags <rule>',
+      'who may charge: all, a file with an id tag a line, or a webhook http(s)://…',
+      'all',
+    )
+    .action(runGateway);
+  return new Command('gateway')
+    .description('let chargers that speak another protocol join a service')
+    .addCommand(addSettingsFlags(ocpp, SETTINGS));
+}

@@ -1,0 +1,154 @@
+// A charger's own clock as its timestamps show it: what it reads now at the least, and whether a lease may hang on it.
+
+/** A clock may be this much slow or fast. The ledger of the service counts leases 2 % longer for the same reason. */
+const DRIFT_SHARE = 0.02;
+/** Timestamps are whole seconds, and messages are a moment on their way. */
+const JITTER_MS = 2_000;
+/** A step between two timestamps larger than this is no jitter. */
+const JUMP_MS = 5_000;
+/** A timestamp that is older than this when it comes was kept back, or the clock was set back. */
+const LATE_MS = 10_000;
+/** Drift is told from the least delayed timestamp of each of these spans. */
+const SPAN_MS = 60_000;
+/** Drift is measured over this long at most. */
+const MEMORY_MS = 900_000;
+/** A clock that failed is trusted again after it ran steadily for so long. */
+const STEADY_MS = 120_000;
+
+/** What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. */
+export type ClockVerdict = 'steady' | 'late' | 'jumped' | 'drifting';
+
+/** The difference between its clock and ours, as far as timestamps show it: the true one is never smaller. */
+interface Offset {
+  readonly offsetMs: number;
+  readonly atMs: number;
+}
+
+/** `ownMs` are instants of the charger's clock, `nowMs` of our monotonic one. It need not agree with anybody's clock. */
+export class ChargerClock {
+  #best: Offset | undefined;
+  /** It was looked at, so that what was known of it then was not late. */
+  #isConfirmed = false;
+  #late: Offset | undefined;
+  /** The least delayed of the spans that are over, oldest first. */
+  readonly #spans: Offset[] = [];
+  #span: Offset | undefined;
+  #spanEndsAtMs = 0;
+  #distrustedUntilMs = Number.NEGATIVE_INFINITY;
+  #why: string | undefined;
+
+  /** Why it is not trusted, in words; undefined where it is. */
+  whyDistrusted(nowMs: number): string | undefined {
+    if (this.#best === undefined) return 'it has sent no timestamp yet';
+    return nowMs < this.#distrustedUntilMs ? this.#why : undefined;
+  }
+
+  /** How old the newest timestamp that was of use is; infinite before the first. */
+  ageMs(nowMs: number): number {
+    return this.#best === undefined ? Number.POSITIVE_INFINITY : nowMs - this.#best.atMs;
+  }
+
+  /** What it reads at `nowMs` at the least; undefined before the first timestamp. */
+  ownAt(nowMs: number): number | undefined {
+    if (this.#best === undefined) return undefined;
+    return Math.floor(nowMs + this.#offsetAt(this.#best, nowMs));
+  }
+
+  /** The charger started anew: it may have another time since. */
+  restart(): void {
+    this.#forget();
+    this.#distrustedUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /**
+   * A timestamp came now.
+   * @param isLook it is what its clock read when it was asked for that; else it may be of something that is over
+   */
+  note(ownMs: number, nowMs: number, isLook = false): ClockVerdict {
+    const verdict = this.#note(ownMs, nowMs);
+    if (isLook && verdict === 'steady') this.#isConfirmed = true;
+    return verdict;
+  }
+
+  #note(ownMs: number, nowMs: number): ClockVerdict {
+    const seen = { offsetMs: ownMs - nowMs, atMs: nowMs };
+    const best = this.#best;
+    if (best === undefined) return this.#take(seen);
+    const apartMs = seen.offsetMs - best.offsetMs;
+    const driftMs = DRIFT_SHARE * (nowMs - best.atMs);
+    if (apartMs > JUMP_MS && !this.#isConfirmed) {
+      // What came before was late.
+      this.#forget();
+      return this.#take(seen);
+    }
+    if (apartMs > JUMP_MS + driftMs)
+      return this.#distrust('jumped', `it went ${inS(apartMs)} s forward`, seen);
+    if (apartMs < -(LATE_MS + driftMs)) return this.#noteLate(seen, apartMs);
+    this.#late = undefined;
+    return this.#take(seen);
+  }
+
+  /** One such value was kept back somewhere. Two in a row that are late by the same are a clock that was set back. */
+  #noteLate(seen: Offset, apartMs: number): ClockVerdict {
+    const before = this.#late;
+    this.#late = seen;
+    const isSame = before !== undefined && Math.abs(seen.offsetMs - before.offsetMs) < JUMP_MS;
+    if (!isSame || seen.atMs - before.atMs < 1_000) return 'late';
+    return this.#distrust('jumped', `it went ${inS(-apartMs)} s back`, seen);
+  }
+
+  #take(seen: Offset): ClockVerdict {
+    const best = this.#best;
+    const isBetter = best === undefined || seen.offsetMs >= this.#offsetAt(best, seen.atMs);
+    if (isBetter) this.#best = seen;
+    if (this.#span === undefined || seen.atMs >= this.#spanEndsAtMs) this.#beginSpan(seen);
+    else if (seen.offsetMs > this.#span.offsetMs) this.#span = seen;
+    const driftMs = this.#driftMs();
+    if (driftMs === undefined) return 'steady';
+    const words = driftMs < 0 ? 'slow' : 'fast';
+    return this.#distrust('drifting', `it runs more than 2 % too ${words}`, seen);
+  }
+
+  #beginSpan(seen: Offset): void {
+    if (this.#span !== undefined) this.#spans.push(this.#span);
+    this.#span = seen;
+    this.#spanEndsAtMs = seen.atMs + SPAN_MS;
+    while ((this.#spans[0]?.atMs ?? seen.atMs) < seen.atMs - MEMORY_MS) this.#spans.shift();
+  }
+
+  /** By how much the newest span that is over differs from an older one, where that is more than may be. */
+  #driftMs(): number | undefined {
+    const newest = this.#spans.at(-1);
+    if (newest === undefined) return undefined;
+    for (const span of this.#spans) {
+      const changeMs = newest.offsetMs - span.offsetMs;
+      if (Math.abs(changeMs) > JITTER_MS + DRIFT_SHARE * (newest.atMs - span.atMs)) return changeMs;
+    }
+    return undefined;
+  }
+
+  /** A slow clock has fallen behind by that much at most since. */
+  #offsetAt({ offsetMs, atMs }: Offset, nowMs: number): number {
+    return offsetMs - DRIFT_SHARE * Math.max(0, nowMs - atMs);
+  }
+
+  #distrust(verdict: ClockVerdict, why: string, seen: Offset): ClockVerdict {
+    this.#forget();
+    this.#best = seen;
+    this.#why = why;
+    this.#distrustedUntilMs = seen.atMs + STEADY_MS;
+    return verdict;
+  }
+
+  #forget(): void {
+    this.#best = undefined;
+    this.#isConfirmed = false;
+    this.#late = undefined;
+    this.#span = undefined;
+    this.#spans.length = 0;
+  }
+}
+
+function inS(ms: number): number {
+  return Math.round(ms / 1000);
+}

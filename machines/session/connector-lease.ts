@@ -1,0 +1,422 @@
+// The lease of one connector behind a gateway: what was granted, how the charger is told, and what it has shown of it.
+import { MINIMUM_CURRENT_A } from '../values/units.js';
+import type {
+  ChargerAbilities,
+  GatewayAnswer,
+  GatewayRequest,
+  LimitToTake,
+  TransactionRef,
+} from './gateway-request.js';
+import {
+  judge,
+  type LeaseSchedule,
+  type Proof,
+  proofDurationS,
+  type Rate,
+  type RateUnit,
+  scheduleOf,
+} from './lease-schedule.js';
+
+export interface LeaseSpec {
+  readonly evse: number;
+  readonly phases: 1 | 3;
+  readonly voltageV: number;
+  readonly maxCurrentA: number;
+  readonly failsafeA: number;
+}
+
+/** What the charger is known to keep to. `epoch` and `seq` are 0 without a lease. A per phase. */
+export interface HeldLease {
+  readonly epoch: number;
+  readonly seq: number;
+  readonly limitA: number;
+  readonly thenA: number;
+  /** When it surely has ended, by our clock. */
+  readonly endsAtMs: number;
+}
+
+type AckResult = 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
+type Slot = 'default' | 'transaction';
+
+export interface LeaseEvents {
+  /** To be told to the service. */
+  acknowledged(limit: LimitToTake, result: AckResult): void;
+  /** It has shown that it keeps leases, or (with the reason) that it does not. `hint`: it could show neither. */
+  judged(whyNot: string | undefined, kind: 'evidence' | 'hint'): void;
+}
+
+interface Heartbeat {
+  readonly hb: number;
+  /** What the charger's clock read at the most when it was sent; undefined where that is not known. */
+  readonly ownMs: number | undefined;
+  readonly sentAtMs: number;
+}
+
+/** A grant on its way into the charger. */
+interface Attempt {
+  readonly limit: LimitToTake;
+  readonly slot: Slot;
+  readonly schedule: LeaseSchedule;
+  readonly endsAtMs: number;
+  stage: 'set' | 'proof' | 'meter';
+  /** Until when the meter may show that it is kept to. */
+  meteredByMs: number;
+}
+
+interface Held extends HeldLease {
+  readonly slot: Slot | undefined;
+  /** What the grant says, which may be more than what the charger was told. */
+  readonly toldThenA: number;
+  readonly ttlMs: number;
+  readonly phases: number;
+}
+
+const REMEMBERED_HEARTBEATS = 64;
+const AGAIN_AFTER_MS = 5_000;
+const METERED_WITHIN_MS = 15_000;
+const SHOWS_LATER =
+  'it shows its limits only while a transaction runs: with the next one it can prove its lease';
+const NEVER = Number.POSITIVE_INFINITY;
+
+function isOfferable(currentA: number): boolean {
+  return currentA === 0 || currentA >= MINIMUM_CURRENT_A;
+}
+
+/** Times are of one monotonic clock in ms; those named `own` of the charger's. Its owner sends what it asks for, one at a time. */
+export class ConnectorLease {
+  readonly #spec: LeaseSpec;
+  readonly #events: LeaseEvents;
+  readonly #heartbeats = new Map<number, Heartbeat>();
+  #abilities: ChargerAbilities | undefined;
+  #boot = '';
+  #hb = 0;
+  #fence = { epoch: -1, seq: -1 };
+  #held: Held;
+  #wanted: LimitToTake | undefined;
+  #attempt: Attempt | undefined;
+  #againAtMs = 0;
+  #transaction: TransactionRef | undefined;
+  #isDefaultInUse = false;
+  #isProven = false;
+  /** It was seen to keep leases before, with the firmware it has. */
+  #isRemembered = false;
+  /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
+  #showsIdle: boolean | undefined;
+  /** What was found out about how the charger takes limits. */
+  #unit: RateUnit | undefined;
+  #stepA: 0.1 | 1 = 0.1;
+  #phasesInUse: 1 | 3;
+
+  constructor(spec: LeaseSpec, events: LeaseEvents) {
+    this.#spec = spec;
+    this.#events = events;
+    this.#phasesInUse = spec.phases;
+    this.#held = this.#fallback(spec.failsafeA);
+  }
+
+  get held(): HeldLease {
+    return this.#held;
+  }
+
+  /**
+   * It has shown that it keeps leases: since its start or, where it shows nothing while no transaction runs, before that.
+   */
+  get isProven(): boolean {
+    return this.#isProven || (this.#isRemembered && this.#showsIdle === false);
+  }
+
+  get showsIdle(): boolean | undefined {
+    return this.#showsIdle;
+  }
+
+  /** Whether it was seen to keep leases before, with the firmware it has. */
+  remember(isRemembered: boolean): void {
+    this.#isRemembered = isRemembered;
+  }
+
+  get hb(): number {
+    return this.#hb;
+  }
+
+  get transaction(): TransactionRef | undefined {
+    return this.#transaction;
+  }
+
+  /** How it takes limits. */
+  get rate(): Rate {
+    const { voltageV, phases } = this.#spec;
+    const unit = this.#unit ?? (this.#abilities?.units.includes('A') === false ? 'W' : 'A');
+    // Watts say nothing of phases: a car on one of three would draw all of them there.
+    return { unit, stepA: this.#stepA, voltageV, phases: unit === 'W' ? this.#phasesInUse : phases };
+  }
+
+  get nextDueMs(): number {
+    const meteredByMs = this.#attempt?.stage === 'meter' ? this.#attempt.meteredByMs : NEVER;
+    const againAtMs =
+      this.#wanted !== undefined || this.#attempt?.stage === 'proof' ? this.#againAtMs : NEVER;
+    return Math.min(this.#held.endsAtMs, meteredByMs, againAtMs);
+  }
+
+  /** The charger, or the gateway, started anew as `boot`: nothing is known of it any more. */
+  restart(boot: string): void {
+    this.#boot = boot;
+    this.#hb = 0;
+    this.#fence = { epoch: -1, seq: -1 };
+    this.#transaction = undefined;
+    this.#held = this.#fallback(this.#spec.failsafeA);
+    this.distrust();
+  }
+
+  /** Its clock is another, or it kept nothing: what was planned by that is void, and it has to be shown anew. */
+  distrust(): void {
+    this.#heartbeats.clear();
+    this.#wanted = undefined;
+    this.#attempt = undefined;
+    this.#isProven = false;
+  }
+
+  /** The link broke: whether the charger took what was on its way is not known. */
+  disconnect(): void {
+    this.#wanted = undefined;
+    this.#attempt = undefined;
+  }
+
+  learn(abilities: ChargerAbilities): void {
+    this.#abilities = abilities;
+  }
+
+  /** A heartbeat leaves now. @returns its number */
+  noteHeartbeat(ownMs: number | undefined, nowMs: number): number {
+    const hb = ++this.#hb;
+    this.#heartbeats.set(hb, { hb, ownMs, sentAtMs: nowMs });
+    this.#heartbeats.delete(hb - REMEMBERED_HEARTBEATS);
+    return hb;
+  }
+
+  /** `undefined`: none runs. What a transaction was told ends with it. */
+  setTransaction(transaction: TransactionRef | undefined): void {
+    if (transaction === this.#transaction) return;
+    this.#transaction = transaction;
+    this.#againAtMs = Number.NEGATIVE_INFINITY;
+    this.#phasesInUse = this.#spec.phases;
+    if (this.#held.slot === 'transaction') this.#held = this.#fallback(this.#spec.failsafeA);
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    this.#tryAgain(attempt, Number.NEGATIVE_INFINITY);
+  }
+
+  /** Takes a grant; its acknowledgement follows, as a rule when the charger has shown that it keeps to it. */
+  take(limit: LimitToTake, nowMs: number): void {
+    const result = this.#receive(limit, nowMs);
+    if (result !== undefined) this.#events.acknowledged(limit, result);
+  }
+
+  /** The most loaded phase draws that much now, on so many phases. */
+  metered(mostA: number, phasesInUse: number, nowMs: number): void {
+    const attempt = this.#attempt;
+    if (attempt?.stage === 'meter' && mostA > 0 && mostA <= (attempt.limit.limitA + 0.5) * 1.1)
+      this.#apply(attempt, nowMs);
+    const isFewer = phasesInUse === 1 && this.#phasesInUse !== 1;
+    if (!isFewer) return;
+    this.#phasesInUse = 1;
+  }
+
+  advance(nowMs: number): void {
+    if (this.#held.endsAtMs <= nowMs) this.#held = this.#fallback(this.#held.thenA);
+    const attempt = this.#attempt;
+    if (attempt?.stage === 'meter' && attempt.meteredByMs <= nowMs) this.#giveUp(attempt);
+  }
+
+  /** What the charger is to be asked next; undefined where nothing. */
+  nextRequest(nowMs: number): GatewayRequest | undefined {
+    if (this.#attempt?.stage === 'meter' && this.#wanted !== undefined) this.#attempt = undefined;
+    if (nowMs < this.#againAtMs || this.#abilities === undefined) return undefined;
+    if (this.#attempt === undefined && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
+    const { evse } = this.#spec;
+    const attempt = this.#attempt;
+    if (attempt === undefined && this.#isDefaultInUse && this.#held.slot === 'transaction')
+      return { kind: 'clear', evse, slot: 'default' };
+    if (attempt?.stage === 'proof') {
+      const { schedule } = attempt;
+      return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
+    }
+    if (attempt?.stage !== 'set') return undefined;
+    const { slot, schedule } = attempt;
+    const stackLevel = this.#abilities.maxStackLevel;
+    return { kind: 'setLease', evse, slot, transaction: this.#transaction, stackLevel, schedule };
+  }
+
+  /** What came of the request it asked for last. */
+  answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): void {
+    if (request.kind === 'clear') {
+      this.#isDefaultInUse = answer.kind === 'failed';
+      if (answer.kind === 'failed') this.#againAtMs = nowMs + AGAIN_AFTER_MS;
+      return;
+    }
+    const attempt = this.#attempt;
+    // It was given up meanwhile.
+    if (attempt === undefined) return;
+    if (request.kind === 'setLease' && request.schedule === attempt.schedule)
+      this.#wasSet(attempt, answer, nowMs);
+    else if (request.kind === 'readSchedule' && attempt.stage === 'proof')
+      this.#wasShown(attempt, answer, nowMs);
+  }
+
+  #receive(limit: LimitToTake, nowMs: number): AckResult | undefined {
+    const { boot, epoch, seq } = limit;
+    const isNewer = epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
+    if (boot !== this.#boot || !isNewer) return 'STALE';
+    if (!isOfferable(limit.limitA) || !isOfferable(limit.thenA) || limit.ref > this.#hb) return 'REJECTED';
+    if (this.#abilities?.whyNot !== undefined) return 'REJECTED';
+    const heartbeat = this.#heartbeats.get(limit.ref);
+    if (heartbeat?.ownMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) return 'EXPIRED';
+    this.#fence = { epoch, seq };
+    if (this.#isHeldAlready(limit, nowMs)) {
+      this.#held = { ...this.#held, epoch, seq };
+      this.#wanted = undefined;
+      return 'APPLIED';
+    }
+    this.#wanted = limit;
+    return undefined;
+  }
+
+  /** The same again needs no word to the charger, and no write to its flash, before half of its lease is over. */
+  #isHeldAlready({ limitA, thenA }: LimitToTake, nowMs: number): boolean {
+    const held = this.#held;
+    const isSame = held.seq > 0 && held.limitA === limitA && held.toldThenA === thenA;
+    const isFresh = held.endsAtMs - nowMs > held.ttlMs / 2;
+    const isHere = held.slot === this.#slot && held.phases === this.rate.phases;
+    return this.#attempt === undefined && isSame && isFresh && isHere;
+  }
+
+  get #slot(): Slot {
+    return this.#transaction === undefined ? 'default' : 'transaction';
+  }
+
+  #endOf({ ttlS }: LimitToTake, { sentAtMs }: Heartbeat): number {
+    return sentAtMs + 1000 * ttlS;
+  }
+
+  #plan(limit: LimitToTake, nowMs: number): void {
+    this.#wanted = undefined;
+    const heartbeat = this.#heartbeats.get(limit.ref);
+    const startsAtOwnMs = heartbeat?.ownMs;
+    if (heartbeat === undefined || startsAtOwnMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) {
+      this.#events.acknowledged(limit, 'EXPIRED');
+      return;
+    }
+    const { maxCurrentA } = this.#spec;
+    const schedule = scheduleOf(limit, this.rate, { startsAtOwnMs, maxCurrentA, isProven: this.#isProven });
+    const endsAtMs = this.#endOf(limit, heartbeat);
+    this.#attempt = { limit, slot: this.#slot, schedule, endsAtMs, stage: 'set', meteredByMs: NEVER };
+  }
+
+  #wasSet(attempt: Attempt, answer: GatewayAnswer, nowMs: number): void {
+    if (answer.kind === 'failed') {
+      this.#tryAgain(attempt, nowMs + AGAIN_AFTER_MS);
+    } else if (answer.kind !== 'refused') {
+      if (attempt.slot === 'default') this.#isDefaultInUse = true;
+      attempt.stage = 'proof';
+    } else if (this.#adapts(attempt.schedule)) {
+      this.#tryAgain(attempt, nowMs);
+    } else {
+      this.#disprove(`it refuses charging profiles: ${answer.why}`);
+      this.#giveUp(attempt);
+    }
+  }
+
+  #wasShown(attempt: Attempt, answer: GatewayAnswer, nowMs: number): void {
+    if (answer.kind === 'schedule') {
+      this.#judge(attempt, judge(answer.schedule, attempt.schedule, this.#spec.voltageV), nowMs);
+    } else if (answer.kind === 'failed') {
+      this.#tryAgain(attempt, nowMs + AGAIN_AFTER_MS);
+    } else {
+      this.#disprove('it does not show its composite schedule');
+      this.#watchMeter(attempt, nowMs);
+    }
+  }
+
+  #judge(attempt: Attempt, proof: Proof, nowMs: number): void {
+    if (attempt.slot === 'default') this.#showsIdle = proof.verdict !== 'unshown';
+    if (proof.verdict === 'unshown') {
+      this.#wasUnshown(attempt, nowMs);
+    } else if (proof.verdict !== 'unkept') {
+      if (proof.verdict === 'proved') this.#prove();
+      this.#apply(attempt, nowMs);
+    } else if (proof.excess < 1 && attempt.schedule.unit === 'A' && this.#stepA !== 1) {
+      // It rounded up to whole amperes: from now on it is told whole ones.
+      this.#stepA = 1;
+      this.#tryAgain(attempt, nowMs);
+    } else {
+      this.#disprove(proof.why);
+      this.#watchMeter(attempt, nowMs);
+    }
+  }
+
+  /** Without a transaction nothing flows, and what was accepted counts for the next one. */
+  #wasUnshown(attempt: Attempt, nowMs: number): void {
+    if (attempt.slot === 'default' && this.isProven) {
+      this.#apply(attempt, nowMs);
+    } else if (attempt.slot === 'default') {
+      this.#attempt = undefined;
+      this.#againAtMs = nowMs + 500 * attempt.limit.ttlS;
+      this.#events.judged(SHOWS_LATER, 'hint');
+    } else {
+      this.#disprove('it shows no limit at all');
+      this.#watchMeter(attempt, nowMs);
+    }
+  }
+
+  #watchMeter(attempt: Attempt, nowMs: number): void {
+    attempt.stage = 'meter';
+    attempt.meteredByMs = nowMs + METERED_WITHIN_MS;
+  }
+
+  /** Whether it may take the same in whole amperes, or in W. */
+  #adapts({ unit, limit, thenLimit }: LeaseSchedule): boolean {
+    const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
+    if (unit === 'A' && !isWhole && this.#stepA !== 1) this.#stepA = 1;
+    else if (unit === 'A' && this.#unit === undefined) [this.#unit, this.#stepA] = ['W', 0.1];
+    else return false;
+    return true;
+  }
+
+  #tryAgain({ limit }: Attempt, atMs: number): void {
+    this.#attempt = undefined;
+    this.#wanted ??= limit;
+    this.#againAtMs = atMs;
+  }
+
+  #apply(attempt: Attempt, nowMs: number): void {
+    const { limit, slot, schedule, endsAtMs } = attempt;
+    this.#attempt = undefined;
+    const { epoch, seq, limitA, thenA: toldThenA, ttlS } = limit;
+    const thenA = schedule.thenLimit === 0 ? 0 : toldThenA;
+    const ttlMs = 1000 * ttlS;
+    this.#held = { epoch, seq, limitA, thenA, toldThenA, endsAtMs, ttlMs, slot, phases: schedule.phases };
+    this.#events.acknowledged(limit, 'APPLIED');
+    this.advance(nowMs);
+  }
+
+  #giveUp({ limit }: Attempt): void {
+    this.#attempt = undefined;
+    this.#events.acknowledged(limit, 'REJECTED');
+  }
+
+  #prove(): void {
+    if (this.#isProven) return;
+    this.#isProven = true;
+    this.#events.judged(undefined, 'evidence');
+  }
+
+  #disprove(why: string): void {
+    this.#isProven = false;
+    this.#isRemembered = false;
+    this.#events.judged(why, 'evidence');
+  }
+
+  #fallback(limitA: number): Held {
+    const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, phases: 0 };
+    return { ...none, limitA, thenA: limitA, toldThenA: limitA, endsAtMs: NEVER };
+  }
+}

@@ -1,0 +1,125 @@
+// What a gateway asks of a charger and hears from it, in words that fit every version of OCPP.
+import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { CompositeSchedule, LeaseSchedule, RateUnit } from './lease-schedule.js';
+
+/**
+ * Which profile of a connector a schedule is. `failsafe`: without end, below everything else. `default`: the lease while no
+ * transaction runs. `transaction`: the lease of the running one.
+ */
+export type ProfileSlot = 'failsafe' | 'default' | 'transaction';
+
+/** `evse` is the charger's own number of a connector, from 1. */
+export type GatewayRequest =
+  | { readonly kind: 'readAbilities' }
+  /** Meter values every so often. */
+  | { readonly kind: 'sample'; readonly everyS: number }
+  | { readonly kind: 'setFailsafe'; readonly evse: number; readonly unit: RateUnit; readonly limit: number }
+  | {
+      readonly kind: 'setLease';
+      readonly evse: number;
+      readonly slot: 'default' | 'transaction';
+      /** Of the running transaction, for that slot. */
+      readonly transaction: TransactionRef | undefined;
+      readonly stackLevel: number;
+      readonly schedule: LeaseSchedule;
+    }
+  | { readonly kind: 'clear'; readonly evse: number; readonly slot: ProfileSlot }
+  | {
+      readonly kind: 'readSchedule';
+      readonly evse: number;
+      readonly durationS: number;
+      readonly unit: RateUnit;
+    }
+  /** The charger shall say the status of a connector. */
+  | { readonly kind: 'askStatus'; readonly evse: number };
+
+/** A number in OCPP 1.6, text in 2.0.1. */
+export type TransactionRef = number | string;
+
+/** What a charger can do, as far as a lease needs it. */
+export interface ChargerAbilities {
+  /** Why it takes no charging profiles; undefined where it does. */
+  readonly whyNot: string | undefined;
+  readonly units: readonly RateUnit[];
+  readonly maxStackLevel: number;
+  readonly maxPeriods: number;
+  /** It keeps to none of our profiles while it is offline. */
+  readonly ignoresOffline: boolean;
+}
+
+export type GatewayAnswer =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'abilities'; readonly abilities: ChargerAbilities }
+  | { readonly kind: 'schedule'; readonly schedule: CompositeSchedule }
+  /** The charger does not do that. */
+  | { readonly kind: 'refused'; readonly why: string }
+  /** Nothing is known: no answer came, or none that makes sense. */
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** Meter values of one connector; what the charger does not measure is left out. */
+export interface MeteredValues {
+  /** By the charger's own clock. */
+  readonly ownMs: number;
+  readonly transaction: TransactionRef | undefined;
+  readonly powerW: number | undefined;
+  readonly currentA: readonly [number, number, number] | undefined;
+  readonly voltageV: readonly [number, number, number] | undefined;
+  readonly energyWh: number | undefined;
+}
+
+/** Bodies of what the gateway says for the charger, as in the MQTT contract. */
+export interface StateBody {
+  readonly v: 1;
+  readonly online: boolean;
+  readonly boot: string;
+  readonly firmware?: string;
+  readonly connectors?: {
+    id: string;
+    phases: 1 | 3;
+    minA: number;
+    maxA: number;
+    failsafeA: number;
+    lease: 'heartbeat' | 'none';
+    keepsThen: boolean;
+  }[];
+}
+
+export interface MeterBody {
+  readonly v: 1;
+  readonly boot: string;
+  readonly hb: number;
+  readonly status: ChargingStatus;
+  readonly powerW: number;
+  readonly currentA?: [number, number, number];
+  readonly voltageV?: [number, number, number];
+  readonly energyWh?: number;
+  readonly epoch: number;
+  readonly seq: number;
+  readonly limitA: number;
+  readonly leaseLeftS?: number;
+}
+
+export interface AckBody {
+  readonly v: 1;
+  readonly boot: string;
+  readonly epoch: number;
+  readonly seq: number;
+  readonly result: 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
+  readonly appliedA: number;
+}
+
+export type GatewayMessage<Id extends string = string> =
+  | { readonly kind: 'state'; readonly body: StateBody }
+  | { readonly kind: 'meter'; readonly connectorId: Id; readonly body: MeterBody }
+  | { readonly kind: 'ack'; readonly connectorId: Id; readonly body: AckBody };
+
+/** `…/limit` of the MQTT contract, as far as a gateway needs it. */
+export interface LimitToTake {
+  readonly boot: string;
+  readonly epoch: number;
+  readonly seq: number;
+  readonly ref: number;
+  readonly ttlS: number;
+  readonly limitA: number;
+  readonly thenA: number;
+}

@@ -1,0 +1,144 @@
+// One connector of a charger behind a gateway: what it reports, and when the gateway says a heartbeat for it.
+import type { ChargingStatus } from '../power/meter-ledger.js';
+import { ConnectorLease, type LeaseEvents, type LeaseSpec } from './connector-lease.js';
+import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
+
+export interface SessionConnectorSpec extends LeaseSpec {
+  /** As provisioned. */
+  readonly connectorId: string;
+}
+
+/** No more than one meter value a second for a connector. */
+const APART_MS = 1_000;
+/** A value counts for this many heartbeats. */
+const FRESH_HEARTBEATS = 2.5;
+/** A phase that carries less is not in use. */
+const IN_USE_A = 1;
+
+const WITH_A_CAR: readonly ChargingStatus[] = ['Charging', 'SuspendedEV', 'SuspendedEVSE'];
+
+export class SessionConnector {
+  readonly spec: SessionConnectorSpec;
+  readonly lease: ConnectorLease;
+  /** Why it has no lease, as it was told last. */
+  toldWhyNot: string | undefined = '';
+  /** What it showed when it was asked to prove its lease. */
+  shownWhyNot: string | undefined;
+  status: ChargingStatus | undefined;
+  readonly #heartbeatMs: number;
+  #values: MeteredValues | undefined;
+  #valuesAtMs = Number.NEGATIVE_INFINITY;
+  #saidAtMs = Number.NEGATIVE_INFINITY;
+  /** When it has something to say that does not wait for the next heartbeat. */
+  #news: 'values' | 'change' | undefined;
+
+  constructor(spec: SessionConnectorSpec, heartbeatMs: number, events: LeaseEvents) {
+    this.spec = spec;
+    this.lease = new ConnectorLease(spec, events);
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  restart(boot: string): void {
+    this.lease.restart(boot);
+    this.shownWhyNot = undefined;
+    this.#values = undefined;
+    this.#valuesAtMs = Number.NEGATIVE_INFINITY;
+    this.#saidAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Something changed that the service should hear at once. */
+  noteChange(): void {
+    this.#news ??= 'change';
+  }
+
+  heardStatus(status: ChargingStatus): void {
+    if (status === this.status) return;
+    this.status = status;
+    // Free again: a transaction that nobody ended is over.
+    if (status === 'Available') this.lease.setTransaction(undefined);
+    this.noteChange();
+  }
+
+  heardValues(values: MeteredValues, nowMs: number): void {
+    if (this.lease.transaction === undefined && values.transaction !== undefined)
+      this.lease.setTransaction(values.transaction);
+    if (powerOf(values, this.spec.voltageV) === undefined) return;
+    this.#values = values;
+    this.#valuesAtMs = nowMs;
+    this.#news = 'values';
+    const { phases, voltageV } = this.spec;
+    const currents = values.currentA ?? [];
+    const powerA = (values.powerW ?? 0) / (voltageV * phases);
+    const phasesInUse = currents.filter((currentA) => currentA > IN_USE_A).length;
+    this.lease.metered(Math.max(powerA, ...currents), phasesInUse, nowMs);
+  }
+
+  /** With the transaction a car begins at 0; without one no values are to be expected. */
+  heardTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
+    this.lease.setTransaction(transaction);
+    this.#values = undefined;
+    this.#valuesAtMs = transaction === undefined ? Number.NEGATIVE_INFINITY : nowMs;
+    this.noteChange();
+  }
+
+  /** When it has a heartbeat to say, if the charger is alive; infinite where it is silent. */
+  dueAtMs(nowMs: number): number {
+    if (this.status === undefined) return Number.POSITIVE_INFINITY;
+    if (this.#news === 'values') return this.#saidAtMs + APART_MS;
+    const isIdle = this.#isIdle;
+    const isTelling = isIdle || nowMs - this.#valuesAtMs <= FRESH_HEARTBEATS * this.#heartbeatMs;
+    if (this.#news === 'change' && isTelling) return this.#saidAtMs + APART_MS;
+    return isIdle ? this.#saidAtMs + this.#heartbeatMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** The heartbeat that leaves now. @param ownNowMs what the charger's clock reads at the least, where that is known */
+  meter(boot: string, ownNowMs: number | undefined, nowMs: number): MeterBody {
+    const values = this.#isIdle ? undefined : this.#values;
+    // New values have an instant of the charger's own, which is what a lease hangs on.
+    const isNew = this.#news === 'values' && this.#values !== undefined;
+    const hb = this.lease.noteHeartbeat(isNew ? (this.#values?.ownMs ?? ownNowMs) : ownNowMs, nowMs);
+    this.#news = undefined;
+    this.#saidAtMs = nowMs;
+    const { epoch, seq, limitA, endsAtMs } = this.lease.held;
+    const leaseLeftS = Math.max(0, Math.floor((endsAtMs - nowMs) / 100) / 10);
+    return {
+      v: 1,
+      boot,
+      hb,
+      status: this.status ?? 'Unavailable',
+      ...measured(values, this.spec.voltageV),
+      epoch,
+      seq,
+      limitA,
+      ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
+    };
+  }
+
+  /** No car that could draw is there: what it draws need not be measured. */
+  get #isIdle(): boolean {
+    const isCharging = this.status !== undefined && WITH_A_CAR.includes(this.status);
+    return this.lease.transaction === undefined && !isCharging;
+  }
+}
+
+function tenths(values: readonly [number, number, number]): [number, number, number] {
+  const [a, b, c] = values;
+  return [Math.round(10 * a) / 10, Math.round(10 * b) / 10, Math.round(10 * c) / 10];
+}
+
+/** W; of currents where no power is measured. Undefined where neither is. */
+function powerOf({ powerW, currentA, voltageV }: MeteredValues, nominalV: number): number | undefined {
+  if (powerW !== undefined || currentA === undefined) return powerW;
+  return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);
+}
+
+function measured(values: MeteredValues | undefined, nominalV: number) {
+  if (values === undefined) return { powerW: 0 };
+  const { currentA, voltageV, energyWh } = values;
+  return {
+    powerW: Math.max(0, Math.round(powerOf(values, nominalV) ?? 0)),
+    ...(currentA === undefined ? {} : { currentA: tenths(currentA) }),
+    ...(voltageV === undefined ? {} : { voltageV: tenths(voltageV) }),
+    ...(energyWh === undefined ? {} : { energyWh: Math.max(0, Math.round(energyWh)) }),
+  };
+}

@@ -1,0 +1,85 @@
+// The charging profiles of one connector of a virtual OCPP charger, and what they allow at an instant of its own clock.
+import type { GatewayRequest, ProfileSlot } from '../../machines/session/gateway-request.js';
+import type { CompositeSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
+
+interface Step {
+  readonly atOwnMs: number;
+  readonly limit: number;
+}
+
+interface Profile {
+  readonly unit: RateUnit;
+  readonly steps: readonly Step[];
+}
+
+type SetFailsafe = Extract<GatewayRequest, { kind: 'setFailsafe' }>;
+type SetLease = Extract<GatewayRequest, { kind: 'setLease' }>;
+
+/** What a charger does with profiles that it accepts; an honest one nothing of it. */
+export interface ProfileFaults {
+  /** It keeps the first period alone. */
+  readonly losesPeriods: boolean;
+  /** It begins with the first period whenever it is told, whatever `startSchedule` says. */
+  readonly ignoresStart: boolean;
+}
+
+const PRECEDENCE: readonly ProfileSlot[] = ['transaction', 'default', 'failsafe'];
+
+/** Limits are in the unit they were set in; all profiles of one connector have the same. */
+export class ProfileStore {
+  readonly #profiles = new Map<ProfileSlot, Profile>();
+  readonly #faults: ProfileFaults;
+
+  constructor(faults: ProfileFaults) {
+    this.#faults = faults;
+  }
+
+  setFailsafe({ unit, limit }: SetFailsafe): void {
+    this.#profiles.set('failsafe', { unit, steps: [{ atOwnMs: Number.NEGATIVE_INFINITY, limit }] });
+  }
+
+  setLease({ slot, schedule }: SetLease, ownMs: number): void {
+    const { unit, limit, ttlS, thenLimit } = schedule;
+    const fromMs = this.#faults.ignoresStart ? ownMs : schedule.startsAtOwnMs;
+    const first = { atOwnMs: fromMs, limit };
+    const second = { atOwnMs: fromMs + 1000 * ttlS, limit: thenLimit };
+    this.#profiles.set(slot, { unit, steps: this.#faults.losesPeriods ? [first] : [first, second] });
+  }
+
+  clear(slot: ProfileSlot): void {
+    this.#profiles.delete(slot);
+  }
+
+  clearAll(): void {
+    this.#profiles.clear();
+  }
+
+  /** Undefined: nothing limits it. */
+  limitAt(ownMs: number): { readonly unit: RateUnit; readonly limit: number } | undefined {
+    for (const slot of PRECEDENCE) {
+      const profile = this.#profiles.get(slot);
+      const step = profile?.steps.findLast(({ atOwnMs }) => atOwnMs <= ownMs);
+      if (profile !== undefined && step !== undefined) return { unit: profile.unit, limit: step.limit };
+    }
+    return undefined;
+  }
+
+  /** When the limit may be another next, of its own clock; infinite where by itself never. */
+  nextChangeMs(ownMs: number): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { steps } of this.#profiles.values())
+      for (const { atOwnMs } of steps) if (atOwnMs > ownMs) nextMs = Math.min(nextMs, atOwnMs);
+    return nextMs;
+  }
+
+  /** What it will do from now on, in whole seconds. */
+  composite(ownMs: number, durationS: number, unit: RateUnit): CompositeSchedule {
+    const periods: { startS: number; limit: number }[] = [];
+    const untilMs = ownMs + 1000 * durationS;
+    for (let atMs = ownMs; atMs < untilMs; atMs = this.nextChangeMs(atMs)) {
+      const startS = Math.ceil((atMs - ownMs) / 1000);
+      periods.push({ startS, limit: this.limitAt(atMs)?.limit ?? -1 });
+    }
+    return { unit: this.limitAt(ownMs)?.unit ?? unit, startsAtOwnMs: ownMs, durationS, periods };
+  }
+}

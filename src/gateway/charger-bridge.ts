@@ -1,0 +1,191 @@
+// One charger between its two connections: OCPP on one side, the service over MQTT on the other, its session in between.
+import { ChargerSession } from '../../machines/session/charger-session.js';
+import type { GatewayMessage } from '../../machines/session/gateway-request.js';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { LimitMessage } from '../wire/mqtt.js';
+import { buildTopic } from '../wire/topics.js';
+import type { Call, Dialect } from './dialect.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
+import type { ProvenChargers } from './proven-chargers.js';
+import type { Uplink, UplinkReceiver } from './uplink.js';
+
+export interface BridgedConnector {
+  readonly connectorId: ConnectorId;
+  readonly evse: number;
+  readonly phases: 1 | 3;
+  readonly voltageV: number;
+  readonly maxCurrentA: number;
+  readonly failsafeA: number;
+}
+
+/** A connection of the charger: how it is asked, and how it is ended. */
+export interface ChargerSocket {
+  readonly dialect: Dialect;
+  readonly call: Call;
+  close(code: number, reason: string): void;
+}
+
+const SHORTEST_SLEEP_MS = 20;
+const LONGEST_SLEEP_MS = 10_000;
+const POLICY_VIOLATION = 1008;
+
+export interface BridgeParts {
+  readonly heartbeatMs: number;
+  readonly newBoot: () => string;
+  readonly provenChargers: ProvenChargers;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: GatewayMetrics;
+}
+
+interface Live {
+  readonly socket: ChargerSocket;
+  readonly uplink: Uplink;
+}
+
+export class ChargerBridge implements UplinkReceiver {
+  readonly address: ChargerAddress;
+  readonly connectors: readonly BridgedConnector[];
+  readonly session: ChargerSession<ConnectorId>;
+  readonly #parts: BridgeParts;
+  readonly #proven = new Set<ConnectorId>();
+  #live: Live | undefined;
+  #cancelWake: Cancel = () => {};
+
+  constructor(address: ChargerAddress, connectors: readonly BridgedConnector[], options: BridgeParts) {
+    this.address = address;
+    this.connectors = connectors;
+    this.#parts = options;
+    const { heartbeatMs, newBoot, provenChargers } = options;
+    const provenFirmware = provenChargers.firmwareOf(address);
+    this.session = new ChargerSession({ connectors, heartbeatMs, newBoot, provenFirmware });
+  }
+
+  get isOpen(): boolean {
+    return this.#live !== undefined;
+  }
+
+  /** How many of its connectors have a proven lease. */
+  get provenCount(): number {
+    return this.#proven.size;
+  }
+
+  /** The broker is to say this should the gateway be gone. */
+  lastWill(): { readonly topic: string; readonly payload: string } {
+    const topic = buildTopic({ ...this.address, kind: 'state' });
+    return { topic, payload: JSON.stringify(this.session.lastWill()) };
+  }
+
+  /** The charger is connected by `socket`, and logged in. What was connected before is gone. */
+  async open(socket: ChargerSocket, uplink: Uplink): Promise<void> {
+    const live = { socket, uplink };
+    this.#live = live;
+    await uplink.attach(
+      this.address,
+      this.connectors.map(({ connectorId }) => connectorId),
+      this,
+    );
+    if (this.#live !== live) return;
+    this.session.opened(this.#parts.clock.monotonicMs());
+    this.wake();
+  }
+
+  /** Its socket is gone; false where that was another one. */
+  close(socket: ChargerSocket): boolean {
+    const live = this.#live;
+    if (live?.socket !== socket) return false;
+    this.#live = undefined;
+    this.#cancelWake();
+    const { topic, payload } = this.lastWill();
+    live.uplink.publish(topic, payload, { qos: 1, retain: true });
+    live.uplink.detach(this.address);
+    this.session.closed();
+    this.#proven.clear();
+    return true;
+  }
+
+  limit(connectorId: ConnectorId, limit: LimitMessage): void {
+    this.session.receiveLimit(connectorId, limit, this.#parts.clock.monotonicMs());
+    this.wake();
+  }
+
+  sync(): void {
+    this.session.receiveSync();
+    this.wake();
+  }
+
+  listening(): void {
+    this.sync();
+  }
+
+  refused(): void {
+    this.#parts.metrics.refusals.inc({ reason: 'revoked' });
+    this.#live?.socket.close(POLICY_VIOLATION, 'login refused');
+  }
+
+  /** Does what is due now, and comes back when something is due next. */
+  wake(): void {
+    const live = this.#live;
+    if (live === undefined) return;
+    const { clock } = this.#parts;
+    this.#cancelWake();
+    const nowMs = clock.monotonicMs();
+    this.session.advance(nowMs);
+    this.#askNext(live, nowMs);
+    if (live.uplink.isListening)
+      for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
+    this.#tellNotes();
+    const sleepMs = Math.ceil(this.session.nextDueMs(nowMs) - nowMs);
+    this.#cancelWake = clock.after(Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, sleepMs)), () =>
+      this.wake(),
+    );
+  }
+
+  #askNext(live: Live, nowMs: number): void {
+    const outstanding = this.session.takeRequest(nowMs);
+    if (outstanding === undefined) return;
+    const { ticket, request } = outstanding;
+    const { clock, log, metrics } = this.#parts;
+    void live.socket.dialect.perform(request, live.socket.call).then((answer) => {
+      const result = answer.kind === 'refused' || answer.kind === 'failed' ? answer.kind : 'done';
+      metrics.requests.inc({ kind: request.kind, result });
+      if ('why' in answer)
+        log.debug({ ...this.address, request, why: answer.why }, 'a charger did not do as asked');
+      if (this.#live !== live) return;
+      this.session.answered(ticket, answer, clock.monotonicMs());
+      this.wake();
+    });
+  }
+
+  #say({ uplink }: Live, message: GatewayMessage<ConnectorId>): void {
+    const payload = JSON.stringify(message.body);
+    if (message.kind === 'state') {
+      uplink.publish(buildTopic({ ...this.address, kind: 'state' }), payload, { qos: 1, retain: true });
+    } else {
+      const { kind, connectorId } = message;
+      const topic = buildTopic({ ...this.address, kind, connectorId });
+      uplink.publish(topic, payload, { qos: kind === 'ack' ? 1 : 0, retain: false });
+    }
+  }
+
+  #tellNotes(): void {
+    const { log, metrics, provenChargers } = this.#parts;
+    const { controllerUuid } = this.address;
+    provenChargers.set(this.address, this.session.provenFirmware);
+    for (const { connectorId, whyNot } of this.session.takeNotes()) {
+      const id = connectorId as ConnectorId;
+      const told = { controllerUuid, connectorId };
+      if (whyNot === undefined) {
+        this.#proven.add(id);
+        log.info(told, 'its lease is proven');
+      } else if (this.#proven.delete(id)) {
+        metrics.leasesLost.inc();
+        log.warn({ ...told, why: whyNot }, 'its lease can be relied upon no longer: its maximum is reserved');
+      } else {
+        log.info({ ...told, why: whyNot }, 'it has no lease yet: its maximum is reserved');
+      }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// What a gateway counts, for Prometheus. No label ever names a charger: those are unbounded.
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
+
+export function createGatewayMetrics(options: { readonly processMetrics: boolean }) {
+  const registry = new Registry();
+  const registers = [registry];
+  if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    chargers: new Gauge({
+      name: 'headroom_gateway_chargers',
+      help: 'Chargers that are connected, by version of OCPP.',
+      labelNames: ['protocol'],
+      registers,
+    }),
+    connectors: new Gauge({
+      name: 'headroom_gateway_connectors',
+      help: 'Connectors of connected chargers, by whether their lease is proven (heartbeat) or not (none).',
+      labelNames: ['lease'],
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'headroom_gateway_refusals_total',
+      help: 'Connections that were refused or closed, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    messages: new Counter({
+      name: 'headroom_gateway_messages_total',
+      help: 'Calls of chargers, by result (accepted, malformed, unknown, limited).',
+      labelNames: ['result'],
+      registers,
+    }),
+    requests: new Counter({
+      name: 'headroom_gateway_requests_total',
+      help: 'What the gateway asked of chargers, by kind and by what came of it (done, refused, failed).',
+      labelNames: ['kind', 'result'],
+      registers,
+    }),
+    leasesLost: new Counter({
+      name: 'headroom_gateway_leases_lost_total',
+      help: 'Proven leases that could be relied upon no longer.',
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,54 @@
+// Who may charge is not Headroom's to know: it lets everybody, those of a list, or whom another system says.
+import type { Log } from '../ports/log.js';
+
+/** In the words of OCPP 1.6. */
+export type IdTagStatus = 'Accepted' | 'Blocked' | 'Expired' | 'Invalid' | 'ConcurrentTx';
+export type AskIdTag = (idTag: string) => Promise<IdTagStatus>;
+
+const STATUSES: readonly string[] = ['Accepted', 'Blocked', 'Expired', 'Invalid', 'ConcurrentTx'];
+const ANSWER_WITHIN_MS = 5_000;
+
+/** Such a rule: everybody, a list, or the address of a webhook. */
+export type IdTagRule =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'list'; readonly idTags: ReadonlySet<string> }
+  | { readonly kind: 'webhook'; readonly url: string };
+
+/**
+ * Asks for the id tags that `controllerUuid` reads. A webhook is sent `{ tenantUuid, controllerUuid, idTag }` and answers
+ * `{ status }`; where it does not, the tag is `Invalid`, and that is logged.
+ */
+export function idTagsOf(
+  rule: IdTagRule,
+  charger: { readonly tenantUuid: string; readonly controllerUuid: string },
+  log: Log,
+): AskIdTag {
+  if (rule.kind === 'all') return async () => 'Accepted';
+  if (rule.kind === 'list') return async (idTag) => (rule.idTags.has(idTag) ? 'Accepted' : 'Invalid');
+  const { tenantUuid, controllerUuid } = charger;
+  return async (idTag) => {
+    try {
+      return await askWebhook(rule.url, { tenantUuid, controllerUuid, idTag });
+    } catch (error) {
+      log.warn({ controllerUuid, err: error }, 'the id tag webhook did not answer: the tag is invalid');
+      return 'Invalid';
+    }
+  };
+}
+
+async function askWebhook(url: string, body: object): Promise<IdTagStatus> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+  });
+  const answer: unknown = await response.json();
+  const status = typeof answer === 'object' && answer !== null && 'status' in answer ? answer.status : '';
+  if (!response.ok || !isStatus(status)) throw new Error(`answered ${response.status} without a status`);
+  return status;
+}
+
+function isStatus(value: unknown): value is IdTagStatus {
+  return typeof value === 'string' && STATUSES.includes(value);
+}

@@ -1,0 +1,171 @@
+// The gateway: the chargers of a provisioning file, reachable by OCPP, each joined to the service as docs/mqtt.md says.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
+import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
+import type { Dialect } from './dialect.js';
+import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
+import { type IdTagRule, idTagsOf } from './id-tags.js';
+import { OcppServer } from './ocpp-server.js';
+import { Ocpp16Events } from './ocpp16-events.js';
+import { performOcpp16 } from './ocpp16-requests.js';
+import { ProvenChargers } from './proven-chargers.js';
+
+export interface GatewayOptions {
+  readonly file: ProvisioningFile;
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Where `/metrics` is read; undefined: nowhere. */
+  readonly metricsPort: number | undefined;
+  readonly mqttUrl: string;
+  /** PEM. */
+  readonly mqttCa: string | undefined;
+  /** PEM; with `ca` each charger has to show a certificate. */
+  readonly tls: { readonly cert: string; readonly key: string; readonly ca?: string } | undefined;
+  readonly heartbeatS: number;
+  /** Where is kept which chargers were seen to keep leases; undefined: nowhere. */
+  readonly provenChargersFile: string | undefined;
+  readonly idTags: IdTagRule;
+  readonly newBoot: () => string;
+  readonly random: () => number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: GatewayMetrics;
+}
+
+export class OcppGateway {
+  readonly metrics: GatewayMetrics;
+  readonly #options: GatewayOptions;
+  readonly #bridges: readonly ChargerBridge[];
+  readonly #door: ChargerDoor;
+  readonly #server: OcppServer;
+  #metricsServer: Server | undefined;
+
+  constructor(options: GatewayOptions) {
+    const { file, heartbeatS, clock, log } = options;
+    this.#options = options;
+    this.metrics = options.metrics ?? createGatewayMetrics({ processMetrics: false });
+    const { metrics } = this;
+    const heartbeatMs = 1000 * heartbeatS;
+    const provenChargers = new ProvenChargers(options.provenChargersFile);
+    this.#bridges = bridgesOf(file, { ...options, heartbeatMs, metrics, provenChargers });
+    const logins = loginsOf(file);
+    this.#door = new ChargerDoor(pathsOf(this.#bridges), { ...options, logins, metrics });
+    const dialectOf = (guest: Guest) => this.#dialectOf(guest);
+    this.#server = new OcppServer({
+      door: this.#door,
+      dialectOf,
+      heartbeatMs,
+      tls: options.tls,
+      clock,
+      log,
+      metrics,
+    });
+  }
+
+  /** Each charger, and what its session says of it now. */
+  get bridges(): readonly ChargerBridge[] {
+    return this.#bridges;
+  }
+
+  async start(): Promise<{ readonly ocppUrl: string; readonly metricsUrl: string | undefined }> {
+    const { host, port, tls, metricsPort } = this.#options;
+    const ocppPort = await this.#server.listen(port, host);
+    const shown = host.includes(':') ? `[${host}]` : host;
+    const ocppUrl = `${tls === undefined ? 'ws' : 'wss'}://${shown}:${ocppPort}/ocpp`;
+    const metricsUrl = metricsPort === undefined ? undefined : await this.#serveMetrics(metricsPort);
+    return { ocppUrl, metricsUrl };
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.close();
+    await this.#door.close();
+    await new Promise<void>((resolve) => {
+      if (this.#metricsServer === undefined) resolve();
+      else this.#metricsServer.close(() => resolve());
+    });
+  }
+
+  #dialectOf({ bridge }: Guest): Dialect {
+    const { clock, log, idTags } = this.#options;
+    const askIdTag = idTagsOf(idTags, bridge.address, log);
+    const { session } = bridge;
+    const events = new Ocpp16Events({ session, clock, log, askIdTag, changed: () => bridge.wake() });
+    return { perform: performOcpp16, receive: (method, params) => events.receive(method, params) };
+  }
+
+  #countConnectors(): void {
+    const open = this.#bridges.filter(({ isOpen }) => isOpen);
+    const proven = open.reduce((sum, { provenCount }) => sum + provenCount, 0);
+    const all = open.reduce((sum, { connectors }) => sum + connectors.length, 0);
+    this.metrics.connectors.set({ lease: 'heartbeat' }, proven);
+    this.metrics.connectors.set({ lease: 'none' }, all - proven);
+  }
+
+  async #serveMetrics(port: number): Promise<string> {
+    const { registry } = this.metrics;
+    const server = createServer((request, response) => {
+      if (request.method !== 'GET' || request.url !== '/metrics') {
+        response.writeHead(404).end();
+        return;
+      }
+      this.#countConnectors();
+      void registry.metrics().then((text) => {
+        response.writeHead(200, { 'content-type': registry.contentType }).end(text);
+      });
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, '127.0.0.1', resolve);
+    });
+    this.#metricsServer = server;
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
+  }
+}
+
+function bridgesOf({ tenants }: ProvisioningFile, parts: BridgeParts): readonly ChargerBridge[] {
+  return tenants.flatMap(({ tenantUuid, locations }) =>
+    locations.flatMap(({ locationId, chargers }) =>
+      chargers.map(({ controllerUuid, connectors }) => {
+        const numbered = connectors.map((connector, i) => ({
+          ...connector,
+          evse: evseOf(connector.connectorId, i),
+        }));
+        return new ChargerBridge({ tenantUuid, locationId, controllerUuid }, numbered, parts);
+      }),
+    ),
+  );
+}
+
+/** A connectorId that is a number is the charger's own number of it; others are counted in the order of the file. */
+function evseOf(connectorId: string, i: number): number {
+  return /^[1-9][0-9]{0,2}$/.test(connectorId) ? Number(connectorId) : i + 1;
+}
+
+/** `/ocpp/{tenantUuid}/{controllerUuid}`, and without the tenant where one charger alone has that name. */
+function pathsOf(bridges: readonly ChargerBridge[]): ReadonlyMap<string, ChargerBridge> {
+  const paths = new Map<string, ChargerBridge>();
+  const named = new Map<string, number>();
+  for (const { address } of bridges)
+    named.set(address.controllerUuid, (named.get(address.controllerUuid) ?? 0) + 1);
+  for (const bridge of bridges) {
+    const { tenantUuid, controllerUuid } = bridge.address;
+    paths.set(`/ocpp/${tenantUuid}/${controllerUuid}`, bridge);
+    if (named.get(controllerUuid) === 1) paths.set(`/ocpp/${controllerUuid}`, bridge);
+  }
+  return paths;
+}
+
+function loginsOf({ tenants }: ProvisioningFile): readonly GatewayLogin[] {
+  return tenants.flatMap(({ tenantUuid, gateways }) =>
+    gateways.flatMap(({ gatewayId, mqttPassword, controllers }) =>
+      mqttPassword === undefined
+        ? []
+        : [{ tenantUuid, gatewayId, password: mqttPassword, controllers: new Set<string>(controllers) }],
+    ),
+  );
+}

@@ -1,0 +1,234 @@
+// OCPP-J: web sockets of chargers, what each may do to the gateway, and how their calls and ours are carried.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { createRPCError, type IHandlersOption, RPCServer } from 'ocpp-rpc';
+import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import { createRareLog, type RareLog } from '../rare-log.js';
+import { createTokenBucket } from '../token-bucket.js';
+import type { ChargerSocket } from './charger-bridge.js';
+import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
+import { CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
+
+type RpcClient = serverClient.default;
+
+const MOST_BYTES = 131_072;
+/** Of one charger: more than any sends, by far. */
+const MESSAGES = { ratePerS: 20, burst: 400 };
+const BAD_MESSAGES_IN_A_ROW = 20;
+const CALL_TIMEOUT_MS = 15_000;
+const POLICY_VIOLATION = 1008;
+const GOING_AWAY = 1001;
+/** What a charger answers where it does not know or do what it was asked. */
+const REFUSED = [
+  'NotImplemented',
+  'NotSupported',
+  'FormationViolation',
+  'FormatViolation',
+  'PropertyConstraintViolation',
+  'OccurenceConstraintViolation',
+  'OccurrenceConstraintViolation',
+  'TypeConstraintViolation',
+];
+
+export interface OcppServerOptions {
+  readonly door: ChargerDoor;
+  readonly dialectOf: (guest: Guest) => Dialect;
+  readonly heartbeatMs: number;
+  /** For `wss://`; with `ca` each charger has to show a certificate. */
+  readonly tls: Pick<ServerOptions, 'cert' | 'key' | 'ca'> | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: GatewayMetrics;
+}
+
+/** What a web socket carries once its charger was let in. */
+interface SocketSession {
+  readonly guest: Guest;
+}
+
+export class OcppServer {
+  readonly #options: OcppServerOptions;
+  readonly #rpc: RPCServer;
+  readonly #http: Server;
+  readonly #rareLog: RareLog;
+  /** Let in, and not yet on a web socket. */
+  readonly #arriving = new Map<IncomingMessage, Guest>();
+  readonly #sockets = new Map<Guest, ChargerSocket>();
+
+  constructor(options: OcppServerOptions) {
+    this.#options = options;
+    this.#rareLog = createRareLog(options.clock);
+    this.#rpc = new RPCServer({
+      protocols: [...PROTOCOLS],
+      strictMode: true,
+      maxBadMessages: BAD_MESSAGES_IN_A_ROW,
+      callTimeoutMs: CALL_TIMEOUT_MS,
+      // An idle charger counts as there for two heartbeats after its last pong.
+      pingIntervalMs: options.heartbeatMs / 2,
+      wssOptions: { maxPayload: MOST_BYTES },
+    });
+    this.#rpc.auth((accept, reject, handshake) => void this.#admit(accept, reject, handshake));
+    this.#rpc.on('client', (client: RpcClient) => this.#welcome(client));
+    this.#rpc.on('upgradeAborted', ({ request }: { request: IncomingMessage }) => {
+      const guest = this.#arriving.get(request);
+      this.#arriving.delete(request);
+      if (guest !== undefined) void options.door.leave(guest);
+    });
+    this.#rpc.on('error', (error: Error) => options.log.warn({ err: error }, 'OCPP server'));
+    this.#http = this.#createHttp();
+  }
+
+  /** Listens on `port`, 0 for a free one. @returns the one it listens on */
+  async listen(port: number, host: string): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once('error', reject);
+      this.#http.listen(port, host, resolve);
+    });
+    return (this.#http.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sockets].map(([guest, socket]) => this.#leave(guest, socket)));
+    await this.#rpc.close({ code: GOING_AWAY, reason: 'The gateway stops', force: true });
+    this.#http.closeAllConnections();
+    await new Promise((resolve) => void this.#http.close(resolve));
+  }
+
+  #createHttp(): Server {
+    const { tls } = this.#options;
+    const asks = tls?.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: true };
+    const refuse = (_: IncomingMessage, response: ServerResponse) =>
+      response.writeHead(426, { upgrade: 'websocket' }).end();
+    const server =
+      tls === undefined
+        ? createServer({ noDelay: true }, refuse)
+        : createTlsServer({ ...tls, ...asks, minVersion: 'TLSv1.2', noDelay: true }, refuse);
+    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      // A path that cannot be read would end the process in the library.
+      if (isReadable(request.url)) void this.#rpc.handleUpgrade(request, socket, head);
+      else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+    });
+    server.on('tlsClientError', () => this.#options.metrics.refusals.inc({ reason: 'tls' }));
+    return server;
+  }
+
+  async #admit(
+    accept: (session: SocketSession, protocol: string) => void,
+    reject: (code: number, message: string) => void,
+    handshake: serverClient.IHandshakeInterface,
+  ): Promise<void> {
+    try {
+      const admitted = await this.#options.door.admit(handshake);
+      if ('reason' in admitted) {
+        reject(admitted.status, admitted.message);
+        return;
+      }
+      if (handshake.request.socket.destroyed) {
+        await this.#options.door.leave(admitted);
+        return;
+      }
+      this.#arriving.set(handshake.request, admitted);
+      accept({ guest: admitted }, admitted.protocol);
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'a charger could not be let in');
+      reject(500, 'Internal error');
+    }
+  }
+
+  #welcome(client: RpcClient): void {
+    const { guest } = client.session as SocketSession;
+    const { bridge, protocol } = guest;
+    const { clock, metrics, dialectOf } = this.#options;
+    this.#arriving.delete(client.handshake.request);
+    for (const [before, socket] of this.#sockets)
+      if (before.bridge === bridge) {
+        metrics.refusals.inc({ reason: 'taken-over' });
+        void this.#leave(before, socket);
+      }
+    const socket: ChargerSocket = {
+      dialect: dialectOf(guest),
+      call: (method, params) => callOf(client, method, params),
+      close: (code, reason) => void client.close({ code, reason, force: true }),
+    };
+    this.#sockets.set(guest, socket);
+    metrics.chargers.inc({ protocol });
+    this.#watch(client, guest, socket);
+    client.handle((call: IHandlersOption) => this.#answer(call, guest, socket));
+    client.on('ping', () => bridge.session.heard(clock.monotonicMs()));
+    client.on('close', () => void this.#leave(guest, socket));
+    void bridge.open(socket, guest.uplink);
+  }
+
+  /** Counts what one charger sends, and ends it where that is too much. */
+  #watch(client: RpcClient, { bridge }: Guest, socket: ChargerSocket): void {
+    const { clock, log, metrics } = this.#options;
+    const { controllerUuid } = bridge.address;
+    const bucket = createTokenBucket(MESSAGES);
+    client.on('message', ({ outbound }: { outbound: boolean }) => {
+      if (outbound || bucket.take(clock.monotonicMs())) return;
+      metrics.messages.inc({ result: 'limited' });
+      metrics.refusals.inc({ reason: 'flood' });
+      socket.close(POLICY_VIOLATION, 'too many messages');
+    });
+    const malformed = ({ error }: { error: Error }) => {
+      metrics.messages.inc({ result: 'malformed' });
+      this.#rareLog(controllerUuid, () =>
+        log.warn({ controllerUuid, problem: error.message }, 'a message of a charger is not as OCPP has it'),
+      );
+    };
+    client.on('badMessage', malformed);
+    client.on('strictValidationFailure', malformed);
+    client.on('socketError', (error: Error) => malformed({ error }));
+  }
+
+  async #answer({ method = '', params }: IHandlersOption, { bridge }: Guest, socket: ChargerSocket) {
+    const { metrics, log } = this.#options;
+    try {
+      const answer = await socket.dialect.receive(method, params);
+      metrics.messages.inc({ result: 'accepted' });
+      return answer;
+    } catch (error) {
+      const isUnknown = error instanceof UnknownMethod;
+      if (!isUnknown && !(error instanceof UnusableMessage))
+        log.error({ err: error, method }, 'a call of a charger failed');
+      const { controllerUuid } = bridge.address;
+      const why = error instanceof Error ? error.message : String(error);
+      this.#rareLog(`${controllerUuid} ${method}`, () =>
+        log.warn({ controllerUuid, method, why }, 'a call of a charger cannot be used'),
+      );
+      metrics.messages.inc({ result: isUnknown ? 'unknown' : 'malformed' });
+      throw createRPCError(isUnknown ? 'NotImplemented' : 'PropertyConstraintViolation', why);
+    }
+  }
+
+  async #leave(guest: Guest, socket: ChargerSocket): Promise<void> {
+    if (!this.#sockets.delete(guest)) return;
+    this.#options.metrics.chargers.dec({ protocol: guest.protocol });
+    guest.bridge.close(socket);
+    socket.close(GOING_AWAY, 'The charger is connected elsewhere, or the gateway stops');
+    await this.#options.door.leave(guest);
+  }
+}
+
+function isReadable(url: string | undefined): boolean {
+  try {
+    const { pathname } = new URL(`http://localhost${url ?? '/'}`);
+    return decodeURIComponent(pathname) !== '';
+  } catch {
+    return false;
+  }
+}
+
+async function callOf(client: RpcClient, method: string, params: object): Promise<unknown> {
+  try {
+    return await client.call(method, params);
+  } catch (error) {
+    if (!(error instanceof Error) || !('rpcErrorCode' in error)) throw error;
+    const code = String(error.rpcErrorCode);
+    throw REFUSED.includes(code) ? new CallRefused(`${code} ${error.message}`.trim()) : error;
+  }
+}

@@ -1,0 +1,152 @@
+// A login of chargers at the service, over MQTT: the charger's own or, for chargers with certificates, a gateway's.
+import { connect, type ErrorWithReasonCode, type MqttClient } from 'mqtt';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import { type LimitMessage, limitSchema, syncSchema } from '../wire/mqtt.js';
+import { buildTopic, parseTopic } from '../wire/topics.js';
+
+export interface UplinkLogin {
+  readonly url: string;
+  readonly ca: string | undefined;
+  readonly clientId: string;
+  readonly username: string;
+  readonly password: Buffer;
+  /** Milliseconds between attempts; at random, so that not all come back as one. */
+  readonly reconnectMs: number;
+}
+
+/** What the service says to one charger. */
+export interface UplinkReceiver {
+  limit(connectorId: ConnectorId, limit: LimitMessage): void;
+  sync(): void;
+  /** Its topics are subscribed, for the first time or again. */
+  listening(): void;
+  /** The service no longer takes this login. */
+  refused(): void;
+}
+
+/** Why a login did not come about. `password`: the service refused it. `unreachable`: nobody could say. */
+export type LoginFailure = 'password' | 'unreachable';
+
+interface Attached {
+  readonly topics: readonly string[];
+  readonly receiver: UplinkReceiver;
+}
+
+const KEEPALIVE_S = 30;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** CONNACK: identifier rejected, bad user name or password, not authorized. */
+const REFUSED = [2, 4, 5];
+
+export class Uplink {
+  readonly #client: MqttClient;
+  readonly #attached = new Map<string, Attached>();
+  #isListening = false;
+
+  /** @param will spoken by the broker should this connection break */
+  constructor(login: UplinkLogin, will: { readonly topic: string; readonly payload: string } | undefined) {
+    this.#client = connect(login.url, {
+      clientId: login.clientId,
+      username: login.username,
+      password: login.password,
+      protocolVersion: 4,
+      clean: true,
+      keepalive: KEEPALIVE_S,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      reconnectPeriod: login.reconnectMs,
+      resubscribe: false,
+      queueQoSZero: false,
+      ...(login.ca === undefined ? {} : { ca: login.ca }),
+      ...(will === undefined
+        ? {}
+        : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+    });
+    this.#client.on('message', (topic, payload) => this.#heard(topic, payload));
+    this.#client.on('close', () => {
+      this.#isListening = false;
+    });
+  }
+
+  /** Every topic of every charger on it is subscribed. */
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** Resolves with undefined once the service took the login. */
+  async opened(): Promise<LoginFailure | undefined> {
+    const failure = await new Promise<LoginFailure | undefined>((resolve) => {
+      this.#client.once('connect', () => resolve(undefined));
+      this.#client.once('error', (error) => resolve(failureOf(error)));
+      this.#client.once('close', () => resolve('unreachable'));
+    });
+    // From here on a failure is one of an established login.
+    this.#client.on('connect', () => void this.#subscribeAll());
+    this.#client.on('error', (error) => {
+      if (failureOf(error) === 'password')
+        for (const { receiver } of this.#attached.values()) receiver.refused();
+    });
+    return failure;
+  }
+
+  /** Hears and speaks for this charger from now on. */
+  async attach(
+    address: ChargerAddress,
+    connectors: readonly ConnectorId[],
+    receiver: UplinkReceiver,
+  ): Promise<void> {
+    const limits = connectors.map((connectorId) => buildTopic({ ...address, kind: 'limit', connectorId }));
+    const topics = [buildTopic({ ...address, kind: 'sync' }), ...limits];
+    const attached = { topics, receiver };
+    this.#attached.set(address.controllerUuid, attached);
+    await this.#subscribe(attached);
+    this.#isListening = this.#client.connected;
+  }
+
+  detach(address: ChargerAddress): void {
+    const attached = this.#attached.get(address.controllerUuid);
+    this.#attached.delete(address.controllerUuid);
+    if (attached !== undefined && this.#client.connected) this.#client.unsubscribe([...attached.topics]);
+  }
+
+  /** Drops it where there is no connection: by the time there is one it would be out of date. */
+  publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void {
+    if (this.#client.connected) this.#client.publish(topic, payload, options);
+  }
+
+  async end(): Promise<void> {
+    await this.#client.endAsync(!this.#client.connected);
+  }
+
+  async #subscribeAll(): Promise<void> {
+    await Promise.all([...this.#attached.values()].map((attached) => this.#subscribe(attached)));
+    this.#isListening = this.#client.connected;
+    if (this.#isListening) for (const { receiver } of this.#attached.values()) receiver.listening();
+  }
+
+  async #subscribe({ topics }: Attached): Promise<void> {
+    // A connection that is gone by then subscribes anew when it is back.
+    await this.#client.subscribeAsync([...topics], { qos: 1 }).catch(() => {});
+  }
+
+  #heard(topic: string, payload: Buffer): void {
+    const to = parseTopic(topic);
+    const attached = to === undefined ? undefined : this.#attached.get(to.controllerUuid);
+    if (to === undefined || attached?.topics.includes(topic) !== true) return;
+    const body = parseJson(payload);
+    if (to.kind === 'sync' && syncSchema.safeParse(body).success) attached.receiver.sync();
+    if (to.kind !== 'limit') return;
+    const limit = limitSchema.safeParse(body).data;
+    if (limit !== undefined) attached.receiver.limit(to.connectorId, limit);
+  }
+}
+
+function failureOf(error: Error | ErrorWithReasonCode): LoginFailure {
+  return 'code' in error && REFUSED.includes(Number(error.code)) ? 'password' : 'unreachable';
+}
+
+function parseJson(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString());
+  } catch {
+    return undefined;
+  }
+}

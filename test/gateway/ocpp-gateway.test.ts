@@ -1,0 +1,193 @@
+// Chargers that speak OCPP 1.6J join a running service through the gateway, over real sockets on both sides.
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.js';
+import { LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
+
+let running: OcppSite | undefined;
+
+async function site(...options: Parameters<typeof runOcppSite>): Promise<OcppSite> {
+  running = await runOcppSite(...options);
+  return running;
+}
+
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+describe('A charger that speaks OCPP 1.6', () => {
+  it('charges under the limit of its location, and follows when that changes', async () => {
+    const { charger, live, service } = await site();
+    const one = charger();
+    await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    await eventually(() => expect(one.drawnA).toBeGreaterThan(15));
+    await service.call('PUT', '/locations/quay/limit', { limitKw: 6 });
+    await eventually(() => expect(one.limitA).toBe(8.6));
+    await eventually(async () => expect(await live()).toMatchObject({ limitA: 8.6, reservedKw: 5.934 }));
+  });
+
+  it('falls back by itself within a second of the end of its lease when the gateway is gone', async () => {
+    const { charger, gateway, live } = await site();
+    const one = charger();
+    await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare' }));
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    await gateway.stop();
+    const goneAtMs = performance.now();
+    await eventually(() => expect(one.limitA).toBe(6));
+    expect(performance.now() - goneAtMs).toBeLessThan(1000 * (LEASE_S + 1));
+  });
+
+  it('whose clock stands in the 1970s is served like the others', async () => {
+    const { charger, live } = await site();
+    const one = charger({ aheadMs: -55 * 365 * 86_400_000 });
+    await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
+    await eventually(() => expect(one.limitA).toBe(15.9));
+  });
+
+  it('that loses the second period has its maximum reserved, and says why it has no lease', async () => {
+    const { charger, live, gateway } = await site();
+    charger({ faults: { losesPeriods: true } });
+    await eventually(async () =>
+      expect(await live()).toMatchObject({ reason: 'readOnly', reservedKw: 24.288 }),
+    );
+    await eventually(() => {
+      const [connector] = gateway.bridges[0]?.session.connectors(performance.now()) ?? [];
+      expect(connector?.whyNot).toMatch('does not lower itself when the lease ends');
+    });
+  });
+});
+
+describe('A connection', () => {
+  it.each([
+    ['with a wrong password', { password: 'not this one, surely' }, 401, 'credentials'],
+    ['without a password', { password: null }, 401, 'credentials'],
+    ['of an unknown charger', { identity: 'quay-z' }, 404, 'unknown'],
+    ['that speaks another protocol', { protocols: ['ocpp9.9'] }, 400, 'subprotocol'],
+  ])('%s is refused', async (_, options, code, reason) => {
+    const { client, count } = await site();
+    await expect(client(options).connect()).rejects.toMatchObject({ code });
+    expect(await count('headroom_gateway_refusals_total', { reason })).toBe(1);
+  });
+
+  it('is put off while the service cannot be reached', async () => {
+    const { client, service, count } = await site({ mqttUrl: 'mqtt://127.0.0.1:1' });
+    expect(service.mqttUrl).not.toBe('mqtt://127.0.0.1:1');
+    await expect(client().connect()).rejects.toMatchObject({ code: 503 });
+    expect(await count('headroom_gateway_refusals_total', { reason: 'unreachable' })).toBe(1);
+  });
+
+  it('may name its tenant in the path', async () => {
+    const { client, ocppUrl, gateway } = await site();
+    const tenantUuid = gateway.bridges[0]?.address.tenantUuid;
+    await client({ endpoint: `${ocppUrl}/${tenantUuid}` }).connect();
+    await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(true));
+  });
+
+  it('takes the place of the one before', async () => {
+    const { client, count, gateway } = await site();
+    const [first, second] = [client(), client()];
+    const closed = new Promise((resolve) => first.once('close', resolve));
+    await first.connect();
+    await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(true));
+    await second.connect();
+    await closed;
+    expect(await count('headroom_gateway_refusals_total', { reason: 'taken-over' })).toBe(1);
+    await expect(second.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
+  });
+
+  it('with a path that cannot be read is refused, and without web socket too', async () => {
+    const { ocppUrl, client } = await site();
+    const { port } = new URL(ocppUrl);
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(
+          'GET /ocpp/%E0%A4%A HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+        );
+      });
+      socket.once('data', (data) => resolve(data.toString()));
+    });
+    expect(answer).toMatch('400 Bad Request');
+    const status = await new Promise((resolve) => {
+      httpRequest({ port, host: '127.0.0.1', path: '/ocpp/quay-a' }, (response) =>
+        resolve(response.statusCode),
+      ).end();
+    });
+    expect(status).toBe(426);
+    await expect(client().connect()).resolves.toBeDefined();
+  });
+});
+
+describe('What a charger may send', () => {
+  const BOOT = { chargePointVendor: 'Maker', chargePointModel: 'Model' };
+
+  async function connected(...options: Parameters<typeof runOcppSite>) {
+    const all = await site(...options);
+    const client = all.client();
+    await client.connect();
+    await client.call('BootNotification', BOOT);
+    return { ...all, client };
+  }
+
+  it('is answered as OCPP 1.6 has it, managed or not', async () => {
+    const { client } = await connected();
+    expect(await client.call('Authorize', { idTag: 'A' })).toEqual({ idTagInfo: { status: 'Accepted' } });
+    expect(await client.call('DataTransfer', { vendorId: 'A' })).toEqual({ status: 'UnknownVendorId' });
+    expect(await client.call('FirmwareStatusNotification', { status: 'Idle' })).toEqual({});
+    expect(await client.call('DiagnosticsStatusNotification', { status: 'Idle' })).toEqual({});
+    await expect(client.call('Nonsense', {})).rejects.toThrow();
+  });
+
+  it('starts transactions with ids that rise, the same for the same', async () => {
+    const { client } = await connected();
+    const start = { connectorId: 1, idTag: 'A', meterStart: 0, timestamp: '2026-06-01T17:00:00Z' };
+    const first = (await client.call('StartTransaction', start)) as { transactionId: number };
+    const again = (await client.call('StartTransaction', start)) as { transactionId: number };
+    const next = (await client.call('StartTransaction', { ...start, meterStart: 5 })) as {
+      transactionId: number;
+    };
+    expect(again.transactionId).toBe(first.transactionId);
+    expect(next.transactionId).toBeGreaterThan(first.transactionId);
+  });
+
+  it('asks a list whether an id tag may charge', async () => {
+    const { client } = await connected({ idTags: { kind: 'list', idTags: new Set(['KNOWN']) } });
+    expect(await client.call('Authorize', { idTag: 'KNOWN' })).toEqual({ idTagInfo: { status: 'Accepted' } });
+    expect(await client.call('Authorize', { idTag: 'OTHER' })).toEqual({ idTagInfo: { status: 'Invalid' } });
+  });
+
+  it('is counted and survived where it is no message of OCPP, and the charger goes on', async () => {
+    const { client, count } = await connected();
+    const malformed = () => count('headroom_gateway_messages_total', { result: 'malformed' });
+    for (const frame of [
+      '',
+      '{}',
+      '[]',
+      '[2]',
+      '[2,5,"Heartbeat",{}]',
+      '[9,"a",{}]',
+      'not json',
+      '[4,"x","E","",{}]',
+    ])
+      client.sendRaw(frame);
+    client.sendRaw('[2,"m","MeterValues",{"connectorId":1,"meterValue":[]}]');
+    client.sendRaw('[2,"n","StatusNotification",{"connectorId":"one"}]');
+    await eventually(async () => expect(await malformed()).toBeGreaterThanOrEqual(9));
+    await expect(client.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
+  });
+
+  it('ends the connection where it is too long or too much', async () => {
+    const { client, client: first } = await connected();
+    const closed = new Promise((resolve) => first.once('close', resolve));
+    client.sendRaw(`[2,"a","DataTransfer",{"vendorId":"A","data":"${'x'.repeat(200_000)}"}]`);
+    await closed;
+    const second = running?.client();
+    await second?.connect();
+    const flooded = new Promise((resolve) => second?.once('close', resolve));
+    for (let i = 0; i < 500; i++) second?.sendRaw(`[2,"h${i}","Heartbeat",{}]`);
+    await flooded;
+    expect(await running?.count('headroom_gateway_refusals_total', { reason: 'flood' })).toBeGreaterThan(0);
+  });
+});

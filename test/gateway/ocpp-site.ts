@@ -1,0 +1,157 @@
+// A running service and a gateway to it, both real, with leases of seconds, and chargers that connect to the gateway.
+import { randomUUID } from 'node:crypto';
+import { RPCClient } from 'ocpp-rpc';
+import type { ConnectorId } from '../../machines/values/ids.js';
+import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
+import { HUNGRY } from '../../sim/charger/traffic.js';
+import { systemClock } from '../../src/clock.js';
+import { type GatewayOptions, OcppGateway } from '../../src/gateway/ocpp-gateway.js';
+import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+import { hashSecret } from '../../src/secrets.js';
+import {
+  CHARGER_PASSWORD,
+  HARBOUR,
+  type RunningService,
+  runService,
+  silentLog,
+  site,
+  tenantWith,
+} from '../service/running-service.js';
+
+export const CHARGER = 'quay-a';
+export const GATEWAY_PASSWORD = 'a gateway knows this one';
+export const LEASE_S = 6;
+const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: String(LEASE_S), HEADROOM_SETTLE_S: '1' };
+
+const ONE = {
+  connectorId: '1' as ConnectorId,
+  phases: 3,
+  voltageV: 230,
+  maxCurrentA: 32,
+  failsafeA: 6,
+} as const;
+
+const FILE = parseProvisioning(
+  `
+tenants:
+  - tenantUuid: ${HARBOUR}
+    name: A tenant
+    locations:
+      - locationId: quay
+        name: The quay
+        permanentLimitKw: 11
+        chargers:
+          - controllerUuid: ${CHARGER}
+            connectors: [{ connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32 }]
+    gateways:
+      - { gatewayId: bench, mqttPassword: ${GATEWAY_PASSWORD}, controllers: [${CHARGER}] }
+`,
+  'sites.yaml',
+);
+
+export interface OcppSite {
+  readonly service: RunningService;
+  readonly gateway: OcppGateway;
+  readonly ocppUrl: string;
+  /** A charger with a car that takes all it can get; it is stopped with the site. */
+  charger(options?: Partial<OcppChargerOptions>): OcppCharger;
+  /** A bare connection as the charger. */
+  client(options?: Partial<ConstructorParameters<typeof RPCClient>[0]>): RPCClient;
+  live(): Promise<Readonly<Record<string, unknown>>>;
+  /** What the gateway counted under that name. */
+  count(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** One charger of one connector on a location of 11 kW. */
+export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promise<OcppSite> {
+  const quay = site('quay', { permanentLimitKw: 11 });
+  const [one] = quay.chargers[0]?.connectors ?? [];
+  const chargers = quay.chargers.map((charger) => ({
+    ...charger,
+    connectors: one === undefined ? [] : [one],
+  }));
+  const gateways = [
+    {
+      gatewayId: 'bench',
+      mqttSecretHash: hashSecret(GATEWAY_PASSWORD),
+      controllers: quay.chargers.map(({ controllerUuid }) => controllerUuid),
+    },
+  ];
+  const tenant = { ...tenantWith(HARBOUR, [{ ...quay, chargers }]), gateways };
+  const service = await runService([tenant], {}, TIMING);
+  const gateway = new OcppGateway({
+    file: FILE,
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: undefined,
+    mqttUrl: service.mqttUrl,
+    mqttCa: undefined,
+    tls: undefined,
+    heartbeatS: 1,
+    provenChargersFile: undefined,
+    idTags: { kind: 'all' },
+    newBoot: randomUUID,
+    random: () => 0,
+    clock: systemClock,
+    log: silentLog,
+    ...options,
+  });
+  const { ocppUrl } = await gateway.start();
+  const cleanUps: (() => Promise<unknown>)[] = [];
+  return {
+    service,
+    gateway,
+    ocppUrl,
+    charger(more = {}) {
+      const charger = new OcppCharger({
+        ...{ url: ocppUrl, controllerUuid: CHARGER, password: CHARGER_PASSWORD, connector: ONE },
+        ...{ seed: 1, traffic: HUNGRY, clock: systemClock },
+        ...more,
+      });
+      charger.start();
+      cleanUps.push(() => charger.stop());
+      return charger;
+    },
+    client(more = {}) {
+      const client = new RPCClient({ ...CLIENT, endpoint: ocppUrl, ...more });
+      cleanUps.push(() => client.close({ force: true }));
+      return client;
+    },
+    async live() {
+      const { body } = await service.call('GET', '/locations/quay/live');
+      return (body.connectors as Readonly<Record<string, unknown>>[])[0] ?? {};
+    },
+    async count(name, labels = {}) {
+      const metric = await gateway.metrics.registry.getSingleMetric(name)?.get();
+      const matching = (metric?.values ?? []).filter((value) =>
+        Object.entries(labels).every(([label, text]) => Reflect.get(value.labels, label) === text),
+      );
+      return matching.reduce((sum, { value }) => sum + value, 0);
+    },
+    async stop() {
+      for (const cleanUp of cleanUps) await cleanUp().catch(() => {});
+      await gateway.stop();
+      await service.stop();
+    },
+  };
+}
+
+const CLIENT = {
+  identity: CHARGER,
+  password: CHARGER_PASSWORD,
+  protocols: ['ocpp1.6'],
+  strictMode: false,
+  reconnect: false,
+  callTimeoutMs: 10_000,
+  pingIntervalMs: 30_000,
+  deferPingsOnActivity: false,
+  respondWithDetailedErrors: false,
+  callConcurrency: 1,
+  strictModeValidators: [],
+  maxBadMessages: 1_000,
+  wsOpts: {},
+  headers: {},
+  maxReconnects: 0,
+  backoff: { initialDelay: 100, maxDelay: 200, factor: 2, randomisationFactor: 0 },
+};

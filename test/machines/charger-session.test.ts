@@ -1,0 +1,330 @@
+// A charger that speaks OCPP gets a lease only once it has shown that it keeps one, and loses it when it shows that it does not.
+import { describe, expect, it } from 'vitest';
+import { TestCharger } from './ocpp-charger.js';
+
+/** Connected, started, ready, with a car and its first values. */
+function charging(...options: ConstructorParameters<typeof TestCharger>): TestCharger {
+  return new TestCharger(...options).connect().boot().pass(2).plugIn().pass(11);
+}
+
+describe('A charger that starts', () => {
+  it('gets its fail-safe below everything else, and is told to report every heartbeat', () => {
+    const charger = new TestCharger().connect().boot().pass(2);
+    expect(charger.requests).toContainEqual({ kind: 'sample', everyS: 10 });
+    expect(charger.requests).toContainEqual({ kind: 'setFailsafe', evse: 1, unit: 'A', limit: 6 });
+    expect(charger.limit).toBe(6);
+  });
+
+  it('has no lease before it has shown that it lowers itself when one ends', () => {
+    const charger = new TestCharger().connect().boot().pass(2);
+    expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 6, keepsThen: false });
+  });
+
+  it('loses what it kept of leases of its life before, and nothing of anybody else', () => {
+    const charger = new TestCharger().connect().boot().pass(2);
+    const cleared = charger.requests.filter(({ kind }) => kind === 'clear');
+    expect(cleared).toEqual([
+      { kind: 'clear', evse: 1, slot: 'transaction' },
+      { kind: 'clear', evse: 1, slot: 'default' },
+    ]);
+  });
+
+  it('says heartbeats of an idle connector while it is alive, and none when it no longer answers', () => {
+    const charger = new TestCharger().connect().boot().pass(35);
+    expect(charger.meters().length).toBeGreaterThanOrEqual(4);
+    expect(charger.meters().at(-1)).toMatchObject({ status: 'Available', powerW: 0, epoch: 0, seq: 0 });
+    const before = charger.meters().length;
+    charger.isAlive = false;
+    charger.pass(60);
+    expect(charger.meters().length - before).toBeLessThanOrEqual(3);
+  });
+
+  it('that charges and sends no values is silent', () => {
+    const charger = charging();
+    charger.isCharging = true;
+    charger.values = () => {};
+    const before = charger.meters().length;
+    charger.pass(120);
+    expect(charger.meters().length - before).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('A grant', () => {
+  it('is counted from the timestamp of the value that it answers, by the clock of the charger', () => {
+    const charger = charging().grant(16, 6);
+    const set = charger.requests.find(({ kind }) => kind === 'setLease');
+    expect(set).toMatchObject({
+      slot: 'transaction',
+      transaction: 77,
+      stackLevel: 8,
+      schedule: { unit: 'A', limit: 16, ttlS: 60, thenLimit: 6 },
+    });
+    const sampledOwnMs = set?.kind === 'setLease' ? set.schedule.startsAtOwnMs : 0;
+    expect(charger.ownMs - sampledOwnMs).toBeLessThan(3_000);
+    expect(sampledOwnMs % 1000).toBe(0);
+  });
+
+  it('is acknowledged once the charger has shown both periods, and only then it has a lease', () => {
+    const charger = charging();
+    expect(charger.acks()).toEqual([]);
+    charger.grant(16, 6);
+    expect(charger.acks()).toMatchObject([{ seq: 1, result: 'APPLIED', appliedA: 16 }]);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
+    expect(charger.notes.at(-1)).toBeUndefined();
+  });
+
+  it('lets the charger fall back by itself when its lease ends, gateway and service dead', () => {
+    const charger = charging().grant(16, 6);
+    charger.session.closed();
+    const endsAtMs = charger.nowMs + 60_000;
+    let fellAtMs = 0;
+    while (charger.nowMs < endsAtMs + 5_000 && fellAtMs === 0) {
+      charger.nowMs += 100;
+      if (charger.limit === 6) fellAtMs = charger.nowMs;
+    }
+    expect(fellAtMs).toBeGreaterThan(endsAtMs - 5_000);
+    expect(fellAtMs).toBeLessThanOrEqual(endsAtMs + 1_000);
+  });
+
+  it('that only renews is acknowledged at once, and written when half of the lease is over', () => {
+    const charger = charging().grant(16, 6);
+    const writes = () => charger.requests.filter(({ kind }) => kind === 'setLease').length;
+    const before = writes();
+    charger.renewed(120, 16, 6);
+    expect(charger.acks().length).toBeGreaterThan(10);
+    expect(charger.acks().every(({ result }) => result === 'APPLIED')).toBe(true);
+    expect(writes() - before).toBeGreaterThanOrEqual(3);
+    expect(writes() - before).toBeLessThanOrEqual(4);
+    expect(charger.limit).toBe(16);
+  });
+
+  it('that changes is written at once', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.grant(10, 6);
+    expect(charger.limit).toBe(10);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 10 });
+  });
+
+  it.each([
+    ['of another start', { boot: 'another' }, 'STALE'],
+    ['that is no newer', { epoch: 0 }, 'STALE'],
+    ['of less than 6 A', { limitA: 5 }, 'REJECTED'],
+    ['for a heartbeat that was never sent', { ref: 999 }, 'REJECTED'],
+    ['whose lease is over', { ttlS: 1 }, 'EXPIRED'],
+  ])('%s changes nothing: %o is %s', (_, more, result) => {
+    const charger = charging().grant(16, 6).pass(3);
+    charger.grant(20, 6, more);
+    expect(charger.acks().at(-1)?.result).toBe(result);
+    expect(charger.limit).toBe(16);
+  });
+
+  it('is told in the unit and the steps that the charger takes, rounded down', () => {
+    expect(charging({ wholeAmperes: true }).grant(14.7, 6).limit).toBe(14);
+    expect(charging({ only: 'W', abilities: { units: ['W'] } }).grant(14.4, 6).limit).toBe(9936);
+    const learnt = charging({ only: 'W' }).grant(14.4, 6).pass(1);
+    expect(learnt.limit).toBe(9936);
+    expect(learnt.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
+  });
+
+  it('in watts counts the phases that a car uses', () => {
+    const charger = charging({ only: 'W', abilities: { units: ['W'] } });
+    charger.values({ currentA: [6, 0, 0], powerW: 1380 });
+    charger.grant(14.4, 6);
+    expect(charger.limit).toBe(Math.floor(14.4 * 230));
+  });
+
+  it('of a transaction ends with it: then the fail-safe holds, and the service is told so', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.unplug().pass(2);
+    expect(charger.limit).toBe(6);
+    expect(charger.meters().at(-1)).toMatchObject({ epoch: 0, seq: 0, limitA: 6, status: 'Available' });
+  });
+});
+
+describe('A lease is not claimed', () => {
+  const nothing = [
+    ['keeps one period of two', { losesPeriods: true }, 'does not lower itself'],
+    ['takes profiles and ignores them', { ignores: true }, 'has not shown yet'],
+    ['refuses profiles', { refuses: true }, 'refuses charging profiles: Rejected'],
+    ['does not show its schedule', { hidesSchedule: true }, 'does not show its composite schedule'],
+    ['takes one period only', { abilities: { maxPeriods: 1 } }, 'one period only'],
+    ['has one stack level only', { abilities: { maxStackLevel: 0 } }, 'one stack level'],
+    ['ignores profiles offline', { abilities: { ignoresOffline: true } }, 'IgnoredProfilePurposesOffline'],
+    ['knows no smart charging', { abilities: { whyNot: 'no SmartCharging' } }, 'no SmartCharging'],
+    ['never answers', { neverAnswers: true }, 'not shown'],
+  ] as const;
+
+  it.each(nothing)('of a charger that %s', (_, behaviour, why) => {
+    const charger = charging(behaviour);
+    for (let i = 0; i < 20; i++) charger.grant(32, 6).pass(10);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.notes.at(-1)).toMatch(why);
+  });
+
+  it('of a charger that begins its schedule when it is told, and not when it should', () => {
+    const charger = charging({ ignoresStart: true });
+    charger.pass(8).grant(32, 6).pass(5);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.notes.at(-1)).toMatch('does not lower itself when the lease ends');
+  });
+
+  it('of a charger that shows no limit, which is written as one below 0', () => {
+    const charger = new TestCharger({ hidesIdle: true }).connect().boot().pass(11);
+    for (let i = 0; i < 10; i++) charger.grant(32, 6).pass(10);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.notes.at(-1)).toMatch('only while a transaction runs');
+    expect(charger.acks()).toEqual([]);
+    charger.plugIn().pass(11).grant(32, 6).pass(1);
+    expect(charger.lease?.lease).toBe('heartbeat');
+  });
+
+  it('until the end of a lease is lower than it: a pause that falls back to more shows nothing', () => {
+    const charger = charging({}, { failsafeA: 0 }).grant(0, 0).pass(1);
+    expect(charger.lease?.lease).toBe('none');
+  });
+
+  it('where the fall-back is no lower, it is made to fall back to nothing until it has shown that it does', () => {
+    const charger = charging().grant(6, 6).pass(1);
+    const [first] = charger.requests.filter((request) => request.kind === 'setLease');
+    expect(first).toMatchObject({ schedule: { limit: 6, thenLimit: 0 } });
+    expect(charger.lease?.lease).toBe('heartbeat');
+    charger.renewed(60, 6, 6);
+    const last = charger.requests.findLast((request) => request.kind === 'setLease');
+    expect(last).toMatchObject({ schedule: { limit: 6, thenLimit: 6 } });
+  });
+});
+
+describe('A proven lease is lost', () => {
+  const proven = (...options: ConstructorParameters<typeof TestCharger>) => {
+    const charger = charging(...options)
+      .grant(16, 6)
+      .pass(1);
+    expect(charger.lease?.lease).toBe('heartbeat');
+    return charger;
+  };
+
+  it('when the clock of the charger is set back, or forward, and comes back after it ran steadily', () => {
+    for (const stepMs of [-30_000, 30_000, 3_600_000, -3_600_000]) {
+      const charger = proven().renewed(40, 16, 6);
+      charger.ownOffsetMs += stepMs;
+      charger.renewed(25, 16, 6);
+      expect(charger.lease?.lease).toBe('none');
+      expect(charger.notes.at(-1)).toMatch(stepMs < 0 ? /back/ : /forward/);
+      charger.renewed(200, 16, 6);
+      expect(charger.lease?.lease).toBe('heartbeat');
+    }
+  });
+
+  it('when its clock runs more than 2 % slow or fast, and not when it runs 1 % so', () => {
+    for (const [secondLastsS, lease] of [
+      [1.05, 'none'],
+      [0.95, 'none'],
+      [1.01, 'heartbeat'],
+      [0.99, 'heartbeat'],
+    ] as const) {
+      const charger = proven({ secondLastsS }).renewed(500, 16, 6);
+      expect([secondLastsS, charger.lease?.lease]).toEqual([secondLastsS, lease]);
+    }
+  });
+
+  it('with its start, until it has shown itself anew', () => {
+    const charger = proven();
+    charger.boot().pass(2);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.acks().length).toBe(1);
+    charger.plugIn(78).pass(11).grant(16, 6).pass(1);
+    expect(charger.lease?.lease).toBe('heartbeat');
+  });
+
+  it('and its maximum is what it does by itself, when it forgot its fail-safe at a start', () => {
+    const charger = new TestCharger().connect().boot().pass(12).grant(16, 6).pass(1);
+    expect(charger.lease?.lease).toBe('heartbeat');
+    charger.store.clearAll();
+    charger.boot().pass(12).grant(16, 6).pass(5);
+    expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 32 });
+    expect(charger.notes.at(-1)).toMatch('forgot its fail-safe');
+  });
+
+  it('when it loses a period, and the grant is refused unless its meter shows that it is kept to', () => {
+    const charger = proven().change({ losesPeriods: true });
+    charger.grant(10, 6).pass(1);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.acks().length).toBe(1);
+    charger.values = () => {};
+    charger.pass(20);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 2, result: 'REJECTED' });
+  });
+
+  it('and metered compliance acknowledges a grant without a lease', () => {
+    const charger = proven().change({ losesPeriods: true });
+    charger.grant(10, 6).pass(12);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 2, result: 'APPLIED' });
+    expect(charger.lease?.lease).toBe('none');
+  });
+});
+
+describe('A charger that shows limits only while it charges', () => {
+  it('keeps the lease it has proven when its transaction ends', () => {
+    const charger = charging({ hidesIdle: true }).grant(16, 6).pass(1);
+    charger.unplug().pass(2).grant(6, 6).pass(12);
+    expect(charger.lease?.lease).toBe('heartbeat');
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
+  });
+
+  it('is remembered over a start with the same firmware, and not with another', () => {
+    for (const [firmware, lease] of [
+      ['Maker Model 1.0', 'heartbeat'],
+      ['Maker Model 1.1', 'none'],
+    ] as const) {
+      const charger = charging({ hidesIdle: true }).grant(16, 6).pass(1);
+      expect(charger.session.provenFirmware).toBe('Maker Model 1.0');
+      charger.unplug().boot(firmware).pass(12).grant(6, 6).pass(1);
+      expect(charger.lease?.lease).toBe(lease);
+    }
+  });
+
+  it('is forgotten once it does not keep its lease in a transaction', () => {
+    const charger = charging({ hidesIdle: true, losesPeriods: true }, { provenFirmware: 'Maker Model 1.0' });
+    charger.grant(16, 6).pass(1);
+    expect(charger.session.provenFirmware).toBeUndefined();
+    expect(charger.lease?.lease).toBe('none');
+  });
+});
+
+describe('The connection of a charger', () => {
+  it('may break and come back: start, heartbeats and lease go on', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    const { boot } = charger.session;
+    const { hb } = charger;
+    charger.session.closed();
+    charger.nowMs += 10_000;
+    charger.connect().pass(1);
+    expect(charger.session.boot).toBe(boot);
+    expect(charger.hb).toBe(hb + 1);
+    expect(charger.meters().at(-1)).toMatchObject({ epoch: 1, seq: 1, limitA: 16 });
+  });
+
+  it('may break while a grant is on its way: it is not acknowledged, as nobody knows what became of it', () => {
+    const charger = charging().change({ neverAnswers: true });
+    charger.grant(16, 6).pass(1);
+    charger.session.closed();
+    charger.connect().pass(5);
+    expect(charger.acks()).toEqual([]);
+  });
+
+  it('delivers what was kept back: values of long ago are no heartbeat', () => {
+    const charger = charging();
+    const before = charger.meters().length;
+    charger.values({ ownMs: charger.ownMs - 60_000 });
+    charger.pass(1);
+    expect(charger.meters().length).toBe(before);
+  });
+
+  it('says what the service asks for', () => {
+    const charger = charging();
+    const before = charger.said.length;
+    charger.session.receiveSync();
+    charger.pass(1);
+    expect(charger.said.slice(before).map(({ kind }) => kind)).toEqual(['state', 'meter']);
+  });
+});

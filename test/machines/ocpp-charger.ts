@@ -1,0 +1,236 @@
+// A charger as a session sees it, for tests: it takes profiles, shows them, has a clock of its own, and faults that are asked for.
+
+import { ChargerSession } from '../../machines/session/charger-session.js';
+import type {
+  ChargerAbilities,
+  GatewayAnswer,
+  GatewayMessage,
+  GatewayRequest,
+  LimitToTake,
+  MeteredValues,
+} from '../../machines/session/gateway-request.js';
+import { ProfileStore } from '../../sim/charger/profile-store.js';
+
+export interface Behaviour {
+  readonly abilities?: Partial<ChargerAbilities>;
+  readonly losesPeriods?: boolean;
+  readonly ignoresStart?: boolean;
+  /** It takes a profile and does as before. */
+  readonly ignores?: boolean;
+  readonly refuses?: boolean;
+  /** It shows nothing while no transaction runs. */
+  readonly hidesIdle?: boolean;
+  readonly hidesSchedule?: boolean;
+  /** Limits are rounded to the nearest whole ampere. */
+  readonly wholeAmperes?: boolean;
+  /** Refuses what is not in this unit. */
+  readonly only?: 'A' | 'W';
+  /** Its seconds last so long. */
+  readonly secondLastsS?: number;
+  readonly neverAnswers?: boolean;
+}
+
+export const HEARTBEAT_MS = 10_000;
+const STEP_MS = 100;
+
+/** One charger with one connector of 32 A on three phases and a fail-safe of 6 A, and the session that speaks for it. */
+export class TestCharger {
+  readonly session: ChargerSession;
+  readonly requests: GatewayRequest[] = [];
+  readonly said: GatewayMessage[] = [];
+  readonly notes: (string | undefined)[] = [];
+  behaviour: Behaviour;
+  store: ProfileStore;
+  nowMs = 1_000_000;
+  ownOffsetMs: number;
+  transaction: number | undefined;
+  /** A car that draws all it may; undefined without one. */
+  isCharging = false;
+  /** It answers pings. */
+  isAlive = true;
+  #boots = 0;
+  #sampledAtMs = 0;
+  #seq = 0;
+
+  constructor(behaviour: Behaviour = {}, options: { provenFirmware?: string; failsafeA?: number } = {}) {
+    this.behaviour = behaviour;
+    this.store = this.#newStore();
+    // Of some day in 1970: no clock of a charger has to be right.
+    this.ownOffsetMs = 5_000_000;
+    this.session = new ChargerSession({
+      connectors: [
+        {
+          ...{ connectorId: '1', evse: 1, phases: 3, voltageV: 230, maxCurrentA: 32 },
+          failsafeA: options.failsafeA ?? 6,
+        },
+      ],
+      heartbeatMs: HEARTBEAT_MS,
+      newBoot: () => `boot-${++this.#boots}`,
+      ...(options.provenFirmware === undefined ? {} : { provenFirmware: options.provenFirmware }),
+    });
+  }
+
+  get ownMs(): number {
+    return Math.floor(this.nowMs / (this.behaviour.secondLastsS ?? 1)) + this.ownOffsetMs;
+  }
+
+  /** What it may draw now, in its unit; undefined where nothing limits it. */
+  get limit(): number | undefined {
+    return this.store.limitAt(this.ownMs)?.limit;
+  }
+
+  connect(): this {
+    this.session.opened(this.nowMs);
+    return this;
+  }
+
+  boot(firmware = 'Maker Model 1.0'): this {
+    this.session.booted(firmware, this.nowMs);
+    this.status(this.isCharging ? 'Charging' : 'Available');
+    return this;
+  }
+
+  status(status: 'Available' | 'Preparing' | 'Charging'): this {
+    this.session.heardStatus(1, status, this.ownMs, this.nowMs);
+    return this;
+  }
+
+  plugIn(transaction = 77): this {
+    this.transaction = transaction;
+    this.isCharging = true;
+    this.session.transactionBegan(1, transaction, this.nowMs);
+    return this.status('Charging');
+  }
+
+  unplug(): this {
+    const { transaction = 0 } = this;
+    this.transaction = undefined;
+    this.isCharging = false;
+    this.store.clear('transaction');
+    this.session.transactionEnded(transaction, this.nowMs);
+    return this.status('Available');
+  }
+
+  /** The newest heartbeat. */
+  get hb(): number {
+    return this.meters().at(-1)?.hb ?? 0;
+  }
+
+  meters() {
+    return this.said.flatMap((message) => (message.kind === 'meter' ? [message.body] : []));
+  }
+
+  acks() {
+    return this.said.flatMap((message) => (message.kind === 'ack' ? [message.body] : []));
+  }
+
+  /** What the service was told last of its lease. */
+  get lease(): { readonly lease: string; readonly failsafeA: number } | undefined {
+    const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
+    return states.at(-1)?.connectors?.[0];
+  }
+
+  /** The service grants it that, in answer to its newest heartbeat. */
+  grant(limitA: number, thenA: number, more: Partial<LimitToTake> = {}): this {
+    const { boot } = this.session;
+    const limit = { boot, epoch: 1, seq: ++this.#seq, ref: this.hb, ttlS: 60, limitA, thenA, ...more };
+    this.session.receiveLimit('1', limit, this.nowMs);
+    return this.pass(0);
+  }
+
+  /** So many seconds pass, in which it says its meter values and answers what it is asked. */
+  pass(seconds: number): this {
+    const untilMs = this.nowMs + 1000 * seconds;
+    for (;;) {
+      this.#step();
+      if (this.nowMs >= untilMs) return this;
+      this.nowMs += STEP_MS;
+    }
+  }
+
+  /** Passes time in which the service renews each heartbeat with the same. */
+  renewed(seconds: number, limitA: number, thenA: number): this {
+    const untilMs = this.nowMs + 1000 * seconds;
+    while (this.nowMs < untilMs) {
+      const { hb } = this;
+      this.pass(0.1);
+      if (this.hb !== hb) this.grant(limitA, thenA);
+    }
+    return this;
+  }
+
+  values(more: Partial<MeteredValues> = {}): void {
+    const limitA = Math.min(this.limit ?? 32, 32);
+    const drawnA = this.isCharging ? limitA : 0;
+    this.session.heardValues(
+      1,
+      {
+        ownMs: 1000 * Math.floor(this.ownMs / 1000),
+        transaction: this.transaction,
+        powerW: 690 * drawnA,
+        currentA: [drawnA, drawnA, drawnA],
+        voltageV: [230, 230, 230],
+        energyWh: 0,
+        ...more,
+      },
+      this.nowMs,
+    );
+  }
+
+  #step(): void {
+    if (this.transaction !== undefined && this.nowMs - this.#sampledAtMs >= HEARTBEAT_MS) {
+      this.#sampledAtMs = this.nowMs;
+      this.values();
+    }
+    if (this.isAlive && this.transaction === undefined) this.session.heard(this.nowMs);
+    this.session.advance(this.nowMs);
+    for (let next = this.session.takeRequest(this.nowMs); next; next = this.session.takeRequest(this.nowMs)) {
+      this.requests.push(next.request);
+      if (this.behaviour.neverAnswers) break;
+      this.session.answered(next.ticket, this.#answer(next.request), this.nowMs);
+    }
+    this.said.push(...this.session.takeMessages(this.nowMs));
+    for (const { whyNot } of this.session.takeNotes()) this.notes.push(whyNot);
+  }
+
+  #newStore(): ProfileStore {
+    const { losesPeriods = false, ignoresStart = false } = this.behaviour;
+    return new ProfileStore({ losesPeriods, ignoresStart });
+  }
+
+  /** It forgets its profiles, or does something else from now on. */
+  change(behaviour: Behaviour): this {
+    this.behaviour = behaviour;
+    this.store = this.#newStore();
+    return this;
+  }
+
+  #answer(request: GatewayRequest): GatewayAnswer {
+    const { behaviour } = this;
+    if (request.kind === 'readAbilities') {
+      const usual = { whyNot: undefined, units: ['A', 'W'], maxStackLevel: 8, maxPeriods: 24 } as const;
+      return { kind: 'abilities', abilities: { ...usual, ignoresOffline: false, ...behaviour.abilities } };
+    }
+    if (request.kind === 'setFailsafe') {
+      if (behaviour.only !== undefined && request.unit !== behaviour.only) return REJECTED;
+      this.store.setFailsafe(request);
+    } else if (request.kind === 'setLease') {
+      const { unit, limit } = request.schedule;
+      if (behaviour.refuses || (behaviour.only !== undefined && unit !== behaviour.only)) return REJECTED;
+      const taken = behaviour.wholeAmperes ? Math.round(limit) : limit;
+      if (!behaviour.ignores)
+        this.store.setLease({ ...request, schedule: { ...request.schedule, limit: taken } }, this.ownMs);
+    } else if (request.kind === 'clear') {
+      this.store.clear(request.slot);
+    } else if (request.kind === 'readSchedule') {
+      if (behaviour.hidesSchedule) return { kind: 'refused', why: 'NotImplemented' };
+      const schedule = this.store.composite(this.ownMs, request.durationS, request.unit);
+      const isHidden = behaviour.hidesIdle && this.transaction === undefined;
+      const periods = isHidden ? [{ startS: 0, limit: -1 }] : schedule.periods;
+      return { kind: 'schedule', schedule: { ...schedule, periods } };
+    }
+    return { kind: 'done' };
+  }
+}
+
+const REJECTED = { kind: 'refused', why: 'Rejected' } as const;
