@@ -16,9 +16,9 @@ interface ServeFlags extends SettingsFlags {
 
 /** @throws OperatorError where the file cannot be used. */
 async function openRecorder(path: string, settings: Config): Promise<Recorder> {
-  const { createRecorder } = await import('../sim/recording/recorder.js');
+  const { Recorder } = await import('../sim/recording/recorder.js');
   try {
-    return createRecorder({ path, clock: systemClock, settings });
+    return new Recorder({ path, clock: systemClock, settings });
   } catch (error) {
     throw new OperatorError(error instanceof Error ? error.message : String(error));
   }

@@ -5,20 +5,6 @@ import { deliver, topicsFor } from './charger-inbox.js';
 import type { ChargerMessage } from './charger-message.js';
 import type { VirtualCharger } from './virtual-charger.js';
 
-export interface ChargerLink {
-  /** Connected, and its topics subscribed. */
-  isOnline(): boolean;
-  /** Why the last attempt to connect or to subscribe failed. */
-  lastError(): string | undefined;
-  /** The network is gone, without a goodbye, until `restore`; the charger goes on by itself. */
-  cut(): void;
-  restore(): void;
-  /** The charger starts again as `boot`: its connection breaks and comes back. */
-  reboot(boot: string): void;
-  /** Says goodbye (`online: false`) and closes. */
-  stop(): Promise<void>;
-}
-
 /** Where to connect, and as whom. */
 export interface ChargerLogin {
   readonly url: string;
@@ -71,88 +57,109 @@ function willOf(charger: VirtualCharger) {
   return { will: { topic, payload: Buffer.from(payload), qos, retain } };
 }
 
-/** Connects `charger` to the broker and keeps it connected until `stop`. */
-export function connectCharger(
-  options: ChargerLogin & { readonly charger: VirtualCharger; readonly clock: Clock },
-): ChargerLink {
-  const { charger, clock } = options;
-  const topics = [...topicsFor(charger)];
-  const client = open(options, charger);
-  let lastError: string | undefined;
-  let isListening = false;
-  let cancelWake: Cancel = () => {};
+/** Connects a charger to the broker and keeps it connected until `stop`. */
+export class ChargerLink {
+  readonly #charger: VirtualCharger;
+  readonly #clock: Clock;
+  readonly #topics: readonly string[];
+  readonly #client: MqttClient;
+  #lastError: string | undefined;
+  #isListening = false;
+  #cancelWake: Cancel = () => {};
 
-  function send({ topic, payload, qos, retain }: ChargerMessage): void {
-    client.publish(topic, payload, { qos, retain });
+  constructor(options: ChargerLogin & { readonly charger: VirtualCharger; readonly clock: Clock }) {
+    this.#charger = options.charger;
+    this.#clock = options.clock;
+    this.#topics = topicsFor(options.charger);
+    this.#client = open(options, options.charger);
+    this.#client.on('connect', () => void this.#begin());
+    this.#client.on('close', () => {
+      this.#isListening = false;
+    });
+    this.#client.on('message', (topic, payload) => {
+      if (deliver(this.#charger, topic, payload.toString(), this.#clock.monotonicMs())) this.#wake();
+    });
+    this.#client.on('error', (error) => {
+      this.#lastError = error.message;
+    });
+    this.#wake();
   }
 
-  function wake(): void {
-    cancelWake();
-    const nowMs = clock.monotonicMs();
-    charger.advance(nowMs);
-    if (isListening) charger.takeMessages(nowMs, clock.nowMs()).forEach(send);
-    const sleepMs = Math.ceil(charger.nextDueMs(nowMs) - nowMs);
-    cancelWake = clock.after(Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, sleepMs)), wake);
+  /** Connected, and its topics subscribed. */
+  isOnline(): boolean {
+    return this.#isListening;
+  }
+
+  /** Why the last attempt to connect or to subscribe failed. */
+  lastError(): string | undefined {
+    return this.#lastError;
+  }
+
+  /** The network is gone, without a goodbye, until `restore`; the charger goes on by itself. */
+  cut(): void {
+    this.#isListening = false;
+    this.#client.end(true);
+  }
+
+  restore(): void {
+    this.#client.reconnect();
+  }
+
+  /** The charger starts again as `boot`: its connection breaks and comes back. */
+  reboot(boot: string): void {
+    this.#isListening = false;
+    this.#charger.reboot(boot, this.#clock.monotonicMs());
+    Object.assign(this.#client.options, willOf(this.#charger));
+    this.#client.stream.destroy();
+  }
+
+  /** Says goodbye (`online: false`) and closes. */
+  async stop(): Promise<void> {
+    this.#cancelWake();
+    if (this.#isListening) {
+      // A broker that is gone by now must not hold up the stop.
+      const givenUp = new Promise<void>((done) => void this.#clock.after(GOODBYE_MS, done));
+      await Promise.race([this.#sayGoodbye().catch(() => {}), givenUp]);
+    }
+    this.#client.stream.destroy();
+    await this.#client.endAsync(true);
+  }
+
+  #wake(): void {
+    this.#cancelWake();
+    const nowMs = this.#clock.monotonicMs();
+    this.#charger.advance(nowMs);
+    if (this.#isListening)
+      for (const message of this.#charger.takeMessages(nowMs, this.#clock.nowMs())) this.#send(message);
+    const sleepMs = Math.ceil(this.#charger.nextDueMs(nowMs) - nowMs);
+    const boundedMs = Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, sleepMs));
+    this.#cancelWake = this.#clock.after(boundedMs, () => this.#wake());
+  }
+
+  #send({ topic, payload, qos, retain }: ChargerMessage): void {
+    this.#client.publish(topic, payload, { qos, retain });
   }
 
   /** What it is told in answer to its state must find it listening. */
-  async function begin(): Promise<void> {
-    lastError = undefined;
-    if (topics.length > 0) {
-      await client.subscribeAsync(topics, { qos: 1 }).catch((error: Error) => {
+  async #begin(): Promise<void> {
+    this.#lastError = undefined;
+    if (this.#topics.length > 0) {
+      await this.#client.subscribeAsync([...this.#topics], { qos: 1 }).catch((error: Error) => {
         // It goes on unheard of, held to its fail-safe.
-        lastError = error.message;
+        this.#lastError = error.message;
       });
     }
-    if (!client.connected) return;
-    isListening = true;
-    charger.connected(clock.monotonicMs());
-    wake();
+    if (!this.#client.connected) return;
+    this.#isListening = true;
+    this.#charger.connected(this.#clock.monotonicMs());
+    this.#wake();
   }
 
-  async function sayGoodbye(): Promise<void> {
-    for (const { topic, payload, qos, retain } of charger.goodbye(clock.monotonicMs(), clock.nowMs())) {
-      await client.publishAsync(topic, payload, { qos, retain });
-    }
+  async #sayGoodbye(): Promise<void> {
+    const messages = this.#charger.goodbye(this.#clock.monotonicMs(), this.#clock.nowMs());
+    for (const { topic, payload, qos, retain } of messages)
+      await this.#client.publishAsync(topic, payload, { qos, retain });
     // With the DISCONNECT of an orderly end the broker does not speak the last will as well.
-    await client.endAsync(false);
+    await this.#client.endAsync(false);
   }
-
-  client.on('connect', () => void begin());
-  client.on('close', () => {
-    isListening = false;
-  });
-  client.on('message', (topic, payload) => {
-    if (deliver(charger, topic, payload.toString(), clock.monotonicMs())) wake();
-  });
-  client.on('error', (error) => {
-    lastError = error.message;
-  });
-  wake();
-
-  return {
-    isOnline: () => isListening,
-    lastError: () => lastError,
-    cut() {
-      isListening = false;
-      client.end(true);
-    },
-    restore: () => void client.reconnect(),
-    reboot(boot) {
-      isListening = false;
-      charger.reboot(boot, clock.monotonicMs());
-      Object.assign(client.options, willOf(charger));
-      client.stream.destroy();
-    },
-    async stop() {
-      cancelWake();
-      if (isListening) {
-        // A broker that is gone by now must not hold up the stop.
-        const givenUp = new Promise<void>((done) => void clock.after(GOODBYE_MS, done));
-        await Promise.race([sayGoodbye().catch(() => {}), givenUp]);
-      }
-      client.stream.destroy();
-      await client.endAsync(true);
-    },
-  };
 }

@@ -5,10 +5,10 @@ import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { wattsOf } from '../../machines/values/units.js';
 import type { Clock } from '../../src/ports/clock.js';
-import { type ChargerLink, type ChargerTls, connectCharger } from './charger-link.js';
+import { ChargerLink, type ChargerTls } from './charger-link.js';
 import type { Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
-import { createVirtualCharger, type VirtualCharger } from './virtual-charger.js';
+import { VirtualCharger } from './virtual-charger.js';
 import type { VirtualConnectorSpec } from './virtual-connector.js';
 
 /** One charger of a fleet and the login it uses. */
@@ -77,8 +77,8 @@ export function formatReasons(reasons: FleetSummary['reasons']): string {
   return counts.map(([reason, count]) => `${reason} ${count}`).join(', ');
 }
 
-function connectorsOf({ address, ...charger }: VirtualCharger, nowMs: number): readonly FleetConnector[] {
-  const { locationId, controllerUuid } = address;
+function connectorsOf(charger: VirtualCharger, nowMs: number): readonly FleetConnector[] {
+  const { locationId, controllerUuid } = charger.address;
   const readings = charger.readings();
   return charger.limits().flatMap(({ limitA, reason, endsAtMs }, i) => {
     const [spec, reading] = [charger.connectors[i], readings[i]];
@@ -109,8 +109,8 @@ export function startFleet(options: {
   function start({ username, password, ...member }: FleetMember, i: number): void {
     const startsAtMs = clock.monotonicMs();
     const boot = randomUUID();
-    const charger = createVirtualCharger({ ...member, boot, seed: seed + i, traffic, startsAtMs, traits });
-    running.push({ link: connectCharger({ url, username, password, tls, charger, clock }), charger });
+    const charger = new VirtualCharger({ ...member, boot, seed: seed + i, traffic, startsAtMs, traits });
+    running.push({ link: new ChargerLink({ url, username, password, tls, charger, clock }), charger });
   }
 
   function connectors(): readonly FleetConnector[] {

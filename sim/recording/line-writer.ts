@@ -1,101 +1,107 @@
 // Appends lines to a file without anybody waiting for the disk; what cannot be written is counted, and the file ends there.
-import { closeSync, createWriteStream, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, createWriteStream, fstatSync, openSync, readSync, type WriteStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
-
-export interface LineWriter {
-  /** Takes the line at once, and forgets it where the file has ended. */
-  write(line: object): void;
-  /** Lines that are not in the file: all from the first one on that could not be written. */
-  readonly lost: number;
-  /** Writes what is left. */
-  close(): Promise<void>;
-}
 
 const FLUSH_BYTES = 1 << 16;
 const FLUSH_EVERY_MS = 500;
 /** What may wait for a slow disk. */
 const WAITING_BYTES = 1 << 25;
 
-/**
- * Appends to `path`, which only its owner may read. `onLost` is told once, when the first line is lost.
- * @param isOwn whether a file that is there already may be gone on with, by its beginning.
- * @throws Error where it cannot be opened, or holds something else.
- */
-export function openLineWriter(options: {
-  readonly path: string;
-  readonly clock: Clock;
-  readonly isOwn: (beginning: string) => boolean;
-  readonly onLost: (error: Error) => void;
-}): LineWriter {
-  const { path, clock, isOwn, onLost } = options;
-  const fd = openAppending(path, isOwn);
-  const stream = createWriteStream(path, { fd, flags: 'a' });
-  let waiting = isMidLine(fd) ? '\n' : '';
-  let sizeBytes: number | undefined;
-  let lines = 0;
-  let cancelFlush: Cancel | undefined;
-  let hasEnded = false;
-  let lost = 0;
+export class LineWriter {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #onLost: (error: Error) => void;
+  readonly #fd: number;
+  readonly #stream: WriteStream;
+  #waiting: string;
+  #linesWaiting = 0;
+  #sizeBytes: number | undefined;
+  #cancelFlush: Cancel | undefined;
+  #hasEnded = false;
+  #lost = 0;
 
-  function end(error: Error): void {
-    if (hasEnded) return;
-    hasEnded = true;
-    lost += lines;
-    waiting = '';
-    onLost(error);
+  /**
+   * Appends to `path`, which only its owner may read. `onLost` is told once, when the first line is lost.
+   * @param options.isOwn whether a file that is there already may be gone on with, by its beginning.
+   * @throws Error where it cannot be opened, or holds something else.
+   */
+  constructor(options: {
+    readonly path: string;
+    readonly clock: Clock;
+    readonly isOwn: (beginning: string) => boolean;
+    readonly onLost: (error: Error) => void;
+  }) {
+    this.#path = options.path;
+    this.#clock = options.clock;
+    this.#onLost = options.onLost;
+    this.#fd = openAppending(options.path, options.isOwn);
+    this.#stream = createWriteStream(options.path, { fd: this.#fd, flags: 'a' });
+    this.#stream.on('error', (error) => this.#end(error));
+    this.#waiting = isMidLine(this.#fd) ? '\n' : '';
   }
-  stream.on('error', end);
+
+  /** Lines that are not in the file: all from the first one on that could not be written. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Takes the line at once, and forgets it where the file has ended. */
+  write(line: object): void {
+    // After a missing line, nobody could know what the next lines leave out.
+    if (!this.#hasEnded && this.#stream.writableLength > WAITING_BYTES)
+      this.#end(new Error(`more than ${WAITING_BYTES} bytes wait to be written`));
+    if (this.#hasEnded) {
+      this.#lost++;
+      return;
+    }
+    this.#waiting += `${JSON.stringify(line)}\n`;
+    this.#linesWaiting++;
+    if (this.#waiting.length >= FLUSH_BYTES) this.#flush();
+    else this.#cancelFlush ??= this.#clock.after(FLUSH_EVERY_MS, () => this.#flush());
+  }
+
+  /** Writes what is left. */
+  close(): Promise<void> {
+    this.#flush();
+    return new Promise((resolve) => {
+      this.#stream.once('close', resolve);
+      if (this.#stream.destroyed) resolve();
+      else this.#stream.end();
+    });
+  }
+
+  #end(error: Error): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#lost += this.#linesWaiting;
+    this.#waiting = '';
+    this.#onLost(error);
+  }
 
   /** The service that began last goes on writing: two that write to one file would spoil both recordings. */
-  function isOvertaken(): boolean {
+  #isOvertaken(): boolean {
     // What is being written may be in the file, or not yet.
-    if (stream.writableLength > 0) return false;
-    const foundBytes = fstatSync(fd).size;
-    sizeBytes ??= foundBytes;
-    return foundBytes > sizeBytes;
+    if (this.#stream.writableLength > 0) return false;
+    const foundBytes = fstatSync(this.#fd).size;
+    this.#sizeBytes ??= foundBytes;
+    return foundBytes > this.#sizeBytes;
   }
 
-  function flush(): void {
-    cancelFlush?.();
-    cancelFlush = undefined;
-    if (waiting !== '' && isOvertaken()) end(new Error(`another process writes to ${path} now`));
-    if (waiting === '') return;
-    sizeBytes = (sizeBytes ?? 0) + Buffer.byteLength(waiting);
-    const written = lines;
-    stream.write(waiting, (error) => {
-      if (error) lost += written;
+  #flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    if (this.#waiting !== '' && this.#isOvertaken())
+      this.#end(new Error(`another process writes to ${this.#path} now`));
+    if (this.#waiting === '') return;
+    this.#sizeBytes = (this.#sizeBytes ?? 0) + Buffer.byteLength(this.#waiting);
+    const written = this.#linesWaiting;
+    this.#stream.write(this.#waiting, (error) => {
+      if (error) this.#lost += written;
     });
-    waiting = '';
-    lines = 0;
+    this.#waiting = '';
+    this.#linesWaiting = 0;
   }
-
-  return {
-    write(line) {
-      // After a missing line, nobody could know what the next lines leave out.
-      if (!hasEnded && stream.writableLength > WAITING_BYTES)
-        end(new Error(`more than ${WAITING_BYTES} bytes wait to be written`));
-      if (hasEnded) {
-        lost++;
-        return;
-      }
-      waiting += `${JSON.stringify(line)}\n`;
-      lines++;
-      if (waiting.length >= FLUSH_BYTES) flush();
-      else cancelFlush ??= clock.after(FLUSH_EVERY_MS, flush);
-    },
-    get lost() {
-      return lost;
-    },
-    close() {
-      flush();
-      return new Promise((resolve) => {
-        stream.once('close', resolve);
-        if (stream.destroyed) resolve();
-        else stream.end();
-      });
-    },
-  };
 }
 
 const BEGINNING_BYTES = 4096;

@@ -7,7 +7,7 @@ import type { Log } from '../../src/ports/log.js';
 import type { LimitPublisher, MessageBus } from '../../src/ports/telemetry.js';
 import type { Seams } from '../../src/service.js';
 import { VERSION } from '../../src/version.js';
-import { openLineWriter } from './line-writer.js';
+import { LineWriter } from './line-writer.js';
 import { recordedApplication } from './recorded-application.js';
 import { recordedStore } from './recorded-store.js';
 import {
@@ -18,14 +18,7 @@ import {
   type Life,
   type Line,
 } from './recording-line.js';
-import { createTurns, type Untimed } from './turns.js';
-
-export interface Recorder {
-  /** For the service that is recorded. */
-  readonly seams: Pick<Seams, 'clock' | 'wrapBus' | 'createActors'>;
-  /** Writes what is left, once the service has stopped. Resolves to how many lines the file lacks. */
-  close(): Promise<number>;
-}
+import { createTurns, type Turns, type Untimed } from './turns.js';
 
 type ActorOptions = Parameters<typeof createActorSystem>[0];
 
@@ -34,32 +27,57 @@ const SECRET_SETTINGS: ReadonlySet<string> = new Set(['databaseUrl', 'mqttUrl', 
 /** A byte more than any message of the contract may have: as much too long as the whole. */
 const MESSAGE_BYTES = 16_385;
 
-/**
- * Appends a life of the service to `path`. What cannot be written ends the recording, and is logged; the service goes on.
- * @throws Error where the file cannot be opened, or holds something else than a recording.
- */
-export function createRecorder(options: {
-  readonly path: string;
-  readonly clock: Clock;
-  readonly settings: Readonly<Record<string, unknown>>;
-}): Recorder {
-  const { path, clock: host, settings } = options;
-  let log: Log | undefined;
-  const file = openLineWriter({
-    path,
-    clock: host,
-    isOwn: isRecording,
-    onLost: (error) => log?.error({ err: error }, 'the recording ends here; the service goes on'),
-  });
-  const put = (line: Line) => file.write(line);
-  const turns = createTurns(host, (input: Input) => put(input));
-  const { turn, turnLater } = turns;
+/** Appends lives of the service to a file. What cannot be written ends the recording, and is logged; the service goes on. */
+export class Recorder {
+  readonly #settings: Readonly<Record<string, unknown>>;
+  readonly #host: Clock;
+  readonly #file: LineWriter;
+  readonly #turns: Turns;
+  #log: Log | undefined;
 
-  function wrapBus(bus: MessageBus): MessageBus {
+  /** @throws Error where the file at `path` cannot be opened, or holds something else than a recording. */
+  constructor(options: {
+    readonly path: string;
+    readonly clock: Clock;
+    readonly settings: Readonly<Record<string, unknown>>;
+  }) {
+    this.#settings = options.settings;
+    this.#host = options.clock;
+    this.#file = new LineWriter({
+      path: options.path,
+      clock: options.clock,
+      isOwn: isRecording,
+      onLost: (error) => this.#log?.error({ err: error }, 'the recording ends here; the service goes on'),
+    });
+    this.#turns = createTurns(options.clock, (input: Input) => this.#put(input));
+  }
+
+  /** For the service that is recorded. */
+  get seams(): Pick<Seams, 'clock' | 'wrapBus' | 'createActors'> {
+    return {
+      clock: this.#turns.clock,
+      wrapBus: (bus) => this.#wrapBus(bus),
+      createActors: (given) => this.#createActors(given),
+    };
+  }
+
+  /** Writes what is left, once the service has stopped. Resolves to how many lines the file lacks. */
+  async close(): Promise<number> {
+    await this.#file.close();
+    return this.#file.lost;
+  }
+
+  #put(line: Line): void {
+    this.#file.write(line);
+  }
+
+  #wrapBus(bus: MessageBus): MessageBus {
     return {
       start: (onMessage) =>
         bus.start((topic, payload) =>
-          turnLater({ kind: 'message', topic, ...payloadOf(payload) }, () => onMessage(topic, payload)),
+          this.#turns.turnLater({ kind: 'message', topic, ...payloadOf(payload) }, () =>
+            onMessage(topic, payload),
+          ),
         ),
       publish: (topic, payload, how) => bus.publish(topic, payload, how),
       isHealthy: () => bus.isHealthy(),
@@ -67,65 +85,59 @@ export function createRecorder(options: {
     };
   }
 
-  function recordedClock(): Clock {
+  #recordedClock(): Clock {
     let set = 0;
     return {
-      ...turns.clock,
-      after(delayMs, callback) {
+      ...this.#turns.clock,
+      after: (delayMs, callback) => {
         const n = ++set;
-        return host.after(delayMs, () => turn({ kind: 'timer', n }, callback));
+        return this.#host.after(delayMs, () => this.#turns.turn({ kind: 'timer', n }, callback));
       },
     };
   }
 
-  function recordedPublisher(publisher: LimitPublisher): LimitPublisher {
+  #recordedPublisher(publisher: LimitPublisher): LimitPublisher {
     return {
-      publishLimit(connector, grant) {
+      publishLimit: (connector, grant) => {
         const { tenantUuid, locationId, controllerUuid, connectorId } = connector;
         const { v: _, ...limit } = limitMessageOf(grant);
         const decided: DecidedLimit = { tenantUuid, locationId, controllerUuid, connectorId, ...limit };
-        put({ kind: 'limit', ...decided });
+        this.#put({ kind: 'limit', ...decided });
         publisher.publishLimit(connector, grant);
       },
       requestSync: (charger, epoch) => publisher.requestSync(charger, epoch),
     };
   }
 
-  function inTurn(input: Untimed, work: () => Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => turnLater(input, () => void work().then(resolve, reject)));
+  #inTurn(input: Untimed, work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.#turns.turnLater(input, () => void work().then(resolve, reject)),
+    );
   }
 
-  function createActors(given: ActorOptions): ActorSystem {
-    log = given.log;
-    put(lifeOf(given, settings));
+  #createActors(given: ActorOptions): ActorSystem {
+    this.#log = given.log;
+    this.#put(lifeOf(given, this.#settings));
     const actors = createActorSystem({
       ...given,
-      clock: recordedClock(),
-      store: recordedStore(given.store, turnLater),
-      publisher: recordedPublisher(given.publisher),
-      newId() {
+      clock: this.#recordedClock(),
+      store: recordedStore(given.store, this.#turns.turnLater),
+      publisher: this.#recordedPublisher(given.publisher),
+      newId: () => {
         const id = given.newId();
-        put({ kind: 'id', id });
+        this.#put({ kind: 'id', id });
         return id;
       },
     });
     return {
-      application: recordedApplication(actors.application, turns),
+      application: recordedApplication(actors.application, this.#turns),
       meterSink: actors.meterSink,
       overdueMs: () => actors.overdueMs(),
-      syncChargers: () => turnLater({ kind: 'sync' }, () => actors.syncChargers()),
-      start: () => inTurn({ kind: 'start' }, () => actors.start()),
-      stop: () => inTurn({ kind: 'stop' }, () => actors.stop()),
+      syncChargers: () => this.#turns.turnLater({ kind: 'sync' }, () => actors.syncChargers()),
+      start: () => this.#inTurn({ kind: 'start' }, () => actors.start()),
+      stop: () => this.#inTurn({ kind: 'stop' }, () => actors.stop()),
     };
   }
-
-  return {
-    seams: { clock: turns.clock, wrapBus, createActors },
-    async close() {
-      await file.close();
-      return file.lost;
-    },
-  };
 }
 
 function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>): Life {

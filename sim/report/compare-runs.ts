@@ -5,7 +5,7 @@ import type { TraceEvent } from '../trace/trace-event.js';
 import type { TraceReader } from '../trace/trace-reader.js';
 import { collectReport } from './collect-report.js';
 import type { ComparedRun } from './report-data.js';
-import { createSummary, type Summary } from './summary.js';
+import { type Summary, SummaryFold } from './summary.js';
 
 export interface Comparison {
   readonly first: Summary;
@@ -16,7 +16,7 @@ export interface Comparison {
 
 /** Reads both traces once. */
 export async function compareRuns(first: TraceReader, second: TraceReader): Promise<Comparison> {
-  const sums = [first, second].map(({ subject }) => createSummary(subject.startsAtMs));
+  const sums = [first, second].map(({ subject }) => new SummaryFold(subject.startsAtMs));
   const [events, others] = [eventsOf(first), eventsOf(second)];
   let differsAtMs: EpochMs | undefined;
   for (;;) {

@@ -34,81 +34,82 @@ export interface Summary {
   readonly locations: readonly LocationSummary[];
 }
 
-export interface SummaryFold {
-  add(event: TraceEvent): void;
-  /** Ends it: nothing may be added afterwards. */
-  finish(endsAtMs: EpochMs): Summary;
-}
-
 interface Location {
   readonly power: LocationAccount;
   readonly connectors: Map<string, ConnectorAccount>;
   violations: number;
 }
 
-export function createSummary(startsAtMs: EpochMs): SummaryFold {
-  const locations = new Map<string, Location>();
-  const accounts = new Map<string, Map<string, ConnectorAccount>>();
-  const locationOfTarget = new Map<string, Location>();
-  let events = 0;
-  let violations = 0;
-  let firstViolation: EventOf<'violation'> | undefined;
+export class SummaryFold {
+  readonly #startsAtMs: EpochMs;
+  readonly #locations = new Map<string, Location>();
+  readonly #accounts = new Map<string, Map<string, ConnectorAccount>>();
+  readonly #locationOfTarget = new Map<string, Location>();
+  #events = 0;
+  #violations = 0;
+  #firstViolation: EventOf<'violation'> | undefined;
 
-  function locationOf(locationId: string): Location {
-    const held = locations.get(locationId);
+  constructor(startsAtMs: EpochMs) {
+    this.#startsAtMs = startsAtMs;
+  }
+
+  add(event: TraceEvent): void {
+    this.#events++;
+    if (event.kind === 'connector') this.#accountOf(event).change(event);
+    else if (event.kind === 'power') this.#locationOf(event.locationId).power.power(event.atMs, event.powerW);
+    else if (event.kind === 'limit') this.#locationOf(event.locationId).power.limit(event.atMs, event.limitW);
+    else if (event.kind === 'session') this.#accountOf(event).session(event);
+    else if (event.kind === 'violation') this.#violate(event);
+  }
+
+  /** Ends it: nothing may be added afterwards. */
+  finish(endsAtMs: EpochMs): Summary {
+    return {
+      startsAtMs: this.#startsAtMs,
+      endsAtMs,
+      events: this.#events,
+      violations: this.#violations,
+      ...(this.#firstViolation === undefined ? {} : { firstViolation: this.#firstViolation }),
+      locations: [...this.#locations.entries()]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([locationId, location]) => summaryOf(locationId, location, endsAtMs)),
+    };
+  }
+
+  #locationOf(locationId: string): Location {
+    const held = this.#locations.get(locationId);
     if (held !== undefined) return held;
-    const location = { power: createLocationAccount(startsAtMs), connectors: new Map(), violations: 0 };
-    locations.set(locationId, location);
-    locationOfTarget.set(locationId, location);
+    const location = { power: createLocationAccount(this.#startsAtMs), connectors: new Map(), violations: 0 };
+    this.#locations.set(locationId, location);
+    this.#locationOfTarget.set(locationId, location);
     return location;
   }
 
-  function accountOf(event: EventOf<'connector' | 'session'>): ConnectorAccount {
-    const held = accounts.get(event.controllerUuid)?.get(event.connectorId);
-    return held ?? openAccount(event);
+  #accountOf(event: EventOf<'connector' | 'session'>): ConnectorAccount {
+    const held = this.#accounts.get(event.controllerUuid)?.get(event.connectorId);
+    return held ?? this.#openAccount(event);
   }
 
-  function openAccount(event: EventOf<'connector' | 'session'>): ConnectorAccount {
+  #openAccount(event: EventOf<'connector' | 'session'>): ConnectorAccount {
     const { controllerUuid, connectorId } = event;
     const target = `${controllerUuid}/${connectorId}`;
     const account = new ConnectorAccount({ controllerUuid, connectorId });
-    const location = locationOf(event.locationId);
+    const location = this.#locationOf(event.locationId);
     location.connectors.set(target, account);
-    locationOfTarget.set(controllerUuid, location);
-    locationOfTarget.set(target, location);
-    const siblings = accounts.get(controllerUuid);
-    if (siblings === undefined) accounts.set(controllerUuid, new Map([[connectorId, account]]));
+    this.#locationOfTarget.set(controllerUuid, location);
+    this.#locationOfTarget.set(target, location);
+    const siblings = this.#accounts.get(controllerUuid);
+    if (siblings === undefined) this.#accounts.set(controllerUuid, new Map([[connectorId, account]]));
     else siblings.set(connectorId, account);
     return account;
   }
 
-  function violate(event: EventOf<'violation'>): void {
-    violations++;
-    firstViolation ??= event;
-    const location = locationOfTarget.get(event.target);
+  #violate(event: EventOf<'violation'>): void {
+    this.#violations++;
+    this.#firstViolation ??= event;
+    const location = this.#locationOfTarget.get(event.target);
     if (location !== undefined) location.violations++;
   }
-
-  return {
-    add(event) {
-      events++;
-      if (event.kind === 'connector') accountOf(event).change(event);
-      else if (event.kind === 'power') locationOf(event.locationId).power.power(event.atMs, event.powerW);
-      else if (event.kind === 'limit') locationOf(event.locationId).power.limit(event.atMs, event.limitW);
-      else if (event.kind === 'session') accountOf(event).session(event);
-      else if (event.kind === 'violation') violate(event);
-    },
-    finish: (endsAtMs) => ({
-      startsAtMs,
-      endsAtMs,
-      events,
-      violations,
-      ...(firstViolation === undefined ? {} : { firstViolation }),
-      locations: [...locations.entries()]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([locationId, location]) => summaryOf(locationId, location, endsAtMs)),
-    }),
-  };
 }
 
 function summaryOf(locationId: string, location: Location, endsAtMs: EpochMs): LocationSummary {

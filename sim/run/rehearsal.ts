@@ -1,7 +1,7 @@
 // Time travel through a scenario: on to any instant, back to any that has been, and a look at what was.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/rest.js';
-import { createSummary, type Summary } from '../report/summary.js';
+import { type Summary, SummaryFold } from '../report/summary.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { FaultInput } from '../scenario/fault-schema.js';
 import { type BranchInput, branched, parseBranch } from '../scenario/parse-branch.js';
@@ -176,7 +176,7 @@ class RecordedRehearsal implements Rehearsal {
   }
 
   summary(): Summary {
-    const summary = createSummary(this.startsAtMs);
+    const summary = new SummaryFold(this.startsAtMs);
     for (const event of this.#memory.events(this.#now.events)) summary.add(event);
     return summary.finish(this.#now.atMs);
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connectorKey } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { makeDirectory } from '../../src/private-files.js';
-import { createSummary, type Summary } from '../report/summary.js';
+import { type Summary, SummaryFold } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
@@ -69,7 +69,7 @@ export async function runScenario(
   const visits = sessionsOf(scenario, scenario.seed);
   const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
   const hash = createTraceHash();
-  const summary = createSummary(startsAtMs);
+  const summary = new SummaryFold(startsAtMs);
   const judge = new ExpectationJudge(scenario.expectations, boundariesOf(scenario));
   const onEvent = (event: TraceEvent) => {
     summary.add(event);

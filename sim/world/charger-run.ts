@@ -2,93 +2,96 @@
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { VirtualCharger } from '../charger/virtual-charger.js';
 import type { Agenda } from './agenda.js';
-import { Wire } from './wire.js';
+import { type Receiver, Wire } from './wire.js';
 
-export interface ChargerRun {
+export class ChargerRun {
   readonly charger: VirtualCharger;
   readonly wire: Wire;
-  readonly isConnected: boolean;
-  /** The link comes up, by itself or again: the charger says that it is there. */
-  connect(): void;
-  /** The link is gone, as long as nobody connects it. */
-  disconnect(): void;
-  reboot(boot: string): void;
-  /** What it has to say is due now, whatever it planned. */
-  wake(): void;
-}
+  readonly #agenda: Agenda;
+  readonly #monotonicMs: () => number;
+  readonly #wallMs: () => number;
+  readonly #say: (run: ChargerRun, message: ChargerMessage) => void;
+  readonly #onChange: (run: ChargerRun) => void;
+  #plannedMs = Number.POSITIVE_INFINITY;
 
-export function runCharger(options: {
-  readonly charger: VirtualCharger;
-  readonly agenda: Agenda;
-  readonly seed: number;
-  readonly monotonicMs: () => number;
-  readonly wallMs: () => number;
-  /** It says this now. */
-  readonly say: (run: ChargerRun, message: ChargerMessage) => void;
-  /** Its draw, limit or status may be another. */
-  readonly onChange: (run: ChargerRun) => void;
-}): ChargerRun {
-  const { charger, agenda, seed, monotonicMs, wallMs, say, onChange } = options;
-  let plannedMs = Number.POSITIVE_INFINITY;
-
-  function wake(): void {
-    const nowMs = monotonicMs();
-    if (wire.isUp) for (const message of charger.takeMessages(nowMs, wallMs())) say(run, message);
-    else charger.advance(nowMs);
-    onChange(run);
-    plan(nowMs);
+  constructor(options: {
+    readonly charger: VirtualCharger;
+    readonly agenda: Agenda;
+    readonly seed: number;
+    readonly monotonicMs: () => number;
+    readonly wallMs: () => number;
+    /** It says this now. */
+    readonly say: (run: ChargerRun, message: ChargerMessage) => void;
+    /** Its draw, limit or status may be another. */
+    readonly onChange: (run: ChargerRun) => void;
+  }) {
+    this.charger = options.charger;
+    this.#agenda = options.agenda;
+    this.#monotonicMs = options.monotonicMs;
+    this.#wallMs = options.wallMs;
+    this.#say = options.say;
+    this.#onChange = options.onChange;
+    this.wire = new Wire({ ...options, address: this.charger.address, receiver: this.#createReceiver() });
   }
 
-  function plan(nowMs: number): void {
-    let dueMs = Math.ceil(charger.nextDueMs(nowMs));
+  get isConnected(): boolean {
+    return this.wire.isUp;
+  }
+
+  /** The link comes up, by itself or again: the charger says that it is there. */
+  connect(): void {
+    this.wire.isUp = true;
+    this.charger.connected(this.#monotonicMs());
+    this.wake();
+  }
+
+  /** The link is gone, as long as nobody connects it. */
+  disconnect(): void {
+    this.wire.isUp = false;
+  }
+
+  reboot(boot: string): void {
+    this.charger.reboot(boot, this.#monotonicMs());
+    this.wake();
+  }
+
+  /** What it has to say is due now, whatever it planned. */
+  wake(): void {
+    const nowMs = this.#monotonicMs();
+    if (this.wire.isUp) {
+      const messages = this.charger.takeMessages(nowMs, this.#wallMs());
+      for (const message of messages) this.#say(this, message);
+    } else this.charger.advance(nowMs);
+    this.#onChange(this);
+    this.#plan(nowMs);
+  }
+
+  #plan(nowMs: number): void {
+    let dueMs = Math.ceil(this.charger.nextDueMs(nowMs));
     // Unconnected, what it would say waits; what its cars do does not.
-    if (dueMs <= nowMs) dueMs = nowMs + (wire.isUp ? 1 : 1_000);
-    if (dueMs >= plannedMs && plannedMs > nowMs) return;
-    plannedMs = dueMs;
-    agenda.at(dueMs, () => {
-      if (plannedMs !== dueMs) return;
-      plannedMs = Number.POSITIVE_INFINITY;
-      wake();
+    if (dueMs <= nowMs) dueMs = nowMs + (this.wire.isUp ? 1 : 1_000);
+    if (dueMs >= this.#plannedMs && this.#plannedMs > nowMs) return;
+    this.#plannedMs = dueMs;
+    this.#agenda.at(dueMs, () => {
+      if (this.#plannedMs !== dueMs) return;
+      this.#plannedMs = Number.POSITIVE_INFINITY;
+      this.wake();
     });
   }
 
-  const wire = new Wire({
-    address: charger.address,
-    agenda,
-    monotonicMs,
-    seed,
-    receiver: {
-      limit(connectorId, limit) {
+  #createReceiver(): Receiver {
+    const { charger } = this;
+    return {
+      limit: (connectorId, limit) => {
         if (!charger.takesLimits) return;
-        charger.receiveLimit(connectorId, limit, monotonicMs());
-        wake();
+        charger.receiveLimit(connectorId, limit, this.#monotonicMs());
+        this.wake();
       },
-      sync() {
+      sync: () => {
         if (!charger.takesLimits) return;
-        charger.receiveSync(monotonicMs());
-        wake();
+        charger.receiveSync(this.#monotonicMs());
+        this.wake();
       },
-    },
-  });
-  const run: ChargerRun = {
-    charger,
-    wire,
-    get isConnected() {
-      return wire.isUp;
-    },
-    connect() {
-      wire.isUp = true;
-      charger.connected(monotonicMs());
-      wake();
-    },
-    disconnect() {
-      wire.isUp = false;
-    },
-    reboot(boot) {
-      charger.reboot(boot, monotonicMs());
-      wake();
-    },
-    wake,
-  };
-  return run;
+    };
+  }
 }

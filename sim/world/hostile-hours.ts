@@ -3,9 +3,9 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RareBranch } from '../checks/reached.js';
 import type { TraceEvent } from '../trace/trace-event.js';
-import { createHostileOperator } from './hostile-operator.js';
+import { HostileOperator } from './hostile-operator.js';
 import { type HostileSite, hostileSiteOf, YARD } from './hostile-site.js';
-import { drawStrengths, type Misfortune, strikeWorld } from './misfortune.js';
+import { drawStrengths, Misfortune } from './misfortune.js';
 import type { Violation } from './power-watch.js';
 import { createWorld, type World } from './world.js';
 
@@ -49,8 +49,8 @@ export async function runHostileHours(options: {
   const isOver = () => isFirstEnough && world.violations.length > 0;
   try {
     if (world.oracle.locationIds.includes(YARD)) world.watch.pardon(YARD);
-    const operator = createHostileOperator(world, site, random);
-    const misfortune = strikeWorld(world, seed, drawStrengths(random));
+    const operator = new HostileOperator(world, site, random);
+    const misfortune = new Misfortune(world, seed, drawStrengths(random));
     const actEveryMs = 1_000 * uniformInt(random, 60, 300);
     for (let passedMs = 0; passedMs < durationMs && !isOver(); passedMs += actEveryMs) {
       await world.advance(actEveryMs);

@@ -31,105 +31,121 @@ export function drawStrengths(random: RandomGenerator): Strengths {
   };
 }
 
-export interface Misfortune {
-  /** How often each kind has struck. */
-  readonly struck: ReadonlyMap<FaultKind, number>;
-  /** From now on nothing more goes wrong, and what is wrong is mended. */
-  end(): void;
-}
-
 const LONGEST_PARTITION_MS = 180_000;
 const LONGEST_STORM_MS = 300_000;
 const LONGEST_OUTAGE_MS = 20_000;
 const LONGEST_BUSY_MS = 60_000;
 const LONGEST_BROKER_RESTART_MS = 15_000;
 
-export function strikeWorld(world: World, seed: number, strengths: Strengths): Misfortune {
-  const random = mersenne(seed);
-  const struck = new Map<FaultKind, number>();
-  let isOver = false;
+export class Misfortune {
+  /** How often each kind has struck. */
+  readonly struck = new Map<FaultKind, number>();
+  readonly #world: World;
+  readonly #random: RandomGenerator;
+  readonly #strengths: Strengths;
+  #isOver = false;
 
-  const share = () => uniformFloat64(random);
-  const upTo = (ms: number) => uniformInt(random, 1, ms);
-  const count = (kind: FaultKind) => void struck.set(kind, (struck.get(kind) ?? 0) + 1);
-  const later = (ms: number, work: () => void) =>
-    world.agenda.at(world.monotonicMs() + ms, () => {
-      if (!isOver) work();
+  /** Begins at once. */
+  constructor(world: World, seed: number, strengths: Strengths) {
+    this.#world = world;
+    this.#random = mersenne(seed);
+    this.#strengths = strengths;
+    for (const run of world.runs) this.#strikeCharger(run);
+    this.#strikeService();
+  }
+
+  /** From now on nothing more goes wrong, and what is wrong is mended. */
+  end(): void {
+    this.#isOver = true;
+    this.#world.setDatabaseBusy(false);
+    for (const run of this.#world.runs) {
+      Object.assign(run.wire, { weather: CALM, isCutUp: false, isCutDown: false });
+      if (!run.isConnected) this.#world.disconnect(run, 0);
+    }
+  }
+
+  #strikeCharger(run: ChargerRun): void {
+    this.#every(this.#strengths.weatherEveryMs, () => {
+      run.wire.weather = this.#weather();
+      this.#later(this.#upTo(LONGEST_STORM_MS), () => {
+        run.wire.weather = CALM;
+      });
     });
-
-  /** Again and again, at times that nobody can foresee. */
-  function every(meanMs: number, strike: () => void): void {
-    const waitMs = Math.ceil(-Math.log(1 - share()) * meanMs);
-    later(waitMs, () => {
-      strike();
-      every(meanMs, strike);
+    this.#every(this.#strengths.partitionEveryMs, () => {
+      if (this.#share() < 0.5) this.#partition(run);
+      else this.#world.disconnect(run, this.#upTo(LONGEST_PARTITION_MS));
+    });
+    this.#every(this.#strengths.rebootEveryMs, () => {
+      this.#count('reboot');
+      this.#world.reboot(run);
     });
   }
 
-  function weather(): Weather {
-    count('loss');
-    count('duplication');
-    count('delay');
-    count('hold');
+  #strikeService(): void {
+    this.#every(this.#strengths.crashEveryMs, () => {
+      this.#count('serviceCrash');
+      this.#world.crash(this.#upTo(LONGEST_OUTAGE_MS));
+    });
+    this.#every(this.#strengths.brokerRestartEveryMs, () => {
+      this.#count('brokerRestart');
+      this.#world.restartBroker(this.#upTo(LONGEST_BROKER_RESTART_MS));
+    });
+    this.#every(this.#strengths.databaseBusyEveryMs, () => {
+      this.#count('databaseBusy');
+      this.#world.setDatabaseBusy(true);
+      this.#later(this.#upTo(LONGEST_BUSY_MS), () => this.#world.setDatabaseBusy(false));
+    });
+  }
+
+  #share(): number {
+    return uniformFloat64(this.#random);
+  }
+
+  #upTo(ms: number): number {
+    return uniformInt(this.#random, 1, ms);
+  }
+
+  #count(kind: FaultKind): void {
+    this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
+  }
+
+  #later(ms: number, work: () => void): void {
+    this.#world.agenda.at(this.#world.monotonicMs() + ms, () => {
+      if (!this.#isOver) work();
+    });
+  }
+
+  /** Again and again, at times that nobody can foresee. */
+  #every(meanMs: number, strike: () => void): void {
+    const waitMs = Math.ceil(-Math.log(1 - this.#share()) * meanMs);
+    this.#later(waitMs, () => {
+      strike();
+      this.#every(meanMs, strike);
+    });
+  }
+
+  #weather(): Weather {
+    this.#count('loss');
+    this.#count('duplication');
+    this.#count('delay');
+    this.#count('hold');
     return {
-      lossShare: 0.5 * share(),
-      duplicateShare: 0.5 * share(),
-      delayMs: upTo(20_000),
-      holdShare: 0.5 * share(),
-      holdMs: upTo(120_000),
+      lossShare: 0.5 * this.#share(),
+      duplicateShare: 0.5 * this.#share(),
+      delayMs: this.#upTo(20_000),
+      holdShare: 0.5 * this.#share(),
+      holdMs: this.#upTo(120_000),
     };
   }
 
-  function partition({ wire }: ChargerRun): void {
-    count('partition');
-    const way = share();
+  #partition({ wire }: ChargerRun): void {
+    this.#count('partition');
+    const way = this.#share();
     wire.isCutUp = way < 0.7;
     wire.isCutDown = way > 0.3;
-    later(upTo(LONGEST_PARTITION_MS), () => {
+    this.#later(this.#upTo(LONGEST_PARTITION_MS), () => {
       wire.isCutUp = false;
       wire.isCutDown = false;
     });
   }
-
-  for (const run of world.runs) {
-    every(strengths.weatherEveryMs, () => {
-      run.wire.weather = weather();
-      later(upTo(LONGEST_STORM_MS), () => {
-        run.wire.weather = CALM;
-      });
-    });
-    every(strengths.partitionEveryMs, () => {
-      if (share() < 0.5) partition(run);
-      else world.disconnect(run, upTo(LONGEST_PARTITION_MS));
-    });
-    every(strengths.rebootEveryMs, () => {
-      count('reboot');
-      world.reboot(run);
-    });
-  }
-  every(strengths.crashEveryMs, () => {
-    count('serviceCrash');
-    world.crash(upTo(LONGEST_OUTAGE_MS));
-  });
-  every(strengths.brokerRestartEveryMs, () => {
-    count('brokerRestart');
-    world.restartBroker(upTo(LONGEST_BROKER_RESTART_MS));
-  });
-  every(strengths.databaseBusyEveryMs, () => {
-    count('databaseBusy');
-    world.setDatabaseBusy(true);
-    later(upTo(LONGEST_BUSY_MS), () => world.setDatabaseBusy(false));
-  });
-
-  return {
-    struck,
-    end() {
-      isOver = true;
-      world.setDatabaseBusy(false);
-      for (const run of world.runs) {
-        Object.assign(run.wire, { weather: CALM, isCutUp: false, isCutDown: false });
-        if (!run.isConnected) world.disconnect(run, 0);
-      }
-    },
-  };
 }

@@ -7,10 +7,10 @@ import { topicsFor } from '../charger/charger-inbox.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { CarNote } from '../charger/outlet.js';
 import type { ChargerTraits } from '../charger/traits.js';
-import { createVirtualCharger } from '../charger/virtual-charger.js';
+import { VirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import type { Agenda } from './agenda.js';
-import { type ChargerRun, runCharger } from './charger-run.js';
+import { ChargerRun } from './charger-run.js';
 import type { Wire } from './wire.js';
 
 type Connectors = TenantEntry['locations'][number]['chargers'][number]['connectors'];
@@ -54,7 +54,7 @@ export class WorldChargers {
 
   add(address: ChargerAddress, connectors: Connectors, events: ChargerEvents): void {
     const number = this.runs.length;
-    const charger = createVirtualCharger({
+    const charger = new VirtualCharger({
       address,
       connectors,
       boot: this.nextBoot(),
@@ -64,7 +64,7 @@ export class WorldChargers {
       traits: this.#traitsOf(address, this.#random),
       onCar: (connectorId, note) => events.visited(address, connectorId, note),
     });
-    const run = runCharger({
+    const run = new ChargerRun({
       charger,
       agenda: this.#agenda,
       seed: 2 * (this.#seed * 1_000_003 + number),

@@ -1,9 +1,9 @@
 // The real process, killed without a word while chargers draw all they may: in real time, with short leases.
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
-import { connectCharger } from '../../sim/charger/charger-link.js';
+import { ChargerLink } from '../../sim/charger/charger-link.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
-import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { systemClock } from '../../src/clock.js';
 import { loadConfig } from '../../src/config.js';
 import { serve, temporaryDirectory } from '../cli/headroom.js';
@@ -64,7 +64,16 @@ function quay() {
 
 function startCharger(name: string, url: string) {
   const controllerUuid = name as ControllerUuid;
-  const charger = createVirtualCharger({
+  let count = 0;
+
+  class CountingCharger extends VirtualCharger {
+    override receiveLimit(...limit: Parameters<VirtualCharger['receiveLimit']>) {
+      count++;
+      super.receiveLimit(...limit);
+    }
+  }
+
+  const charger = new CountingCharger({
     address: { tenantUuid: HARBOUR, locationId: 'quay' as LocationId, controllerUuid },
     connectors: [
       { connectorId: '1' as ConnectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 },
@@ -72,16 +81,8 @@ function startCharger(name: string, url: string) {
     ...{ boot: `${name}-boot`, seed: 1, traffic: TRAFFIC, traits: TRAITS },
     startsAtMs: systemClock.monotonicMs(),
   });
-  let count = 0;
-  const overheard = {
-    ...charger,
-    receiveLimit(...limit: Parameters<typeof charger.receiveLimit>) {
-      count++;
-      charger.receiveLimit(...limit);
-    },
-  };
   const login = { url, username: `${HARBOUR}/${name}`, password: CHARGER_PASSWORD };
-  const link = connectCharger({ ...login, charger: overheard, clock: systemClock });
+  const link = new ChargerLink({ ...login, charger, clock: systemClock });
   onTestFinished(() => {
     link.cut();
     return link.stop();

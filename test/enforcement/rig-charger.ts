@@ -1,10 +1,11 @@
 // A virtual charger in a rig's hands: what it draws and is held to, and the network between it and the broker.
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
-import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
+import { ChargerLink } from '../../sim/charger/charger-link.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
-import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import type { Clock } from '../../src/ports/clock.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
 
 /** One virtual charger with the one connector "1" of three phases at 230 V. What is left out is honest, hungry, 32 A. */
@@ -57,7 +58,38 @@ export function startRigCharger(options: {
   const { clock, url, locationId, plan, nth, onSaid, onHeard } = options;
   const { maxCurrentA = 32, failsafeA = 6, ownFailsafeA = failsafeA, traits, traffic = HUNGRY } = plan;
   const controllerUuid = `${locationId}-${nth}`;
-  const charger = createVirtualCharger({
+  let isMute = false;
+  let limitsHeard = 0;
+  let connections = 0;
+  let heldBack: (() => void)[] | undefined;
+
+  class OverheardCharger extends VirtualCharger {
+    override connected(nowMs: number) {
+      connections++;
+      super.connected(nowMs);
+    }
+
+    override takeMessages(nowMs: number, wallMs: number) {
+      const messages = super.takeMessages(nowMs, wallMs);
+      if (isMute) return [];
+      onSaid(messages.length);
+      return messages;
+    }
+
+    override receiveLimit(connectorId: ConnectorId, limit: LimitMessage, nowMs: number) {
+      onHeard();
+      limitsHeard++;
+      if (isMute) return;
+      if (heldBack === undefined) super.receiveLimit(connectorId, limit, nowMs);
+      else heldBack.push(() => super.receiveLimit(connectorId, limit, clock.monotonicMs()));
+    }
+
+    override receiveSync(nowMs: number) {
+      if (!isMute) super.receiveSync(nowMs);
+    }
+  }
+
+  const charger = new OverheardCharger({
     address: {
       tenantUuid: HARBOUR,
       locationId: locationId as LocationId,
@@ -77,36 +109,9 @@ export function startRigCharger(options: {
     startsAtMs: clock.monotonicMs(),
     ...(traits && { traits }),
   });
-  let isMute = false;
-  let limitsHeard = 0;
-  let connections = 0;
-  let heldBack: (() => void)[] | undefined;
-  const overheard: VirtualCharger = {
-    ...charger,
-    connected(nowMs) {
-      connections++;
-      charger.connected(nowMs);
-    },
-    takeMessages(nowMs, wallMs) {
-      const messages = charger.takeMessages(nowMs, wallMs);
-      if (isMute) return [];
-      onSaid(messages.length);
-      return messages;
-    },
-    receiveLimit(connectorId, limit, nowMs) {
-      onHeard();
-      limitsHeard++;
-      if (isMute) return;
-      if (heldBack === undefined) charger.receiveLimit(connectorId, limit, nowMs);
-      else heldBack.push(() => charger.receiveLimit(connectorId, limit, clock.monotonicMs()));
-    },
-    receiveSync(nowMs) {
-      if (!isMute) charger.receiveSync(nowMs);
-    },
-  };
   const username = `${HARBOUR}/${controllerUuid}`;
   const login = { url, username, password: CHARGER_PASSWORD };
-  const link = connectCharger({ ...login, charger: overheard, clock });
+  const link = new ChargerLink({ ...login, charger, clock });
   const held = () => {
     charger.advance(clock.monotonicMs());
     return charger.limits()[0];

@@ -4,10 +4,10 @@ import { Aedes, type AuthenticateHandler } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
-import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
+import { ChargerLink } from '../../sim/charger/charger-link.js';
 import { HUNGRY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
-import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
@@ -70,16 +70,16 @@ function start(
     connectorId: `${i + 1}` as ConnectorId,
     ...({ phases: 3, voltageV: 230, maxCurrentA: 16, failsafeA: 6 } as const),
   }));
-  const charger = createVirtualCharger({
+  const charger = new VirtualCharger({
     ...{ address: ADDRESS, connectors, boot: 'boot-1', seed: 1 },
     traffic: options.traffic ?? LIVELY,
     startsAtMs: clock.monotonicMs(),
     traits: options.traits ?? {},
   });
   const login = { url, username: 'tenant-1/q1-a', password: options.password ?? 'secret' };
-  const link = connectCharger({ ...login, charger, clock });
+  const link = new ChargerLink({ ...login, charger, clock });
   links.push(link);
-  return { ...link, charger };
+  return Object.assign(link, { charger });
 }
 
 const meters = () =>

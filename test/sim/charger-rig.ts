@@ -2,7 +2,7 @@
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
-import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import type { VirtualConnectorSpec } from '../../sim/charger/virtual-connector.js';
 import {
   type AckMessage,
@@ -38,7 +38,7 @@ export function chargerRig(
     readonly traits?: Partial<ChargerTraits>;
   } = {},
 ) {
-  const charger = createVirtualCharger({
+  const charger = new VirtualCharger({
     ...{ address: ADDRESS, boot: 'boot-1', seed: 1, startsAtMs: 0 },
     connectors: options.connectors ?? [connector('1')],
     traffic: options.traffic ?? HUNGRY,

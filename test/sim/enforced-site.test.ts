@@ -1,9 +1,9 @@
 // A site of hostile virtual chargers on a whole service: what truly flows keeps to the grid limit, transitions included.
 import { afterEach, expect, it } from 'vitest';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
-import { type ChargerLink, connectCharger } from '../../sim/charger/charger-link.js';
+import { ChargerLink } from '../../sim/charger/charger-link.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
-import { createVirtualCharger, type VirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { systemClock } from '../../src/clock.js';
 import { hashSecret } from '../../src/secrets.js';
 import { toInstant } from '../../src/wire/rest.js';
@@ -42,14 +42,14 @@ afterEach(async () => {
 
 function connect(service: RunningService, controllerUuid: ControllerUuid, seed: number): VirtualCharger {
   const { locationId } = site('quay');
-  const charger = createVirtualCharger({
+  const charger = new VirtualCharger({
     address: { tenantUuid: HARBOUR, locationId, controllerUuid },
     ...{ connectors: CONNECTORS, boot: `boot-${controllerUuid}`, seed, traffic: HUNGRY },
     startsAtMs: systemClock.monotonicMs(),
     traits: { misbehaviours: ['late-reaction'], settleMs: SETTLE_MS, meterPeriodMs: 1000, driftShare: 0.02 },
   });
   const login = { username: `${HARBOUR}/${controllerUuid}`, password: CHARGER_PASSWORD };
-  links.push(connectCharger({ url: service.mqttUrl, ...login, charger, clock: systemClock }));
+  links.push(new ChargerLink({ url: service.mqttUrl, ...login, charger, clock: systemClock }));
   return charger;
 }
 

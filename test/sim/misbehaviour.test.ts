@@ -4,7 +4,7 @@ import type { ChargerMessage } from '../../sim/charger/charger-message.js';
 import { createLies } from '../../sim/charger/lies.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { MISBEHAVIOURS, type Misbehaviour } from '../../sim/charger/traits.js';
-import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { ackSchema, meterSchema, stateSchema } from '../../src/wire/mqtt.js';
 import { ADDRESS, chargerRig, connector } from './charger-rig.js';
 
@@ -14,7 +14,7 @@ function bad(...misbehaviours: Misbehaviour[]) {
 
 /** Everything it says within `seconds` of its start, unread. */
 function rawMessages(misbehaviour: Misbehaviour, seconds: number) {
-  const charger = createVirtualCharger({
+  const charger = new VirtualCharger({
     ...{ address: ADDRESS, boot: 'boot-1', seed: 1, startsAtMs: 0, traffic: HUNGRY },
     connectors: [connector('1')],
     traits: { misbehaviours: [misbehaviour] },

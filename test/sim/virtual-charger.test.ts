@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { acceptedCurrentA, type Car, nextCurrentA, wantedCurrentA } from '../../sim/charger/car.js';
 import { EVERYDAY, LIVELY, type Traffic } from '../../sim/charger/traffic.js';
-import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import type { Reading, VirtualConnectorSpec } from '../../sim/charger/virtual-connector.js';
 import { ADDRESS } from './charger-rig.js';
 
@@ -15,7 +15,7 @@ function connector(id: string, phases: 1 | 3 = 3): VirtualConnectorSpec {
 
 /** Nothing limits it: it keeps to no lease and is sent no limit. */
 function unlimited(options: { seed: number; traffic: Traffic; connectors?: VirtualConnectorSpec[] }) {
-  return createVirtualCharger({
+  return new VirtualCharger({
     ...{ address: ADDRESS, boot: 'boot-1', startsAtMs: START_MS, traits: { lease: 'none' } },
     connectors: [connector('1')],
     ...options,
@@ -119,7 +119,7 @@ describe('A virtual charger', () => {
 
   it('goes on at the odd instants of real clocks, asked at any of them', () => {
     for (const startsAtMs of [0.1, 1234.567891, 98_765.432_101_234, 1e7 / 3]) {
-      const charger = createVirtualCharger({
+      const charger = new VirtualCharger({
         ...{ address: ADDRESS, boot: 'boot-1', connectors: [connector('1')], seed: 3, traffic: LIVELY },
         ...{ startsAtMs, traits: { lease: 'none' } },
       });

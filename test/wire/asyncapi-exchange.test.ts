@@ -2,10 +2,10 @@
 import { connectAsync } from 'mqtt';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
-import { connectCharger } from '../../sim/charger/charger-link.js';
+import { ChargerLink } from '../../sim/charger/charger-link.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
-import { createVirtualCharger } from '../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { systemClock } from '../../src/clock.js';
 import { hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
@@ -76,28 +76,30 @@ async function listenDownward({ mqttUrl }: RunningService, said: Said[]): Promis
 
 function startCharger({ mqttUrl }: RunningService, controllerUuid: ControllerUuid, said: Said[]) {
   const connectorId = '1' as ConnectorId;
-  const charger = createVirtualCharger({
+
+  class OverheardCharger extends VirtualCharger {
+    override lastWill() {
+      const will = super.lastWill();
+      if (will !== undefined) said.push(will);
+      return will;
+    }
+
+    override takeMessages(nowMs: number, wallMs: number) {
+      const messages = super.takeMessages(nowMs, wallMs);
+      said.push(...messages);
+      return messages;
+    }
+  }
+
+  const charger = new OverheardCharger({
     address: { tenantUuid: HARBOUR, locationId: LOCATION, controllerUuid },
     connectors: [{ connectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
     ...{ boot: `boot of ${controllerUuid}`, seed: 1, traffic: HUNGRY },
     startsAtMs: systemClock.monotonicMs(),
     traits: { meterPeriodMs: 1000, pilotDelayMs: 100, ...TRAITS[controllerUuid] },
   });
-  const overheard = {
-    ...charger,
-    lastWill() {
-      const will = charger.lastWill();
-      if (will !== undefined) said.push(will);
-      return will;
-    },
-    takeMessages(nowMs: number, wallMs: number) {
-      const messages = charger.takeMessages(nowMs, wallMs);
-      said.push(...messages);
-      return messages;
-    },
-  };
   const login = { username: `${HARBOUR}/${controllerUuid}`, password: CHARGER_PASSWORD };
-  const link = connectCharger({ url: mqttUrl, ...login, charger: overheard, clock: systemClock });
+  const link = new ChargerLink({ url: mqttUrl, ...login, charger, clock: systemClock });
   onTestFinished(() => link.stop());
   return { charger, link };
 }

@@ -25,77 +25,82 @@ const ORDERS = {
 } as const;
 type Order = keyof typeof ORDERS;
 
-export function createConnectorList(viewpoint: Viewpoint): HTMLElement {
-  const search = element('input', {
+export class ConnectorList {
+  readonly element: HTMLElement;
+  readonly #viewpoint: Viewpoint;
+  readonly #search = element('input', {
     type: 'search',
     placeholder: 'Filter connectors',
     'aria-label': 'Filter connectors',
   });
-  const order = element('select', { 'aria-label': 'Sort connectors by' });
-  order.append(...Object.entries(ORDERS).map(([value, text]) => element('option', { value }, `by ${text}`)));
-  const list = element('div', {
+  readonly #order = element('select', { 'aria-label': 'Sort connectors by' });
+  readonly #rows = element('div', {
     class: 'connectors',
     role: 'table',
     'aria-label': 'Connectors at the instant',
   });
-  const legend = element(
-    'ul',
-    { class: 'legend', 'aria-label': 'Colours' },
-    ...legendItems(),
-    element('li', {}, STRIP_NOTE),
-  );
-  let entries: readonly Entry[] = [];
+  readonly #entryOfRow = new WeakMap<Element, Entry>();
+  readonly #visibility = new IntersectionObserver((changes) => this.#noteVisibility(changes), {
+    rootMargin: '200px',
+  });
+  #entries: readonly Entry[] = [];
 
-  const entryOfRow = new WeakMap<Element, Entry>();
-  const visibility = new IntersectionObserver(
-    (changes) => {
-      for (const { target, isIntersecting } of changes) {
-        const entry = entryOfRow.get(target);
-        if (entry === undefined) continue;
-        entry.isVisible = isIntersecting;
-        if (isIntersecting) show(entry, viewpoint.view, true);
-      }
-    },
-    { rootMargin: '200px' },
-  );
-
-  function rebuild(view: View): void {
-    visibility.disconnect();
-    const shared = sharedStart(view.site.connectors.map(({ name }) => name));
-    entries = view.site.connectors.map((connector) => entryOf(connector, shared.length));
-    for (const entry of entries) {
-      entryOfRow.set(entry.row, entry);
-      visibility.observe(entry.row);
-    }
-    arrange();
+  constructor(viewpoint: Viewpoint) {
+    this.#viewpoint = viewpoint;
+    this.#order.append(
+      ...Object.entries(ORDERS).map(([value, text]) => element('option', { value }, `by ${text}`)),
+    );
+    this.#search.addEventListener('input', () => this.#arrange());
+    this.#order.addEventListener('change', () => this.#arrange());
+    viewpoint.onChange((view, before) => {
+      if (before?.site !== view.site) this.#rebuild(view);
+      const isMoved = before?.fromMs !== view.fromMs || before?.toMs !== view.toMs;
+      for (const entry of this.#entries) if (entry.isVisible) show(entry, view, isMoved);
+    });
+    new ResizeObserver(() => this.#redrawStrips()).observe(this.#rows);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#redrawStrips());
+    const title = element('h2', {}, 'Connectors');
+    const tools = element('div', { class: 'tools' }, title, this.#search, this.#order);
+    this.element = element('section', { 'aria-label': 'Connectors' }, tools, createLegend(), this.#rows);
   }
 
-  function arrange(): void {
-    const wanted = search.value.trim().toLowerCase();
-    const key = keyOf(order.value in ORDERS ? (order.value as Order) : 'name', viewpoint.view.instant);
-    const shown = entries
+  #noteVisibility(changes: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of changes) {
+      const entry = this.#entryOfRow.get(target);
+      if (entry === undefined) continue;
+      entry.isVisible = isIntersecting;
+      if (isIntersecting) show(entry, this.#viewpoint.view, true);
+    }
+  }
+
+  #rebuild(view: View): void {
+    this.#visibility.disconnect();
+    const shared = sharedStart(view.site.connectors.map(({ name }) => name));
+    this.#entries = view.site.connectors.map((connector) => entryOf(connector, shared.length));
+    for (const entry of this.#entries) {
+      this.#entryOfRow.set(entry.row, entry);
+      this.#visibility.observe(entry.row);
+    }
+    this.#arrange();
+  }
+
+  #arrange(): void {
+    const wanted = this.#search.value.trim().toLowerCase();
+    const key = keyOf(
+      this.#order.value in ORDERS ? (this.#order.value as Order) : 'name',
+      this.#viewpoint.view.instant,
+    );
+    const shown = this.#entries
       .filter(({ connector }) => connector.name.toLowerCase().includes(wanted))
       .map((entry) => ({ entry, key: key(entry.connector) }))
       .sort((a, b) => a.key - b.key || collator.compare(a.entry.connector.name, b.entry.connector.name));
-    list.replaceChildren(headings(), ...shown.map(({ entry }) => entry.row));
+    this.#rows.replaceChildren(headings(), ...shown.map(({ entry }) => entry.row));
   }
 
-  function redrawStrips(): void {
+  #redrawStrips(): void {
     forgetColours();
-    for (const entry of entries) if (entry.isVisible) show(entry, viewpoint.view, true);
+    for (const entry of this.#entries) if (entry.isVisible) show(entry, this.#viewpoint.view, true);
   }
-
-  search.addEventListener('input', arrange);
-  order.addEventListener('change', arrange);
-  viewpoint.onChange((view, before) => {
-    if (before?.site !== view.site) rebuild(view);
-    const isMoved = before?.fromMs !== view.fromMs || before?.toMs !== view.toMs;
-    for (const entry of entries) if (entry.isVisible) show(entry, view, isMoved);
-  });
-  new ResizeObserver(redrawStrips).observe(list);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawStrips);
-  const tools = element('div', { class: 'tools' }, element('h2', {}, 'Connectors'), search, order);
-  return element('section', { 'aria-label': 'Connectors' }, tools, legend, list);
 }
 
 const collator = new Intl.Collator('en', { numeric: true });
@@ -110,13 +115,19 @@ function keyOf(order: Order, instant: number): (connector: ConnectorHistory) => 
   return () => 0;
 }
 
-function legendItems(): HTMLElement[] {
-  return Object.entries(REASON_GROUPS).map(([group, words]) =>
+const STRIP_NOTE = 'Height: power. Line on top: red offline, grey no lease.';
+
+function createLegend(): HTMLElement {
+  const groups = Object.entries(REASON_GROUPS).map(([group, words]) =>
     element('li', {}, element('i', { class: `dot ${group}` }), words),
   );
+  return element(
+    'ul',
+    { class: 'legend', 'aria-label': 'Colours' },
+    ...groups,
+    element('li', {}, STRIP_NOTE),
+  );
 }
-
-const STRIP_NOTE = 'Height: power. Line on top: red offline, grey no lease.';
 
 function headings(): HTMLElement {
   const heading = (text: string) => element('span', { role: 'columnheader' }, text);

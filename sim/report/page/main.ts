@@ -1,7 +1,7 @@
 // The page of a report: unpacks its data, puts its parts together and tells the reader if it cannot.
 import './page.css';
 import { DATA_ELEMENT_ID, type ReportData } from '../report-data.js';
-import { createConnectorList } from './connector-list.js';
+import { ConnectorList } from './connector-list.js';
 import { element } from './element.js';
 import { createMarkLanes } from './mark-lanes.js';
 import { createOverview } from './overview.js';
@@ -56,7 +56,7 @@ function build(data: ReportData): void {
     createPowerChart(viewpoint, ruler),
     createProfileLanes(viewpoint),
     createMarkLanes(viewpoint),
-    createConnectorList(viewpoint),
+    new ConnectorList(viewpoint).element,
   );
   pointAtTime(stage, ruler, viewpoint);
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openLineWriter } from '../../../sim/recording/line-writer.js';
+import { LineWriter } from '../../../sim/recording/line-writer.js';
 import { systemClock } from '../../../src/clock.js';
 import { eventually } from '../../eventually.js';
 
@@ -14,7 +14,7 @@ function pathOf(name: string): string {
 }
 
 function writerOf(path: string, onLost: (error: Error) => void = () => {}) {
-  return openLineWriter({ path, clock: systemClock, isOwn: (text) => text.startsWith('{"n":'), onLost });
+  return new LineWriter({ path, clock: systemClock, isOwn: (text) => text.startsWith('{"n":'), onLost });
 }
 
 describe('a line writer', () => {
@@ -66,7 +66,7 @@ describe('a line writer', () => {
   it('counts what a full disk does not take, says so once, and writes nothing after it', async () => {
     const errors: Error[] = [];
     // Every write to this device fails as on a full disk.
-    const writer = openLineWriter({
+    const writer = new LineWriter({
       ...{ path: '/dev/full', clock: systemClock, isOwn: () => true },
       onLost: (error) => errors.push(error),
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startFleet } from '../../../sim/charger/fleet.js';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
-import { createRecorder } from '../../../sim/recording/recorder.js';
+import { Recorder } from '../../../sim/recording/recorder.js';
 import { replayRecording } from '../../../sim/recording/replay-recording.js';
 import { systemClock } from '../../../src/clock.js';
 import type { Clock } from '../../../src/ports/clock.js';
@@ -124,7 +124,7 @@ describe('a recording of a running service', () => {
           ? Promise.reject(new StoreUnavailableError('the disk is full'))
           : store.append(tenantUuid, changes),
     });
-    const recorderOf = () => createRecorder({ path, clock: host.clock, settings: SETTINGS });
+    const recorderOf = () => new Recorder({ path, clock: host.clock, settings: SETTINGS });
     const seamsOf = ({ seams }: ReturnType<typeof recorderOf>): Seams => ({ ...seams, wrapStore });
 
     let recorder = recorderOf();

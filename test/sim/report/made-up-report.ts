@@ -1,7 +1,7 @@
 // Reports of made-up days, as files, and the summary they came with.
 
 import { comparedRun } from '../../../sim/report/compare-runs.js';
-import { createSummary, type Summary } from '../../../sim/report/summary.js';
+import { type Summary, SummaryFold } from '../../../sim/report/summary.js';
 import { writeReport } from '../../../sim/report/write-report.js';
 import { openTraceReader } from '../../../sim/trace/trace-reader.js';
 import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
@@ -20,7 +20,7 @@ export async function madeUpReport(
     scenario: name,
     ...{ seed: world.seed, commit: '0123456789abcdef', startsAtMs: DAY_START_MS, utcOffsetMs: 7_200_000 },
   });
-  const sums = createSummary(DAY_START_MS);
+  const sums = new SummaryFold(DAY_START_MS);
   for (const event of madeUpWorld(world)) {
     writer.add(event);
     sums.add(event);

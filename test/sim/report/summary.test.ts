@@ -1,6 +1,6 @@
 // The figures of a run, against sums done by hand.
 import { describe, expect, it } from 'vitest';
-import { createSummary, type Summary } from '../../../sim/report/summary.js';
+import { type Summary, SummaryFold } from '../../../sim/report/summary.js';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import type { EventOf } from '../../../sim/trace/trace-state.js';
 import { DAY_MS, HOUR_MS, madeUpWorld, DAY_START_MS as T } from '../trace/made-up-world.js';
@@ -9,7 +9,7 @@ const ADDRESS = { locationId: 'depot', controllerUuid: 'charger', connectorId: '
 const OTHER = { ...ADDRESS, connectorId: '2' };
 
 function summaryOf(events: Iterable<TraceEvent>, endsAtMs: number): Summary {
-  const summary = createSummary(T);
+  const summary = new SummaryFold(T);
   for (const event of events) summary.add(event);
   return summary.finish(endsAtMs);
 }

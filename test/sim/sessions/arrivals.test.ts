@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ConnectorId, connectorKey } from '../../../machines/values/ids.js';
 import type { CarNote } from '../../../sim/charger/outlet.js';
-import { createVirtualCharger } from '../../../sim/charger/virtual-charger.js';
+import { VirtualCharger } from '../../../sim/charger/virtual-charger.js';
 import { createArrivals } from '../../../sim/sessions/arrivals.js';
 import type { Visit } from '../../../sim/sessions/visit.js';
 import { ADDRESS } from '../charger-rig.js';
@@ -30,7 +30,7 @@ function visit(from: number, to: number, requestedWh: number, car: Partial<Visit
 function notesOf(visits: readonly Visit[], untilMs: number, stepMs: number): readonly CarNote[] {
   const notes: CarNote[] = [];
   const arrivals = createArrivals(visits, ZERO_AT_MS);
-  const charger = createVirtualCharger({
+  const charger = new VirtualCharger({
     ...{ address: ADDRESS, boot: 'boot-1', seed: 1, startsAtMs: 0, traits: { lease: 'none' } },
     connectors: [
       { connectorId: '1' as ConnectorId, phases: 1, voltageV: 208, maxCurrentA: 32, failsafeA: 6 },

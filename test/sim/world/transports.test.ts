@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../../../sim/charger/traits.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
-import { strikeWorld } from '../../../sim/world/misfortune.js';
+import { Misfortune } from '../../../sim/world/misfortune.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
 import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
 import { ackSchema, limitSchema, meterSchema, stateSchema, syncSchema } from '../../../src/wire/mqtt.js';
@@ -102,7 +102,7 @@ async function operate(world: World): Promise<void> {
 }
 
 async function suffer(world: World, seed: number): Promise<void> {
-  const misfortune = strikeWorld(world, seed, ALL_AT_ONCE);
+  const misfortune = new Misfortune(world, seed, ALL_AT_ONCE);
   world.agenda.at(3.5 * MINUTE_MS, () => world.restartBroker(3_000));
   world.agenda.at(6 * MINUTE_MS, () => world.crash(4_000));
   world.agenda.at(7.5 * MINUTE_MS, () => world.setDatabaseBusy(true));
