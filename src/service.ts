@@ -14,8 +14,8 @@ import { Telemetry } from './inbound/mqtt/telemetry.js';
 import { createLogger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createStore } from './outbound/knex/store.js';
-import { createEmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
-import { createExternalBroker } from './outbound/mqtt/external-broker.js';
+import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
+import { ExternalBroker } from './outbound/mqtt/external-broker.js';
 import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
 import type { Cancel, Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
@@ -122,9 +122,9 @@ export function createService(config: Config, seams: Seams = {}): Service {
 
   function createBroker(logins: MqttLogins, tlsFiles: TlsFiles | undefined): MessageBus {
     const { mqttUrl: url, mqttCa } = config;
-    if (url === undefined) return createEmbeddedBroker({ config, ...common, logins, tlsFiles });
+    if (url === undefined) return new EmbeddedBroker({ config, ...common, logins, tlsFiles });
     const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
-    return createExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, ...common });
+    return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, ...common });
   }
 
   function createMqttGateway(broker: MessageBus): ChargerGateway {

@@ -1,19 +1,18 @@
 // The durable truth on SQLite or PostgreSQL: the Store port over one database.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { EpochMs } from '../../../machines/values/time.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TenantState } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
-import { createRareLog } from '../../rare-log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
 import { listAlarms, loadOpenAlarms } from './alarms.js';
-import { writeChanges } from './changes.js';
+import { type Submission, writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
 import { loadCredentials } from './credentials.js';
 import { Database } from './database.js';
-import { createJournal } from './journal.js';
+import { Journal } from './journal.js';
 import { loadOperatorEvents, operatorEvents } from './operator-limits.js';
 import { countCommit, countCommitOf, currentEpoch, type Position, raiseEpoch } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
@@ -56,93 +55,136 @@ export async function createStore(options: StoreOptions): Promise<Store> {
   return storeOver(knex, { ...options, database });
 }
 
+interface OpenDatabase extends Omit<StoreOptions, 'databaseUrl' | 'log'> {
+  readonly log?: Log;
+  readonly database?: Database;
+}
+
 /** A store over a database that is open and migrated; closing it closes the database. */
-export function storeOver(
-  knex: Knex,
-  options: Omit<StoreOptions, 'databaseUrl' | 'log'> & { readonly log?: Log; readonly database?: Database },
-): Store {
-  const { database } = options;
-  const rareLog = createRareLog(options.clock);
-  let epoch: number | undefined;
-  const journal = createJournal({
-    async write(submissions) {
-      const position = await inTransaction(knex, async (trx) => {
-        await writeChanges(trx, submissions);
-        return epoch === undefined ? undefined : countCommitOf(trx, epoch);
-      });
-      note(position);
+export function storeOver(knex: Knex, options: OpenDatabase): Store {
+  const owned = new OwnedDatabase(knex, options);
+  return {
+    claim: () => owned.claim(),
+    isOwner: () => owned.isOwner(),
+    append: (tenantUuid, changes) => owned.append({ tenantUuid, changes }),
+    loadTenant: (tenantUuid) => owned.inTurn(() => loadTenant(knex, tenantUuid)),
+    profileHistory: (tenantUuid, target, window, page) =>
+      owned.ask((trx) => profileHistory(trx, tenantUuid, target, window, page)),
+    profilesAt: (tenantUuid, target, atMs) => owned.ask((trx) => profilesAt(trx, tenantUuid, target, atMs)),
+    permanentLimitHistory: (tenantUuid, locationId, window, page) =>
+      owned.ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId, window, page)),
+    alarms: (tenantUuid, filter) => owned.ask((trx) => listAlarms(trx, tenantUuid, filter)),
+    operatorEvents: (tenantUuid, locationId, window, page) =>
+      owned.ask((trx) => operatorEvents(trx, tenantUuid, locationId, window, page)),
+    powerHistory: (tenantUuid, locationId, window, stepMs) =>
+      owned.ask((trx) => powerHistory(trx, tenantUuid, locationId, window, stepMs)),
+    async forgetPowerBefore(beforeMs) {
+      const forgetSome = () => inTransaction(knex, (trx) => forgetSomePower(trx, beforeMs));
+      // In turns with the writers, who would otherwise wait until all is forgotten.
+      while (!(await owned.inTurn(forgetSome)));
     },
-    clock: options.clock,
-    metrics: options.metrics,
-    ...options.journal,
-  });
-  let closed: Promise<void> | undefined;
+    loadCredentials: () => owned.ask(loadCredentials),
+    revisionSince: (since) => owned.ask((trx) => revisionSince(trx, since)),
+    ping: () => owned.ping(),
+    close: () => owned.close(),
+  };
+}
+
+/** One database, the queue of what is written to it, and which of its owners this process is. */
+class OwnedDatabase {
+  readonly #knex: Knex;
+  readonly #database: Database | undefined;
+  readonly #log: Log | undefined;
+  readonly #rareLog: RareLog;
+  readonly #journal: Journal;
+  /** The term of this process as owner; undefined until it claimed the database. */
+  #epoch: number | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(knex: Knex, { database, log, clock, metrics, journal }: OpenDatabase) {
+    this.#knex = knex;
+    this.#database = database;
+    this.#log = log;
+    this.#rareLog = createRareLog(clock);
+    this.#journal = new Journal({
+      write: (submissions) => this.#write(submissions),
+      clock,
+      metrics,
+      ...journal,
+    });
+  }
+
+  async claim(): Promise<number> {
+    const position = await orUnavailable(() => inTransaction(this.#knex, raiseEpoch));
+    this.#note(position);
+    this.#database?.flushMark();
+    this.#epoch = position.epoch;
+    return position.epoch;
+  }
+
+  isOwner(): Promise<boolean> {
+    return this.ask(async (trx) => this.#epoch === undefined || (await currentEpoch(trx)) === this.#epoch);
+  }
+
+  append(submission: Submission): Promise<void> {
+    return this.#journal.append(submission);
+  }
+
+  /** What `question` finds in one snapshot, beside what is being written. */
+  async ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed !== undefined) throw new StoreUnavailableError('the database is being closed');
+    return orUnavailable(() => inSnapshot(this.#knex, question));
+  }
+
+  /** Does `work` between two commits. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    return this.#journal.exclusively(() => orUnavailable(work));
+  }
+
+  /** @throws StoreUnavailableError where a commit fails now, or one of a moment ago did. */
+  async ping(): Promise<void> {
+    await this.inTurn(() => inTransaction(this.#knex, countCommit));
+    if ((this.#journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
+      throw new StoreUnavailableError('the database refused a write a moment ago');
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#journal.close().then(() => this.#closeDatabase());
+    return this.#closed;
+  }
+
+  async #closeDatabase(): Promise<void> {
+    await (this.#database === undefined ? this.#knex.destroy() : this.#database.close());
+  }
+
+  async #write(submissions: readonly Submission[]): Promise<void> {
+    const position = await inTransaction(this.#knex, async (trx) => {
+      await writeChanges(trx, submissions);
+      return this.#epoch === undefined ? undefined : countCommitOf(trx, this.#epoch);
+    });
+    if (position !== undefined) this.#note(position);
+  }
 
   /** What is on disk is acknowledged all the same where this cannot be written: then a later loss is not noticed. */
-  function note(position: Position | undefined): void {
-    if (position === undefined) return;
+  #note(position: Position): void {
     try {
-      database?.noteCommit(position);
+      this.#database?.noteCommit(position);
     } catch (error) {
-      rareLog('commit mark', () => options.log?.warn({ err: error }, 'the last commit could not be noted'));
+      this.#rareLog('commit mark', () =>
+        this.#log?.warn({ err: error }, 'the last commit could not be noted'),
+      );
     }
   }
+}
 
-  async function ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
-    if (closed !== undefined) throw new StoreUnavailableError('the database is being closed');
-    return orUnavailable(() => inSnapshot(knex, question));
-  }
-
-  async function loadTenant(tenantUuid: TenantUuid): Promise<TenantState> {
-    await awaitWriters(knex, tenantUuid);
-    return inSnapshot(knex, async (trx) => ({
-      locations: await loadLocations(trx, tenantUuid),
-      clusters: await loadClusters(trx, tenantUuid),
-      profiles: await loadProfiles(trx, tenantUuid),
-      reservations: await loadReservations(trx, tenantUuid),
-      openAlarms: await loadOpenAlarms(trx, tenantUuid),
-      operatorEvents: await loadOperatorEvents(trx, tenantUuid),
-    }));
-  }
-
-  async function forgetPowerBefore(beforeMs: EpochMs): Promise<void> {
-    const forgetSome = () => inTransaction(knex, (trx) => forgetSomePower(trx, beforeMs));
-    // In turns with the writers, who would otherwise wait until all is forgotten.
-    while (!(await journal.exclusively(() => orUnavailable(forgetSome))));
-  }
-
-  return {
-    async claim() {
-      const position = await orUnavailable(() => inTransaction(knex, raiseEpoch));
-      note(position);
-      database?.flushMark();
-      epoch = position.epoch;
-      return epoch;
-    },
-    isOwner: () => ask(async (trx) => epoch === undefined || (await currentEpoch(trx)) === epoch),
-    append: (tenantUuid, changes) => journal.append({ tenantUuid, changes }),
-    loadTenant: (tenantUuid) => journal.exclusively(() => orUnavailable(() => loadTenant(tenantUuid))),
-    profileHistory: (tenantUuid, target, window, page) =>
-      ask((trx) => profileHistory(trx, tenantUuid, target, window, page)),
-    profilesAt: (tenantUuid, target, atMs) => ask((trx) => profilesAt(trx, tenantUuid, target, atMs)),
-    permanentLimitHistory: (tenantUuid, locationId, window, page) =>
-      ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId, window, page)),
-    alarms: (tenantUuid, filter) => ask((trx) => listAlarms(trx, tenantUuid, filter)),
-    operatorEvents: (tenantUuid, locationId, window, page) =>
-      ask((trx) => operatorEvents(trx, tenantUuid, locationId, window, page)),
-    powerHistory: (tenantUuid, locationId, window, stepMs) =>
-      ask((trx) => powerHistory(trx, tenantUuid, locationId, window, stepMs)),
-    forgetPowerBefore,
-    loadCredentials: () => ask(loadCredentials),
-    revisionSince: (since) => ask((trx) => revisionSince(trx, since)),
-    async ping() {
-      await journal.exclusively(() => orUnavailable(() => inTransaction(knex, countCommit)));
-      if ((journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
-        throw new StoreUnavailableError('the database refused a write a moment ago');
-    },
-    close() {
-      closed ??= journal.close().then(() => (database ?? { close: () => knex.destroy() }).close());
-      return closed;
-    },
-  };
+async function loadTenant(knex: Knex, tenantUuid: TenantUuid): Promise<TenantState> {
+  await awaitWriters(knex, tenantUuid);
+  return inSnapshot(knex, async (trx) => ({
+    locations: await loadLocations(trx, tenantUuid),
+    clusters: await loadClusters(trx, tenantUuid),
+    profiles: await loadProfiles(trx, tenantUuid),
+    reservations: await loadReservations(trx, tenantUuid),
+    openAlarms: await loadOpenAlarms(trx, tenantUuid),
+    operatorEvents: await loadOperatorEvents(trx, tenantUuid),
+  }));
 }

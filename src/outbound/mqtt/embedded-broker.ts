@@ -6,10 +6,10 @@ import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { MessageBus, MqttLogins } from '../../ports/telemetry.js';
-import { createRareLog } from '../../rare-log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { TlsFiles } from '../../tls-files.js';
-import { createGatekeeper, type Gatekeeper, type GatekeeperSettings } from './gatekeeper.js';
-import { createMqttListener } from './mqtt-listener.js';
+import { Gatekeeper, type GatekeeperSettings } from './gatekeeper.js';
+import { createMqttListener, type MqttListener } from './mqtt-listener.js';
 import { PacketGuard } from './packet-guard.js';
 import type { Session } from './session.js';
 
@@ -21,6 +21,7 @@ export interface BrokerSettings extends GatekeeperSettings {
   readonly mqttTopicLevels: number;
 }
 
+type OnMessage = (topic: string, payload: Buffer) => void;
 type Done = (error?: Error) => void;
 
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -50,74 +51,109 @@ class ChargerBroker extends Aedes {
 }
 
 /** A broker over the contract's topics and limits. What it refuses is counted, and logged once a minute per source. */
-export function createEmbeddedBroker(options: {
-  readonly config: BrokerSettings;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly logins: MqttLogins;
-  /** With them it speaks TLS. */
-  readonly tlsFiles?: TlsFiles | undefined;
-}): MessageBus {
-  const { config, log, tlsFiles } = options;
-  const rareLog = createRareLog(options.clock);
-  let deliver: (topic: string, payload: Buffer) => void = () => {};
-  const gatekeeper = createGatekeeper({
-    ...options,
-    settings: config,
-    onMessage: (topic, payload) => deliver(topic, payload),
-  });
-  const broker = createChargerBroker(config, gatekeeper);
-  const { server, dropConnections } = createMqttListener({
-    gatekeeper,
-    tlsFiles,
-    handshakeTimeoutMs: config.mqttConnectTimeoutS * 1000,
-    serve: (socket, session) => serve(socket, session, broker, gatekeeper, config.mqttPacketLimitBytes),
-  });
-  const outgoing = new Outgoing();
+export class EmbeddedBroker implements MessageBus {
+  readonly #config: BrokerSettings;
+  readonly #log: Log;
+  readonly #rareLog: RareLog;
+  readonly #gatekeeper: Gatekeeper;
+  readonly #broker: ChargerBroker;
+  readonly #listener: MqttListener;
+  readonly #scheme: 'mqtt' | 'mqtts';
+  readonly #outgoing = new Outgoing();
+  #deliver: OnMessage = () => {};
 
-  function closeBroker(): Promise<void> {
-    return new Promise((resolve) => broker.close(resolve));
+  constructor(options: {
+    readonly config: BrokerSettings;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly metrics: Metrics;
+    readonly logins: MqttLogins;
+    /** With them it speaks TLS. */
+    readonly tlsFiles?: TlsFiles | undefined;
+  }) {
+    const { config, tlsFiles } = options;
+    this.#config = config;
+    this.#log = options.log;
+    this.#rareLog = createRareLog(options.clock);
+    this.#scheme = tlsFiles === undefined ? 'mqtt' : 'mqtts';
+    this.#gatekeeper = new Gatekeeper({
+      ...options,
+      settings: config,
+      onMessage: (topic, payload) => this.#deliver(topic, payload),
+    });
+    this.#broker = createChargerBroker(config, this.#gatekeeper);
+    (this.#broker as EventEmitter).on('error', (error) => this.#logFault(error));
+    this.#listener = createMqttListener({
+      gatekeeper: this.#gatekeeper,
+      tlsFiles,
+      handshakeTimeoutMs: config.mqttConnectTimeoutS * 1000,
+      serve: (socket, session) => this.#serve(socket, session),
+    });
   }
 
-  function logFault(error: unknown): void {
-    rareLog('broker', () => log.error({ err: error }, 'MQTT broker failed'));
+  async start(onMessage: OnMessage): Promise<{ readonly url: string }> {
+    const { server } = this.#listener;
+    this.#deliver = onMessage;
+    await this.#broker.listen();
+    server.listen(this.#config.mqttPort, this.#config.mqttHost);
+    await once(server, 'listening').catch(async (error: unknown) => {
+      await this.#closeBroker();
+      throw error;
+    });
+    server.on('error', (error) => this.#logFault(error));
+    return { url: urlOf(server, this.#scheme) };
   }
-  (broker as EventEmitter).on('error', logFault);
 
-  return {
-    async start(onMessage) {
-      deliver = onMessage;
-      await broker.listen();
-      server.listen(config.mqttPort, config.mqttHost);
-      await once(server, 'listening').catch(async (error: unknown) => {
-        await closeBroker();
-        throw error;
-      });
-      server.on('error', logFault);
-      return { url: urlOf(server, tlsFiles === undefined ? 'mqtt' : 'mqtts') };
-    },
-    publish(topic, payload, { qos, retain }) {
-      // While it stops, nobody is left to hear it.
-      if (!server.listening) return;
-      const handedOver = outgoing.begin();
-      broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
-        handedOver();
-        if (error) logFault(error);
-      });
-    },
-    isHealthy: () => server.listening,
-    async stop() {
-      // Chargers did not go away because the service does: their last wills are not news.
-      deliver = () => {};
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      dropConnections();
-      // aedes fails what is still on its way when it closes; without a connection none of it waits for long.
-      await outgoing.settled();
-      await closeBroker();
-      await closed;
-    },
-  };
+  publish(topic: string, payload: string, { qos, retain }: Parameters<MessageBus['publish']>[2]): void {
+    // While it stops, nobody is left to hear it.
+    if (!this.#listener.server.listening) return;
+    const handedOver = this.#outgoing.begin();
+    this.#broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
+      handedOver();
+      if (error) this.#logFault(error);
+    });
+  }
+
+  isHealthy(): boolean {
+    return this.#listener.server.listening;
+  }
+
+  async stop(): Promise<void> {
+    // Chargers did not go away because the service does: their last wills are not news.
+    this.#deliver = () => {};
+    const closed = new Promise<void>((resolve) => this.#listener.server.close(() => resolve()));
+    this.#listener.dropConnections();
+    // aedes fails what is still on its way when it closes; without a connection none of it waits for long.
+    await this.#outgoing.settled();
+    await this.#closeBroker();
+    await closed;
+  }
+
+  #closeBroker(): Promise<void> {
+    return new Promise((resolve) => this.#broker.close(resolve));
+  }
+
+  #logFault(error: unknown): void {
+    this.#rareLog('broker', () => this.#log.error({ err: error }, 'MQTT broker failed'));
+  }
+
+  #serve(socket: Socket, session: Session): void {
+    const gatekeeper = this.#gatekeeper;
+    const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => gatekeeper.takePacket(session));
+    const read = socket.read.bind(socket);
+    // aedes takes its bytes by `read`: what the guard refuses never reaches the parser.
+    socket.read = (size?: number) => {
+      const chunk: Buffer | null = read(size);
+      if (session.isRefused) return null;
+      const fault = chunk === null ? undefined : guard.check(chunk);
+      if (fault === undefined) return chunk;
+      const refusal = gatekeeper.refuse(session, fault);
+      if (fault === 'version') socket.end(WRONG_VERSION, () => socket.destroy(refusal));
+      else socket.destroy(refusal);
+      return null;
+    };
+    gatekeeper.bind(session, this.#broker.handle(socket));
+  }
 }
 
 /** Messages that were handed to aedes and are not yet with every charger that listens. */
@@ -152,35 +188,12 @@ function createChargerBroker(config: BrokerSettings, gatekeeper: Gatekeeper): Ch
       concurrency: 0,
       maxTopicLevels: config.mqttTopicLevels,
     },
-    gatekeeper.consume,
+    (packet, client) => gatekeeper.consume(packet, client),
   );
-  broker.on('clientError', gatekeeper.fail);
-  broker.on('connectionError', gatekeeper.fail);
-  broker.on('unsubscribe', gatekeeper.unsubscribe);
+  broker.on('clientError', (client, error) => gatekeeper.fail(client, error));
+  broker.on('connectionError', (client, error) => gatekeeper.fail(client, error));
+  broker.on('unsubscribe', (topics, client) => gatekeeper.unsubscribe(topics, client));
   return broker;
-}
-
-function serve(
-  socket: Socket,
-  session: Session,
-  broker: Aedes,
-  gatekeeper: Gatekeeper,
-  packetLimitBytes: number,
-): void {
-  const guard = new PacketGuard(packetLimitBytes, () => gatekeeper.takePacket(session));
-  const read = socket.read.bind(socket);
-  // aedes takes its bytes by `read`: what the guard refuses never reaches the parser.
-  socket.read = (size?: number) => {
-    const chunk: Buffer | null = read(size);
-    if (session.isRefused) return null;
-    const fault = chunk === null ? undefined : guard.check(chunk);
-    if (fault === undefined) return chunk;
-    const refusal = gatekeeper.refuse(session, fault);
-    if (fault === 'version') socket.end(WRONG_VERSION, () => socket.destroy(refusal));
-    else socket.destroy(refusal);
-    return null;
-  };
-  gatekeeper.bind(session, broker.handle(socket));
 }
 
 function urlOf(server: Server, scheme: 'mqtt' | 'mqtts'): string {

@@ -6,7 +6,7 @@ import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/v
 import { systemClock } from '../../../src/clock.js';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
 import { createMetrics } from '../../../src/metrics.js';
-import { type BrokerSettings, createEmbeddedBroker } from '../../../src/outbound/mqtt/embedded-broker.js';
+import { type BrokerSettings, EmbeddedBroker } from '../../../src/outbound/mqtt/embedded-broker.js';
 import type { CredentialSet, MqttLoginRecord } from '../../../src/ports/credentials.js';
 import type { Log } from '../../../src/ports/log.js';
 import { hashSecret } from '../../../src/secrets.js';
@@ -95,7 +95,7 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}, files?
           { tlsCert: files.cert, tlsKey: files.key, tlsClientCa: files.clientCa },
           { clock: systemClock, log: silentLog, metrics },
         );
-  const bus = createEmbeddedBroker({ config, clock: systemClock, log, metrics, logins, tlsFiles });
+  const bus = new EmbeddedBroker({ config, clock: systemClock, log, metrics, logins, tlsFiles });
   const received: { readonly topic: string; readonly text: string }[] = [];
   const { url } = await bus.start((topic, payload) => received.push({ topic, text: payload.toString() }));
   const clients: MqttClient[] = [];

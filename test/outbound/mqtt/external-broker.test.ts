@@ -5,7 +5,7 @@ import { Aedes } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
-import { createExternalBroker } from '../../../src/outbound/mqtt/external-broker.js';
+import { ExternalBroker } from '../../../src/outbound/mqtt/external-broker.js';
 import type { MessageBus } from '../../../src/ports/telemetry.js';
 import { eventually } from '../../eventually.js';
 import { HARBOUR, type LogLine, nextMessage, recordingLog, STRANGER, topicOf } from './broker-rig.js';
@@ -48,7 +48,7 @@ async function foreignBroker(
 }
 
 function busAt(port: number, lines: LogLine[] = []): MessageBus {
-  const bus = createExternalBroker({
+  const bus = new ExternalBroker({
     url: `mqtt://service:s3cret@127.0.0.1:${port}`,
     clientId: 'headroom-1',
     clock: systemClock,

@@ -1,0 +1,65 @@
+// Checks the name and password of a client that connects, slowed for those who guess; every failure is logged and counted.
+import { GuessLimit } from '../../guess-limit.js';
+import type { Metrics } from '../../metrics.js';
+import { PasswordCheck } from '../../password-check.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
+import { SignInLog } from '../../sign-in-log.js';
+
+/** `attempts`: it is not checked now, and may be tried again. The login is undefined where it went away meanwhile. */
+export type SignInVerdict =
+  | { readonly refusal: 'credentials' | 'attempts' }
+  | { readonly login: MqttLogin | undefined };
+
+// A site that comes back after a restart is let in by as many threads.
+const PASSWORD_CHECKS_AT_ONCE = 2;
+
+export class MqttSignIn {
+  readonly #logins: MqttLogins;
+  readonly #metrics: Metrics;
+  readonly #signInLog: SignInLog;
+  readonly #passwordCheck: PasswordCheck;
+
+  constructor(options: {
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly metrics: Metrics;
+    readonly logins: MqttLogins;
+    readonly authFailuresPerMin: number;
+  }) {
+    this.#logins = options.logins;
+    this.#metrics = options.metrics;
+    this.#signInLog = new SignInLog(options.clock, options.log);
+    const guessLimit = new GuessLimit(options.clock, options.authFailuresPerMin);
+    this.#passwordCheck = new PasswordCheck(guessLimit, PASSWORD_CHECKS_AT_ONCE);
+  }
+
+  async check(
+    address: string,
+    username: string | undefined,
+    password: Buffer | undefined,
+  ): Promise<SignInVerdict> {
+    if (username === undefined || password === undefined) {
+      this.#signInLog.add({ via: 'mqtt', address, username, reason: 'no name or password' });
+      return { refusal: 'credentials' };
+    }
+    const stored = this.#logins.find(username)?.secretHash;
+    const verdict = await this.#passwordCheck.check({
+      address,
+      name: username,
+      password: password.toString(),
+      stored,
+    });
+    if (verdict.is !== 'right') {
+      const reason = stored === undefined ? 'no such name' : 'wrong password';
+      this.#signInLog.add({ via: 'mqtt', address, username, reason });
+      if (verdict.is === 'later') return { refusal: 'attempts' };
+      this.#metrics.authFailures.inc({ via: 'mqtt' });
+      return { refusal: 'credentials' };
+    }
+    const found = this.#logins.find(username);
+    // Changed while it was checked: the next attempt is checked against what is stored now.
+    return found?.secretHash === stored ? { login: found?.login } : { refusal: 'attempts' };
+  }
+}

@@ -1,0 +1,76 @@
+// Everything that the embedded broker refuses: counted by reason, and logged once a minute per source.
+import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
+import type { PacketFault } from './packet-guard.js';
+import type { RefusalReason, Session } from './session.js';
+
+export class Refusals {
+  readonly #log: Log;
+  readonly #metrics: Metrics;
+  readonly #rareLog: RareLog;
+
+  constructor(options: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics }) {
+    this.#log = options.log;
+    this.#metrics = options.metrics;
+    this.#rareLog = createRareLog(options.clock);
+  }
+
+  /** Counts and logs, and marks the session, whose end then needs no further word. */
+  refuse(session: Session, reason: RefusalReason | PacketFault): Error {
+    session.isRefused = true;
+    return this.count(session, reason);
+  }
+
+  /** Counts and logs; the session goes on. */
+  count(session: Session, reason: RefusalReason | PacketFault): Error {
+    this.#metrics.mqttRefusals.inc({ reason });
+    // These have a log of their own.
+    if (reason === 'credentials' || reason === 'attempts') return new Error(`refused: ${reason}`);
+    const source = sourceOf(session);
+    this.#rareLog(source, () =>
+      this.#log.warn({ reason, source, address: session.address }, 'MQTT client refused'),
+    );
+    return new Error(`refused: ${reason}`);
+  }
+
+  /** What `judge` says. aedes crashes on a throw, so a defect of ours is an error to it like any other. */
+  judged<T>(judge: () => T): T | Error {
+    try {
+      return judge();
+    } catch (error) {
+      return this.countDefect(error);
+    }
+  }
+
+  /** Counts and logs a mistake of this service. */
+  countDefect(error: unknown): Error {
+    this.#metrics.mqttRefusals.inc({ reason: 'defect' });
+    this.#rareLog('defect', () => this.#log.error({ err: error }, 'MQTT rule failed'));
+    return error instanceof Error ? error : new Error(String(error));
+  }
+
+  /** Counts and logs that the connection never came to speak MQTT. */
+  failHandshake(session: Session, error: unknown): void {
+    if (session.isRefused) return;
+    session.isRefused = true;
+    this.#metrics.mqttRefusals.inc({ reason: 'tls' });
+    const { address } = session;
+    this.#rareLog(`TLS ${address}`, () =>
+      this.#log.warn({ err: error, address }, 'TLS handshake of an MQTT client failed'),
+    );
+  }
+
+  /** Counts and logs an error of the connection itself, unless it was cut by us. */
+  failConnection(session: Session, error: Error): void {
+    if (session.isRefused) return;
+    this.#metrics.mqttRefusals.inc({ reason: 'connection' });
+    const source = sourceOf(session);
+    this.#rareLog(source, () => this.#log.warn({ err: error, source }, 'MQTT connection failed'));
+  }
+}
+
+function sourceOf({ login, address }: Session): string {
+  return login?.username ?? address;
+}
