@@ -1,7 +1,7 @@
 // Thousands of windows that begin, and then end, at one instant: how late the last effective limit switches.
 import { systemClock } from '../src/clock.js';
 import type { Log } from '../src/ports/log.js';
-import { createService } from '../src/service.js';
+import { Service } from '../src/service.js';
 import { type Figure, machine, remark, report } from './bench.js';
 import { createSite, provision, silentLog, writeProfiles } from './site.js';
 
@@ -44,7 +44,7 @@ async function measure(locations: number) {
   const atMs = systemClock.nowMs() + LEAD_MS;
   await writeProfiles(site.config, locations, 1, () => ({ startsAtMs: atMs, endsAtMs: atMs + LENGTH_MS }));
   const { log, begun, ended } = watch(atMs);
-  const service = createService(site.config, { log });
+  const service = new Service(site.config, { log });
   await service.start();
   if (systemClock.nowMs() >= atMs)
     throw new Error('the service was ready only after the instant; raise LEAD_MS');

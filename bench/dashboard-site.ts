@@ -3,7 +3,7 @@ import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { Cancel } from '../src/ports/clock.js';
 import type { ChargerGateway, ConnectorMeter, MeterSink } from '../src/ports/telemetry.js';
-import { createService } from '../src/service.js';
+import { Service } from '../src/service.js';
 import { API_KEY, controllerUuidOf, createSite, locationIdOf, provision, silentLog, TENANT } from './site.js';
 
 export interface DashboardSite {
@@ -24,7 +24,7 @@ export async function runDashboardSite(locations: number, chargersEach: number):
   const shape = { chargersEach, permanentLimitKw: 8 * chargersEach, gridLimitKw: 10 * chargersEach };
   await provision(site.config, locations, 1, shape);
   const held: { sink?: MeterSink } = {};
-  const service = createService(site.config, { log: silentLog, gateway: gatewayTo(held) });
+  const service = new Service(site.config, { log: silentLog, gateway: gatewayTo(held) });
   const { httpUrl } = await service.start();
   const meters = Array.from({ length: locations * chargersEach }, (_, n) => {
     const locationId = locationIdOf(Math.floor(n / chargersEach));

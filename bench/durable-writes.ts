@@ -1,5 +1,5 @@
 // Durable schedule writes at 50 concurrent clients, against the same route without the write and one commit per request.
-import { createService, type Service } from '../src/service.js';
+import { type Seams, Service } from '../src/service.js';
 import { machine, median, percent, remark, report } from './bench.js';
 import { applyLoad, type LoadResult } from './load.js';
 import { API_KEY, createSite, locationIdOf, provision, type Site } from './site.js';
@@ -17,10 +17,10 @@ interface Contestant {
   readonly results: LoadResult[];
 }
 
-async function contestant(name: string, seams: Parameters<typeof createService>[1]): Promise<Contestant> {
+async function contestant(name: string, seams: Seams): Promise<Contestant> {
   const site = createSite();
   await provision(site.config, LOCATIONS, 2);
-  const service = createService(site.config, seams);
+  const service = new Service(site.config, seams);
   const { httpUrl } = await service.start();
   return { name, site, service, url: httpUrl, results: [] };
 }

@@ -1,7 +1,7 @@
 // Authenticated GET …/limits with 11 profiles against a bare Express route that answers a constant body of the same size.
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { createService } from '../src/service.js';
+import { Service } from '../src/service.js';
 import { machine, median, percent, remark, report } from './bench.js';
 import { applyLoad, type LoadResult } from './load.js';
 import { API_KEY, createSite, locationIdOf, provision, writeProfiles } from './site.js';
@@ -18,7 +18,7 @@ await writeProfiles(site.config, 10, 11, (priority) => ({
   startsAtMs: nowMs + priority * HOUR_MS,
   endsAtMs: nowMs + 20 * 365 * 24 * HOUR_MS,
 }));
-const service = createService(site.config);
+const service = new Service(site.config);
 const { httpUrl } = await service.start();
 const url = `${httpUrl}/v1/locations/${locationIdOf(0)}/limits`;
 const headers = { 'x-api-key': API_KEY };

@@ -4,7 +4,7 @@ import { Aedes } from 'aedes';
 import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
-import { createService } from '../src/service.js';
+import { Service } from '../src/service.js';
 import type { ClusterDetail } from '../src/wire/rest.js';
 import { buildTopic } from '../src/wire/topics.js';
 import { machine, median, percent, remark, report } from './bench.js';
@@ -89,7 +89,7 @@ async function headroom(): Promise<Contestant & Evidence> {
   const site = createSite(RAISED);
   await provision(site.config, LOCATIONS, 1, SHAPE);
   const metrics = createMetrics();
-  const service = createService(site.config, { metrics });
+  const service = new Service(site.config, { metrics });
   const { httpUrl, mqttUrl } = await service.start();
   const clients = await startMeterClients(mqttUrl, CLIENTS);
   return {

@@ -9,7 +9,7 @@ import { type Config, databaseUrlOf, isGiven } from '../src/config.js';
 import { createAdministration } from '../src/outbound/knex/administration.js';
 import { provisionFile } from '../src/provisioning/provision-file.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
-import { createService } from '../src/service.js';
+import { Service } from '../src/service.js';
 import { DEMO_FILE } from './demo-file.js';
 import { demoGuide } from './demo-guide.js';
 import { type DemoSite, openDemoSite } from './demo-site.js';
@@ -81,7 +81,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const config = await demoConfig(flags, undo);
   const file = readProvisioningFile(DEMO_FILE);
   await provision(config, file);
-  const service = createService(config);
+  const service = new Service(config);
   undo(() => service.stop());
   const { httpUrl, mqttUrl } = await service.start();
   const members = membersOfFile(file, {});

@@ -27,7 +27,7 @@ async function openRecorder(path: string, settings: Config): Promise<Recorder> {
 async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   const config = configOf(flags);
   // The whole service is loaded to run it, and not for a page of help.
-  const { createService } = await import('../src/service.js');
+  const { Service } = await import('../src/service.js');
   await checkPorts(config);
   const recorder = record === undefined ? undefined : await openRecorder(record, config);
   const closeRecording = async () => {
@@ -35,7 +35,7 @@ async function serve({ record, ...flags }: ServeFlags): Promise<void> {
     if (lost !== undefined && lost > 0)
       printNote(`headroom: ${record} lacks the last ${lost} lines, which could not be written`);
   };
-  const service = createService(config, {
+  const service = new Service(config, {
     ...recorder?.seams,
     onTakenOver() {
       printNote('headroom: another service was started on this database and has taken over; this one ends');

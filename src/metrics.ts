@@ -10,6 +10,17 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
   return {
     registry,
+    ...httpMetrics(registers),
+    ...commitMetrics(registers),
+    ...actorMetrics(registers),
+    ...mqttMetrics(registers),
+    ...siteMetrics(registers),
+  };
+}
+
+/** What comes in over HTTP, and who is let in by any way. */
+function httpMetrics(registers: Registry[]) {
+  return {
     httpRequestSeconds: new Histogram({
       name: 'headroom_http_request_seconds',
       help: 'Time to answer, by route and status.',
@@ -34,6 +45,18 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       labelNames: ['via'],
       registers,
     }),
+    tlsCertificateExpires: new Gauge({
+      name: 'headroom_tls_certificate_expires_timestamp_seconds',
+      help: 'When the certificates end, seconds since 1970, by certificate (server, client_ca); the earliest of a chain.',
+      labelNames: ['certificate'],
+      registers,
+    }),
+  };
+}
+
+/** What is written. */
+function commitMetrics(registers: Registry[]) {
+  return {
     commitSeconds: new Histogram({
       name: 'headroom_commit_seconds',
       help: 'Time of one durable commit.',
@@ -46,6 +69,12 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
       registers,
     }),
+  };
+}
+
+/** The passing of time, and what is built again. */
+function actorMetrics(registers: Registry[]) {
+  return {
     boundaryLagSeconds: new Histogram({
       name: 'headroom_boundary_lag_seconds',
       help: 'How late after its instant a window boundary was applied.',
@@ -63,23 +92,12 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       labelNames: ['direction'],
       registers,
     }),
-    grants: new Counter({
-      name: 'headroom_grants_total',
-      help: 'Limits sent to chargers, by reason.',
-      labelNames: ['reason'],
-      registers,
-    }),
-    ledgerViolations: new Counter({
-      name: 'headroom_decision_failures_total',
-      help: 'Decisions that failed, a limit that would have broken the ledger included; none was sent.',
-      registers,
-    }),
-    alarms: new Counter({
-      name: 'headroom_alarms_total',
-      help: 'Alarms that began, by kind.',
-      labelNames: ['kind'],
-      registers,
-    }),
+  };
+}
+
+/** What chargers say, and what is refused of it. */
+function mqttMetrics(registers: Registry[]) {
+  return {
     mqttMessages: new Counter({
       name: 'headroom_mqtt_messages_total',
       help: 'Messages from chargers, by kind (state, meter, ack) and result (accepted, malformed, unknown, stale, limited).',
@@ -97,10 +115,27 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
       help: 'Open MQTT connections of the embedded broker.',
       registers,
     }),
-    tlsCertificateExpires: new Gauge({
-      name: 'headroom_tls_certificate_expires_timestamp_seconds',
-      help: 'When the certificates end, seconds since 1970, by certificate (server, client_ca); the earliest of a chain.',
-      labelNames: ['certificate'],
+  };
+}
+
+/** What the sites are allowed, and what they do. */
+function siteMetrics(registers: Registry[]) {
+  return {
+    grants: new Counter({
+      name: 'headroom_grants_total',
+      help: 'Limits sent to chargers, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    ledgerViolations: new Counter({
+      name: 'headroom_decision_failures_total',
+      help: 'Decisions that failed, a limit that would have broken the ledger included; none was sent.',
+      registers,
+    }),
+    alarms: new Counter({
+      name: 'headroom_alarms_total',
+      help: 'Alarms that began, by kind.',
+      labelNames: ['kind'],
       registers,
     }),
     openAlarms: new Gauge({

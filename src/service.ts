@@ -5,11 +5,11 @@ import { type ActorSystem, createActorSystem } from './actor-system.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf, variableOf } from './config.js';
 import { createHealth } from './health.js';
-import { createCredentialDirectory } from './inbound/http/credentials.js';
-import { createHttpServer } from './inbound/http/server.js';
+import { type CredentialDirectory, createCredentialDirectory } from './inbound/http/credentials.js';
+import { HttpServer } from './inbound/http/server.js';
 import { createTokenKeys } from './inbound/http/token-keys.js';
 import { createTokens } from './inbound/http/tokens.js';
-import { createMqttLogins } from './inbound/mqtt/logins.js';
+import { createMqttLogins, type ReplaceableMqttLogins } from './inbound/mqtt/logins.js';
 import { Telemetry } from './inbound/mqtt/telemetry.js';
 import { createLogger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
@@ -26,13 +26,6 @@ import { exposureOf, makePrivateDirectory } from './private-files.js';
 import { createRareLog } from './rare-log.js';
 import { readCertificates, TlsFiles } from './tls-files.js';
 import { VERSION } from './version.js';
-
-export interface Service {
-  /** Resolves when requests are answered and chargers may connect; a start that fails leaves nothing behind. */
-  start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }>;
-  /** Takes nothing new, finishes what was accepted, and lets go of everything, of a start under way too. */
-  stop(): Promise<void>;
-}
 
 /** What tests, benchmarks and the simulator put in the place of the real thing. */
 export interface Seams {
@@ -54,85 +47,132 @@ export interface Seams {
   readonly wrapStore?: (store: Store) => Store;
 }
 
+type ActorOptions = Parameters<typeof createActorSystem>[0];
+
 const STALE_AFTER_HEARTBEATS = 3;
 const LOOK_AT_FILES_EVERY_MS = 1_000;
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
 
-export function createService(config: Config, seams: Seams = {}): Service {
-  const clock = seams.clock ?? systemClock;
-  const metrics = seams.metrics ?? createMetrics({ processMetrics: true });
-  const ownLog = seams.log === undefined ? createLogger({ level: config.logLevel }) : undefined;
-  const log = seams.log ?? ownLog;
-  if (log === undefined) throw new Error('a service needs a log');
-  const common = { clock, log, metrics };
-  const undo: (() => Promise<void>)[] = [];
-  let starting: Promise<unknown> = Promise.resolve();
-  let stopping: Promise<unknown> = Promise.resolve();
+/** What every part is given. */
+interface Common {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
 
-  /** Everything stops in the reverse order of its start, even if one part fails to stop. */
-  async function letGo(): Promise<void> {
-    for (const step of undo.splice(0).reverse()) {
-      await step().catch((error) => log?.error({ err: error }, 'a part of the service did not stop cleanly'));
-    }
-    ownLog?.flush();
+/** What is filled with the credentials of all tenants, and replaced whole when any of them changes. */
+interface CredentialHolders {
+  readonly credentials: CredentialDirectory;
+  readonly logins: ReplaceableMqttLogins;
+}
+
+export class Service {
+  readonly #config: Config;
+  readonly #seams: Seams;
+  readonly #common: Common;
+  #flushLog = () => {};
+  readonly #undo: (() => Promise<void>)[] = [];
+  #starting: Promise<unknown> = Promise.resolve();
+  #stopping: Promise<unknown> = Promise.resolve();
+
+  constructor(config: Config, seams: Seams = {}) {
+    this.#config = config;
+    this.#seams = seams;
+    this.#common = {
+      clock: seams.clock ?? systemClock,
+      log: seams.log ?? this.#createLog(),
+      metrics: seams.metrics ?? createMetrics({ processMetrics: true }),
+    };
   }
 
-  function stop(): Promise<void> {
+  /** Resolves when requests are answered and chargers may connect; a start that fails leaves nothing behind. */
+  start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }> {
+    const started = this.#start();
+    this.#starting = started;
+    return started;
+  }
+
+  /** Takes nothing new, finishes what was accepted, and lets go of everything, of a start under way too. */
+  stop(): Promise<void> {
     // After a start under way, which would go on opening, and after a stop under way.
-    const stopped = Promise.allSettled([starting, stopping]).then(letGo);
-    stopping = stopped;
+    const stopped = Promise.allSettled([this.#starting, this.#stopping]).then(() => this.#letGo());
+    this.#stopping = stopped;
     return stopped;
   }
 
-  function warnOfExposure(path: string): void {
-    const exposure = exposureOf(path);
-    if (exposure !== undefined) log?.warn({ path }, exposure);
+  #createLog(): Log {
+    const log = createLogger({ level: this.#config.logLevel });
+    this.#flushLog = () => log.flush();
+    return log;
   }
 
-  async function openStore(): Promise<{ readonly store: Store; readonly epoch: number }> {
-    makePrivateDirectory(config.dataDir);
-    warnOfExposure(config.dataDir);
-    const store = await createStore({
-      databaseUrl: databaseUrlOf(config),
-      ...common,
-      ...(seams.journal && { journal: seams.journal }),
+  /** Everything stops in the reverse order of its start, even if one part fails to stop. */
+  async #letGo(): Promise<void> {
+    for (const step of this.#undo.splice(0).reverse()) {
+      await step().catch((error) =>
+        this.#common.log.error({ err: error }, 'a part of the service did not stop cleanly'),
+      );
+    }
+    this.#flushLog();
+  }
+
+  async #start() {
+    try {
+      const urls = await this.#startAll();
+      this.#common.log.info(urls, 'ready');
+      return urls;
+    } catch (error) {
+      await this.#letGo();
+      throw error;
+    }
+  }
+
+  async #startAll() {
+    warnOfPlainText(this.#config, this.#common.log);
+    const tlsFiles = openTlsFiles(this.#config, this.#common);
+    const logins = createMqttLogins(NO_CREDENTIALS);
+    const gateway = this.#seams.gateway ?? this.#createMqttGateway(this.#createBroker(logins, tlsFiles));
+    const { store, epoch } = await this.#openStore();
+    const credentials = createCredentialDirectory(NO_CREDENTIALS);
+    const tokenKeys = createTokenKeys(this.#config);
+    if (tokenKeys.file !== undefined) this.#warnOfExposure(tokenKeys.file);
+    const actors = this.#createActors({ store, epoch, publisher: gateway }, { credentials, logins });
+    const http = new HttpServer({
+      config: this.#config,
+      ...this.#common,
+      application: actors.application,
+      credentials,
+      tokens: createTokens({ keys: tokenKeys, clock: this.#common.clock }),
+      health: this.#createHealth(store, gateway, actors),
+      version: VERSION,
+      tlsFiles,
     });
-    undo.push(() => store.close());
-    const epoch = await store.claim();
-    return { store: seams.wrapStore?.(store) ?? store, epoch };
+    await actors.start();
+    this.#undo.push(() => actors.stop());
+    const { url: mqttUrl } = await gateway.start(actors.meterSink);
+    this.#undo.push(() => gateway.stop());
+    actors.syncChargers();
+    this.#follow('token keys', tokenKeys);
+    if (tlsFiles !== undefined) this.#follow('files for TLS', tlsFiles);
+    const { url: httpUrl } = await http.start();
+    this.#undo.push(() => http.stop());
+    return { httpUrl, mqttUrl };
   }
 
-  /** What was replaced in its file comes into force without a restart. */
-  function follow(what: string, files: { refresh(): void }): void {
-    const rareLog = createRareLog(clock);
-    let cancel: Cancel;
-    const look = () => {
-      try {
-        files.refresh();
-      } catch (error) {
-        rareLog(what, () =>
-          log?.error({ err: error }, `the ${what} cannot be used; those of before stay in force`),
-        );
-      }
-      cancel = clock.after(LOOK_AT_FILES_EVERY_MS, look);
-    };
-    look();
-    undo.push(async () => cancel());
-  }
-
-  function createBroker(logins: MqttLogins, tlsFiles: TlsFiles | undefined): MessageBus {
-    const { mqttUrl: url, mqttCa } = config;
-    if (url === undefined) return new EmbeddedBroker({ config, ...common, logins, tlsFiles });
+  #createBroker(logins: MqttLogins, tlsFiles: TlsFiles | undefined): MessageBus {
+    const { mqttUrl: url, mqttCa } = this.#config;
+    if (url === undefined)
+      return new EmbeddedBroker({ config: this.#config, ...this.#common, logins, tlsFiles });
     const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
-    return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, ...common });
+    return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, ...this.#common });
   }
 
-  function createMqttGateway(broker: MessageBus): ChargerGateway {
-    const bus = seams.wrapBus?.(broker) ?? broker;
+  #createMqttGateway(broker: MessageBus): ChargerGateway {
+    const bus = this.#seams.wrapBus?.(broker) ?? broker;
     return {
       ...createLimitPublisher(bus),
       start: (sink) => {
-        const telemetry = new Telemetry({ sink, ...common });
+        const telemetry = new Telemetry({ sink, ...this.#common });
         return bus.start((topic, payload) => telemetry.receive(topic, payload));
       },
       isHealthy: () => bus.isHealthy(),
@@ -140,90 +180,79 @@ export function createService(config: Config, seams: Seams = {}): Service {
     };
   }
 
-  async function startAll() {
-    warnOfPlainText(config, common.log);
-    const tlsFiles = openTlsFiles(config, common);
-    const logins = createMqttLogins(NO_CREDENTIALS);
-    const gateway = seams.gateway ?? createMqttGateway(createBroker(logins, tlsFiles));
-    const { store, epoch } = await openStore();
-    const credentials = createCredentialDirectory(NO_CREDENTIALS);
-    const tokenKeys = createTokenKeys(config);
-    if (tokenKeys.file !== undefined) warnOfExposure(tokenKeys.file);
-    const timing = timingOf(config);
-    const createActors = seams.createActors ?? createActorSystem;
-    const actors: ActorSystem = createActors({
-      ...common,
-      store,
-      newId: seams.newId ?? randomUUID,
+  async #openStore(): Promise<{ readonly store: Store; readonly epoch: number }> {
+    const { dataDir } = this.#config;
+    const { journal, wrapStore } = this.#seams;
+    makePrivateDirectory(dataDir);
+    this.#warnOfExposure(dataDir);
+    const store = await createStore({
+      databaseUrl: databaseUrlOf(this.#config),
+      ...this.#common,
+      ...(journal && { journal }),
+    });
+    this.#undo.push(() => store.close());
+    const epoch = await store.claim();
+    return { store: wrapStore?.(store) ?? store, epoch };
+  }
+
+  #createActors(
+    ports: Pick<ActorOptions, 'store' | 'epoch' | 'publisher'>,
+    { credentials, logins }: CredentialHolders,
+  ): ActorSystem {
+    const timing = timingOf(this.#config);
+    const createActors = this.#seams.createActors ?? createActorSystem;
+    return createActors({
+      ...this.#common,
+      ...ports,
+      timing,
+      newId: this.#seams.newId ?? randomUUID,
       staleAfterMs: STALE_AFTER_HEARTBEATS * timing.heartbeatMs,
-      ...{ timing, epoch, publisher: gateway },
-      powerRetentionDays: config.powerRetentionDays,
-      onTakenOver() {
-        log?.error({}, 'another service has taken over this database; this one stops');
-        void stop().then(seams.onTakenOver);
+      powerRetentionDays: this.#config.powerRetentionDays,
+      onTakenOver: () => {
+        this.#common.log.error({}, 'another service has taken over this database; this one stops');
+        void this.stop().then(this.#seams.onTakenOver);
       },
       onCredentials(set) {
         credentials.replace(set);
         logins.replace(set);
       },
     });
-    const health = createHealth({
-      clock,
-      store,
-      broker: gateway,
-      overdueMs: () => actors.overdueMs(),
-      version: VERSION,
-    });
-    const http = createHttpServer({
-      config,
-      ...common,
-      application: actors.application,
-      credentials,
-      tokens: createTokens({ keys: tokenKeys, clock }),
-      health,
-      version: VERSION,
-      tlsFiles,
-    });
-    await actors.start();
-    undo.push(() => actors.stop());
-    const { url: mqttUrl } = await gateway.start(actors.meterSink);
-    undo.push(() => gateway.stop());
-    actors.syncChargers();
-    follow('token keys', tokenKeys);
-    if (tlsFiles !== undefined) follow('files for TLS', tlsFiles);
-    const { url: httpUrl } = await http.start();
-    undo.push(() => http.stop());
-    return { httpUrl, mqttUrl };
   }
 
-  async function start() {
-    try {
-      const urls = await startAll();
-      log?.info(urls, 'ready');
-      return urls;
-    } catch (error) {
-      await letGo();
-      throw error;
-    }
+  #createHealth(store: Store, broker: ChargerGateway, actors: ActorSystem): ReturnType<typeof createHealth> {
+    const { clock } = this.#common;
+    return createHealth({ clock, store, broker, overdueMs: () => actors.overdueMs(), version: VERSION });
   }
 
-  return {
-    start() {
-      const started = start();
-      starting = started;
-      return started;
-    },
-    stop,
-  };
+  /** What was replaced in its file comes into force without a restart. */
+  #follow(what: string, files: { refresh(): void }): void {
+    const { clock, log } = this.#common;
+    const rareLog = createRareLog(clock);
+    let cancel: Cancel;
+    const look = () => {
+      try {
+        files.refresh();
+      } catch (error) {
+        rareLog(what, () =>
+          log.error({ err: error }, `the ${what} cannot be used; those of before stay in force`),
+        );
+      }
+      cancel = clock.after(LOOK_AT_FILES_EVERY_MS, look);
+    };
+    look();
+    this.#undo.push(async () => cancel());
+  }
+
+  #warnOfExposure(path: string): void {
+    const exposure = exposureOf(path);
+    if (exposure !== undefined) this.#common.log.warn({ path }, exposure);
+  }
 }
 
 /** @throws TlsFileError */
-function openTlsFiles(
-  { tlsCert, tlsKey, tlsClientCa }: Config,
-  parts: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics },
-): TlsFiles | undefined {
+function openTlsFiles({ tlsCert, tlsKey, tlsClientCa }: Config, common: Common): TlsFiles | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, parts);
+  return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, common);
 }
 
 /** Says so where credentials would cross a network unencrypted. */

@@ -5,7 +5,7 @@ import { createMetrics, type Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import { type Change, type Store, StoreUnavailableError } from '../../src/ports/store.js';
-import { createService, type Seams } from '../../src/service.js';
+import { type Seams, Service } from '../../src/service.js';
 import type { CarrierLife } from './carrier.js';
 import type { Outstanding } from './outstanding.js';
 
@@ -49,7 +49,7 @@ export async function startService(options: {
         if (life.isLiving) callback();
       }),
   };
-  const service = createService(config, {
+  const service = new Service(config, {
     clock: mortalClock,
     log,
     metrics,

@@ -56,7 +56,7 @@ describe('The rules of the dashboard', () => {
     "import { toInstant } from '../../src/wire/rest.js';",
     "import { type ProfileView, toInstant } from '../../src/wire/rest.js';",
     "import type { Core } from '../../src/application/core.js';",
-    "import { createService } from '../../src/service.js';",
+    "import { Service } from '../../src/service.js';",
   ])('refuse %s', (text) => {
     expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).not.toEqual([]);
   });

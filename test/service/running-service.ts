@@ -10,7 +10,7 @@ import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Log } from '../../src/ports/log.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../src/secrets.js';
-import { createService, type Seams, type Service } from '../../src/service.js';
+import { type Seams, Service } from '../../src/service.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const RIVAL = '5d1f2a77-9b1e-4c43-8a55-0f7c9b9d3e21' as TenantUuid;
@@ -138,7 +138,7 @@ export async function runService(
 
 async function startOn(config: Config, seams: Seams, remove: () => void): Promise<RunningService> {
   const metrics = seams.metrics ?? createMetrics();
-  const service = createService(config, { log: silentLog, ...seams, metrics });
+  const service = new Service(config, { log: silentLog, ...seams, metrics });
   const { httpUrl, mqttUrl } = await service.start();
 
   async function send(method: string, path: string, { headers, body }: RequestParts = {}): Promise<Answer> {

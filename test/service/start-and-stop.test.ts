@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
 import type { Store } from '../../src/ports/store.js';
-import { createService } from '../../src/service.js';
+import { Service } from '../../src/service.js';
 import { locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { bodyOf } from './answers.js';
@@ -39,7 +39,7 @@ describe('a start', () => {
     await mqtt.close();
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-start-'));
     const config = loadConfig({ httpPort: String(http.port), mqttPort: String(mqtt.port), dataDir }, {});
-    const service = createService(config, { log: silentLog });
+    const service = new Service(config, { log: silentLog });
     await expect(service.start()).rejects.toThrow(/EADDRINUSE/);
     await http.close();
     const urls = await service.start();

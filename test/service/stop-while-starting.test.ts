@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
-import { createService } from '../../src/service.js';
+import { Service } from '../../src/service.js';
 import { silentLog } from './running-service.js';
 
 it('a stop that is asked for while the service starts leaves nothing running', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'headroom-start-'));
-  const service = createService(loadConfig({ httpPort: '0', mqttPort: '0', dataDir }, {}), {
+  const service = new Service(loadConfig({ httpPort: '0', mqttPort: '0', dataDir }, {}), {
     log: silentLog,
   });
   const starting = service.start();

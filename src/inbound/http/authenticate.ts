@@ -29,48 +29,69 @@ const BEARER = /^Bearer(?: +(.*))?$/i;
 // Checked against when the key is unknown, so that the answer takes as long as for a known one.
 const NO_HASH = hashSecret('');
 
-export interface Authentication {
+export class Authentication {
+  readonly #credentials: CredentialDirectory;
+  readonly #tokens: Tokens;
+  readonly #failedSignIns: FailedSignIns;
+  readonly #clock: Clock;
+  readonly #rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
+    max: KEYS_REMEMBERED,
+  });
+  readonly #callers = new WeakMap<VerifiedToken, CallerOfRecord>();
+
+  constructor(options: {
+    readonly credentials: CredentialDirectory;
+    readonly tokens: Tokens;
+    readonly failedSignIns: FailedSignIns;
+    readonly clock: Clock;
+  }) {
+    this.#credentials = options.credentials;
+    this.#tokens = options.tokens;
+    this.#failedSignIns = options.failedSignIns;
+    this.#clock = options.clock;
+  }
+
   /**
    * Both schemes sent: the Bearer token decides.
    * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before.
    *   A good credential comes in from everywhere: keys and tokens are too long to guess.
    */
-  authenticate(request: Presented): Caller;
+  authenticate(request: Presented): Caller {
+    const bearer = BEARER.exec(request.headers.authorization ?? '');
+    const key = request.headers['x-api-key'];
+    let caller: Caller | undefined;
+    if (bearer !== null) caller = this.#callerOfToken(bearer[1] ?? '', request);
+    else if (typeof key === 'string') caller = this.#callerOfKey(key, request);
+    if (caller === undefined) throw unauthorized();
+    return caller;
+  }
+
   /** A caller that was authenticated before as it would be now, undefined where it no longer would be: for answers that go on. */
-  again(caller: Caller): Caller | undefined;
-}
+  again(caller: Caller): Caller | undefined {
+    if ('clientId' in caller) return this.#heldBy(caller);
+    const key = this.#credentials.apiKey(caller.keyId);
+    return key?.secretHash === caller.secretHash && this.#doesKeyHold(key) ? key : undefined;
+  }
 
-export function createAuthentication(options: {
-  readonly credentials: CredentialDirectory;
-  readonly tokens: Tokens;
-  readonly failedSignIns: FailedSignIns;
-  readonly clock: Clock;
-}): Authentication {
-  const { credentials, tokens, failedSignIns, clock } = options;
-  const rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
-    max: KEYS_REMEMBERED,
-  });
-  const callers = new WeakMap<VerifiedToken, CallerOfRecord>();
-
-  function callerOfToken(text: string, request: Presented): Caller | undefined {
-    const recalled = tokens.recall(text);
-    const token = recalled ?? tokens.verify(text);
-    const caller = token && heldBy(token);
+  #callerOfToken(text: string, request: Presented): Caller | undefined {
+    const recalled = this.#tokens.recall(text);
+    const token = recalled ?? this.#tokens.verify(text);
+    const caller = token && this.#heldBy(token);
     if (caller !== undefined) return caller;
-    failedSignIns.count({
+    this.#failedSignIns.count({
       via: 'http',
       address: request.ip ?? '',
-      clientId: token?.clientId ?? tokens.claimedClientId(text),
+      clientId: token?.clientId ?? this.#tokens.claimedClientId(text),
       reason: token === undefined ? 'not a valid token' : 'expired, or its client or secret is another',
     });
     return undefined;
   }
 
   /** The caller behind a verified token, with what its client may still do; undefined where the token has ended. */
-  function heldBy(token: VerifiedToken): VerifiedToken | undefined {
-    const client = credentials.oauthClient(token.clientId);
-    if (client === undefined || clock.nowMs() >= token.expiresAtMs) return undefined;
-    const known = callers.get(token);
+  #heldBy(token: VerifiedToken): VerifiedToken | undefined {
+    const client = this.#credentials.oauthClient(token.clientId);
+    if (client === undefined || this.#clock.nowMs() >= token.expiresAtMs) return undefined;
+    const known = this.#callers.get(token);
     // Records are replaced whole: the same one says what it said before.
     if (known?.client === client) return known.caller;
     const holds =
@@ -80,55 +101,36 @@ export function createAuthentication(options: {
     if (!holds) return undefined;
     const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));
     const caller = { ...token, scopes };
-    callers.set(token, { client, caller });
+    this.#callers.set(token, { client, caller });
     return caller;
   }
 
-  function callerOfKey(text: string, request: Presented): Caller | undefined {
-    const remembered = rememberedKeys.get(text);
+  #callerOfKey(text: string, request: Presented): Caller | undefined {
+    const remembered = this.#rememberedKeys.get(text);
     if (remembered !== undefined) {
-      const record = credentials.apiKey(remembered.keyId);
-      if (record?.secretHash === remembered.secretHash && doesKeyHold(record)) return record;
-      rememberedKeys.delete(text);
+      const record = this.#credentials.apiKey(remembered.keyId);
+      if (record?.secretHash === remembered.secretHash && this.#doesKeyHold(record)) return record;
+      this.#rememberedKeys.delete(text);
     }
-    return checkKey(text, request);
+    return this.#checkKey(text, request);
   }
 
-  function checkKey(text: string, request: Presented): ApiKeyRecord | undefined {
+  #checkKey(text: string, request: Presented): ApiKeyRecord | undefined {
     const key = parseApiKey(text);
-    const record = key && credentials.apiKey(key.keyId);
+    const record = key && this.#credentials.apiKey(key.keyId);
     const isRight = isSecret(key?.secret ?? '', record?.secretHash ?? NO_HASH);
-    if (record !== undefined && isRight && doesKeyHold(record)) {
-      rememberedKeys.set(text, record);
+    if (record !== undefined && isRight && this.#doesKeyHold(record)) {
+      this.#rememberedKeys.set(text, record);
       return record;
     }
     const reason = record === undefined ? 'no such key' : isRight ? 'revoked or expired' : 'wrong secret';
-    failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId: key?.keyId, reason });
+    this.#failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId: key?.keyId, reason });
     return undefined;
   }
 
-  function doesKeyHold(key: ApiKeyRecord): boolean {
-    return key.revokedAtMs === null && (key.expiresAtMs === null || clock.nowMs() < key.expiresAtMs);
+  #doesKeyHold(key: ApiKeyRecord): boolean {
+    return key.revokedAtMs === null && (key.expiresAtMs === null || this.#clock.nowMs() < key.expiresAtMs);
   }
-
-  function authenticate(request: Presented): Caller {
-    const bearer = BEARER.exec(request.headers.authorization ?? '');
-    const key = request.headers['x-api-key'];
-    let caller: Caller | undefined;
-    if (bearer !== null) caller = callerOfToken(bearer[1] ?? '', request);
-    else if (typeof key === 'string') caller = callerOfKey(key, request);
-    if (caller === undefined) throw unauthorized();
-    return caller;
-  }
-
-  return {
-    authenticate,
-    again(caller) {
-      if ('clientId' in caller) return heldBy(caller);
-      const key = credentials.apiKey(caller.keyId);
-      return key?.secretHash === caller.secretHash && doesKeyHold(key) ? key : undefined;
-    },
-  };
 }
 
 /** The same words for every mistake, so that they give nothing away. */

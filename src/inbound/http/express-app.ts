@@ -11,7 +11,7 @@ import { SignInLog } from '../../sign-in-log.js';
 import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
-import { createAuthentication } from './authenticate.js';
+import { Authentication } from './authenticate.js';
 import { createAuthenticateClient } from './authenticate-client.js';
 import { createAuthorize } from './authorize.js';
 import type { CredentialDirectory } from './credentials.js';
@@ -120,10 +120,10 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const failedSignIns = new FailedSignIns({ guesses, metrics, signInLog });
   const passwordCheck = new PasswordCheck(guesses, SECRET_CHECKS_AT_ONCE);
   const limitBytes = config.httpBodyLimitBytes;
-  const authentication = createAuthentication({ credentials, tokens, failedSignIns, clock });
+  const authentication = new Authentication({ credentials, tokens, failedSignIns, clock });
   const endpointParts = {
     application: parts.application,
-    authenticate: authentication.authenticate,
+    authenticate: (request: express.Request) => authentication.authenticate(request),
     authorize: createAuthorize({ credentials, clock, ratePerS: config.httpRatePerS }),
     readBody: createBodyReader({ limitBytes, form: false }),
   };

@@ -16,84 +16,91 @@ export interface ServerSettings extends HttpSettings, ConnectionSettings {
   readonly httpRequestTimeoutS: number;
 }
 
-export interface HttpServer {
-  /** Listens; rejects where the address is taken. */
-  start(): Promise<{ readonly url: string }>;
-  /** Takes nothing new and resolves when what was accepted is answered, within 10 s. */
-  stop(): Promise<void>;
-}
-
 const HEADERS_AT_MOST = 100;
 const TIMEOUTS_CHECKED_EVERY_MS = 1000;
 /** A client that reads none of its answer for so long is gone. A stream says something every 15 s. */
 const SILENT_AT_MOST_MS = 30_000;
 
-export function createHttpServer({
-  config,
-  tlsFiles,
-  ...parts
-}: HttpParts & {
+interface ServerParts extends HttpParts {
   readonly config: ServerSettings;
   /** With them it speaks HTTPS. */
   readonly tlsFiles?: TlsFiles | undefined;
-}): HttpServer {
-  const unanswered: Unanswered = new Map();
-  let isStopping = false;
-  const openStreams = createOpenStreams();
-  const app = createExpressApp(config, {
-    ...parts,
-    unanswered,
-    openStreams,
-    isStopping: () => isStopping,
-  });
+}
 
-  const connections = new Connections({
-    config,
-    ...parts,
-    handle(request, response) {
-      request.url = readableTarget(request.url ?? '/');
-      app(request, response);
-    },
-  });
+export class HttpServer {
+  readonly #config: ServerSettings;
+  readonly #scheme: 'http' | 'https';
+  readonly #unanswered: Unanswered = new Map();
+  readonly #openStreams = createOpenStreams();
+  readonly #connections: Connections;
+  readonly #server: Server;
+  #isStopping = false;
 
-  function accept(request: IncomingMessage, response: ServerResponse): void {
-    connections.of(request.socket)?.take(request, response);
+  constructor({ config, tlsFiles, ...parts }: ServerParts) {
+    this.#config = config;
+    this.#scheme = tlsFiles === undefined ? 'http' : 'https';
+    const app = createExpressApp(config, {
+      ...parts,
+      unanswered: this.#unanswered,
+      openStreams: this.#openStreams,
+      isStopping: () => this.#isStopping,
+    });
+    this.#connections = new Connections({
+      config,
+      ...parts,
+      handle(request, response) {
+        request.url = readableTarget(request.url ?? '/');
+        app(request, response);
+      },
+    });
+    this.#server = this.#createServer(tlsFiles);
+    this.#server.timeout = parts.silentAtMostMs ?? SILENT_AT_MOST_MS;
+    const answered = { connections: this.#connections, unanswered: this.#unanswered };
+    this.#server.on('clientError', createUnreadableHandler({ ...answered, ...parts }));
   }
 
-  const options = {
-    headersTimeout: Math.min(config.httpHeaderTimeoutS, config.httpRequestTimeoutS) * 1000,
-    requestTimeout: config.httpRequestTimeoutS * 1000,
-    connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
-    // Node's own refusal would have no envelope.
-    requireHostHeader: false,
-  };
-  const server =
-    tlsFiles === undefined
-      ? createServer(options, accept)
-      : createHttpsServer(options, accept, { tlsFiles, connections });
-  server.maxHeadersCount = HEADERS_AT_MOST;
-  server.timeout = parts.silentAtMostMs ?? SILENT_AT_MOST_MS;
-  server.on('connection', (socket) => connections.open(socket));
-  server.on('timeout', (socket) => connections.onSilence(socket));
-  server.on('clientError', createUnreadableHandler({ connections, unanswered, ...parts }));
-  // An expectation nobody knows is ignored (RFC 9110 allows it): Node's own answer would have no envelope.
-  server.on('checkExpectation', accept);
+  /** Listens; rejects where the address is taken. */
+  start(): Promise<{ readonly url: string }> {
+    return listen(this.#server, this.#config, this.#scheme);
+  }
 
-  return {
-    start: () => listen(server, config, tlsFiles === undefined ? 'http' : 'https'),
-    stop() {
-      isStopping = true;
-      for (const response of unanswered.values()) response.shouldKeepAlive = false;
-      openStreams.endAll();
-      const cancel = connections.stop();
-      return new Promise((resolve) => {
-        server.close(() => {
-          cancel();
-          resolve();
-        });
+  /** Takes nothing new and resolves when what was accepted is answered, within 10 s. */
+  stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const response of this.#unanswered.values()) response.shouldKeepAlive = false;
+    this.#openStreams.endAll();
+    const cancel = this.#connections.stop();
+    return new Promise((resolve) => {
+      this.#server.close(() => {
+        cancel();
+        resolve();
       });
-    },
-  };
+    });
+  }
+
+  #createServer(tlsFiles: TlsFiles | undefined): Server {
+    const { httpHeaderTimeoutS, httpRequestTimeoutS } = this.#config;
+    const connections = this.#connections;
+    const accept = (request: IncomingMessage, response: ServerResponse) =>
+      connections.of(request.socket)?.take(request, response);
+    const options = {
+      headersTimeout: Math.min(httpHeaderTimeoutS, httpRequestTimeoutS) * 1000,
+      requestTimeout: httpRequestTimeoutS * 1000,
+      connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+      // Node's own refusal would have no envelope.
+      requireHostHeader: false,
+    };
+    const server =
+      tlsFiles === undefined
+        ? createServer(options, accept)
+        : createHttpsServer(options, accept, { tlsFiles, connections });
+    server.maxHeadersCount = HEADERS_AT_MOST;
+    server.on('connection', (socket) => connections.open(socket));
+    server.on('timeout', (socket) => connections.onSilence(socket));
+    // An expectation nobody knows is ignored (RFC 9110 allows it): Node's own answer would have no envelope.
+    server.on('checkExpectation', accept);
+    return server;
+  }
 }
 
 function listen(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
 import type { Application } from '../../../src/application/application.js';
 import { createCredentialDirectory } from '../../../src/inbound/http/credentials.js';
-import { createHttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
+import { HttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { createLogger } from '../../../src/log.js';
@@ -111,7 +111,7 @@ export async function createRig(options: RigOptions = {}) {
   const tokenKeys = createTokenKeys({ tokenKeys: undefined, dataDir });
   const tokens = createTokens({ keys: tokenKeys, clock });
   const fake = createFakeApplication();
-  const server = createHttpServer({
+  const server = new HttpServer({
     config: { ...SETTINGS, ...options.settings },
     clock,
     log,
