@@ -1,7 +1,7 @@
 // Who is signed in sees the page of the address; who is not, the sign-in.
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { createApiClient } from './api/client.js';
-import { createEventFeed } from './api/stream.js';
+import { EventFeed } from './api/stream.js';
 import { PageOf } from './page-of.js';
 import { useRoute } from './route.js';
 import { type Credential, forgetCredential, keepCredential, keptCredential } from './session/credential.js';
@@ -48,7 +48,7 @@ function SignedIn({
   const route = useRoute();
   const session = useMemo(() => {
     const client = createApiClient({ credential, onUnauthorized: onEnd });
-    return { client, feed: createEventFeed(client), signOut: () => onEnd() };
+    return { client, feed: new EventFeed(client), signOut: () => onEnd() };
   }, [credential]);
   // Before the first picture: everything that is read waits for the stream.
   useLayoutEffect(() => {

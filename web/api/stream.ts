@@ -21,55 +21,113 @@ export interface FeedState {
   readonly epoch: number;
 }
 
-export interface EventFeed {
-  open(): void;
-  close(): void;
-  readonly state: FeedState;
-  /** Calls `listener` whenever `state` is another. Returns the function that ends it. */
-  onState(listener: () => void): () => void;
-  /** Calls `handler` at most once a frame with all that came since, in order. Returns the function that ends it. */
-  subscribe<Name extends StreamEventName>(
-    name: Name,
-    handler: (events: readonly EventData<Name>[]) => void,
-  ): () => void;
-}
-
 /** The service sends a comment every 15 s: two of them missing means that nobody is there. */
 const SILENCE_AT_MOST_MS = 35_000;
 const OPENS_WITHIN_MS = 10_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
-export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
-  const queue = createFrameQueue();
-  const listeners = new Set<() => void>();
-  let state: FeedState = { connection: 'connecting', epoch: 0 };
-  let closing = new AbortController();
-  let wake = () => {};
+export class EventFeed {
+  readonly #client: Pick<ApiClient, 'open'>;
+  readonly #queue = createFrameQueue();
+  readonly #listeners = new Set<() => void>();
+  #state: FeedState = { connection: 'connecting', epoch: 0 };
+  #closing = new AbortController();
+  #endRest = () => {};
+  readonly #tryNow = () => this.#endRest();
 
-  function become(next: FeedState): void {
-    state = next;
-    for (const listener of listeners) listener();
+  constructor(client: Pick<ApiClient, 'open'>) {
+    this.#client = client;
   }
 
-  /** Resolves with why the stream ended; throws where it did not open or broke. */
-  async function listen(closed: AbortSignal, onOpen: () => void): Promise<void> {
+  get state(): FeedState {
+    return this.#state;
+  }
+
+  open(): void {
+    this.#closing = new AbortController();
+    window.addEventListener('online', this.#tryNow);
+    void this.#keepListening(this.#closing.signal);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    window.removeEventListener('online', this.#tryNow);
+    this.#tryNow();
+    this.#queue.clear();
+  }
+
+  /** Calls `listener` whenever `state` is another. Returns the function that ends it. */
+  onState(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `handler` at most once a frame with all that came since, in order. Returns the function that ends it. */
+  subscribe<Name extends StreamEventName>(
+    name: Name,
+    handler: (events: readonly EventData<Name>[]) => void,
+  ): () => void {
+    return this.#queue.subscribe(name, handler);
+  }
+
+  #become(next: FeedState): void {
+    this.#state = next;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #keepListening(closed: AbortSignal): Promise<void> {
+    let waitMs = FIRST_WAIT_MS;
+    for (;;) {
+      await inSight(closed);
+      if (closed.aborted) return;
+      const { openForMs, refusal } = await this.#listenOnce(closed);
+      if (closed.aborted) return;
+      if (openForMs > FIRST_WAIT_MS) {
+        // A stream ends with its token, too: whether the service is there is seen at the next try, which is at once.
+        waitMs = FIRST_WAIT_MS;
+        this.#become({ connection: 'connecting', epoch: this.#state.epoch });
+        continue;
+      }
+      this.#become({ connection: 'lost', epoch: Math.max(this.#state.epoch, 1), ...reasonOf(refusal) });
+      await this.#rest(waitMs * (0.75 + Math.random() / 2));
+      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+    }
+  }
+
+  /** Resolves once the stream has ended, with how long it was open (0 where it did not open), and why it broke. */
+  async #listenOnce(closed: AbortSignal): Promise<{ openForMs: number; refusal: ApiError | undefined }> {
+    let openedAtMs: number | undefined;
+    let refusal: ApiError | undefined;
+    try {
+      await this.#listen(closed, () => {
+        openedAtMs = performance.now();
+        this.#become({ connection: 'live', epoch: this.#state.epoch + 1 });
+      });
+    } catch (thrown) {
+      refusal = asApiError(thrown);
+    }
+    return { openForMs: openedAtMs === undefined ? 0 : performance.now() - openedAtMs, refusal };
+  }
+
+  /** Resolves once the stream has ended; throws where it did not open or broke. */
+  async #listen(closed: AbortSignal, onOpen: () => void): Promise<void> {
     const watchdog = new AbortController();
     const cancel = () => watchdog.abort();
     let timer = setTimeout(cancel, OPENS_WITHIN_MS);
     closed.addEventListener('abort', cancel);
     const offSight = onOutOfSight(cancel);
     try {
-      const response = await client.open('/stream', watchdog.signal);
+      const response = await this.#client.open('/stream', watchdog.signal);
       onOpen();
-      const take = createEventParser(queue.take);
+      const parse = createEventParser((name, data) => this.#queue.take(name, data));
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
         clearTimeout(timer);
         timer = setTimeout(cancel, SILENCE_AT_MOST_MS);
         const piece = await reader?.read();
         if (piece === undefined || piece.done) return;
-        take(piece.value);
+        parse(piece.value);
       }
     } finally {
       clearTimeout(timer);
@@ -78,71 +136,18 @@ export function createEventFeed(client: Pick<ApiClient, 'open'>): EventFeed {
     }
   }
 
-  async function keepListening(closed: AbortSignal): Promise<void> {
-    let waitMs = FIRST_WAIT_MS;
-    for (;;) {
-      await inSight(closed);
-      if (closed.aborted) return;
-      let openedAtMs: number | undefined;
-      let refusal: ApiError | undefined;
-      try {
-        await listen(closed, () => {
-          openedAtMs = performance.now();
-          become({ connection: 'live', epoch: state.epoch + 1 });
-        });
-      } catch (thrown) {
-        refusal = asApiError(thrown);
-      }
-      if (closed.aborted) return;
-      if (openedAtMs !== undefined && performance.now() - openedAtMs > FIRST_WAIT_MS) {
-        // A stream ends with its token, too: whether the service is there is seen at the next try, which is at once.
-        waitMs = FIRST_WAIT_MS;
-        become({ connection: 'connecting', epoch: state.epoch });
-        continue;
-      }
-      become({
-        connection: 'lost',
-        epoch: Math.max(state.epoch, 1),
-        ...(refusal === undefined
-          ? {}
-          : { reason: refusal.message, isRefused: refusal.status >= 400 && refusal.status < 500 }),
-      });
-      await rest(waitMs * (0.75 + Math.random() / 2));
-      waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
-    }
-  }
-
-  function rest(ms: number): Promise<void> {
+  #rest(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      wake = () => {
+      this.#endRest = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
+}
 
-  const tryNow = () => wake();
-
-  return {
-    open() {
-      closing = new AbortController();
-      window.addEventListener('online', tryNow);
-      void keepListening(closing.signal);
-    },
-    close() {
-      closing.abort();
-      window.removeEventListener('online', tryNow);
-      tryNow();
-      queue.clear();
-    },
-    get state() {
-      return state;
-    },
-    onState(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    subscribe: queue.subscribe,
-  };
+function reasonOf(refusal: ApiError | undefined): Pick<FeedState, 'reason' | 'isRefused'> {
+  if (refusal === undefined) return {};
+  return { reason: refusal.message, isRefused: refusal.status >= 400 && refusal.status < 500 };
 }

@@ -53,12 +53,35 @@ export function ClusterForm({ first, locations, isNew, submitText, write, onWrit
         void send((client) => write(client, draft));
       }}
     >
+      <ClusterFields draft={draft} locations={locations} isNew={isNew} messages={messages} onChange={set} />
+      {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
+      <div class="row">
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          {submitText}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: ClusterDraft;
+  readonly locations: readonly LocationSummary[];
+  readonly isNew: boolean;
+  /** What is wrong, by field. */
+  readonly messages: ReadonlyMap<string, string>;
+  readonly onChange: (part: Partial<ClusterDraft>) => void;
+}
+
+function ClusterFields({ draft, locations, isNew, messages, onChange }: FieldsProps) {
+  return (
+    <>
       <Field
         label="Name"
         autoComplete="off"
         value={draft.name}
         error={messages.get('name')}
-        onInput={(name) => set({ name })}
+        onInput={(name) => onChange({ name })}
       />
       <Field
         label="Cap in kW"
@@ -67,7 +90,7 @@ export function ClusterForm({ first, locations, isNew, submitText, write, onWrit
         value={draft.limitKw}
         hint="What all members together may draw. Leave it empty for no cap."
         error={messages.get('limitKw')}
-        onInput={(limitKw) => set({ limitKw })}
+        onInput={(limitKw) => onChange({ limitKw })}
       />
       {!isNew && (
         <Choice
@@ -75,22 +98,16 @@ export function ClusterForm({ first, locations, isNew, submitText, write, onWrit
           value={draft.status}
           options={STATUSES}
           error={messages.get('status')}
-          onChoose={(status) => set({ status: status === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE' })}
+          onChoose={(status) => onChange({ status: status === 'INACTIVE' ? 'INACTIVE' : 'ACTIVE' })}
         />
       )}
       <MemberPicker
         locations={locations}
         chosen={draft.locationIds}
         error={messages.get('locationIds')}
-        onChange={(locationIds) => set({ locationIds })}
+        onChange={(locationIds) => onChange({ locationIds })}
       />
-      {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
-      <div class="row">
-        <Button kind="primary" type="submit" isBusy={isBusy}>
-          {submitText}
-        </Button>
-      </div>
-    </form>
+    </>
   );
 }
 

@@ -43,21 +43,14 @@ export function MemberPicker({
       <legend>Members</legend>
       <Field label="Filter locations by name or id" type="search" value={filter} onInput={setFilter} />
       <ul aria-label="Locations">
-        {found.slice(0, SHOWN_AT_MOST).map(({ locationId, name, status }) => (
-          <li key={locationId}>
-            <label>
-              <input
-                type="checkbox"
-                checked={ticked.has(locationId)}
-                aria-invalid={error !== undefined}
-                onChange={() => toggle(locationId)}
-              />
-              <span>
-                {name} {name !== locationId && <span class="quiet small">{locationId}</span>}{' '}
-                {status === 'INACTIVE' && <Badge>INACTIVE</Badge>}
-              </span>
-            </label>
-          </li>
+        {found.slice(0, SHOWN_AT_MOST).map((location) => (
+          <Member
+            key={location.locationId}
+            location={location}
+            isTicked={ticked.has(location.locationId)}
+            isInvalid={error !== undefined}
+            onToggle={() => toggle(location.locationId)}
+          />
         ))}
       </ul>
       {found.length === 0 && <p class="quiet small">No location matches.</p>}
@@ -66,6 +59,30 @@ export function MemberPicker({
         {chosen.length} chosen{error === undefined ? '' : `: ${error}`}
       </p>
     </fieldset>
+  );
+}
+
+function Member({
+  location: { locationId, name, status },
+  isTicked,
+  isInvalid,
+  onToggle,
+}: {
+  readonly location: LocationSummary;
+  readonly isTicked: boolean;
+  readonly isInvalid: boolean;
+  readonly onToggle: () => void;
+}) {
+  return (
+    <li>
+      <label>
+        <input type="checkbox" checked={isTicked} aria-invalid={isInvalid} onChange={onToggle} />
+        <span>
+          {name} {name !== locationId && <span class="quiet small">{locationId}</span>}{' '}
+          {status === 'INACTIVE' && <Badge>INACTIVE</Badge>}
+        </span>
+      </label>
+    </li>
   );
 }
 

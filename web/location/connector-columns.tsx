@@ -17,93 +17,106 @@ export interface ReadConnector extends ConnectorLive {
 
 const NEVER = -1;
 
+type ConnectorColumn = Column<ReadConnector>;
+
 export function connectorColumns(
   clock: ServerClock,
   onAsk: (connector: ReadConnector) => void,
-): readonly Column<ReadConnector>[] {
-  return [
-    {
-      key: 'name',
-      header: 'Connector',
-      isRowHeader: true,
-      class: 'name',
-      cell: (connector) => <Name connector={connector} />,
-      sortValue: nameOf,
-    },
-    {
-      key: 'state',
-      header: 'State',
-      class: 'state',
-      isWideOnly: true,
-      cell: ({ status, chargingStatus }) => <State status={status} chargingStatus={chargingStatus} />,
-      sortValue: ({ chargingStatus }) => chargingStatus ?? '',
-    },
-    {
-      key: 'actualKw',
-      header: 'Power kW',
-      align: 'end',
-      class: 'figure',
-      cell: ({ actualKw, isEstimated }) => (
-        <DrawnKw
-          actualKw={actualKw}
-          estimate={isEstimated ? 'It is an estimate, because the connector is silent.' : undefined}
-        />
-      ),
-      sortValue: ({ actualKw }) => actualKw,
-    },
-    {
-      key: 'limitKw',
-      header: 'Limit kW',
-      align: 'end',
-      class: 'figure',
-      cell: ({ limitKw }) => (limitKw === null ? '–' : kw(limitKw)),
-      sortValue: ({ limitKw }) => limitKw ?? NEVER,
-    },
-    {
-      key: 'limitA',
-      header: 'Limit A',
-      align: 'end',
-      class: 'figure',
-      isWideOnly: true,
-      cell: ({ limitA }) => (limitA === null ? '–' : limitA.toFixed(1)),
-      sortValue: ({ limitA }) => limitA ?? NEVER,
-    },
-    {
-      key: 'lease',
-      header: 'Lease',
-      align: 'end',
-      class: 'figure',
-      isWideOnly: true,
-      cell: ({ leaseLeftSeconds, readAtMs }) => (
-        <Lease leftSeconds={leaseLeftSeconds} readAtMs={readAtMs} clock={clock} />
-      ),
-      sortValue: ({ leaseLeftSeconds }) => leaseLeftSeconds ?? NEVER,
-    },
-    {
-      key: 'lock',
-      header: 'Lock',
-      class: 'lock-column',
-      isWideOnly: true,
-      cell: ({ lockLimitKw }) => lockLimitKw !== null && <Badge tone="lock">{kwText(lockLimitKw)}</Badge>,
-      sortValue: ({ lockLimitKw }) => lockLimitKw ?? NEVER,
-    },
-    {
-      key: 'reason',
-      header: 'Why',
-      class: 'why',
-      cell: (connector) => (
-        <button
-          type="button"
-          class="button plain"
-          aria-label={`${REASON_WORDS[connector.reason]}: why ${nameOf(connector)} has this limit, and its lock`}
-          onClick={() => onAsk(connector)}
-        >
-          {REASON_WORDS[connector.reason]}
-        </button>
-      ),
-      sortValue: ({ reason }) => REASON_WORDS[reason],
-    },
-  ];
+): readonly ConnectorColumn[] {
+  return [NAME, STATE, POWER, LIMIT_KW, LIMIT_A, leaseColumn(clock), LOCK, reasonColumn(onAsk)];
+}
+
+const NAME: ConnectorColumn = {
+  key: 'name',
+  header: 'Connector',
+  isRowHeader: true,
+  class: 'name',
+  cell: (connector) => <Name connector={connector} />,
+  sortValue: nameOf,
+};
+
+const STATE: ConnectorColumn = {
+  key: 'state',
+  header: 'State',
+  class: 'state',
+  isWideOnly: true,
+  cell: ({ status, chargingStatus }) => <State status={status} chargingStatus={chargingStatus} />,
+  sortValue: ({ chargingStatus }) => chargingStatus ?? '',
+};
+
+const POWER: ConnectorColumn = {
+  key: 'actualKw',
+  header: 'Power kW',
+  align: 'end',
+  class: 'figure',
+  cell: ({ actualKw, isEstimated }) => (
+    <DrawnKw
+      actualKw={actualKw}
+      estimate={isEstimated ? 'It is an estimate, because the connector is silent.' : undefined}
+    />
+  ),
+  sortValue: ({ actualKw }) => actualKw,
+};
+
+const LIMIT_KW: ConnectorColumn = {
+  key: 'limitKw',
+  header: 'Limit kW',
+  align: 'end',
+  class: 'figure',
+  cell: ({ limitKw }) => (limitKw === null ? '–' : kw(limitKw)),
+  sortValue: ({ limitKw }) => limitKw ?? NEVER,
+};
+
+const LIMIT_A: ConnectorColumn = {
+  key: 'limitA',
+  header: 'Limit A',
+  align: 'end',
+  class: 'figure',
+  isWideOnly: true,
+  cell: ({ limitA }) => (limitA === null ? '–' : limitA.toFixed(1)),
+  sortValue: ({ limitA }) => limitA ?? NEVER,
+};
+
+function leaseColumn(clock: ServerClock): ConnectorColumn {
+  return {
+    key: 'lease',
+    header: 'Lease',
+    align: 'end',
+    class: 'figure',
+    isWideOnly: true,
+    cell: ({ leaseLeftSeconds, readAtMs }) => (
+      <Lease leftSeconds={leaseLeftSeconds} readAtMs={readAtMs} clock={clock} />
+    ),
+    sortValue: ({ leaseLeftSeconds }) => leaseLeftSeconds ?? NEVER,
+  };
+}
+
+const LOCK: ConnectorColumn = {
+  key: 'lock',
+  header: 'Lock',
+  class: 'lock-column',
+  isWideOnly: true,
+  cell: ({ lockLimitKw }) => lockLimitKw !== null && <Badge tone="lock">{kwText(lockLimitKw)}</Badge>,
+  sortValue: ({ lockLimitKw }) => lockLimitKw ?? NEVER,
+};
+
+function reasonColumn(onAsk: (connector: ReadConnector) => void): ConnectorColumn {
+  return {
+    key: 'reason',
+    header: 'Why',
+    class: 'why',
+    cell: (connector) => (
+      <button
+        type="button"
+        class="button plain"
+        aria-label={`${REASON_WORDS[connector.reason]}: why ${nameOf(connector)} has this limit, and its lock`}
+        onClick={() => onAsk(connector)}
+      >
+        {REASON_WORDS[connector.reason]}
+      </button>
+    ),
+    sortValue: ({ reason }) => REASON_WORDS[reason],
+  };
 }
 
 export function nameOf({ controllerUuid, connectorId }: ConnectorLive): string {

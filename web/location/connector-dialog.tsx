@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { ConnectorSchedules, GridLimitCause } from '../../src/wire/operator-locations.js';
 import { path } from '../api/client.js';
-import { useResource } from '../api/resource.js';
+import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';
 import { useClusterName } from '../clusters/use-cluster-name.js';
 import { Badge } from '../ui/badge.js';
@@ -16,7 +16,7 @@ import { nameOf, type ReadConnector } from './connector-columns.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { FormerProfiles } from './former-profiles.js';
 import { Lease } from './lease.js';
-import { stackOf } from './preview.js';
+import { type LimitChange, type LimitState, stackOf } from './preview.js';
 import { OwnPreview } from './preview-view.js';
 import { ScheduleForm } from './schedule-form.js';
 import { Sentence } from './sentence.js';
@@ -39,11 +39,42 @@ export function ConnectorDialog({
   readonly onWritten: () => void;
   readonly onClose: () => void;
 }) {
-  const { controllerUuid, connectorId, reason, explanation, lockLimitKw } = connector;
-  const address = path`/chargers/${controllerUuid}/connectors/${connectorId}/schedules`;
-  const [isLocking, setLocking] = useState(false);
+  return (
+    <Dialog title={nameOf(connector)} onClose={onClose}>
+      <div class="stack">
+        <Explanation connector={connector} cause={cause} />
+        <ConnectorFigures connector={connector} clock={clock} />
+        <h3>Locks</h3>
+        <Locks connector={connector} clock={clock} onWritten={onWritten} />
+      </div>
+    </Dialog>
+  );
+}
+
+function Explanation({
+  connector: { reason, explanation, lockLimitKw },
+  cause,
+}: {
+  readonly connector: ReadConnector;
+  readonly cause: GridLimitCause;
+}) {
   const clusterId = cause.kind === 'clusterShare' ? cause.clusterId : undefined;
   const clusterName = useClusterName(clusterId);
+  return (
+    <section aria-label="Why it has this limit" aria-live="polite">
+      <Badge tone={lockLimitKw === null ? 'info' : 'lock'}>{REASON_WORDS[reason]}</Badge>
+      <p class="explanation">
+        <Sentence
+          text={clusterId === undefined ? explanation : explanation.replace(clusterId, () => clusterName)}
+        />
+      </p>
+    </section>
+  );
+}
+
+/** The connector's profiles, read again when the stream tells of a lock. */
+function useSchedules(controllerUuid: string, connectorId: string): Resource<ConnectorSchedules> {
+  const address = path`/chargers/${controllerUuid}/connectors/${connectorId}/schedules`;
   const schedules = useResource(
     (client, signal) => client.get<ConnectorSchedules>(address, signal),
     [controllerUuid, connectorId],
@@ -54,76 +85,63 @@ export function ConnectorDialog({
     );
     if (isAbout) schedules.reread();
   });
+  return schedules;
+}
+
+/** The connector's profiles, and where one can be set. */
+function Locks({
+  connector: { controllerUuid, connectorId },
+  clock,
+  onWritten,
+}: {
+  readonly connector: ReadConnector;
+  readonly clock: ServerClock;
+  readonly onWritten: () => void;
+}) {
+  const [isLocking, setLocking] = useState(false);
+  const address = path`/chargers/${controllerUuid}/connectors/${connectorId}`;
+  const schedules = useSchedules(controllerUuid, connectorId);
+  const reread = () => {
+    schedules.reread();
+    onWritten();
+  };
   const profiles = schedules.value?.profiles;
+  if (profiles === undefined)
+    return schedules.error === undefined ? null : <ErrorNotice error={schedules.error} />;
+  const state: LimitState = { stack: stackOf(profiles), fallbackKw: undefined };
+  const preview = (change: LimitChange | undefined) => (
+    <OwnPreview state={state} change={change} unlimited="not locked" nowMs={clock.nowMs()} />
+  );
   return (
-    <Dialog title={nameOf(connector)} onClose={onClose}>
-      <div class="stack">
-        <section aria-label="Why it has this limit" aria-live="polite">
-          <Badge tone={lockLimitKw === null ? 'info' : 'lock'}>{REASON_WORDS[reason]}</Badge>
-          <p class="explanation">
-            <Sentence
-              text={clusterId === undefined ? explanation : explanation.replace(clusterId, () => clusterName)}
-            />
-          </p>
-        </section>
-        <ConnectorFigures connector={connector} clock={clock} />
-        <h3>Locks</h3>
-        {schedules.error !== undefined && <ErrorNotice error={schedules.error} />}
-        {profiles !== undefined && (
-          <CancellableProfiles
-            label="Locks"
-            profiles={stackedAt(profiles, clock.nowMs())}
-            empty="No lock is set."
-            address={address}
-            preview={(change) => (
-              <OwnPreview
-                state={{ stack: stackOf(profiles), fallbackKw: undefined }}
-                change={change}
-                unlimited="not locked"
-                nowMs={clock.nowMs()}
-              />
-            )}
-            onCancelled={() => {
-              schedules.reread();
-              onWritten();
-            }}
-          />
-        )}
-        {profiles !== undefined && (
-          <FormerProfiles
-            address={path`/chargers/${controllerUuid}/connectors/${connectorId}/history`}
-            held={profiles}
-            clock={clock}
-          />
-        )}
-        {!isLocking && profiles !== undefined && (
-          <div>
-            <Button onClick={() => setLocking(true)}>Lock this connector…</Button>
-          </div>
-        )}
-        {isLocking && profiles !== undefined && (
-          <ScheduleForm
-            address={address}
-            state={{ stack: stackOf(profiles), fallbackKw: undefined }}
-            preview={(change) => (
-              <OwnPreview
-                state={{ stack: stackOf(profiles), fallbackKw: undefined }}
-                change={change}
-                unlimited="not locked"
-                nowMs={clock.nowMs()}
-              />
-            )}
-            submitText="Lock the connector"
-            clock={clock}
-            onWritten={(hasWarnings) => {
-              schedules.reread();
-              onWritten();
-              if (!hasWarnings) setLocking(false);
-            }}
-          />
-        )}
-      </div>
-    </Dialog>
+    <>
+      {schedules.error !== undefined && <ErrorNotice error={schedules.error} />}
+      <CancellableProfiles
+        label="Locks"
+        profiles={stackedAt(profiles, clock.nowMs())}
+        empty="No lock is set."
+        address={`${address}/schedules`}
+        preview={preview}
+        onCancelled={reread}
+      />
+      <FormerProfiles address={`${address}/history`} held={profiles} clock={clock} />
+      {isLocking ? (
+        <ScheduleForm
+          address={`${address}/schedules`}
+          state={state}
+          preview={preview}
+          submitText="Lock the connector"
+          clock={clock}
+          onWritten={(hasWarnings) => {
+            reread();
+            if (!hasWarnings) setLocking(false);
+          }}
+        />
+      ) : (
+        <div>
+          <Button onClick={() => setLocking(true)}>Lock this connector…</Button>
+        </div>
+      )}
+    </>
   );
 }
 

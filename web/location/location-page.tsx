@@ -35,21 +35,13 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
 
   const span = spanOf(view, nowMs);
   const error = live.error ?? limits.error ?? timeline.error ?? past.error;
-  const { name = locationId, status } = live.value ?? {};
+  const name = live.value?.name ?? locationId;
   useTitle(name);
   const isUnknown = live.error?.code === 'LOCATION_NOT_FOUND';
   return (
     <div class="stack location">
       <div class="row between">
-        <div>
-          <a class="small" href={hrefOf('locations')}>
-            All locations
-          </a>
-          <h1>
-            {name} {status === 'INACTIVE' && <Badge>INACTIVE</Badge>}
-          </h1>
-          {name !== locationId && <p class="quiet small">{locationId}</p>}
-        </div>
+        <Title locationId={locationId} name={name} isInactive={live.value?.status === 'INACTIVE'} />
         {!isUnknown && (
           <AsOfBar
             atMs={asOfMs}
@@ -80,6 +72,28 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
         <ConnectorList live={live.value} clock={clock} onWritten={reread} />
       )}
       {asOfMs !== undefined && <p class="quiet">Connectors are shown only as they are now.</p>}
+    </div>
+  );
+}
+
+function Title({
+  locationId,
+  name,
+  isInactive,
+}: {
+  readonly locationId: string;
+  readonly name: string;
+  readonly isInactive: boolean;
+}) {
+  return (
+    <div>
+      <a class="small" href={hrefOf('locations')}>
+        All locations
+      </a>
+      <h1>
+        {name} {isInactive && <Badge>INACTIVE</Badge>}
+      </h1>
+      {name !== locationId && <p class="quiet small">{locationId}</p>}
     </div>
   );
 }

@@ -90,13 +90,10 @@ function dataOf({ lines, span }: Props): uPlot.AlignedData {
 }
 
 type Colour = (name: string) => string;
+type Newest = { readonly current: Props };
 
-function optionsOf(element: HTMLElement, newest: { readonly current: Props }, colour: Colour): uPlot.Options {
-  const font = '12px system-ui, sans-serif';
-  const grid = { stroke: () => colour('line'), width: 1 };
-  const axis = { stroke: () => colour('muted'), font, grid, ticks: grid };
-  const stepped = uPlot.paths.stepped?.({ align: 1 });
-  const paths = stepped === undefined ? {} : { paths: stepped };
+/** Its parts ask `newest` when they are needed: the options are made once. */
+function optionsOf(element: HTMLElement, newest: Newest, colour: Colour): uPlot.Options {
   return {
     width: element.clientWidth,
     height: newest.current.heightPx,
@@ -111,49 +108,62 @@ function optionsOf(element: HTMLElement, newest: { readonly current: Props }, co
       bind: { dblclick: () => null },
     },
     scales: { x: { time: true }, y: { range: (_, __, highest) => [0, Math.max(1, (highest ?? 0) * 1.08)] } },
-    axes: [
-      {
-        ...axis,
-        size: 30,
-        space: 90,
-        values: (_, instants) => instants.map((instant) => axisLabel(instant, instants)),
-      },
-      { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} kW`) },
-    ],
+    axes: axesOf(colour),
     bands: bandsOf(newest.current, colour),
-    series: [
-      {},
-      ...newest.current.lines.map(({ label, colour: name, isFilled, isHidden, dash }) => ({
-        ...paths,
-        label,
-        stroke: () => colour(name),
-        ...(isFilled ? { fill: () => faint(colour(name)) } : {}),
-        ...(dash === undefined ? {} : { dash: [...dash] }),
-        width: isHidden ? 0 : 2,
-        points: { show: false },
-      })),
-    ],
-    hooks: {
-      draw: [(shown) => drawMark(shown, newest.current.markMs, colour('text'))],
-      setSelect: [
-        (shown) => {
-          const { left, width } = shown.select;
-          if (width === 0) return;
-          shown.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          newest.current.onSelect?.({
-            fromMs: shown.posToVal(left, 'x'),
-            toMs: shown.posToVal(left + width, 'x'),
-          });
-        },
-      ],
-      setCursor: [
-        (shown) => {
-          const { left } = shown.cursor;
-          const isInside = left !== undefined && left !== null && left >= 0;
-          newest.current.onPoint?.(isInside ? shown.posToVal(left, 'x') : undefined);
-        },
-      ],
+    series: [{}, ...newest.current.lines.map((line) => seriesOf(line, colour))],
+    hooks: hooksOf(newest, colour),
+  };
+}
+
+function axesOf(colour: Colour): uPlot.Axis[] {
+  const font = '12px system-ui, sans-serif';
+  const grid = { stroke: () => colour('line'), width: 1 };
+  const axis = { stroke: () => colour('muted'), font, grid, ticks: grid };
+  return [
+    {
+      ...axis,
+      size: 30,
+      space: 90,
+      values: (_, instants) => instants.map((instant) => axisLabel(instant, instants)),
     },
+    { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} kW`) },
+  ];
+}
+
+function seriesOf({ label, colour: name, isFilled, isHidden, dash }: PlotLine, colour: Colour): uPlot.Series {
+  const paths = uPlot.paths.stepped?.({ align: 1 });
+  return {
+    ...(paths === undefined ? {} : { paths }),
+    label,
+    stroke: () => colour(name),
+    ...(isFilled ? { fill: () => faint(colour(name)) } : {}),
+    ...(dash === undefined ? {} : { dash: [...dash] }),
+    width: isHidden ? 0 : 2,
+    points: { show: false },
+  };
+}
+
+function hooksOf(newest: Newest, colour: Colour): uPlot.Hooks.Arrays {
+  return {
+    draw: [(shown) => drawMark(shown, newest.current.markMs, colour('text'))],
+    setSelect: [
+      (shown) => {
+        const { left, width } = shown.select;
+        if (width === 0) return;
+        shown.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        newest.current.onSelect?.({
+          fromMs: shown.posToVal(left, 'x'),
+          toMs: shown.posToVal(left + width, 'x'),
+        });
+      },
+    ],
+    setCursor: [
+      (shown) => {
+        const { left } = shown.cursor;
+        const isInside = left !== undefined && left !== null && left >= 0;
+        newest.current.onPoint?.(isInside ? shown.posToVal(left, 'x') : undefined);
+      },
+    ],
   };
 }
 

@@ -29,9 +29,6 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
     (client, signal) => client.get<LocationLimits>(path`/locations/${locationId}/limits`, signal),
     [locationId],
   );
-  const ofThis = <E extends { readonly locationId: string }>(events: readonly E[]) =>
-    events.filter((event) => event.locationId === locationId);
-  const set = (values: Partial<LocationLive>) => live.update((before) => ({ ...before, ...values }));
   const reread = () => {
     live.reread();
     limits.reread();
@@ -42,6 +39,22 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
     limits.reread(SOON_MS);
     onLimitChange();
   };
+
+  useLiveEvents(locationId, live, limitChanged);
+  // A refusal is told once: what is refused is asked for less often.
+  useEvery(LIVE_EVERY_MS, () => {
+    if (live.error === undefined) live.reread();
+  });
+  useEvery(REST_EVERY_MS, () => reread());
+
+  return { live, limits, reread };
+}
+
+/** Brings `live` up to date with what the stream tells of the location. */
+function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitChanged: () => void): void {
+  const ofThis = <E extends { readonly locationId: string }>(events: readonly E[]) =>
+    events.filter((event) => event.locationId === locationId);
+  const set = (values: Partial<LocationLive>) => live.update((before) => ({ ...before, ...values }));
 
   useEvents('power', (events) => {
     const last = ofThis(events).at(-1);
@@ -77,13 +90,6 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   useEvents('alarm', (events) => {
     if (ofThis(events).length > 0) live.reread(SOON_MS);
   });
-  // A refusal is told once: what is refused is asked for less often.
-  useEvery(LIVE_EVERY_MS, () => {
-    if (live.error === undefined) live.reread();
-  });
-  useEvery(REST_EVERY_MS, () => reread());
-
-  return { live, limits, reread };
 }
 
 export function keyOfConnector({

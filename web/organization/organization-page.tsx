@@ -5,10 +5,10 @@ import type { OrganizationLimits } from '../../src/wire/rest.js';
 import { useResource } from '../api/resource.js';
 import { CancellableProfiles } from '../location/cancellable-profiles.js';
 import { FormerProfiles } from '../location/former-profiles.js';
-import { stackOf } from '../location/preview.js';
+import { type LimitChange, type LimitState, stackOf } from '../location/preview.js';
 import { OwnPreview } from '../location/preview-view.js';
 import { ScheduleForm } from '../location/schedule-form.js';
-import { useEvery, useEverySecond } from '../location/server-clock.js';
+import { type ServerClock, useEvery, useEverySecond } from '../location/server-clock.js';
 import { stackedAt } from '../location/stacked-profiles.js';
 import { useStreamClock } from '../location/stream-clock.js';
 import { useTitle } from '../shell/title.js';
@@ -29,34 +29,16 @@ export function OrganizationPage() {
     [],
   );
   useEvery(EVERY_MS, () => reread());
-  // The highest decides nothing here: no charging follows it.
-  const profiles =
-    value && stackedAt(value.profiles, clock.nowMs()).map((profile) => ({ ...profile, isDeciding: false }));
   return (
     <>
       <h1>Organization</h1>
       <div class="stack">
         {error !== undefined && <ErrorNotice error={error} />}
         {value === undefined && error === undefined && <p class="quiet">Loading…</p>}
-        {value !== undefined && profiles !== undefined && (
+        {value !== undefined && (
           <>
             <Note text={value.note} />
-            <CancellableProfiles
-              label="Profiles"
-              profiles={profiles}
-              empty="No profile of the organization is recorded."
-              address="/organizations/schedules"
-              preview={(change) => (
-                <OwnPreview
-                  state={{ stack: stackOf(value.profiles), fallbackKw: undefined }}
-                  change={change}
-                  unlimited="no limit"
-                  nowMs={clock.nowMs()}
-                />
-              )}
-              onCancelled={reread}
-            />
-            <FormerProfiles address="/organizations/history" held={value.profiles} clock={clock} />
+            <Profiles limits={value} clock={clock} onCancelled={reread} />
             <div>
               <Button kind="primary" onClick={() => setOpen(true)}>
                 Record a profile…
@@ -66,33 +48,75 @@ export function OrganizationPage() {
         )}
       </div>
       {isOpen && value !== undefined && (
-        <Dialog title="Record a profile" onClose={() => setOpen(false)}>
-          <div class="stack">
-            <Note text={value.note} />
-            <ScheduleForm
-              address="/organizations/schedules"
-              state={{ stack: stackOf(value.profiles), fallbackKw: undefined }}
-              preview={(change) => (
-                <OwnPreview
-                  state={{ stack: stackOf(value.profiles), fallbackKw: undefined }}
-                  change={change}
-                  unlimited="no limit"
-                  nowMs={clock.nowMs()}
-                />
-              )}
-              submitText="Record the profile"
-              doneText="The profile was recorded. It is not enforced."
-              clock={clock}
-              onWritten={(hasWarnings) => {
-                reread();
-                if (!hasWarnings) setOpen(false);
-              }}
-            />
-          </div>
-        </Dialog>
+        <RecordDialog limits={value} clock={clock} onWritten={reread} onClose={() => setOpen(false)} />
       )}
     </>
   );
+}
+
+interface LimitsProps {
+  readonly limits: OrganizationLimits;
+  readonly clock: ServerClock;
+}
+
+function Profiles({ limits, clock, onCancelled }: LimitsProps & { readonly onCancelled: () => void }) {
+  // The highest decides nothing here: no charging follows it.
+  const profiles = stackedAt(limits.profiles, clock.nowMs()).map((profile) => ({
+    ...profile,
+    isDeciding: false,
+  }));
+  return (
+    <>
+      <CancellableProfiles
+        label="Profiles"
+        profiles={profiles}
+        empty="No profile of the organization is recorded."
+        address="/organizations/schedules"
+        preview={(change) => <ChangePreview limits={limits} clock={clock} change={change} />}
+        onCancelled={onCancelled}
+      />
+      <FormerProfiles address="/organizations/history" held={limits.profiles} clock={clock} />
+    </>
+  );
+}
+
+function RecordDialog({
+  limits,
+  clock,
+  onWritten,
+  onClose,
+}: LimitsProps & { readonly onWritten: () => void; readonly onClose: () => void }) {
+  return (
+    <Dialog title="Record a profile" onClose={onClose}>
+      <div class="stack">
+        <Note text={limits.note} />
+        <ScheduleForm
+          address="/organizations/schedules"
+          state={stateOf(limits)}
+          preview={(change) => <ChangePreview limits={limits} clock={clock} change={change} />}
+          submitText="Record the profile"
+          doneText="The profile was recorded. It is not enforced."
+          clock={clock}
+          onWritten={(hasWarnings) => {
+            onWritten();
+            if (!hasWarnings) onClose();
+          }}
+        />
+      </div>
+    </Dialog>
+  );
+}
+
+function ChangePreview({
+  limits,
+  clock,
+  change,
+}: LimitsProps & { readonly change: LimitChange | undefined }) {
+  return <OwnPreview state={stateOf(limits)} change={change} unlimited="no limit" nowMs={clock.nowMs()} />;
+}
+
+function stateOf({ profiles }: OrganizationLimits): LimitState {
+  return { stack: stackOf(profiles), fallbackKw: undefined };
 }
 
 function Note({ text }: { readonly text: string }) {
