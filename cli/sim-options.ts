@@ -1,10 +1,10 @@
 // What the simulator's commands may be told, checked; apart from what they do, so that their help loads none of it.
 import { InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../machines/values/time.js';
+import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import type { FaultLevel } from '../sim/scenario/fault-levels.js';
 import { parseInstant } from '../sim/scenario/moment.js';
 import type { Transport } from '../sim/scenario/scenario.js';
-import { LARGEST_SEED } from '../sim/scenario/seed.js';
 import type { ConnectorName } from '../sim/trace/trace-state.js';
 
 const TRANSPORTS: readonly Transport[] = ['inProcess', 'mqtt'];

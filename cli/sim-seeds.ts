@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { SingleBar } from 'cli-progress';
 import { runSeeds, type SeedOutcome } from '../sim/run/seed-pool.js';
-import { LARGEST_SEED } from '../sim/scenario/seed.js';
+import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import { sessionsOf } from '../sim/sessions/sessions-of.js';
 import { systemClock } from '../src/clock.js';
 import { OperatorError } from './operator-error.js';

@@ -1,10 +1,11 @@
 // `headroom sim`: whole days of a site on a virtual clock, run, asked afterwards, and repeated for many seeds.
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { Command, Option } from 'commander';
+import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import { FAULT_LEVELS } from '../sim/scenario/fault-levels.js';
-import { LARGEST_SEED } from '../sim/scenario/seed.js';
-import { endOnInterrupt } from './sim-interrupt.js';
-import { orNotRun } from './sim-not-run.js';
+import { removeWorldFolders } from '../sim/world/world-folder.js';
+import { NOT_BEGUN } from './exit-codes.js';
+import { printNote } from './print.js';
 import {
   type BranchFlags,
   type CompareFlags,
@@ -21,6 +22,9 @@ import {
 } from './sim-options.js';
 
 // What a command does is loaded to do it, and not for a page of help.
+
+/** What a shell expects of a process that a signal ended. */
+const ENDED_BY_SIGNAL = 128;
 
 function runCommand(): Command {
   return new Command('run')
@@ -117,4 +121,26 @@ export function simCommand(): Command {
     .addCommand(branchCommand())
     .addCommand(compareCommand())
     .addCommand(seedsCommand());
+}
+
+/** Ctrl-C in the middle of a simulation: it ends at once, and nothing of its worlds stays behind. */
+function endOnInterrupt(): void {
+  process.once('exit', removeWorldFolders);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => process.exit(ENDED_BY_SIGNAL + constants.signals[signal]));
+}
+
+/** `action`; an error it throws is told and ends the process with a code of its own: 1 would say that there was a run. */
+function orNotRun<Given extends readonly unknown[]>(
+  action: (...given: Given) => Promise<void>,
+): (...given: Given) => Promise<void> {
+  return async (...given) => {
+    try {
+      await action(...given);
+    } catch (error) {
+      const { explain } = await import('./operator-error.js');
+      printNote(explain(error));
+      process.exit(NOT_BEGUN);
+    }
+  };
 }

@@ -1,10 +1,11 @@
 // Runs one scenario from its first instant to its last, and tells what came of it.
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectorKey } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { makeDirectory } from '../../src/private-files.js';
+import { VERSION } from '../../src/version.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
@@ -19,7 +20,6 @@ import { openTraceWriter, type TraceWriter } from '../trace/trace-writer.js';
 import type { Violation } from '../world/power-watch.js';
 import { createWorld, type World } from '../world/world.js';
 import { createActionCaller } from './action-caller.js';
-import { commitName } from './commit-name.js';
 import { ExpectationJudge, type Failure, formatFailure, type LimitsOf } from './expectation-judge.js';
 import { FaultPlayer } from './fault-player.js';
 import { createStops } from './stops.js';
@@ -202,4 +202,18 @@ async function writeResult(outDir: string, result: RunResult): Promise<void> {
   } finally {
     await trace.close();
   }
+}
+
+const SHOWN_DIGITS = 12;
+
+/** The commit of the checkout this runs in, or the version where there is none: a trace says which code it is of. */
+function commitName(): string {
+  // From source or, compiled, from dist/.
+  const roots = ['../../.git/', '../../../.git/'].map((path) => new URL(path, import.meta.url));
+  const root = roots.find((url) => existsSync(new URL('HEAD', url)));
+  if (root === undefined) return VERSION;
+  const head = readFileSync(new URL('HEAD', root), 'utf8').trim();
+  const reference = head.startsWith('ref: ') ? new URL(head.slice('ref: '.length), root) : undefined;
+  if (reference === undefined) return head.slice(0, SHOWN_DIGITS);
+  return existsSync(reference) ? readFileSync(reference, 'utf8').trim().slice(0, SHOWN_DIGITS) : VERSION;
 }

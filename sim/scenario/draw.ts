@@ -2,6 +2,9 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 
+/** The largest seed that a scenario or a command takes. */
+export const LARGEST_SEED = 2 ** 31 - 1;
+
 /** From one to the other, both included. */
 export type Range = readonly [from: number, to: number];
 

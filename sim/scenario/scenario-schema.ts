@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { GROUP_RULE, listSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
 import { actionSchema } from './action-schema.js';
+import { LARGEST_SEED } from './draw.js';
 import { expectationSchema } from './expectation-schema.js';
 import { faultsSchema } from './fault-schema.js';
 import { durationSchema, localInstantSchema } from './moment.js';
-import { LARGEST_SEED } from './seed.js';
 import { sessionsSchema, vehicleSchema } from './session-schema.js';
 import { sitesSchema } from './site-generator.js';
 

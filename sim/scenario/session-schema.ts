@@ -1,7 +1,6 @@
 // Who comes: sessions from a recorded file, drawn, or named one by one; and the cars they come in.
 import { z } from 'zod';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
-import { DAY_SHAPES, type DayShape } from './day-shapes.js';
 import {
   durationRangeSchema,
   INSTANT_RULE,
@@ -10,6 +9,20 @@ import {
   parsedSchema,
 } from './moment.js';
 import { instantsOf, parseWrittenTime, TIME_ZONE_RULE, TimeZone } from './time-zone.js';
+
+/** When in a day cars come, as weights of its 24 hours by the site's clock. */
+const DAY_SHAPES = {
+  flat: Array.from({ length: 24 }, () => 1),
+  /** Vans that come back in the afternoon and stay the night. */
+  depot: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 6, 10, 12, 8, 4, 2, 1, 0, 0],
+  /** People who come to work. */
+  workplace: [0, 0, 0, 0, 0, 1, 4, 10, 12, 6, 3, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
+  /** People who come home. */
+  residential: [2, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 7, 10, 11, 9, 6, 5, 4, 3],
+  /** A car park in town. */
+  public: [1, 0, 0, 0, 0, 1, 2, 4, 6, 8, 9, 9, 10, 9, 8, 8, 9, 10, 9, 7, 5, 4, 3, 2],
+} as const satisfies Readonly<Record<string, readonly number[]>>;
+type DayShape = keyof typeof DAY_SHAPES;
 
 const CONNECTOR_RULE =
   'must be text such as charger-1/1: the controllerUuid and the connectorId of a connector';

@@ -1,6 +1,13 @@
 // The architecture's rules, enforced on the tree; and for each rule, that it would notice.
 import { describe, expect, it } from 'vitest';
-import { bannedWords, cycles, importBreaches, misnamedFiles, unexplainedFiles } from './rules.js';
+import {
+  bannedWords,
+  cycles,
+  importBreaches,
+  misnamedFiles,
+  partsOnTheirOwn,
+  unexplainedFiles,
+} from './rules.js';
 import { readSources, type Source } from './sources.js';
 
 const product = readSources(['machines', 'src', 'cli', 'sim', 'bench']);
@@ -34,12 +41,35 @@ describe('The tree', () => {
     expect(bannedWords([...product, ...tests])).toEqual([]);
   });
 
+  it('has no file of a few lines that is a part of one other', () => {
+    expect(partsOnTheirOwn([...product, ...pages])).toEqual([]);
+  });
+
   it('opens every file with a comment that says why it exists', () => {
     expect(unexplainedFiles([...product, ...tests])).toEqual([]);
   });
 
   it('names files in kebab-case, by what they are', () => {
     expect(misnamedFiles([...product, ...tests])).toEqual([]);
+  });
+});
+
+describe('A file of a few lines', () => {
+  const few = '// Why it exists.\nexport const x = 1;\n';
+  const importer = (path: string) => ({ path, text: "import { x } from './part.js';\n" });
+
+  it('is a part of the one file that imports it', () => {
+    const alone = [{ path: 'src/part.ts', text: few }, importer('src/a.ts')];
+    expect(partsOnTheirOwn(alone)).toHaveLength(1);
+    expect(partsOnTheirOwn([...alone, importer('src/b.ts')])).toEqual([]);
+    expect(partsOnTheirOwn([{ path: 'src/part.tsx', text: few }, importer('src/a.ts')])).toHaveLength(1);
+  });
+
+  it('may stand alone where it is a program, has more to say, or is one of many of its kind', () => {
+    expect(partsOnTheirOwn(planted('src/part.ts', few))).toEqual([]);
+    const long = { path: 'src/part.ts', text: few.repeat(10) };
+    expect(partsOnTheirOwn([long, importer('src/a.ts')])).toEqual([]);
+    expect(partsOnTheirOwn([{ path: 'cli/part.ts', text: few }, importer('cli/a.ts')])).toEqual([]);
   });
 });
 

@@ -16,7 +16,6 @@ const FOUNDATION = [
   'health',
   'log',
   'metrics',
-  'open-files',
   'password-check',
   'private-files',
   'rare-log',
@@ -31,7 +30,6 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
     'certificate-names',
     'guess-limit',
     'metrics',
-    'open-files',
     'password-check',
     'private-files',
     'rare-log',
@@ -164,7 +162,6 @@ export function importBreaches(sources: readonly Source[]): readonly Breach[] {
 
 export function cycles(sources: readonly Source[]): readonly Breach[] {
   const paths = new Set(sources.map(({ path }) => path));
-  // A component is imported by the name of its compiled file, which does not say that it is written as .tsx.
   const written = (target: string) => (paths.has(target) ? target : target.replace(/\.ts$/, '.tsx'));
   const graph = new Map(
     sources.map((source) => [source.path, importsOf(source).filter(isInTree).map(written)]),
@@ -182,6 +179,28 @@ export function cycles(sources: readonly Source[]): readonly Breach[] {
 
   for (const path of graph.keys()) visit(path, []);
   return found;
+}
+
+const MOST_LINES_OF_A_PART = 17;
+/** Each is one of its kind in a file of its own: a step of the schema, a command with its flags, a query. */
+const ONE_EACH = /\/migrations\/|^cli\/[a-z]+\.ts$|^src\/application\/(commands|queries)\//;
+
+/** Files of a few lines that one file imports: they are a part of it. */
+export function partsOnTheirOwn(sources: readonly Source[]): readonly Breach[] {
+  const imported = sources.flatMap((source) => [...new Set(importsOf(source))].map(scriptOf));
+  return sources
+    .filter(({ path, text }) => !ONE_EACH.test(path) && linesOf(text) <= MOST_LINES_OF_A_PART)
+    .filter(({ path }) => imported.filter((target) => target === scriptOf(path)).length === 1)
+    .map(({ path }) => `${path} is a part of the one file that imports it`);
+}
+
+/** A component is imported by the name of its compiled file, which does not say that it is written as .tsx. */
+function scriptOf(path: string): string {
+  return path.replace(/\.tsx$/, '.ts');
+}
+
+function linesOf(text: string): number {
+  return text.trimEnd().split('\n').length;
 }
 
 interface BannedWord {

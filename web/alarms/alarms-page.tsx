@@ -3,7 +3,7 @@ import './alarms.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { AlarmView } from '../../src/wire/operator-history.js';
 import { messagesByField } from '../location/profile-draft.js';
-import { useStreamClock } from '../location/stream-clock.js';
+import { useStreamClock } from '../location/server-clock.js';
 import { type LocationNames, useLocationNames } from '../locations/use-location-names.js';
 import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';

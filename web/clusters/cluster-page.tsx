@@ -1,7 +1,7 @@
 // The page of one cluster: what its members draw of its cap, share by share, and what can be done with it.
 import '../location/location.css';
 import './clusters.css';
-import { useStreamClock } from '../location/stream-clock.js';
+import { useStreamClock } from '../location/server-clock.js';
 import { useLocationNames } from '../locations/use-location-names.js';
 import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';

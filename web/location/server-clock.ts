@@ -1,6 +1,7 @@
 // The service's clock as the page knows it: the viewer's own may be wrong, and statuses are the service's business.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
+import { useEvents } from '../api/use-events.js';
 
 export interface ServerClock {
   nowMs(): EpochMs;
@@ -16,6 +17,15 @@ export function useServerClock(at: string | undefined): ServerClock {
   }
   const clock = useRef<ServerClock>({ nowMs: () => Math.round(offsetMs.current + performance.now()) });
   return clock.current;
+}
+
+/**
+ * The service's clock on pages whose answers name no instant: the stream does. It is the viewer's until the first event; every location has one soon after the stream was opened.
+ */
+export function useStreamClock(): ServerClock {
+  const [at, setAt] = useState<string>();
+  useEvents('power', (events) => setAt((before) => before ?? events.at(-1)?.at));
+  return useServerClock(at);
 }
 
 /** Renders the caller again each second. */

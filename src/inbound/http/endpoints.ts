@@ -17,8 +17,13 @@ import {
   profileRequestSchema,
   updateClusterRequestSchema,
 } from '../../wire/rest.js';
-import { CANCEL_BY_MEMBER, CANCEL_BY_PRIORITY } from './cancelling.js';
 import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
+
+/** What a DELETE of all schedules of a target is answered with: profiles are cancelled one by one. */
+const CANCEL_BY_PRIORITY = 'name the priority of the profile to cancel: DELETE …/schedules/{priority}.';
+/** The same for a cluster, whose schedule is a profile of each member. */
+const CANCEL_BY_MEMBER =
+  'each member took it as a profile of its own: DELETE /v1/locations/{locationId}/schedules/{priority} for each.';
 
 /** In the order of the contract. */
 export const ENDPOINTS: readonly Endpoint[] = [

@@ -8,7 +8,9 @@ import { type Answer, sendJson } from '../exchange.js';
 import type { BodyReader } from '../read-body.js';
 import { queryOf } from '../read-query.js';
 import { type Headers, NO_HEADERS } from '../refusal.js';
-import { warning } from '../warning.js';
+
+/** A longer warning would not fit the headers of some proxies. */
+const LONGEST_WARNING = 600;
 
 export interface EndpointParts {
   readonly application: Application;
@@ -41,7 +43,7 @@ export function createEndpointHandler(endpoint: Endpoint, parts: EndpointParts):
       param: (name) => paramOf(request, name),
       query: () => queryOf(request.url),
       warn(text) {
-        warnings = warning(text);
+        warnings = warningOf(text);
       },
     };
     if (endpoint.requestSchema !== undefined) {
@@ -64,6 +66,17 @@ function paramOf(request: Request, name: string): string {
 function headersOf(endpoint: Endpoint, view: object): Headers {
   if (endpoint.status !== 201 || !('clusterId' in view)) return NO_HEADERS;
   return { location: `${endpoint.path}/${view.clusterId}` };
+}
+
+/**
+ * The header of a success that its caller should think about once more (RFC 7234 section 5.5):
+ * `Warning: 199 headroom "text"`, in printable ASCII, cut where it is too long.
+ */
+function warningOf(text: string): Headers {
+  const printable = text.replace(/[^ -~]/g, '?');
+  const isTooLong = printable.length > LONGEST_WARNING;
+  const cut = isTooLong ? `${printable.slice(0, LONGEST_WARNING - 3)}...` : printable;
+  return { warning: `199 headroom "${cut.replace(/["\\]/g, '\\$&')}"` };
 }
 
 /** Serializes each object once, for as long as somebody holds it. */
