@@ -4,7 +4,10 @@ import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
 import { toInstant } from '../../src/wire/rest.js';
-import { type CampaignResult, runCampaign } from './campaign.js';
+import { commitName } from '../run/commit-name.js';
+import { parseDuration } from '../scenario/moment.js';
+import { type CampaignResult, resultOf, runCampaign } from './campaign.js';
+import { CampaignLog } from './campaign-log.js';
 import type { SeedOutcome } from './campaign-worker.js';
 import { RARE_BRANCHES } from './reached.js';
 
@@ -13,6 +16,9 @@ interface Options {
   readonly hours: number;
   readonly chargers: number;
   readonly planted: boolean | string;
+  /** For so long seeds are begun, ms of this machine. */
+  readonly for?: number;
+  readonly keep?: string;
 }
 
 /** A bug that is planted into one compiled file. */
@@ -34,6 +40,12 @@ function parsePositive(text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new InvalidArgumentError('must be above 0');
   return value;
+}
+
+function parseTime(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError('must be a duration such as 30m or 8h');
+  return ms;
 }
 
 function describe({ seed, violation }: SeedOutcome): string {
@@ -59,33 +71,54 @@ function printFigures({ outcomes, reached }: CampaignResult, hours: number): voi
   );
 }
 
-async function runSeeds({ seeds, hours, chargers }: Options): Promise<void> {
+/** Without an end where there is a time for it. */
+function* seedsOf({ seeds, for: forMs }: Options, log: CampaignLog | undefined): Generator<number> {
+  for (const seed of seeds) if (log?.has(seed) !== true) yield seed;
+  if (forMs === undefined) return;
+  for (let seed = (seeds.at(-1) ?? 0) + 1; ; seed++) if (log?.has(seed) !== true) yield seed;
+}
+
+async function runSeeds(options: Options): Promise<void> {
+  const { seeds, hours, chargers, for: forMs, keep } = options;
+  const log =
+    keep === undefined ? undefined : new CampaignLog(keep, { commit: commitName(), hours, chargers });
+  const before = log?.outcomes.length ?? 0;
+  if (before > 0) print(`${before} seeds are in ${keep} already`);
   const bar = new SingleBar({
-    format: '{bar} {value}/{total} seeds, {failures} failed',
+    format:
+      forMs === undefined
+        ? '{bar} {value}/{total} seeds, {failures} failed'
+        : '{value} seeds, {failures} failed',
     stream: process.stderr,
   });
   let failures = 0;
   bar.start(seeds.length, 0, { failures });
-  const result = await runCampaign({
-    seeds,
+  const { outcomes } = await runCampaign({
+    seeds: seedsOf(options, log),
     chargers,
     durationMs: hours * HOUR_MS,
+    isTimeOver: () => forMs !== undefined && 1000 * process.uptime() >= forMs,
     onOutcome(outcome) {
+      log?.add(outcome);
       if (outcome.violation !== undefined) failures++;
       bar.increment({ failures });
     },
   });
   bar.stop();
+  printResult(resultOf(log?.outcomes ?? outcomes), options);
+}
+
+function printResult(result: CampaignResult, { hours, chargers }: Options): void {
   printFigures(result, hours);
   for (const branch of result.unreached) print(`never reached: ${RARE_BRANCHES[branch]}`);
-  const { failure } = result;
-  for (const outcome of result.outcomes) if (outcome.violation !== undefined) print(describe(outcome));
+  const { failure, outcomes } = result;
+  for (const outcome of outcomes) if (outcome.violation !== undefined) print(describe(outcome));
   if (failure !== undefined) {
     const flags = `--seeds ${failure.seed} --hours ${hours} --chargers ${chargers}`;
     print(`Run it again: npm run sim:campaign -- ${flags}`);
   }
   // Of a few seeds nobody can expect every branch.
-  const isIncomplete = seeds.length >= 20 && result.unreached.length > 0;
+  const isIncomplete = outcomes.length >= 20 && result.unreached.length > 0;
   process.exitCode = failure !== undefined || isIncomplete ? 1 : 0;
 }
 
@@ -111,6 +144,11 @@ const command = new Command('sim:campaign')
   .option('--seeds <a..b>', 'which seeds', parseSeeds, parseSeeds('1..200'))
   .option('--hours <h>', 'virtual hours of each', parsePositive, 24)
   .option('--chargers <n>', 'at each of two locations', parsePositive, 2)
+  .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)
+  .option(
+    '--keep <file>',
+    'what came of each seed, a line of JSON each; those it has of this commit are not run again',
+  )
   .option('--planted [name]', 'plant each known bug instead, and find the first seed that catches it', false)
   .action((options: Options) => (options.planted === false ? runSeeds(options) : searchPlanted(options)));
 await command.parseAsync();

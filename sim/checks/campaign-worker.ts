@@ -33,15 +33,19 @@ export async function runSeed(order: SeedOrder): Promise<SeedOutcome> {
   };
 }
 
+/** Of a seed whose world did not come to its end. */
+export function failedSeed(seed: number, detail: string): SeedOutcome {
+  const violation = { atMs: 0, invariant: 'P14', target: 'world', detail };
+  return { seed, violation, violations: 1, reached: [], messages: 0, faults: 0 };
+}
+
 process.on('message', (order: SeedOrder) => {
   runSeed(order).then(
     (outcome) => process.send?.(outcome),
     (error: unknown) => {
       // A world that throws is as good as one that is wrong.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const violation = { atMs: 0, invariant: 'P14', target: 'world', detail };
-      const { seed } = order;
-      process.send?.({ seed, violation, violations: 1, reached: [], messages: 0, faults: 0 });
+      process.send?.(failedSeed(order.seed, detail));
     },
   );
 });

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { SeedOrder, SeedOutcome } from './campaign-worker.js';
+import { failedSeed, type SeedOrder, type SeedOutcome } from './campaign-worker.js';
 import { RARE_BRANCHES, type RareBranch } from './reached.js';
 
 export interface CampaignResult {
@@ -17,42 +17,47 @@ export interface CampaignResult {
 const WORKER = fileURLToPath(new URL('./campaign-worker.js', import.meta.url));
 
 /**
+ * @param options.seeds may have no end, where `isTimeOver` says when it is enough.
  * @param options.isFirstEnough no more seeds are begun once one failed.
  * @param options.execArgv of the processes, for what is planted in them.
  */
 export async function runCampaign(options: {
-  readonly seeds: readonly number[];
+  readonly seeds: Iterable<number>;
   readonly chargers: number;
   readonly durationMs: number;
   readonly isFirstEnough?: boolean;
+  readonly isTimeOver?: () => boolean;
   readonly execArgv?: readonly string[];
   readonly processes?: number;
   readonly onOutcome?: (outcome: SeedOutcome) => void;
 }): Promise<CampaignResult> {
-  const { seeds, chargers, durationMs, isFirstEnough = false, execArgv = [], onOutcome } = options;
-  const waiting = [...seeds];
+  const { chargers, durationMs, isFirstEnough = false, isTimeOver = () => false, execArgv = [] } = options;
+  const waiting = options.seeds[Symbol.iterator]();
   const outcomes: SeedOutcome[] = [];
-  const processes = Math.min(options.processes ?? availableParallelism(), seeds.length);
 
-  function isOver(): boolean {
-    return isFirstEnough && outcomes.some(({ violation }) => violation !== undefined);
+  function next(): number | undefined {
+    const isOver = isFirstEnough && outcomes.some(({ violation }) => violation !== undefined);
+    return isOver || isTimeOver() ? undefined : waiting.next().value;
   }
 
   async function work(): Promise<void> {
-    const child = fork(WORKER, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    try {
-      for (let seed = waiting.shift(); seed !== undefined && !isOver(); seed = waiting.shift()) {
-        const outcome = await ask(child, { seed, chargers, durationMs });
-        outcomes.push(outcome);
-        onOutcome?.(outcome);
-      }
-    } finally {
-      child.kill();
+    let child: ChildProcess | undefined;
+    for (let seed = next(); seed !== undefined; seed = next()) {
+      child ??= fork(WORKER, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      const outcome = await ask(child, { seed, chargers, durationMs });
+      if (child.exitCode !== null || child.signalCode !== null) child = undefined;
+      outcomes.push(outcome);
+      options.onOutcome?.(outcome);
     }
+    child?.kill();
   }
 
-  await Promise.all(Array.from({ length: processes }, work));
-  outcomes.sort((a, b) => a.seed - b.seed);
+  await Promise.all(Array.from({ length: options.processes ?? availableParallelism() }, work));
+  return resultOf(outcomes);
+}
+
+export function resultOf(unsorted: readonly SeedOutcome[]): CampaignResult {
+  const outcomes = [...unsorted].sort((a, b) => a.seed - b.seed);
   const reached = new Map<RareBranch, number>();
   for (const outcome of outcomes)
     for (const [branch, count] of outcome.reached) reached.set(branch, (reached.get(branch) ?? 0) + count);
@@ -60,10 +65,11 @@ export async function runCampaign(options: {
   return { outcomes, failure: outcomes.find(({ violation }) => violation !== undefined), reached, unreached };
 }
 
+/** A process that ends in a seed has failed in it, and the campaign goes on with another. */
 function ask(child: ChildProcess, order: SeedOrder): Promise<SeedOutcome> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) =>
-      reject(new Error(`a process of the campaign ended with ${code} in seed ${order.seed}`));
+  return new Promise((resolve) => {
+    const onExit = (code: number | null, signal: string | null) =>
+      resolve(failedSeed(order.seed, `its process ended with ${code ?? signal}`));
     child.once('exit', onExit);
     child.once('message', (outcome) => {
       child.off('exit', onExit);
