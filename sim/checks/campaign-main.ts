@@ -4,7 +4,7 @@ import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
 import { toInstant } from '../../src/wire/rest.js';
-import { commitName } from '../run/commit-name.js';
+import { commitName } from '../run/run-scenario.js';
 import { parseDuration } from '../scenario/moment.js';
 import { type CampaignResult, resultOf, runCampaign } from './campaign.js';
 import { CampaignLog } from './campaign-log.js';

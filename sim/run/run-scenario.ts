@@ -207,7 +207,7 @@ async function writeResult(outDir: string, result: RunResult): Promise<void> {
 const SHOWN_DIGITS = 12;
 
 /** The commit of the checkout this runs in, or the version where there is none: a trace says which code it is of. */
-function commitName(): string {
+export function commitName(): string {
   // From source or, compiled, from dist/.
   const roots = ['../../.git/', '../../../.git/'].map((path) => new URL(path, import.meta.url));
   const root = roots.find((url) => existsSync(new URL('HEAD', url)));
