@@ -30,7 +30,12 @@ function tell(backup: string | undefined, restored: Restored, isDryRun: boolean,
     printNote('Dry run: nothing was changed.');
     return;
   }
-  if (replaced !== null) printLine(`The database that was there is kept: ${replaced}`);
+  if (replaced !== null)
+    printLine(
+      backup === undefined
+        ? `A copy of it as it was before is kept: ${replaced}`
+        : `The database that was there is kept: ${replaced}`,
+    );
   printLine(
     `The epoch went from ${epoch.before} to ${epoch.after}: chargers take what the next service tells them.`,
   );

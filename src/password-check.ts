@@ -1,7 +1,7 @@
 // Checks what people choose (passwords, client secrets): slow by intent, so remembered once right, and bounded when wrong.
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { GuessLimit } from './guess-limit.js';
+import { addressBlock, type GuessLimit } from './guess-limit.js';
 import { isGenerated, isPassword } from './secrets.js';
 
 /** A name and password that somebody sent. */
@@ -25,30 +25,54 @@ const REMEMBERED = 50_000;
 const WAITING_AT_MOST = 25_000;
 const BUSY_WAIT_MS = 5_000;
 
-/** Runs so many pieces of work at a time, in the order they came. */
+/**
+ * Runs so many pieces of work at a time: of each address in the order they came, the addresses by turns. So who sends much
+ * makes its own wait, and those of other addresses by one piece each.
+ */
 class Turns {
   #free: number;
-  readonly #waiting = new Set<() => void>();
+  #waiting = 0;
+  /** By address; the one whose turn is next is first. */
+  readonly #queues = new Map<string, (() => void)[]>();
 
   constructor(atOnce: number) {
     this.#free = atOnce;
   }
 
   get isFull(): boolean {
-    return this.#waiting.size >= WAITING_AT_MOST;
+    return this.#waiting >= WAITING_AT_MOST;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(address: string, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    else await new Promise<void>((resolve) => this.#enqueue(addressBlock(address), resolve));
     try {
       return await work();
     } finally {
-      const [next] = this.#waiting;
-      if (next === undefined) this.#free++;
-      else this.#waiting.delete(next);
-      next?.();
+      this.#next();
     }
+  }
+
+  #enqueue(block: string, begin: () => void): void {
+    this.#waiting++;
+    const queue = this.#queues.get(block);
+    if (queue === undefined) this.#queues.set(block, [begin]);
+    else queue.push(begin);
+  }
+
+  #next(): void {
+    const [first] = this.#queues;
+    if (first === undefined) {
+      this.#free++;
+      return;
+    }
+    const [block, queue] = first;
+    const begin = queue.shift();
+    // Behind all others, if there is more of it.
+    this.#queues.delete(block);
+    if (queue.length > 0) this.#queues.set(block, queue);
+    this.#waiting--;
+    begin?.();
   }
 }
 
@@ -84,7 +108,7 @@ export class PasswordCheck {
     if (isGenerated(attempt.password)) return this.#verify(attempt, key);
     const refusal = this.#turns.isFull ? later(BUSY_WAIT_MS) : this.#refusalOf(attempt);
     if (refusal !== undefined) return refusal;
-    return this.#turns.run(async () => {
+    return this.#turns.run(attempt.address, async () => {
       // Those before it in the queue may have failed since.
       const now = this.#refusalOf(attempt);
       if (now !== undefined) return now;

@@ -130,6 +130,7 @@ export class Service {
   async #startAll() {
     warnOfPlainText(this.#config, this.#common.log);
     const tlsFiles = openTlsFiles(this.#config, this.#common);
+    if (this.#config.tlsKey !== undefined) this.#warnOfExposure(this.#config.tlsKey);
     const logins = createMqttLogins(NO_CREDENTIALS);
     const gateway = this.#seams.gateway ?? this.#createMqttGateway(this.#createBroker(logins, tlsFiles));
     const { store, epoch } = await this.#openStore();

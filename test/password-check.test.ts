@@ -89,3 +89,17 @@ it('keeps the turn of who hangs up and comes again', async () => {
   expect(verdicts).toEqual(['right', 'right', 'right']);
   expect(slowHashes).toBe(1);
 });
+
+it('takes addresses by turns, so that one with many passwords to check holds up others by one each', async () => {
+  const order: string[] = [];
+  const one = async (address: string, name: string) => {
+    await check.check(attempt({ address, name }));
+    order.push(address);
+  };
+  const crowd = Array.from({ length: 20 }, (_, i) => one(HERE, `crowd ${i}`));
+  const others = ['198.51.100.7', '2001:db8::1'].map((address) => one(address, 'elsewhere'));
+  await Promise.all([...crowd, ...others]);
+  // Two were under way before they came, and one or two may be done first of those that are under way with them.
+  expect(order.indexOf('198.51.100.7')).toBeLessThan(6);
+  expect(order.indexOf('2001:db8::1')).toBeLessThan(7);
+});

@@ -39,6 +39,10 @@ export class PowerMinute {
   #isEstimated = false;
   /** Something is known of its power: before that there is nothing to say. */
   #isHeardOf = false;
+  /** When it ends: what comes later is of the next one, however late the timer is that ends it. Infinite before the first end. */
+  #endsAtMs = Number.POSITIVE_INFINITY;
+  /** The one before, from its end until it is taken away. */
+  #ended: Omit<EndedMinute, 'atMs'> | 'unknown' | undefined;
 
   get isHeardOf(): boolean {
     return this.#isHeardOf;
@@ -64,12 +68,22 @@ export class PowerMinute {
     if (limitW < this.#lowestLimitW) this.#lowestLimitW = limitW;
   }
 
-  /** The minute that began at the instant `atMs` as it ended at `nowMs`, and a new one begun; undefined where nothing is known. */
-  end(atMs: EpochMs, nowMs: number): EndedMinute | undefined {
-    this.#passTime(nowMs);
+  /**
+   * The minute that began at the instant `atMs` and ended at `endedAtMs`, which may be a while ago, and a new one begun that
+   * ends at `nextEndsAtMs`; undefined where nothing is known.
+   */
+  end(atMs: EpochMs, endedAtMs: number, nextEndsAtMs: number): EndedMinute | undefined {
+    this.#passTime(endedAtMs);
+    const ended = this.#ended ?? this.#summed();
+    this.#ended = undefined;
+    this.#endsAtMs = nextEndsAtMs;
+    return ended === 'unknown' ? undefined : { atMs, ...ended };
+  }
+
+  /** What was summed up, and the sums begun anew. */
+  #summed(): Omit<EndedMinute, 'atMs'> | 'unknown' {
     const lastedMs = this.#lastedMs;
-    const ended: EndedMinute = {
-      atMs,
+    const ended = {
       meanW: Math.round(this.#actualWms / lastedMs),
       maxW: this.#maxW,
       estimatedW: this.#isEstimated ? Math.round(this.#estimatedWms / lastedMs) : null,
@@ -83,11 +97,20 @@ export class PowerMinute {
     this.#maxW = this.#drawn.actualW;
     this.#lowestLimitW = this.#limitW ?? Number.MAX_SAFE_INTEGER;
     this.#isEstimated = this.#drawn.estimatedW !== undefined;
-    return lastedMs === 0 ? undefined : ended;
+    return lastedMs === 0 ? 'unknown' : ended;
+  }
+
+  #passTime(nowMs: number): void {
+    if (nowMs > this.#endsAtMs) {
+      this.#add(this.#endsAtMs);
+      this.#endsAtMs = Number.POSITIVE_INFINITY;
+      this.#ended = this.#summed();
+    }
+    this.#add(nowMs);
   }
 
   /** Power and limit are kept for the same stretches of time, so that their means can be compared. */
-  #passTime(nowMs: number): void {
+  #add(nowMs: number): void {
     if (this.#isHeardOf && this.#limitW !== undefined) {
       const elapsedMs = Math.max(0, nowMs - this.#sinceMs);
       this.#actualWms += this.#drawn.actualW * elapsedMs;
@@ -95,6 +118,6 @@ export class PowerMinute {
       this.#limitWms += this.#limitW * elapsedMs;
       this.#lastedMs += elapsedMs;
     }
-    this.#sinceMs = nowMs;
+    this.#sinceMs = Math.max(this.#sinceMs, nowMs);
   }
 }

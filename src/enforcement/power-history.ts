@@ -54,11 +54,14 @@ export class PowerHistory {
 
   #endMinutes(): void {
     const { clock, directory, bookkeeping } = this.#options;
-    const nowMs = clock.monotonicMs();
+    // A timer may be late: the minute ended when the clock said so. At a stop it ends now.
+    const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
+    const endedAtMs = monotonicMs - Math.max(0, nowMs - this.#minuteAtMs - MINUTE_MS);
+    const nextEndsAtMs = monotonicMs + MINUTE_MS - (nowMs % MINUTE_MS);
     for (const tenant of directory.tenants.values()) {
       directory.catchUp(tenant.locations.values());
       for (const { minute: running, record } of tenant.locations.values()) {
-        const minute = running.end(this.#minuteAtMs, nowMs);
+        const minute = running.end(this.#minuteAtMs, endedAtMs, nextEndsAtMs);
         if (minute === undefined) continue;
         const { locationId } = record;
         bookkeeping.write(tenant.tenantUuid, { kind: 'power.put', locationId, minute });

@@ -5,9 +5,9 @@ import type { NextFunction, Request, Response } from 'express';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
-import type { Log } from '../../ports/log.js';
 import { withoutSecrets } from '../../secrets.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
+import type { RequestLog } from './request-log.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 
 /** What is known of an exchange while it lasts. */
@@ -40,11 +40,11 @@ const JSON_HEADERS = Object.entries({
 /** Middleware: names the request, and when its answer is out, logs and counts it. */
 export function createTracer(options: {
   readonly clock: Clock;
-  readonly log: Log;
+  readonly requestLog: RequestLog;
   readonly metrics: Metrics;
   readonly unanswered: Unanswered;
 }): (request: Request, response: Answer, next: NextFunction) => void {
-  const { clock, log, metrics, unanswered } = options;
+  const { clock, requestLog, metrics, unanswered } = options;
   return (request, response, next) => {
     const startedMs = clock.monotonicMs();
     const { locals } = response;
@@ -53,15 +53,17 @@ export function createTracer(options: {
     locals.requestId = randomUUID();
     locals.route = 'unmatched';
     unanswered.set(response, response);
+    let isSent = false;
+    // Also told of what is dropped with its socket.
+    response.on('finish', () => {
+      isSent = !request.socket.destroyed;
+    });
     response.on('close', () => {
       unanswered.delete(response);
       const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
-      const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
+      const status = isSent ? response.statusCode : CLIENT_GONE;
       metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
-      log.info(
-        { requestId: locals.requestId, tenantUuid: locals.tenantUuid, method, path, status, ms },
-        'request',
-      );
+      requestLog.add(locals.tenantUuid, { requestId: locals.requestId, method, path, status, ms }, 'request');
     });
     next();
   };

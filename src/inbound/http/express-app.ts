@@ -23,6 +23,7 @@ import type { OpenStreams } from './open-streams.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
+import type { RequestLog } from './request-log.js';
 import { requireHost } from './require-host.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
 import { createDocsHandlers, DOCS_FILE_PATH, DOCS_PAGE_PATH, DOCS_PATH } from './routes/docs-page.js';
@@ -67,6 +68,7 @@ export interface HttpParts {
 
 /** What the app shares with the server that runs it. */
 interface AppParts extends HttpParts {
+  readonly requestLog: RequestLog;
   readonly unanswered: Unanswered;
   readonly openStreams: OpenStreams;
   readonly isStopping: () => boolean;

@@ -6,6 +6,7 @@ import type { Unanswered } from './exchange.js';
 import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
 import { createHttpsServer } from './https-server.js';
 import { createOpenStreams } from './open-streams.js';
+import { RequestLog } from './request-log.js';
 import { readableTarget } from './request-target.js';
 import { createUnreadableHandler } from './unreadable.js';
 
@@ -39,8 +40,11 @@ export class HttpServer {
   constructor({ config, tlsFiles, ...parts }: ServerParts) {
     this.#config = config;
     this.#scheme = tlsFiles === undefined ? 'http' : 'https';
+    const { clock, log, metrics } = parts;
+    const requestLog = new RequestLog(clock, log);
     const app = createExpressApp(config, {
       ...parts,
+      requestLog,
       unanswered: this.#unanswered,
       openStreams: this.#openStreams,
       isStopping: () => this.#isStopping,
@@ -56,7 +60,7 @@ export class HttpServer {
     this.#server = this.#createServer(tlsFiles);
     this.#server.timeout = parts.silentAtMostMs ?? SILENT_AT_MOST_MS;
     const answered = { connections: this.#connections, unanswered: this.#unanswered };
-    this.#server.on('clientError', createUnreadableHandler({ ...answered, ...parts }));
+    this.#server.on('clientError', createUnreadableHandler({ ...answered, requestLog, metrics }));
   }
 
   /** Listens; rejects where the address is taken. */

@@ -4,13 +4,13 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
-import type { Log } from '../../ports/log.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
 import { toErrorDescription } from '../../wire/oauth.js';
 import type { Connection, Exchange } from './connection.js';
 import type { Connections } from './connections.js';
 import { sendRefusal } from './error-handler.js';
 import type { Unanswered } from './exchange.js';
+import type { RequestLog } from './request-log.js';
 
 interface Unreadable {
   readonly status: number;
@@ -51,10 +51,10 @@ const UNREADABLE: Readonly<Record<string, Unreadable>> = {
 export function createUnreadableHandler(options: {
   readonly connections: Connections;
   readonly unanswered: Unanswered;
-  readonly log: Log;
+  readonly requestLog: RequestLog;
   readonly metrics: Metrics;
 }): (error: NodeJS.ErrnoException, socket: Duplex) => void {
-  const { connections, unanswered, log, metrics } = options;
+  const { connections, unanswered, requestLog, metrics } = options;
 
   function answer(
     connection: Connection,
@@ -72,7 +72,8 @@ export function createUnreadableHandler(options: {
     }
     const requestId = randomUUID();
     connections.end(connection, textOf(unreadable, requestId));
-    log.info({ requestId, address: connection.address, status, error: error.code }, 'unreadable request');
+    const { address } = connection;
+    requestLog.add(undefined, { requestId, address, status, error: error.code }, 'unreadable request');
   }
 
   return (error, socket) => {

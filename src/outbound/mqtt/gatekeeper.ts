@@ -12,6 +12,7 @@ import { Refusals } from './refusals.js';
 import {
   admit,
   createSession,
+  isNamedByCertificate,
   type RefusalReason,
   refusalOfConnect,
   refusalOfPublish,
@@ -217,6 +218,9 @@ export class Gatekeeper {
   ): Promise<RefusalReason | undefined> {
     const { address, claim } = session;
     if (claim === undefined) throw new Error('a client that signs in before its CONNECT was read');
+    const held = username === undefined ? undefined : this.#logins.find(username);
+    // Before the password is looked at: who cannot be that charger can use up none of its attempts.
+    if (held !== undefined && !isNamedByCertificate(held.login, session)) return 'certificate';
     const verdict = await this.#signIn.check(address, username, password);
     if ('refusal' in verdict) return verdict.refusal;
     const { login } = verdict;

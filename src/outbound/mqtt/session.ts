@@ -86,16 +86,23 @@ function bucketsOf(limits: SessionLimits, chargers: number) {
   };
 }
 
-/** Why the client may not connect as `login`, or undefined. A certificate has to name the user or the client id. */
+/** Whether the client's certificate, where one is asked for, names the user or the client id of `login`. */
+export function isNamedByCertificate(
+  login: MqttLogin,
+  { certificateNames }: Pick<Session, 'certificateNames'>,
+): boolean {
+  if (certificateNames === undefined) return true;
+  return certificateNames.has(login.username) || certificateNames.has(login.clientId);
+}
+
+/** Why the client may not connect as `login`, or undefined. */
 export function refusalOfConnect(
   login: MqttLogin,
   claim: Claim,
-  { certificateNames }: Pick<Session, 'certificateNames'>,
+  session: Pick<Session, 'certificateNames'>,
   limits: SessionLimits,
 ): RefusalReason | undefined {
-  const isNamed =
-    certificateNames?.has(login.username) === true || certificateNames?.has(login.clientId) === true;
-  if (certificateNames !== undefined && !isNamed) return 'certificate';
+  if (!isNamedByCertificate(login, session)) return 'certificate';
   // A foreign client id would take over a session.
   if (claim.clientId !== login.clientId) return 'client-id';
   if (claim.keepaliveS === 0 || claim.keepaliveS > limits.mqttKeepaliveMaxS) return 'keepalive';

@@ -187,6 +187,13 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
       expect(await rig.refusals('certificate')).toBe(1);
     });
 
+    it('looks at the certificate first, so that another charger uses up none of its attempts', async () => {
+      await start(files());
+      const guess = { ...ofMakers('q1-b'), password: 'a guess' };
+      await expect(connect('q1-a', guess)).rejects.toMatchObject({ code: 5 });
+      expect([await rig.refusals('certificate'), await rig.refusals('credentials')]).toEqual([1, 0]);
+    });
+
     it('still asks for the password', async () => {
       await start(files());
       const options = { ...ofMakers('q1-a'), password: 'guess' };

@@ -1,4 +1,5 @@
 // The dashboard as the build left it: its page always asked for anew, its assets, named by their content, kept for good.
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Request } from 'express';
@@ -24,12 +25,18 @@ function builtPage(): string | undefined {
     .find((place) => existsSync(`${place}assets`) && existsSync(`${place}index.html`));
 }
 
+interface BuiltFile {
+  readonly body: Buffer;
+  /** Made once: a hash of 200 kB for each request would be most of its work. */
+  readonly etag: string;
+}
+
 /** Handlers for the page and for its assets; `directory` ends with a slash. All files are read at the first request. */
 export function createDashboardHandlers(directory = builtPage()): {
   readonly page: Handler;
   readonly asset: Handler;
 } {
-  let held: ReadonlyMap<string, Buffer> | undefined;
+  let held: ReadonlyMap<string, BuiltFile> | undefined;
   // A build that replaces its files while the service runs cannot mix two versions of the page.
   const files = () => {
     held ??= directory === undefined || !existsSync(directory) ? new Map() : readFiles(directory);
@@ -40,23 +47,24 @@ export function createDashboardHandlers(directory = builtPage()): {
       const page = files().get('index.html');
       response.set({ ...headersOf(response), 'cache-control': 'no-cache' });
       if (page === undefined) response.status(503).type('text/plain').send(ABSENT);
-      else response.type('html').send(page);
+      else response.set('etag', page.etag).type('html').send(page.body);
     },
     asset(request, response) {
       const name = `assets/${String(request.params.asset)}`;
       const encoding = encodingFor(request);
-      const body = files().get(name + SUFFIX_OF[encoding]) ?? files().get(name);
-      if (body === undefined) {
+      const file = files().get(name + SUFFIX_OF[encoding]) ?? files().get(name);
+      if (file === undefined) {
         throw new DomainError('NOT_FOUND', 'There is no such part of the page: load the page again.');
       }
-      const isEncoded = encoding !== 'identity' && body !== files().get(name);
+      const isEncoded = encoding !== 'identity' && file !== files().get(name);
       response.set({
         ...headersOf(response),
         'cache-control': 'public, max-age=31536000, immutable',
         vary: 'accept-encoding',
+        etag: file.etag,
         ...(isEncoded && { 'content-encoding': encoding }),
       });
-      response.type(name.slice(name.lastIndexOf('.'))).send(body);
+      response.type(name.slice(name.lastIndexOf('.'))).send(file.body);
     },
   };
 }
@@ -70,7 +78,12 @@ function encodingFor(request: Request): Encoding {
   return accepted === 'br' || accepted === 'gzip' ? accepted : 'identity';
 }
 
-function readFiles(directory: string): ReadonlyMap<string, Buffer> {
+function readFiles(directory: string): ReadonlyMap<string, BuiltFile> {
   const names = ['index.html', ...readdirSync(`${directory}assets`).map((name) => `assets/${name}`)];
-  return new Map(names.map((name) => [name, readFileSync(directory + name)]));
+  return new Map(
+    names.map((name) => {
+      const body = readFileSync(directory + name);
+      return [name, { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` }];
+    }),
+  );
 }
