@@ -1,5 +1,6 @@
-// Test runner settings: files run in parallel on the two cores, and no test fails because others are busy on them.
+// Test runner settings: files run in parallel, and no test fails because others are busy on them.
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/longest-first.js';
 
 /** What takes as long hangs. Everything else that waits is bounded by `test/eventually.ts`, however busy the machine is. */
 const HANGS_AFTER_MS = 600_000;
@@ -7,13 +8,14 @@ const HANGS_AFTER_MS = 600_000;
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/build.ts'],
+    globalSetup: ['test/build.ts', 'test/memory.ts'],
     reporters: ['default', 'test/summary-reporter.ts'],
     // One file does not notice another: what tests start they stop, and none replaces a module. Loading the code anew for each
     // file took a quarter of the whole time.
     isolate: false,
-    // Both cores: much of the time goes into waiting for processes and databases.
-    maxWorkers: 2,
+    // Twice as many as CI has cores: much of the time goes into waiting for processes, databases and pages.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     testTimeout: HANGS_AFTER_MS,
     hookTimeout: HANGS_AFTER_MS,
   },

@@ -11,6 +11,6 @@ export default defineConfig({
       'test/sim/{scenario,trace}/**/*.test.ts',
     ],
     exclude: ['test/service/postgres.test.ts'],
-    globalSetup: [],
+    globalSetup: ['test/memory.ts'],
   },
 });

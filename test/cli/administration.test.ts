@@ -1,150 +1,36 @@
 // What the command line changes beside a running service, and that the service follows without a restart.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { run, runJson, serve, start, temporaryDirectory, writeFile } from './headroom.js';
+import { type ServedSite, serveSite } from './served-site.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
-async function provisioned() {
-  const directory = temporaryDirectory();
-  const environment = { HEADROOM_DATA_DIR: join(directory, 'data') };
-  const file = writeFile(directory, 'site.yaml', siteYaml());
-  expect(await run(['provision', file], environment)).toMatchObject({ code: 0 });
-  return { directory, environment };
-}
-
-async function running() {
-  const { directory, environment } = await provisioned();
-  const { httpUrl } = await serve(environment.HEADROOM_DATA_DIR);
-  const limits = (headers: Record<string, string>) =>
-    fetch(`${httpUrl}/v1/locations/quay-1/limits`, { headers }).then(({ status }) => status);
-  const token = (id: string, secret: string) =>
-    fetch(`${httpUrl}/v1/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret }),
-    }).then(async (response) => ({
-      status: response.status,
-      body: (await response.json()) as { access_token: string },
-    }));
-  return { directory, environment, httpUrl, limits, token };
-}
-
-describe('Beside a running service the command line', () => {
-  it('issues, lists and revokes API keys', async () => {
-    const { environment, limits } = await running();
-    const issued = await runJson(['key', 'issue', TENANT, '--scope', 'locations:read'], environment);
-    await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(200));
-    expect(await runJson(['key', 'list', TENANT], environment)).toContainEqual({
-      ...{ keyId: issued.keyId, tenantUuid: TENANT, scopes: ['locations:read'] },
-      ...{ expiresAt: null, state: 'active' },
-    });
-    await run(['key', 'revoke', issued.keyId], environment);
-    await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(401));
-    expect((await run(['key', 'list'], environment)).stdout).toMatch(new RegExp(`${issued.keyId}.*revoked`));
-  });
-
-  it('prints a new key alone on stdout, so that a script can take it', async () => {
-    const { environment } = await provisioned();
-    const { stdout, stderr } = await run(
-      ['key', 'issue', TENANT, '--expires', '2999-01-01T00:00:00Z', '--scope', 'org:write', 'clusters:read'],
-      environment,
-    );
-    expect(stdout).toMatch(/^hr_\w{8}_\w{43}\n$/);
-    expect(stderr).toContain('Scopes: clusters:read org:write. Expires: 2999-01-01T00:00:00.000Z.');
-  });
-
-  it('ends quietly when whoever reads its output leaves first', async () => {
-    const { environment } = await provisioned();
-    const { process: child, finished } = start(['key', 'list'], environment);
-    child.stdout?.destroy();
-    expect(await finished).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  it('switches the feature off and on', async () => {
-    const { environment, limits } = await running();
-    await run(['feature', 'disable', TENANT, 'energy-management'], environment);
-    await eventually(async () => expect(await limits({ 'x-api-key': API_KEY })).toBe(403));
-    await run(['feature', 'enable', TENANT, 'energy-management'], environment);
-    await eventually(async () => expect(await limits({ 'x-api-key': API_KEY })).toBe(200));
-  });
-
-  it('creates and disables clients, and with a client goes the token it holds', async () => {
-    const { environment, limits, token } = await running();
-    const client = await runJson(['client', 'create', TENANT, '--id', 'night-job'], environment);
-    await eventually(async () => expect((await token('night-job', client.clientSecret)).status).toBe(200));
-    const authorization = `Bearer ${(await token('night-job', client.clientSecret)).body.access_token}`;
-    expect(await limits({ authorization })).toBe(200);
-    await run(['client', 'disable', 'night-job'], environment);
-    await eventually(async () => expect(await limits({ authorization })).toBe(401));
-    expect(await runJson(['client', 'list', TENANT], environment)).toContainEqual(
-      expect.objectContaining({ clientId: 'night-job', state: 'disabled' }),
-    );
-  });
-
-  it('rotates the token keys: new tokens get the new key, old tokens stay valid', async () => {
-    const { environment, limits, token } = await running();
-    const keyOf = (jwt: string) =>
-      JSON.parse(Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString()).kid;
-    const ask = async () => (await token('harbour-backend', 'backend-secret')).body.access_token;
-    const before = await ask();
-    expect(await run(['token-key', 'rotate'], environment)).toMatchObject({ code: 0 });
-    await eventually(async () => expect(keyOf(await ask())).not.toBe(keyOf(before)));
-    expect(await limits({ authorization: `Bearer ${before}` })).toBe(200);
-  });
-
-  it('provisions a location that is then served', async () => {
-    const { directory, environment, httpUrl } = await running();
-    const grown = writeFile(
-      directory,
-      'grown.yaml',
-      siteYaml().replace(
-        '    gateways:',
-        '      - { locationId: quay-2, name: Quay 2, permanentLimitKw: 7 }\n    gateways:',
-      ),
-    );
-    expect(await run(['provision', grown], environment)).toMatchObject({ code: 0 });
-    await eventually(async () => {
-      const response = await fetch(`${httpUrl}/v1/locations/quay-2/limits`, {
-        headers: { 'x-api-key': API_KEY },
-      });
-      expect(await response.json()).toMatchObject({ permanentLimitKw: 7, effectiveLimitKw: 7 });
-    });
-  });
-
-  it('backs up the database, and a service started on the copy knows everything', async () => {
-    const { directory, environment } = await running();
-    const copy = join(directory, 'copy.sqlite');
-    expect(await run(['backup', copy], environment)).toMatchObject({ code: 0 });
-    const again = await run(['backup', copy], environment);
-    expect(again).toMatchObject({ code: 2, stderr: `headroom: ${copy} exists already\n` });
-    const { httpUrl } = await serve(join(directory, 'other'), { HEADROOM_DATABASE_URL: `sqlite:${copy}` });
-    const response = await fetch(`${httpUrl}/v1/locations/quay-1/limits`, {
-      headers: { 'x-api-key': API_KEY },
-    });
-    expect(response.status).toBe(200);
-  });
+let site: ServedSite;
+beforeAll(async () => {
+  site = await serveSite();
 });
+afterAll(() => site.close());
+
+async function limits(headers: Record<string, string>): Promise<number> {
+  return (await fetch(`${site.httpUrl}/v1/locations/quay-1/limits`, { headers })).status;
+}
+
+async function token(id: string, secret: string) {
+  const body = new URLSearchParams({
+    ...{ grant_type: 'client_credentials', client_id: id, client_secret: secret },
+  });
+  const response = await fetch(`${site.httpUrl}/v1/oauth/token`, { method: 'POST', body });
+  return { status: response.status, body: (await response.json()) as { access_token: string } };
+}
 
 describe('The command line', () => {
-  let shared: string;
-  let environment: { readonly HEADROOM_DATA_DIR: string };
-
-  beforeAll(async () => {
-    shared = mkdtempSync(join(tmpdir(), 'headroom-cli-'));
-    environment = { HEADROOM_DATA_DIR: join(shared, 'data') };
-    writeFileSync(join(shared, 'site.yaml'), siteYaml());
-    await run(['provision', join(shared, 'site.yaml')], environment);
-  });
-
-  afterAll(() => rmSync(shared, { recursive: true, force: true }));
-
   it('lists tenants, for people and for scripts', async () => {
-    expect((await run(['tenant', 'list'], environment)).stdout).toMatch(
+    expect((await run(['tenant', 'list'], site.environment)).stdout).toMatch(
       /TENANT +NAME +FEATURES +LOCATIONS +CONNECTORS *\nharbour +Harbour Charging +energy-management +1 +1/,
     );
-    expect(await runJson(['tenant', 'list'], environment)).toEqual([
+    expect(await runJson(['tenant', 'list'], site.environment)).toEqual([
       {
         ...{ tenantUuid: TENANT, name: 'Harbour Charging', features: ['energy-management'] },
         ...{ locations: 1, connectors: 1 },
@@ -184,9 +70,105 @@ describe('The command line', () => {
     [['token-key', 'rotate', '--token-keys', '{"keys":[]}'], /^headroom: the token keys are given as JSON/],
     [['tenants', 'list'], /unknown command 'tenants'\n\(Did you mean tenant\?\)/],
   ])('answers %j with what is wrong, and exit code 2', async (args, message) => {
-    const { code, stdout, stderr } = await run(args, environment);
+    const { code, stdout, stderr } = await run(args, site.environment);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('Beside a running service the command line', () => {
+  it('issues, lists and revokes API keys', async () => {
+    const { environment } = site;
+    const issued = await runJson(['key', 'issue', TENANT, '--scope', 'locations:read'], environment);
+    await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(200));
+    expect(await runJson(['key', 'list', TENANT], environment)).toContainEqual({
+      ...{ keyId: issued.keyId, tenantUuid: TENANT, scopes: ['locations:read'] },
+      ...{ expiresAt: null, state: 'active' },
+    });
+    await run(['key', 'revoke', issued.keyId], environment);
+    await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(401));
+    expect((await run(['key', 'list'], environment)).stdout).toMatch(new RegExp(`${issued.keyId}.*revoked`));
+  });
+
+  it('prints a new key alone on stdout, so that a script can take it', async () => {
+    const { environment } = site;
+    const { stdout, stderr } = await run(
+      ['key', 'issue', TENANT, '--expires', '2999-01-01T00:00:00Z', '--scope', 'org:write', 'clusters:read'],
+      environment,
+    );
+    expect(stdout).toMatch(/^hr_\w{8}_\w{43}\n$/);
+    expect(stderr).toContain('Scopes: clusters:read org:write. Expires: 2999-01-01T00:00:00.000Z.');
+  });
+
+  it('ends quietly when whoever reads its output leaves first', async () => {
+    const { environment } = site;
+    const { process: child, finished } = start(['key', 'list'], environment);
+    child.stdout?.destroy();
+    expect(await finished).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('switches the feature off and on', async () => {
+    const { environment } = site;
+    await run(['feature', 'disable', TENANT, 'energy-management'], environment);
+    await eventually(async () => expect(await limits({ 'x-api-key': API_KEY })).toBe(403));
+    await run(['feature', 'enable', TENANT, 'energy-management'], environment);
+    await eventually(async () => expect(await limits({ 'x-api-key': API_KEY })).toBe(200));
+  });
+
+  it('creates and disables clients, and with a client goes the token it holds', async () => {
+    const { environment } = site;
+    const client = await runJson(['client', 'create', TENANT, '--id', 'night-job'], environment);
+    await eventually(async () => expect((await token('night-job', client.clientSecret)).status).toBe(200));
+    const authorization = `Bearer ${(await token('night-job', client.clientSecret)).body.access_token}`;
+    expect(await limits({ authorization })).toBe(200);
+    await run(['client', 'disable', 'night-job'], environment);
+    await eventually(async () => expect(await limits({ authorization })).toBe(401));
+    expect(await runJson(['client', 'list', TENANT], environment)).toContainEqual(
+      expect.objectContaining({ clientId: 'night-job', state: 'disabled' }),
+    );
+  });
+
+  it('rotates the token keys: new tokens get the new key, old tokens stay valid', async () => {
+    const { environment } = site;
+    const keyOf = (jwt: string) =>
+      JSON.parse(Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString()).kid;
+    const ask = async () => (await token('harbour-backend', 'backend-secret')).body.access_token;
+    const before = await ask();
+    expect(await run(['token-key', 'rotate'], environment)).toMatchObject({ code: 0 });
+    await eventually(async () => expect(keyOf(await ask())).not.toBe(keyOf(before)));
+    expect(await limits({ authorization: `Bearer ${before}` })).toBe(200);
+  });
+
+  it('provisions a location that is then served', async () => {
+    const { directory, environment, httpUrl } = site;
+    const grown = writeFile(
+      directory,
+      'grown.yaml',
+      siteYaml().replace(
+        '    gateways:',
+        '      - { locationId: quay-2, name: Quay 2, permanentLimitKw: 7 }\n    gateways:',
+      ),
+    );
+    expect(await run(['provision', grown], environment)).toMatchObject({ code: 0 });
+    await eventually(async () => {
+      const response = await fetch(`${httpUrl}/v1/locations/quay-2/limits`, {
+        headers: { 'x-api-key': API_KEY },
+      });
+      expect(await response.json()).toMatchObject({ permanentLimitKw: 7, effectiveLimitKw: 7 });
+    });
+  });
+
+  it('backs up the database, and a service started on the copy knows everything', async () => {
+    const { directory, environment } = site;
+    const copy = join(directory, 'copy.sqlite');
+    expect(await run(['backup', copy], environment)).toMatchObject({ code: 0 });
+    const again = await run(['backup', copy], environment);
+    expect(again).toMatchObject({ code: 2, stderr: `headroom: ${copy} exists already\n` });
+    const { httpUrl } = await serve(join(directory, 'other'), { HEADROOM_DATABASE_URL: `sqlite:${copy}` });
+    const response = await fetch(`${httpUrl}/v1/locations/quay-1/limits`, {
+      headers: { 'x-api-key': API_KEY },
+    });
+    expect(response.status).toBe(200);
   });
 });

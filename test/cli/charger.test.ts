@@ -1,17 +1,15 @@
 // `headroom charger run` against a running service: virtual chargers whose draw shows over REST.
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
-import { run, serve, start, temporaryDirectory, writeFile } from './headroom.js';
-import { API_KEY, siteYaml, TENANT } from './site.js';
+import { run, start } from './headroom.js';
+import { type ServedSite, serveSite } from './served-site.js';
+import { API_KEY, TENANT } from './site.js';
 
-async function running() {
-  const directory = temporaryDirectory();
-  const environment = { HEADROOM_DATA_DIR: join(directory, 'data') };
-  const file = writeFile(directory, 'site.yaml', siteYaml());
-  await run(['provision', file], environment);
-  return { file, ...(await serve(environment.HEADROOM_DATA_DIR)) };
-}
+let site: ServedSite;
+beforeAll(async () => {
+  site = await serveSite();
+});
+afterAll(() => site.close());
 
 /** What the service says the location's chargers draw, kW. */
 async function drawnKw(httpUrl: string): Promise<() => Promise<number>> {
@@ -27,7 +25,7 @@ async function drawnKw(httpUrl: string): Promise<() => Promise<number>> {
 
 describe('headroom charger run', () => {
   it('runs the chargers of a provisioning file, whose draw the service then shows, until a signal', async () => {
-    const { file, httpUrl, mqttUrl } = await running();
+    const { file, httpUrl, mqttUrl } = site;
     const drawn = await drawnKw(httpUrl);
     expect(await drawn()).toBe(0);
     const chargers = start([
@@ -52,7 +50,7 @@ describe('headroom charger run', () => {
   });
 
   it('runs a made-up charger with a login of its own, and reports in JSON', async () => {
-    const { mqttUrl } = await running();
+    const { mqttUrl } = site;
     const login = ['--tenant', TENANT, '--location', 'quay-1', '--username', `${TENANT}/q1-a`];
     const chargers = start([
       'charger',
@@ -75,7 +73,7 @@ describe('headroom charger run', () => {
   });
 
   it('is sent limits by the service and shows each with its reason and lease', async () => {
-    const { file, mqttUrl } = await running();
+    const { file, mqttUrl } = site;
     const args = ['--url', mqttUrl, '--file', file, '--lively', '--report-every', '1', '--each', '--json'];
     const chargers = start(['charger', 'run', ...args]);
     const line = await chargers.line((text) => JSON.parse(text).leased === 1);
@@ -87,7 +85,7 @@ describe('headroom charger run', () => {
   });
 
   it('runs chargers that misbehave: one that takes no limits draws what its hardware can', async () => {
-    const { file, mqttUrl } = await running();
+    const { file, mqttUrl } = site;
     const chargers = start([
       ...['charger', 'run', '--url', mqttUrl, '--file', file, '--report-every', '1', '--each'],
       ...['--misbehave', 'power-only', 'flood', '--drift', '-2', '--pilot-delay', '5'],
@@ -99,7 +97,7 @@ describe('headroom charger run', () => {
   });
 
   it('goes on trying and says why its chargers are refused', async () => {
-    const { file, mqttUrl } = await running();
+    const { file, mqttUrl } = site;
     const chargers = start([
       'charger',
       'run',

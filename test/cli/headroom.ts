@@ -108,21 +108,31 @@ export async function runJson(args: readonly string[], environment: Environment)
   return JSON.parse(stdout);
 }
 
-/** A service on free ports and on `dataDir`, ready. */
-export async function serve(
+/** A service on free ports and on `dataDir`, ready; it is killed at the end of the test if it still runs. */
+export function serve(
   dataDir: string,
   environment: Environment = {},
   flags: readonly string[] = [],
   openFiles?: number,
 ) {
-  const settings = {
+  return whenReady(start(['serve', ...flags], { ...settingsOn(dataDir), ...environment }, openFiles));
+}
+
+/** The same for the tests of a whole file, which stops it itself. */
+export function serveForFile(dataDir: string) {
+  return whenReady(launch(['serve'], settingsOn(dataDir)));
+}
+
+function settingsOn(dataDir: string): Environment {
+  return {
     HEADROOM_DATA_DIR: dataDir,
     HEADROOM_HTTP_PORT: '0',
     HEADROOM_MQTT_PORT: '0',
     HEADROOM_LOG_LEVEL: 'warn',
-    ...environment,
   };
-  const running = start(['serve', ...flags], settings, openFiles);
+}
+
+async function whenReady(running: Running) {
   const ready = JSON.parse(await running.line((line) => line.includes('"event":"ready"')));
   return { ...running, httpUrl: ready.httpUrl as string, mqttUrl: ready.mqttUrl as string };
 }

@@ -1,22 +1,16 @@
 // A service whose REST side is attacked: it goes on answering, chargers get in, nothing is kept, and it stops in time.
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 import { type RawClient, rawClient, requestText } from '../inbound/http/raw-client.js';
 import { needing } from '../needs.js';
-import { run, serve, temporaryDirectory, writeFile } from './headroom.js';
+import { run, serve, serveForFile, temporaryDirectory, writeFile } from './headroom.js';
 import { siteYaml, TENANT } from './site.js';
 
 const MANY = 300;
-
-async function attacked(openFiles?: number) {
-  const directory = temporaryDirectory();
-  const environment = { HEADROOM_DATA_DIR: join(directory, 'data') };
-  await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], environment);
-  return serve(environment.HEADROOM_DATA_DIR, {}, [], openFiles);
-}
 
 function openFilesOf(pid: number | undefined): number {
   return readdirSync(`/proc/${pid}/fd`).length;
@@ -35,7 +29,10 @@ async function clients(url: string, count: number, isReading = true): Promise<re
 
 describe('An attacked service', needing(process.platform === 'linux' ? undefined : 'Linux'), () => {
   it('lets chargers and clients in and stops well, though 300 connections say nothing and 256 files may be open', async () => {
-    const service = await attacked(256);
+    const directory = temporaryDirectory();
+    const dataDir = join(directory, 'data');
+    await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], { HEADROOM_DATA_DIR: dataDir });
+    const service = await serve(dataDir, {}, [], 256);
     const silent = await clients(service.httpUrl, MANY);
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
     const charger = await connectAsync(service.mqttUrl, {
@@ -47,24 +44,36 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     expect(await service.stop()).toMatchObject({ code: 0 });
   });
 
-  it.each(['/docs/swagger-ui-bundle.js', '/', '/v1/openapi.json', '/v1/asyncapi.json', '/metrics'])(
-    'holds no file open after 200 requests of %s at once whose client left',
-    async (path) => {
-      const service = await attacked();
-      expect((await fetch(service.httpUrl + path)).status).toBe(200);
-      const before = openFilesOf(service.process.pid);
-      for (const count of [17, 200]) {
-        const client = await rawClient(service.httpUrl, { isReading: false });
-        client.send(requestText('GET', path).repeat(count));
-        expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
-        client.socket.destroy();
-      }
-      await eventually(() => expect(openFilesOf(service.process.pid)).toBeLessThanOrEqual(before));
-    },
-  );
+  describe('whose clients left', () => {
+    let service: Awaited<ReturnType<typeof serveForFile>>;
+    let dataDir: string;
+    beforeAll(async () => {
+      dataDir = mkdtempSync(join(tmpdir(), 'headroom-attacked-'));
+      service = await serveForFile(dataDir);
+    });
+    afterAll(async () => {
+      await service.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+
+    it.each(['/docs/swagger-ui-bundle.js', '/', '/v1/openapi.json', '/v1/asyncapi.json', '/metrics'])(
+      'holds no file open after 200 requests of %s at once',
+      async (path) => {
+        expect((await fetch(service.httpUrl + path)).status).toBe(200);
+        const before = openFilesOf(service.process.pid);
+        for (const count of [17, 200]) {
+          const client = await rawClient(service.httpUrl, { isReading: false });
+          client.send(requestText('GET', path).repeat(count));
+          expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+          client.socket.destroy();
+        }
+        await eventually(() => expect(openFilesOf(service.process.pid)).toBeLessThanOrEqual(before));
+      },
+    );
+  });
 
   it('takes little memory for 56 connections that ask 3,000 times and never read', async () => {
-    const service = await attacked();
+    const service = await serve(temporaryDirectory());
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
     const before = residentMb(service.process.pid);
     const crowd = await clients(service.httpUrl, 56, false);
@@ -83,7 +92,7 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
       'POST /v1/oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     ],
   ])('stops with 0 while a connection has sent %s', async (_, bytes) => {
-    const service = await attacked();
+    const service = await serve(temporaryDirectory());
     const client = await rawClient(service.httpUrl);
     if (bytes !== '') client.send(bytes);
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);

@@ -1,9 +1,11 @@
 // `headroom serve` with certificates, met by clients that share no code with it; and what it says of wrong ones.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect as connectSocket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,21 +38,28 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
   let folder: CertificateFolder;
   let authority: Identity;
   let server: Identity;
+  let dataDir: string;
+  let sites: string;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     folder = new CertificateFolder();
     authority = folder.authority('harbour');
     server = folder.issue(authority);
+    dataDir = mkdtempSync(join(tmpdir(), 'headroom-tls-'));
+    sites = writeFile(dataDir, 'sites.yaml', SITES);
+    await runJson(['provision', sites], { HEADROOM_DATA_DIR: dataDir });
   });
 
-  afterAll(() => folder.remove());
+  afterAll(() => {
+    folder.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
 
-  async function serveTls(identity = server, environment: Readonly<Record<string, string>> = {}) {
-    const dataDir = temporaryDirectory();
-    const sites = writeFile(dataDir, 'sites.yaml', SITES);
-    await runJson(['provision', sites], { HEADROOM_DATA_DIR: dataDir });
-    const flags = ['--tls-cert', identity.cert, '--tls-key', identity.key];
-    return { ...(await serve(dataDir, environment, flags)), sites };
+  /** On a copy of what was provisioned, because others are killed at the end of their test. */
+  function serveTls(identity = server, environment: Readonly<Record<string, string>> = {}) {
+    const own = temporaryDirectory();
+    cpSync(dataDir, own, { recursive: true });
+    return serve(own, environment, ['--tls-cert', identity.cert, '--tls-key', identity.key]);
   }
 
   it('answers curl and mosquitto_pub that trust its authority, and no other', needing(MISSING), async () => {
@@ -77,7 +86,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
   });
 
   it('is joined by virtual chargers that trust its authority', async () => {
-    const { mqttUrl, sites } = await serveTls();
+    const { mqttUrl } = await serveTls();
     const flags = ['charger', 'run', '--url', mqttUrl, '--file', sites, '--report-every', '1', '--json'];
     const trusting = start([...flags, '--ca', authority.cert]);
     expect(JSON.parse(await trusting.line((line) => line.includes('"online":1')))).toMatchObject({
@@ -145,7 +154,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
 
   it('asks chargers, and nobody else, for certificates of the authority that is named', async () => {
     const makers = folder.authority('makers');
-    const { httpUrl, mqttUrl, sites } = await serveTls(server, { HEADROOM_TLS_CLIENT_CA: makers.cert });
+    const { httpUrl, mqttUrl } = await serveTls(server, { HEADROOM_TLS_CLIENT_CA: makers.cert });
     await runCommand('curl', ['-sS', '--cacert', authority.cert, `${httpUrl}/health`]);
     const charger = folder.issue(makers, { cn: 'q1-a', names: '' });
     const flags = ['charger', 'run', '--url', mqttUrl, '--file', sites, '--report-every', '1', '--json'];
@@ -177,9 +186,8 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
       /HEADROOM_MQTT_CA: cannot read x\.pem/,
     ],
   ])('ends with one line for %s', async (_, environment, message) => {
-    const dataDir = temporaryDirectory();
     const { code, stdout, stderr } = await run(['serve', '--http-port', '0', '--mqtt-port', '0'], {
-      ...{ HEADROOM_DATA_DIR: `${dataDir}/data`, HEADROOM_LOG_LEVEL: 'warn' },
+      ...{ HEADROOM_DATA_DIR: `${temporaryDirectory()}/data`, HEADROOM_LOG_LEVEL: 'warn' },
       ...environment,
     });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -20,15 +20,16 @@ describe('headroom sim seeds', () => {
   it('ends with 1 where a seed fails, and prints the command for that seed alone', async () => {
     // Which kind of vehicle comes is drawn: with some seeds a bike does, which cannot take as much.
     const text = smallScenario({
-      expect: '  - { at: "12:55", connector: site-1-c1/1, powerKw: { atLeast: 5 } }',
+      expect: '  - { at: "12:10", connector: site-1-c1/1, powerKw: { atLeast: 5 } }',
     }).replace(
       'actions:',
       'vehicles: [{ name: van, maxKw: 11, phases: 3, reaction: [0s, 2s] }, { name: bike, maxKw: 4, phases: 1 }]\nactions:',
     );
     const file = writeFile(temporaryDirectory(), 'drawn.yaml', text);
     const junit = join(temporaryDirectory(), 'seeds.xml');
-    const options = ['--count', '8', '--jobs', '2', '--faults', 'none', '--junit', junit];
-    const { code, stdout, stderr } = await run(['sim', 'seeds', file, ...options]);
+    const options = '--faults none --days 0.01';
+    const drawn = ['--count', '8', '--jobs', '2', '--junit', junit, ...options.split(' ')];
+    const { code, stdout, stderr } = await run(['sim', 'seeds', file, ...drawn]);
     expect(code).toBe(1);
     const bad = Number(/: (\d+) with violations or unmet/.exec(stdout)?.[1]);
     expect(bad).toBeGreaterThan(0);
@@ -36,7 +37,7 @@ describe('headroom sim seeds', () => {
     const [, seed = '', first = '', again = ''] =
       /^seed (\d+): (.*)\n {2}again: headroom (.*)$/m.exec(stderr) ?? [];
     expect(first).toContain('expect[2].powerKw: site-1-c1/1 drew');
-    expect(again).toBe(`sim seeds ${file} --from ${seed} --count 1 --faults none`);
+    expect(again).toBe(`sim seeds ${file} --from ${seed} --count 1 ${options}`);
     const xml = readFileSync(junit, 'utf8');
     expect(xml).toContain(`<testsuites tests="8" failures="${bad}" errors="0"`);
     expect(xml.match(/<failure /g)).toHaveLength(bad);

@@ -2,6 +2,8 @@
 import {
   closeSync,
   copyFileSync,
+  cpSync,
+  mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
@@ -9,10 +11,11 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.js';
-import { run, serve, temporaryDirectory } from '../cli/headroom.js';
+import { run, serve, serveForFile, temporaryDirectory } from '../cli/headroom.js';
 import { profile } from '../service/profiles.js';
 import { apiKeyOf, HARBOUR, provision, site, tenantWith } from '../service/running-service.js';
 
@@ -24,8 +27,33 @@ let file: string;
 beforeEach(async () => {
   dataDir = temporaryDirectory();
   file = join(dataDir, 'headroom.sqlite');
-  await provision(loadConfig({ dataDir }, {}), tenantWith(HARBOUR, [site('quay-1')]));
+  await provisionIn(dataDir);
 });
+
+/** What services that took 40 writes left behind, by the signal that ended them: made once, and copied for each test. */
+const leftBehind = new Map<NodeJS.Signals, string>();
+beforeAll(async () => {
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const directory = mkdtempSync(join(tmpdir(), 'headroom-left-'));
+    leftBehind.set(signal, directory);
+    await provisionIn(directory);
+    const service = await serveForFile(directory);
+    await write(service.httpUrl, 40);
+    expect((await service.stop(signal)).code).toBe(signal === 'SIGTERM' ? 0 : null);
+  }
+});
+afterAll(() => {
+  for (const directory of leftBehind.values()) rmSync(directory, { recursive: true, force: true });
+});
+
+function provisionIn(directory: string): Promise<void> {
+  return provision(loadConfig({ dataDir: directory }, {}), tenantWith(HARBOUR, [site('quay-1')]));
+}
+
+/** The test goes on in a copy of what a service left behind that ended so. */
+function goOnAfter(signal: NodeJS.Signals): void {
+  cpSync(leftBehind.get(signal) ?? '', dataDir, { recursive: true });
+}
 
 async function write(httpUrl: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
@@ -72,12 +100,12 @@ async function expectRefusal(reason: RegExp): Promise<void> {
 
 describe('a start after kill -9', () => {
   it('takes all that was acknowledged from the -wal file', async () => {
-    await killedAfter(40);
+    goOnAfter('SIGKILL');
     await expectStart();
   });
 
   it('is refused where the -wal file is gone', async () => {
-    await killedAfter(40);
+    goOnAfter('SIGKILL');
     rmSync(`${file}-wal`);
     rmSync(`${file}-shm`, { force: true });
     await expectRefusal(
@@ -86,7 +114,7 @@ describe('a start after kill -9', () => {
   });
 
   it('is refused where the -wal file was cut or damaged in its middle', async () => {
-    await killedAfter(40);
+    goOnAfter('SIGKILL');
     const wal = readFileSync(`${file}-wal`);
     writeFileSync(`${file}-wal`, wal.subarray(0, wal.length / 2));
     await expectRefusal(/lacks acknowledged writes/);
@@ -96,7 +124,7 @@ describe('a start after kill -9', () => {
   });
 
   it('goes on where another program opened the database meanwhile, and took the -wal file in', async () => {
-    await killedAfter(40);
+    goOnAfter('SIGKILL');
     const { code } = await run(['tenant', 'list'], { HEADROOM_DATA_DIR: dataDir });
     expect(code).toBe(0);
     expect(statSync(`${file}-wal`, { throwIfNoEntry: false })).toBeUndefined();
@@ -118,19 +146,19 @@ describe('a start after kill -9', () => {
 
 describe('a start after a clean stop', () => {
   it('is refused where the database is gone, also after what the command line wrote last', async () => {
-    await stoppedAfter(1);
+    goOnAfter('SIGTERM');
     rmSync(file);
     await expectRefusal(/headroom\.sqlite is gone/);
   });
 
   it('is refused on an older copy, and on another database', async () => {
-    await stoppedAfter(1);
+    goOnAfter('SIGTERM');
     copyFileSync(file, join(dataDir, 'older'));
     await stoppedAfter(1);
     copyFileSync(join(dataDir, 'older'), file);
     await expectRefusal(/lacks acknowledged writes.*older copy/);
     const other = temporaryDirectory();
-    await provision(loadConfig({ dataDir: other }, {}), tenantWith(HARBOUR, [site('quay-1')]));
+    await provisionIn(other);
     copyFileSync(join(other, 'headroom.sqlite'), file);
     await expectRefusal(/not the database that was here before/);
   });
@@ -141,7 +169,7 @@ describe('a start after a clean stop', () => {
     ['a page of rows', PAGE_BYTES],
     ['an index', 20 * PAGE_BYTES],
   ])('is refused where %s is overwritten', async (_, at) => {
-    await stoppedAfter(40);
+    goOnAfter('SIGTERM');
     const descriptor = openSync(file, 'r+');
     writeSync(descriptor, Buffer.alloc(PAGE_BYTES - (at % PAGE_BYTES), 0xa5), 0, undefined, at);
     closeSync(descriptor);

@@ -1,7 +1,8 @@
 // What the command line may change, on every engine, and what a running service sees of it.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
+import { migrate } from '../../../src/outbound/knex/database.js';
 import {
   type Administration,
   AdministrationError,
@@ -35,13 +36,18 @@ const FULL: ProvisionedTenant = {
   gateways: [GATEWAY],
 };
 
-/** The contract; `server` is asked for inside tests only, once it has started. */
+/** The contract; `server` is asked for inside hooks and tests only, once it has started. */
 export function describeAdministration(server: () => DatabaseServer): void {
   let administration: Administration;
   let store: Store;
 
+  let emptyUrl: string;
+  beforeAll(async () => {
+    emptyUrl = await server().createDatabase();
+    await migrate(emptyUrl);
+  });
   beforeEach(async () => {
-    const databaseUrl = await server().createDatabase();
+    const databaseUrl = await server().copyDatabase(emptyUrl);
     administration = await createAdministration({ databaseUrl });
     ({ store } = await openStore(databaseUrl));
   });

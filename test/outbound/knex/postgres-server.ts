@@ -57,15 +57,18 @@ export async function startPostgresServer(): Promise<DatabaseServer> {
     await client.end();
   }
 
+  async function createFrom(template: string): Promise<string> {
+    databases += 1;
+    await administer(`create database store_${databases} template ${template}`);
+    return `postgres://postgres:password@127.0.0.1:${port}/store_${databases}`;
+  }
+
   return {
     engine: 'PostgreSQL',
-    async createDatabase() {
-      databases += 1;
-      await server.createDatabase(`store_${databases}`);
-      return `postgres://postgres:password@127.0.0.1:${port}/store_${databases}`;
-    },
+    createDatabase: () => createFrom('template1'),
+    copyDatabase: (databaseUrl) => createFrom(nameOf(databaseUrl)),
     async takeAway(databaseUrl) {
-      const name = new URL(databaseUrl).pathname.slice(1);
+      const name = nameOf(databaseUrl);
       await administer(
         `alter database ${name} with allow_connections false`,
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
@@ -77,4 +80,8 @@ export async function startPostgresServer(): Promise<DatabaseServer> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+function nameOf(databaseUrl: string): string {
+  return new URL(databaseUrl).pathname.slice(1);
 }

@@ -1,20 +1,28 @@
 // Real SQLite files in a directory that goes away with the tests.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import createKnex from 'knex';
+import { markFileOf } from '../../../src/outbound/knex/commit-mark.js';
 import type { DatabaseServer } from './database-server.js';
 
 /** A maker of SQLite files; `takeAway` locks one as another process would. */
 export function createSqliteServer(): DatabaseServer & { readonly directory: string } {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-store-'));
   let databases = 0;
+  function nextFile(): string {
+    databases += 1;
+    return join(directory, `store-${databases}.sqlite`);
+  }
   return {
     engine: 'SQLite',
     directory,
-    async createDatabase() {
-      databases += 1;
-      return `sqlite:${join(directory, `store-${databases}.sqlite`)}`;
+    createDatabase: async () => `sqlite:${nextFile()}`,
+    async copyDatabase(databaseUrl) {
+      const [from, to] = [databaseUrl.slice('sqlite:'.length), nextFile()];
+      copyFileSync(from, to);
+      copyFileSync(markFileOf(from), markFileOf(to));
+      return `sqlite:${to}`;
     },
     async takeAway(databaseUrl) {
       const other = createKnex({

@@ -1,5 +1,5 @@
 // What every database behind the Store port must do: run by one test file for each engine.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
@@ -32,15 +32,19 @@ import {
 
 const YEAR_9999_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The contract; `server` is asked for inside tests only, once it has started. */
+/** The contract; `server` is asked for inside hooks and tests only, once it has started. */
 export function describeStore(server: () => DatabaseServer): void {
   let databaseUrl: string;
   let store: Store;
   let metrics: Awaited<ReturnType<typeof openStore>>['metrics'];
 
+  let provisionedUrl: string;
+  beforeAll(async () => {
+    provisionedUrl = await server().createDatabase();
+    await provisionAll(provisionedUrl, [HARBOUR_TENANT, RIVAL_TENANT]);
+  });
   beforeEach(async () => {
-    databaseUrl = await server().createDatabase();
-    await provisionAll(databaseUrl, [HARBOUR_TENANT, RIVAL_TENANT]);
+    databaseUrl = await server().copyDatabase(provisionedUrl);
     ({ store, metrics } = await openStore(databaseUrl));
   });
   afterEach(() => store.close());

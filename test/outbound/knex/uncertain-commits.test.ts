@@ -40,14 +40,16 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   let operator: pg.Client;
   // Inside a transaction the operator would see the activity of its first look for ever.
   let watcher: pg.Client;
+  let provisionedUrl: string;
   beforeAll(async () => {
     server = await startPostgresServer();
+    provisionedUrl = await server.createDatabase();
+    await provisionAll(provisionedUrl, [HARBOUR_TENANT]);
   });
   afterAll(() => server.stop());
 
   beforeEach(async () => {
-    databaseUrl = await server.createDatabase();
-    await provisionAll(databaseUrl, [HARBOUR_TENANT]);
+    databaseUrl = await server.copyDatabase(provisionedUrl);
     operator = new pg.Client(databaseUrl);
     watcher = new pg.Client(databaseUrl);
     await Promise.all([operator.connect(), watcher.connect()]);
