@@ -294,10 +294,8 @@ function isStateMissing({ control }: ConnectorEntity): boolean {
 /** What the actors did, in the log at level debug; a decision is told by the limits that leave, several times a second. */
 function logEffect(log: Log, { entity, effect }: Effect): void {
   if (effect.type === 'decided' || effect.type === 'decision.failed') return;
-  const tenantUuid = entity.kind === 'organization' ? entity.tenantUuid : entity.tenant.tenantUuid;
+  const { tenantUuid } = entity.tenant;
   if (entity.kind === 'location')
     log.debug({ tenantUuid, locationId: entity.record.locationId, ...effect }, 'effect');
-  else if (entity.kind === 'cluster')
-    log.debug({ tenantUuid, clusterId: entity.record.clusterId, ...effect }, 'effect');
-  else log.debug({ tenantUuid, ...effect }, 'effect');
+  else log.debug({ tenantUuid, clusterId: entity.record.clusterId, ...effect }, 'effect');
 }

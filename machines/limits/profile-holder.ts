@@ -1,12 +1,12 @@
 // What location, connector and organization share: a stack of profiles, and actors for those in play.
 
 import { type EpochMs, type ProfileStatus, statusAt } from '../values/time.js';
-import { type ProfileActor, statusOfActor } from './profile.machine.js';
+import { type ProfileActor, profileMachine, statusOfActor } from './profile.machine.js';
 import {
   crossingsBetween,
   dropProfile,
   type LimitProfile,
-  type ProfileCrossing,
+  nextBoundaryAfter,
   type ProfileStack,
   putProfile,
 } from './profile-stack.js';
@@ -24,23 +24,39 @@ export interface ProfileHolder {
 }
 
 /** How a machine's `spawn` makes a profile's actor. */
-export type SpawnProfile = (input: { readonly window: LimitProfile; readonly now: EpochMs }) => ProfileActor;
+type SpawnProfile = (
+  machine: typeof profileMachine,
+  options: { readonly input: { readonly window: LimitProfile; readonly now: EpochMs } },
+) => ProfileActor;
 
-/** A profile whose actor was told something, and the status it had before. */
-export interface ToldProfile {
+/** What `enqueueActions` hands a machine that holds profiles, as far as its profiles need it. */
+interface HolderArgs {
+  readonly context: ProfileHolder;
+  readonly enqueue: {
+    assign(assigner: (args: { readonly spawn: SpawnProfile }) => Partial<ProfileHolder>): void;
+    stopChild(actor: ProfileActor): void;
+  };
+}
+
+export interface ProfileSubmitted {
+  readonly type: 'profile.submitted';
   readonly profile: LimitProfile;
-  readonly before: ProfileStatus;
+  readonly now: EpochMs;
 }
 
-/**
- * What a holder tells itself once its profiles' actors have taken in what they were told: their states are final then,
- * and what depends on them follows. `isFirst` where the holder was just built from rows: nothing has changed by that.
- */
-export interface ProfilesTold {
-  readonly type: 'profiles.told';
-  readonly told: readonly ToldProfile[];
-  readonly isFirst: boolean;
+export interface ProfileCancelled {
+  readonly type: 'profile.cancelled';
+  readonly priority: number;
+  readonly now: EpochMs;
 }
+
+export interface BoundaryReached {
+  readonly type: 'boundary.reached';
+  readonly now: EpochMs;
+}
+
+/** What every holder of profiles is told. What has begun or ended by `now` is told before anything else that happens at `now`. */
+export type HolderEvent = ProfileSubmitted | ProfileCancelled | BoundaryReached;
 
 // Shared by all who have no actor: most connectors have none, ever.
 const NO_ACTORS: ReadonlyMap<number, ProfileActor> = new Map();
@@ -51,95 +67,80 @@ export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile
   const profiles =
     active.length === 0
       ? NO_ACTORS
-      : new Map(active.map((profile) => [profile.priority, spawn({ window: profile, now })]));
+      : new Map(
+          active.map((profile) => [
+            profile.priority,
+            spawn(profileMachine, { input: { window: profile, now } }),
+          ]),
+        );
   return { stack, profiles, toldAtMs: now };
 }
 
-/** What has to change for `profile`, just submitted, to be in its slot. The actor that it replaces is still to be stopped. */
-export function holdProfile(
-  holder: ProfileHolder,
-  profile: LimitProfile,
-  now: EpochMs,
-  spawn: SpawnProfile,
-): Pick<ProfileHolder, 'stack' | 'profiles'> {
-  const profiles = new Map(holder.profiles);
+/** Puts a profile that was submitted in its slot, in the place of what held it. */
+export function holdSubmitted({ context, enqueue }: HolderArgs, { profile, now }: ProfileSubmitted): void {
+  const replaced = context.profiles.get(profile.priority);
+  if (replaced !== undefined) enqueue.stopChild(replaced);
   // A wall clock that steps back unnoticed does not take the holder back: what all others were told counts.
-  const atMs = Math.max(now, holder.toldAtMs);
-  profiles.set(profile.priority, spawn({ window: profile, now: atMs }));
-  return { stack: putProfile(holder.stack, profile), profiles };
-}
-
-/** What has to change for the slot of `priority` to be free: its profile was cancelled. Its actor is still to be stopped. */
-export function releaseProfile(
-  holder: ProfileHolder,
-  priority: number,
-): Pick<ProfileHolder, 'stack' | 'profiles'> {
-  return { stack: dropProfile(holder.stack, priority), profiles: without(holder.profiles, [priority]) };
-}
-
-/** The priority whose profile an event submits or cancels; undefined where it does neither. */
-export function slotOf(
-  event:
-    | { readonly type: 'profile.submitted'; readonly profile: LimitProfile }
-    | { readonly type: 'profile.cancelled'; readonly priority: number }
-    | { readonly type: 'boundary.reached' | 'permanentLimit.set' | 'decision.due' },
-): number | undefined {
-  if (event.type === 'profile.submitted') return event.profile.priority;
-  return event.type === 'profile.cancelled' ? event.priority : undefined;
-}
-
-/**
- * The profiles with a boundary since the actors were told the time last, with the status they have; what ends goes before
- * what starts, so that an end makes room for a start.
- * @param leavingSlot the priority of a profile that is about to be replaced or cancelled: it is told nothing any more.
- */
-export function profilesDueAt(
-  holder: ProfileHolder,
-  now: EpochMs,
-  leavingSlot?: number,
-): readonly ToldProfile[] {
-  if (now <= holder.toldAtMs) return [];
-  return crossingsBetween(holder.stack, holder.toldAtMs, now)
-    .filter(({ profile }) => profile.priority !== leavingSlot)
-    .map(({ profile }) => ({ profile, before: statusOf(holder, profile) }));
-}
-
-/** What has to change for `due` to be told: those that waited without an actor get one, which sees for itself that time came. */
-export function wakeProfiles(
-  holder: ProfileHolder,
-  due: readonly ToldProfile[],
-  now: EpochMs,
-  spawn: SpawnProfile,
-): Pick<ProfileHolder, 'profiles' | 'toldAtMs'> {
-  const toldAtMs = Math.max(now, holder.toldAtMs);
-  const waiting = due.filter(({ profile }) => !holder.profiles.has(profile.priority));
-  if (waiting.length === 0) return { profiles: holder.profiles, toldAtMs };
-  const profiles = new Map(holder.profiles);
-  for (const { profile } of waiting) profiles.set(profile.priority, spawn({ window: profile, now }));
-  return { profiles, toldAtMs };
-}
-
-/** What has begun or ended: the profiles whose actors are in another state than before. */
-export function crossingsOf(holder: ProfileHolder, told: readonly ToldProfile[]): readonly ProfileCrossing[] {
-  return told.flatMap(({ profile, before }) => {
-    const status = statusOf(holder, profile);
-    return status === before ? [] : [{ profile, status }];
+  const toldAtMs = Math.max(now, context.toldAtMs);
+  const isOver = statusAt(profile, toldAtMs) === 'EXPIRED';
+  enqueue.assign(({ spawn }) => {
+    const profiles = new Map(context.profiles);
+    profiles.delete(profile.priority);
+    if (!isOver)
+      profiles.set(profile.priority, spawn(profileMachine, { input: { window: profile, now: toldAtMs } }));
+    return { stack: putProfile(context.stack, profile), profiles, toldAtMs };
   });
 }
 
-/** The actors of profiles that have ended: nothing is to come of them. */
-export function endedActors({ profiles }: ProfileHolder): readonly (readonly [number, ProfileActor])[] {
-  return [...profiles].filter(([, actor]) => statusOfActor(actor) === 'EXPIRED');
+/** Frees the slot of a profile that was cancelled. */
+export function releaseCancelled({ context, enqueue }: HolderArgs, { priority }: ProfileCancelled): void {
+  const cancelled = context.profiles.get(priority);
+  if (cancelled !== undefined) enqueue.stopChild(cancelled);
+  const profiles = new Map(context.profiles);
+  profiles.delete(priority);
+  enqueue.assign(() => ({ stack: dropProfile(context.stack, priority), profiles }));
 }
 
-/** The profiles without those of the given priorities. */
-export function without(
-  profiles: ReadonlyMap<number, ProfileActor>,
-  priorities: Iterable<number>,
-): ReadonlyMap<number, ProfileActor> {
-  const left = new Map(profiles);
-  for (const priority of priorities) left.delete(priority);
-  return left.size === 0 ? NO_ACTORS : left;
+/** Whether a profile of the holder has begun or ended since it was told the time last. */
+export function isAnyDue({ stack, toldAtMs }: ProfileHolder, now: EpochMs): boolean {
+  const boundary = nextBoundaryAfter(stack, toldAtMs);
+  return boundary !== undefined && boundary <= now;
+}
+
+/**
+ * Tells the profiles' actors that it is `now`. They are told at once, and not when the holder is done: what follows from
+ * their states is the same event's. Those whose window begins get an actor; the actors of those that have ended go.
+ * @returns the profiles that are in another state now, what ends before what starts, so that an end makes room for a start.
+ */
+export function tellProfiles(
+  { context, enqueue }: HolderArgs,
+  { now }: BoundaryReached,
+): readonly LimitProfile[] {
+  if (now <= context.toldAtMs) return [];
+  const crossed: LimitProfile[] = [];
+  const waiting: LimitProfile[] = [];
+  const profiles = new Map(context.profiles);
+  for (const { profile, status } of crossingsBetween(context.stack, context.toldAtMs, now)) {
+    const actor = profiles.get(profile.priority);
+    if (actor === undefined) {
+      crossed.push(profile);
+      if (status === 'ACTIVE') waiting.push(profile);
+      continue;
+    }
+    const before = statusOfActor(actor);
+    actor.send({ type: 'boundary.reached', now });
+    const after = statusOfActor(actor);
+    if (after !== before) crossed.push(profile);
+    if (after !== 'EXPIRED') continue;
+    enqueue.stopChild(actor);
+    profiles.delete(profile.priority);
+  }
+  enqueue.assign(({ spawn }) => {
+    for (const profile of waiting)
+      profiles.set(profile.priority, spawn(profileMachine, { input: { window: profile, now } }));
+    return { profiles: profiles.size === 0 ? NO_ACTORS : profiles, toldAtMs: now };
+  });
+  return crossed;
 }
 
 /**

@@ -1,27 +1,19 @@
 // One connector: is it priority-locked by a profile, how hard is it throttled, and can it be reached.
 import { type ActorRefFrom, assign, enqueueActions, sendParent, setup } from 'xstate';
-import { profileMachine } from '../limits/profile.machine.js';
 import {
   activeProfileOf,
-  endedActors,
-  holdProfile,
+  type HolderEvent,
   holdStack,
+  holdSubmitted,
   type ProfileHolder,
-  type ProfilesTold,
-  profilesDueAt,
-  releaseProfile,
-  slotOf,
-  wakeProfiles,
-  without,
+  releaseCancelled,
+  tellProfiles,
 } from '../limits/profile-holder.js';
-import type { LimitProfile, ProfileStack } from '../limits/profile-stack.js';
+import type { ProfileStack } from '../limits/profile-stack.js';
 import type { EpochMs } from '../values/time.js';
 
 export type ConnectorEvent =
-  | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
-  | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
-  | { readonly type: 'boundary.reached'; readonly now: EpochMs }
-  | ProfilesTold
+  | HolderEvent
   /** A decision gives it another share of what its car wants, or its car came or went. `nowMs` is monotonic, as turns and pauses are counted. */
   | {
       readonly type: 'throttle.changed';
@@ -100,46 +92,15 @@ export const connectorMachine = setup({
     events: {} as ConnectorEvent,
     input: {} as ConnectorInput,
   },
-  actors: { profile: profileMachine },
   actions: {
-    tellProfiles: enqueueActions(({ context, event, enqueue, self }) => {
-      if (!('now' in event)) return;
-      const { now } = event;
-      const told = profilesDueAt(context, now, slotOf(event));
-      enqueue.assign(({ spawn }) =>
-        wakeProfiles(context, told, now, (profile) => spawn('profile', { input: profile })),
-      );
-      for (const { profile } of told) {
-        const actor = context.profiles.get(profile.priority);
-        if (actor !== undefined) enqueue.sendTo(actor, { type: 'boundary.reached', now });
-      }
-      if (told.length > 0) enqueue.sendTo(self, { type: 'profiles.told', told, isFirst: false });
+    holdSubmitted: enqueueActions(({ event, ...holder }) => {
+      if (event.type === 'profile.submitted') holdSubmitted(holder, event);
     }),
-    holdSubmitted: enqueueActions(({ context, event, enqueue, self }) => {
-      if (event.type !== 'profile.submitted') return;
-      const replaced = context.profiles.get(event.profile.priority);
-      if (replaced !== undefined) enqueue.stopChild(replaced);
-      enqueue.assign(({ spawn }) =>
-        holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
-      );
-      enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: false });
+    releaseCancelled: enqueueActions(({ event, ...holder }) => {
+      if (event.type === 'profile.cancelled') releaseCancelled(holder, event);
     }),
-    releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'profile.cancelled') return;
-      const cancelled = context.profiles.get(event.priority);
-      if (cancelled !== undefined) enqueue.stopChild(cancelled);
-      enqueue.assign(releaseProfile(context, event.priority));
-    }),
-    dropEnded: enqueueActions(({ context, enqueue }) => {
-      const ended = endedActors(context);
-      if (ended.length === 0) return;
-      for (const [, actor] of ended) enqueue.stopChild(actor);
-      const priorities = ended.map(([priority]) => priority);
-      enqueue.assign({ profiles: without(context.profiles, priorities) });
-    }),
-    // Profiles of rows whose window has begun get their actor at the start: what they decide follows once those run.
-    askProfiles: enqueueActions(({ context, enqueue, self }) => {
-      if (context.profiles.size > 0) enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: true });
+    tellProfiles: enqueueActions(({ event, ...holder }) => {
+      if (event.type === 'boundary.reached') tellProfiles(holder, event);
     }),
     // The lock region tells of the lock's beginning and end; that its limit is another while it lasts is told here.
     followLock: enqueueActions(({ context, enqueue }) => {
@@ -173,18 +134,19 @@ export const connectorMachine = setup({
 }).createMachine({
   id: 'connector',
   type: 'parallel',
-  context: ({ input, spawn }) => ({
-    ...holdStack(input.stack, input.now, (profile) => spawn('profile', { input: profile })),
-    key: input.key,
-    lockLimitKw: undefined,
-    turn: input.turn ?? NO_TURN,
-  }),
-  entry: 'askProfiles',
+  context: ({ input, spawn }) => {
+    const holder = holdStack(input.stack, input.now, spawn);
+    return {
+      ...holder,
+      key: input.key,
+      lockLimitKw: activeProfileOf(holder)?.limitKw,
+      turn: input.turn ?? NO_TURN,
+    };
+  },
   on: {
-    'profile.submitted': { actions: ['tellProfiles', 'holdSubmitted'] },
-    'profile.cancelled': { actions: ['tellProfiles', 'releaseCancelled', 'followLock'] },
-    'boundary.reached': { actions: 'tellProfiles' },
-    'profiles.told': { actions: ['dropEnded', 'followLock'] },
+    'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
+    'profile.cancelled': { actions: ['releaseCancelled', 'followLock'] },
+    'boundary.reached': { actions: ['tellProfiles', 'followLock'] },
   },
   states: {
     lock: {

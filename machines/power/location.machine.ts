@@ -10,24 +10,18 @@ import {
   operatorLimitKwOf,
   operatorMachine,
 } from '../limits/operator.machine.js';
-import { profileMachine } from '../limits/profile.machine.js';
 import {
   activeProfileOf,
-  crossingsOf,
-  endedActors,
-  holdProfile,
+  type HolderEvent,
   holdStack,
+  holdSubmitted,
+  isAnyDue,
   type ProfileHolder,
-  type ProfilesTold,
-  profilesDueAt,
-  releaseProfile,
-  slotOf,
+  releaseCancelled,
   statusOf,
-  wakeProfiles,
-  without,
+  tellProfiles,
 } from '../limits/profile-holder.js';
 import {
-  type LimitProfile,
   nextBoundaryAfter,
   type ProfileCrossing,
   type ProfileStack,
@@ -49,11 +43,8 @@ import type { Decision, LocationSupervisor, ProvisionedConnector } from './locat
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
 
 export type LocationEvent =
-  | { readonly type: 'profile.submitted'; readonly profile: LimitProfile; readonly now: EpochMs }
-  | { readonly type: 'profile.cancelled'; readonly priority: number; readonly now: EpochMs }
+  | HolderEvent
   | { readonly type: 'permanentLimit.set'; readonly limitKw: number; readonly now: EpochMs }
-  | { readonly type: 'boundary.reached'; readonly now: EpochMs }
-  | ProfilesTold
   | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
   | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
   /** From the grid operator. */
@@ -142,60 +133,31 @@ export const locationMachine = setup({
     emitted: {} as LocationEffect,
     input: {} as LocationInput,
   },
-  actors: { profile: profileMachine, connector: connectorMachine, operator: operatorMachine },
   actions: {
-    tellProfiles: enqueueActions(({ context, event, enqueue, self }) => {
-      if (!('now' in event)) return;
-      const { now } = event;
-      const told = profilesDueAt(context, now, slotOf(event));
-      enqueue.assign(({ spawn }) =>
-        wakeProfiles(context, told, now, (profile) => spawn('profile', { input: profile })),
-      );
-      for (const { profile } of told) {
-        const actor = context.profiles.get(profile.priority);
-        if (actor !== undefined) enqueue.sendTo(actor, { type: 'boundary.reached', now });
-      }
-      if (told.length > 0) enqueue.sendTo(self, { type: 'profiles.told', told, isFirst: false });
+    holdSubmitted: enqueueActions(({ event, ...holder }) => {
+      if (event.type === 'profile.submitted') holdSubmitted(holder, event);
     }),
-    holdSubmitted: enqueueActions(({ context, event, enqueue, self }) => {
-      if (event.type !== 'profile.submitted') return;
-      const replaced = context.profiles.get(event.profile.priority);
-      if (replaced !== undefined) enqueue.stopChild(replaced);
-      enqueue.assign(({ spawn }) =>
-        holdProfile(context, event.profile, event.now, (profile) => spawn('profile', { input: profile })),
-      );
-      enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: false });
-    }),
-    releaseCancelled: enqueueActions(({ context, event, enqueue }) => {
+    releaseCancelled: enqueueActions(({ event, ...holder }) => {
       if (event.type !== 'profile.cancelled') return;
+      const { context, enqueue } = holder;
       const profile = profileAtPriority(context.stack, event.priority);
       if (profile !== undefined)
         enqueue.emit({ type: 'profile.cancelled', profile, status: statusOf(context, profile) });
-      const cancelled = context.profiles.get(event.priority);
-      if (cancelled !== undefined) enqueue.stopChild(cancelled);
-      enqueue.assign(releaseProfile(context, event.priority));
+      releaseCancelled(holder, event);
     }),
-    emitCrossings: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'profiles.told') return;
-      for (const crossing of crossingsOf(context, event.told))
-        enqueue.emit({ type: 'profile.crossed', ...crossing });
-    }),
-    dropEnded: enqueueActions(({ context, enqueue }) => {
-      const ended = endedActors(context);
-      if (ended.length === 0) return;
-      for (const [, actor] of ended) enqueue.stopChild(actor);
-      const priorities = ended.map(([priority]) => priority);
-      enqueue.assign({ profiles: without(context.profiles, priorities) });
-    }),
-    // Profiles of rows whose window has begun get their actor at the start: what they decide follows once those run.
-    askProfiles: enqueueActions(({ context, enqueue, self }) => {
-      if (context.profiles.size > 0) enqueue.sendTo(self, { type: 'profiles.told', told: [], isFirst: true });
+    tellProfiles: enqueueActions(({ event, ...holder }) => {
+      if (event.type !== 'boundary.reached') return;
+      for (const profile of tellProfiles(holder, event))
+        holder.enqueue.emit(({ context }) => ({
+          type: 'profile.crossed',
+          profile,
+          status: statusOf(context, profile),
+        }));
     }),
     passBoundaryOn: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'boundary.reached') return;
       for (const connector of context.connectors.values()) {
-        const isDue = profilesDueAt(connector.getSnapshot().context, event.now).length > 0;
-        if (isDue) enqueue.sendTo(connector, event);
+        if (isAnyDue(connector.getSnapshot().context, event.now)) enqueue.sendTo(connector, event);
       }
       const { operator } = context;
       if (operator !== undefined && (nextOperatorBoundary(operator) ?? event.now + 1) <= event.now)
@@ -221,10 +183,9 @@ export const locationMachine = setup({
     followProfiles: enqueueActions(({ context, enqueue }) => {
       enqueue.assign({ activeProfile: activeProfileOf(context) });
     }),
-    recomputeLimit: enqueueActions(({ context, event, enqueue }) => {
+    recomputeLimit: enqueueActions(({ context, enqueue }) => {
       const limit = limitInForce(context);
       enqueue.assign({ limit });
-      if (event.type === 'profiles.told' && event.isFirst) return;
       const { effectiveLimitKw, limitKw } = limit;
       if (effectiveLimitKw !== context.limit.effectiveLimitKw)
         enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
@@ -257,32 +218,31 @@ export const locationMachine = setup({
   id: 'location',
   context: ({ input, spawn }) => {
     const { supervisor, permanentLimitKw, connectionLimitKw, now } = input;
-    const operator = input.operator && spawn('operator', { input: { ...input.operator, now } });
+    const operator = input.operator && spawn(operatorMachine, { input: { ...input.operator, now } });
+    const holder = holdStack(input.stack, now, spawn);
     const limits = {
-      activeProfile: undefined,
+      activeProfile: activeProfileOf(holder),
       permanentLimitKw,
       connectionLimitKw,
       clusterSharesKw: new Map<string, number>(),
       operatorLimitKw: operator && operatorLimitKwOf(operator),
     };
     return {
-      ...holdStack(input.stack, now, (profile) => spawn('profile', { input: profile })),
+      ...holder,
       ...limits,
       limit: limitInForce(limits),
       operator,
       supervisor,
-      connectors: placeConnectors(input, (connector) => spawn('connector', { input: connector })),
+      connectors: placeConnectors(input, (connector) => spawn(connectorMachine, { input: connector })),
     };
   },
-  entry: 'askProfiles',
   on: {
-    'profile.submitted': { actions: ['tellProfiles', 'holdSubmitted'] },
-    'profile.cancelled': {
-      actions: ['tellProfiles', 'releaseCancelled', 'followProfiles', 'recomputeLimit'],
+    'profile.submitted': { actions: ['holdSubmitted', 'followProfiles', 'recomputeLimit'] },
+    'profile.cancelled': { actions: ['releaseCancelled', 'followProfiles', 'recomputeLimit'] },
+    'permanentLimit.set': { actions: ['setPermanentLimit', 'recomputeLimit'] },
+    'boundary.reached': {
+      actions: ['tellProfiles', 'followProfiles', 'recomputeLimit', 'passBoundaryOn'],
     },
-    'permanentLimit.set': { actions: ['tellProfiles', 'setPermanentLimit', 'recomputeLimit'] },
-    'boundary.reached': { actions: ['tellProfiles', 'passBoundaryOn'] },
-    'profiles.told': { actions: ['emitCrossings', 'dropEnded', 'followProfiles', 'recomputeLimit'] },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
     'connector.told': { actions: 'tellConnector' },
     'operator.told': { actions: 'tellOperator' },

@@ -69,7 +69,8 @@ export class Assembly {
       tenant === undefined
         ? { kind: 'organization', tenantUuid, actor, dueRank: undefined }
         : Object.assign(tenant.organization, { actor });
-    this.#run(tenantUuid, actor, (take) => actor.on('*', (effect) => take({ entity: organization, effect })));
+    // What becomes of its profiles is read when somebody asks: it lets nothing out.
+    this.#run(tenantUuid, actor);
     directory.rearm(organization, now);
     if (tenant !== undefined) return tenant;
     return directory.addTenant({
@@ -134,10 +135,10 @@ export class Assembly {
   }
 
   /** Starts an actor. A throw in it, or in what its effects set off, is a defect, never an uncaught exception. */
-  #run(tenantUuid: TenantUuid, actor: AnyActor, listen: (take: (effect: Effect) => void) => void): void {
+  #run(tenantUuid: TenantUuid, actor: AnyActor, listen?: (take: (effect: Effect) => void) => void): void {
     const { directory, onDefect } = this.#options;
     actor.subscribe({ error: (error) => onDefect(tenantUuid, error) });
-    listen((effect) => {
+    listen?.((effect) => {
       try {
         directory.take(effect);
       } catch (error) {

@@ -1,7 +1,7 @@
 // Maps ids to actor systems, tells them events, and carries their effects to one another: the only way between entities.
 import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember } from '../../machines/limits/cluster-shares.js';
-import type { OrganizationEffect, OrganizationEvent } from '../../machines/limits/organization.machine.js';
+import type { HolderEvent } from '../../machines/limits/profile-holder.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -22,7 +22,6 @@ import type { Scheduler } from './scheduler.js';
 /** What left an actor, with the entity it left. */
 export type Effect =
   | { readonly entity: LocationEntity; readonly effect: LocationEffect }
-  | { readonly entity: OrganizationEntity; readonly effect: OrganizationEffect }
   | { readonly entity: ClusterEntity; readonly effect: ClusterEffect };
 
 /** Who is told what happens to entities. */
@@ -73,16 +72,15 @@ export class Directory {
     if (now !== undefined) this.rearm(location, now);
   }
 
-  tellOrganization(organization: OrganizationEntity, event: OrganizationEvent): void {
-    const now = 'now' in event ? event.now : undefined;
-    if (now !== undefined && this.#isLate(organization, event, now))
-      organization.actor.send({ type: 'boundary.reached', now });
+  tellOrganization(organization: OrganizationEntity, event: HolderEvent): void {
+    const { now } = event;
+    if (this.#isLate(organization, event, now)) organization.actor.send({ type: 'boundary.reached', now });
     organization.actor.send(event);
-    if (now !== undefined) this.rearm(organization, now);
+    this.rearm(organization, now);
   }
 
   /** Time comes first: what ended or began by now did so before anything else that happens. */
-  #isLate(entity: TimedEntity, { type }: LocationEvent | OrganizationEvent, now: EpochMs): boolean {
+  #isLate(entity: TimedEntity, { type }: LocationEvent | HolderEvent, now: EpochMs): boolean {
     return type !== 'boundary.reached' && this.#scheduler.isDue(entity, now);
   }
 

@@ -23,6 +23,8 @@ export interface GraphOptions<TSnapshot, TEvent, TInput> {
   readonly events: readonly TEvent[];
   /** Whether an event may follow on others; any may, where it is left out. */
   isPossible?(way: readonly TEvent[], event: TEvent): boolean;
+  /** What an actor is sent for an event; the event alone, where it is left out. */
+  sentFor?(event: TEvent): readonly TEvent[];
   /** What makes two snapshots the same state of the graph. */
   serializeState(snapshot: TSnapshot): string;
 }
@@ -38,11 +40,12 @@ export function everyWalk<TMachine extends AnyStateMachine>(
     events,
     serializeState,
     isPossible = () => true,
+    sentFor = (event) => [event],
   }: GraphOptions<SnapshotFrom<TMachine>, EventFrom<TMachine>, InputFrom<TMachine>>,
 ): Walk<SnapshotFrom<TMachine>, EventFrom<TMachine>>[] {
   const stateAfter = (way: readonly EventFrom<TMachine>[]): SnapshotFrom<TMachine> => {
     const actor = createActor(machine as AnyStateMachine, { input }).start();
-    for (const event of way) actor.send(event);
+    for (const event of way.flatMap(sentFor)) actor.send(event);
     return actor.getSnapshot() as SnapshotFrom<TMachine>;
   };
   const seen = new Set<string>();
@@ -65,6 +68,14 @@ export function everyWalk<TMachine extends AnyStateMachine>(
     }
   }
   return walks;
+}
+
+/** Time comes first: what began or ended by an event's instant is told before the event, as the directory does. */
+export function inTime<TEvent extends { readonly type: string }>(
+  event: TEvent,
+): readonly (TEvent | { readonly type: 'boundary.reached'; readonly now: number })[] {
+  if (!('now' in event) || typeof event.now !== 'number' || event.type === 'boundary.reached') return [event];
+  return [{ type: 'boundary.reached', now: event.now }, event];
 }
 
 /** Events that carry an instant come in the order of time: where a clock goes back everything is built anew. */

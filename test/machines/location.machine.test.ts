@@ -10,7 +10,7 @@ import {
   locationMachine,
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
-import { everyWalk, isLater, watchTransitions } from './graph-walk.js';
+import { everyWalk, inTime, isLater, watchTransitions } from './graph-walk.js';
 import { connectorWith, newSupervisor } from './location-parts.js';
 import { cancelIn, decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';
 
@@ -86,6 +86,7 @@ const graph = {
   input: locationInput(),
   events: EVENTS,
   isPossible: isLater,
+  sentFor: (event: LocationEvent) => inTime(event),
   serializeState: ({ value, context }: SnapshotFrom<typeof locationMachine>) =>
     JSON.stringify([
       value,
@@ -134,7 +135,7 @@ function run(
   const effects: LocationEffect[] = [];
   actor.on('*', (effect) => effects.push(effect));
   actor.start();
-  for (const event of events) actor.send(event);
+  for (const event of events.flatMap(inTime)) actor.send(event);
   return { ...actor.getSnapshot(), effects };
 }
 
@@ -148,7 +149,7 @@ describe('A location', () => {
     const watch = watchTransitions(locationMachine);
     for (const { events } of walks) {
       const { context, effects } = run(events, { inspect: watch.inspect });
-      const expected = expectedAfter(events);
+      const expected = expectedAfter(events.flatMap(inTime));
       expect(context.limit.cause.kind === 'profile').toBe(
         expected.state === 'scheduled' && expected.gridLimitKw === expected.effectiveLimitKw,
       );
@@ -165,7 +166,7 @@ describe('A location', () => {
       from: { operator: { rule: OPERATOR, standing: undefined } },
     });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(12);
+    expect(watch.count).toBe(11);
   });
 });
 

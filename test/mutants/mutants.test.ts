@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { assign, createActor, setup } from 'xstate';
 import { MACHINES, mutantsOf } from './mutants.js';
-import { UNSEEN } from './unseen.js';
 
 /** Counts while it is on; says `hello` as it starts. */
 function lamp() {
@@ -66,11 +65,6 @@ describe('The mutants of a machine', () => {
     expect(stateAfter(machine, ...events)).toEqual(then);
     putBack?.();
     expect(stateAfter(machine, ...events)).toEqual(whole);
-  });
-
-  it('include those that are said to be unseen', () => {
-    const names = [...MACHINES.values()].flatMap(mutantsOf).map(({ name }) => name);
-    expect(Object.keys(UNSEEN).filter((name) => !names.includes(name))).toEqual([]);
   });
 
   it('are looked for in every machine', () => {
