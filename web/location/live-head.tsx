@@ -8,6 +8,7 @@ import { kwText } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { Time } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
+import { OperatorBanner } from './operator-banner.js';
 import { ALARM_WORDS, causeSentence } from './words.js';
 
 export function LiveHead({ live }: { readonly live: LocationLive }) {
@@ -15,6 +16,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
   const clusterName = useClusterName(cause.kind === 'clusterShare' ? cause.clusterId : undefined);
   return (
     <section class="panel stack" aria-label="Now">
+      <OperatorBanner operatorLimit={live.operatorLimit} />
       <FigureRow>
         <Figure
           name="Draws"
@@ -28,7 +30,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         >
           <strong class="draw">{kwText(actualKw)}</strong>
         </Figure>
-        <Figure name="Limit in force" note="with cluster share and connection">
+        <Figure name="Limit in force" note="with cluster share, grid operator and connection">
           {kwText(gridLimitKw)}
         </Figure>
         <Figure name="Effective limit" note="from its own profiles">

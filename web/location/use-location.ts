@@ -72,6 +72,9 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
     set({ effectiveLimitKw: last.effectiveLimitKw, at: last.at });
     limitChanged();
   });
+  useEvents('operatorLimit', (events) => {
+    if (ofThis(events).length > 0) limitChanged();
+  });
   useEvents('profile', (events) => {
     if (ofThis(events).length > 0) limitChanged();
   });

@@ -1,0 +1,47 @@
+// The dashboard shows what the grid operator says of a location, as it changes.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashSecret } from '../../src/secrets.js';
+import { eventually } from '../eventually.js';
+import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { expectAccessible } from './accessibility.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
+
+describe('The page of a location that a grid operator may limit', ON_PAGES, () => {
+  let rig: DashboardRig;
+  beforeAll(async () => {
+    const operator = {
+      operatorUuid: 'dso-1',
+      mqttSecretHash: hashSecret('nobody logs in with this'),
+      failsafeKw: 8,
+      failsafeMinMs: 7_200_000,
+      // However slow the browser is, the operator is not lost meanwhile.
+      missingAfterMs: 3_600_000,
+    };
+    rig = await createDashboardRig({
+      tenants: [tenantWith(HARBOUR, [{ ...site('quay-1'), operator }])],
+      traffic: 'none',
+    });
+  });
+  afterAll(() => rig.stop());
+
+  const say = (order: object) =>
+    rig.service.call('PUT', '/locations/quay-1/operator-limit', {
+      ...{ source: 'Stadtwerke', sentAt: new Date().toISOString() },
+      ...order,
+    });
+
+  it('says that the fail-safe limit holds, who limits it to what, and nothing once it is free', async () => {
+    const page = await rig.open({ hash: '/locations/quay-1' });
+    const banner = page.locator('.notice.warning');
+    await eventually(async () => expect(await banner.innerText()).toContain('fail-safe limit of 8 kW'));
+    await say({ isActive: true, limitKw: 12 });
+    await eventually(async () => expect(await banner.innerText()).toContain('Stadtwerke allows 12 kW'));
+    await eventually(async () =>
+      expect(await page.getByLabel('Now').innerText()).toContain('The grid operator limits the location.'),
+    );
+    await expectAccessible(page);
+    await say({ isActive: false });
+    await eventually(async () => expect(await banner.count()).toBe(0));
+    await rig.closePages();
+  });
+});

@@ -1,0 +1,49 @@
+// What the grid operator says of a location, above everything else: nothing that is set here can lift it.
+import type { OperatorLimitView } from '../../src/wire/grid-operator.js';
+import { kwText } from '../ui/figures.js';
+import { Notice } from '../ui/notice.js';
+import { Time } from '../ui/time.js';
+
+/** Nothing while the operator is heard and does not limit the location. */
+export function OperatorBanner({ operatorLimit }: { readonly operatorLimit: OperatorLimitView | null }) {
+  if (operatorLimit === null || operatorLimit.state === 'UNLIMITED_CONTROLLED') return null;
+  return (
+    <Notice kind="warning">
+      <strong>{HEADINGS[operatorLimit.state] ?? operatorLimit.state}</strong> <Words {...operatorLimit} />
+    </Notice>
+  );
+}
+
+const HEADINGS: Readonly<Record<string, string>> = {
+  INIT: 'Grid operator not heard yet.',
+  LIMITED: 'Limited by the grid operator.',
+  FAILSAFE: 'Grid operator lost.',
+  UNLIMITED_AUTONOMOUS: 'Grid operator lost for good.',
+};
+
+function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
+  switch (state) {
+    case 'LIMITED':
+      return (
+        <>
+          {source} allows {kwText(limitKw ?? 0)} since <Time at={since} isShort />{' '}
+          {endsAt === null ? 'until it takes that back.' : <>until {<Time at={endsAt} isShort />}.</>} No
+          profile, lock or permanent limit lifts it.
+        </>
+      );
+    case 'UNLIMITED_AUTONOMOUS':
+      return (
+        <>
+          Nothing was heard of it since <Time at={since} isShort /> that would limit the location: it goes by
+          its own limits.
+        </>
+      );
+    default:
+      return (
+        <>
+          The fail-safe limit of {kwText(limitKw ?? 0)} holds since <Time at={since} isShort />, until the
+          operator sends a limit.
+        </>
+      );
+  }
+}
