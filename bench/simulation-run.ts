@@ -1,43 +1,56 @@
-// One simulated stretch of a day in a process of its own: how fast, with how much memory, and where its time went.
-import { Session } from 'node:inspector/promises';
-import { runScenario } from '../sim/run/run-scenario.js';
-import { parseScenario } from '../sim/scenario/parse-scenario.js';
+// One simulated world in a process of its own, slice by slice as its parent asks: how fast, and where its time went.
+import { readSync, writeSync } from 'node:fs';
+import { Session } from 'node:inspector';
+import type { RunProgress } from '../sim/run/run-scenario.js';
 import type { Transport } from '../sim/scenario/scenario.js';
 import { systemClock } from '../src/clock.js';
 import { collectGarbage } from './bench.js';
 import { type PartShares, partsOfProfile } from './profile-parts.js';
 
-/** What the parent asks for, as the only argument, in JSON. */
-export interface SimulationTask {
-  readonly locations: number;
-  readonly connectorsEach: number;
-  readonly minutes: number;
-  readonly transport: Transport;
-  readonly isProfiled: boolean;
+/** Minutes of virtual time that are measured, one after another, each a whole number of heartbeat periods. */
+export interface Slices {
+  readonly fromMinute: number;
+  readonly minutesEach: number;
+  readonly count: number;
 }
 
-export interface SimulationRun {
+/** What the parent asks for, as the only argument, in JSON. */
+export interface SimulationTask {
+  /** The compiled product that is measured, as the URL of its folder: this one, or another release's. */
+  readonly product: string;
+  readonly locations: number;
+  readonly connectorsEach: number;
+  readonly transport: Transport;
+  /** In the order of time. */
+  readonly slices: readonly Slices[];
+  readonly workers?: number;
+  readonly isProfiled?: boolean;
+}
+
+/** Of one slice. */
+export interface SimulationSlice {
   readonly readings: number;
   readonly wallMs: number;
+  /** Of all threads of the process. */
   readonly cpuMs: number;
-  readonly messages: number;
   readonly violations: number;
-  /** In use after a full collection, once everybody is connected and at the end, bytes. */
+  /** In use after a full collection before and after it, bytes. */
   readonly heapBytes: readonly [number, number];
   readonly parts?: PartShares;
 }
 
 const METER_PERIOD_S = 10;
-/** Until everybody is connected, leased and compiled. */
-const WARM_UP_MINUTES = 5;
+const MINUTE_MS = 60_000;
 
-function scenarioOf({ locations, connectorsEach, minutes, transport }: SimulationTask) {
+function scenarioText({ locations, connectorsEach, transport, slices }: SimulationTask): string {
   const chargers = Math.ceil(connectorsEach / 2);
-  return parseScenario(
-    `name: Bench
+  const minutes = Math.max(
+    ...slices.map(({ fromMinute, minutesEach, count }) => fromMinute + minutesEach * count),
+  );
+  return `name: Bench
 seed: 1
 start: 2026-06-01T06:00:00Z
-duration: ${minutes + WARM_UP_MINUTES}m
+duration: ${minutes}m
 transport: ${transport}
 sites: { count: ${locations}, chargers: ${chargers}, connectors: 2, permanentLimitKw: ${4 * connectorsEach}, gridLimitKw: ${8 * connectorsEach} }
 sessions: { generate: { perDay: 2, shape: flat, energyKwh: [8, 40], stay: [1h, 8h] } }
@@ -47,54 +60,111 @@ vehicles:
   - { name: van, share: 1, maxKw: 22, phases: 3 }
 actions:
   - { at: +10m, call: scheduleLocation, params: { locationId: site-1 }, body: { startTime: +20m, endTime: +40m, limitKw: ${2 * connectorsEach}, priority: 3 } }
-`,
-    'bench.yaml',
-  );
+`;
 }
 
-async function run(task: SimulationTask): Promise<SimulationRun> {
-  const session = new Session();
-  session.connect();
-  const heap: number[] = [];
-  const began = { wallMs: 0, cpu: process.cpuUsage() };
-  const settled = () => {
-    collectGarbage();
-    heap.push(process.memoryUsage().heapUsed);
+/** A slice that has begun. */
+interface Begun {
+  readonly wallMs: number;
+  readonly cpu: NodeJS.CpuUsage;
+  readonly heapBytes: number;
+}
+
+/** What begins, and how long what ends was, minutes. */
+interface Edge {
+  begins: boolean;
+  ends: number | undefined;
+}
+
+class SlicedRun {
+  readonly #task: SimulationTask;
+  readonly #session = new Session();
+  /** By the minute at which a slice begins or ends. */
+  readonly #edges: ReadonlyMap<number, Edge>;
+  #begun: Begun | undefined;
+
+  constructor(task: SimulationTask) {
+    this.#task = task;
+    this.#edges = edgesOf(task.slices);
+    this.#session.connect();
+  }
+
+  /** Stands still at the edges of slices until the parent says that it goes on. */
+  pause({ simulatedMs, violations }: RunProgress): void {
+    const edge = this.#edges.get(simulatedMs / MINUTE_MS);
+    if (edge?.ends !== undefined) this.#end(edge.ends, violations);
+    if (edge?.begins !== true) return;
+    writeLine({ ready: true });
+    readSync(0, Buffer.alloc(1));
+    this.#begin();
+  }
+
+  #begin(): void {
+    const heapBytes = heapInUse();
+    if (this.#task.isProfiled) {
+      this.#session.post('Profiler.enable');
+      this.#session.post('Profiler.start');
+    }
+    this.#begun = { heapBytes, wallMs: systemClock.monotonicMs(), cpu: process.cpuUsage() };
+  }
+
+  #end(minutes: number, violations: number): void {
+    if (this.#begun === undefined) return;
+    const wallMs = systemClock.monotonicMs() - this.#begun.wallMs;
+    const { user, system } = process.cpuUsage(this.#begun.cpu);
+    const { locations, connectorsEach, isProfiled } = this.#task;
+    const parts = isProfiled ? this.#profile() : undefined;
+    const slice: SimulationSlice = {
+      readings: (minutes * 60 * locations * connectorsEach) / METER_PERIOD_S,
+      wallMs,
+      cpuMs: (user + system) / 1000,
+      violations,
+      heapBytes: [this.#begun.heapBytes, heapInUse()],
+      ...(parts === undefined ? {} : { parts }),
+    };
+    writeLine({ slice });
+  }
+
+  #profile(): PartShares {
+    let parts: PartShares = [];
+    // The inspector of the own thread answers within the call.
+    this.#session.post('Profiler.stop', (_, { profile }) => {
+      parts = partsOfProfile(profile);
+    });
+    return parts;
+  }
+}
+
+function edgesOf(all: readonly Slices[]): ReadonlyMap<number, Edge> {
+  const edges = new Map<number, Edge>();
+  const edgeAt = (minute: number): Edge => {
+    const edge = edges.get(minute) ?? { begins: false, ends: undefined };
+    edges.set(minute, edge);
+    return edge;
   };
-  let starting: Promise<unknown> | undefined;
-  const result = await runScenario(scenarioOf(task), {
-    onProgress({ simulatedMs }) {
-      if (starting !== undefined || simulatedMs < WARM_UP_MINUTES * 60_000) return;
-      settled();
-      began.wallMs = systemClock.monotonicMs();
-      began.cpu = process.cpuUsage();
-      starting = task.isProfiled ? startProfile(session) : Promise.resolve();
-    },
-  });
-  const wallMs = systemClock.monotonicMs() - began.wallMs;
-  const { user, system } = process.cpuUsage(began.cpu);
-  const parts = task.isProfiled ? await stopProfile(session) : undefined;
-  settled();
-  const [before = 0, after = 0] = heap;
-  return {
-    readings: (task.minutes * 60 * task.locations * task.connectorsEach) / METER_PERIOD_S,
-    wallMs,
-    cpuMs: (user + system) / 1000,
-    messages: result.counts.fromChargers + result.counts.toChargers,
-    violations: result.summary.violations,
-    heapBytes: [before, after],
-    ...(parts === undefined ? {} : { parts }),
-  };
+  for (const { fromMinute, minutesEach, count } of all)
+    for (let nth = 0; nth < count; nth++) {
+      edgeAt(fromMinute + nth * minutesEach).begins = true;
+      edgeAt(fromMinute + (nth + 1) * minutesEach).ends = minutesEach;
+    }
+  return edges;
 }
 
-async function startProfile(session: Session): Promise<void> {
-  await session.post('Profiler.enable');
-  await session.post('Profiler.start');
+function heapInUse(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
 }
 
-async function stopProfile(session: Session): Promise<PartShares> {
-  const { profile } = await session.post('Profiler.stop');
-  return partsOfProfile(profile);
+function writeLine(line: object): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
 }
 
-process.stdout.write(`${JSON.stringify(await run(JSON.parse(process.argv[2] ?? '{}')))}\n`);
+const task: SimulationTask = JSON.parse(process.argv[2] ?? '{}');
+// The interfaces of both are those of release 0.1, so that any release since can be measured.
+const { parseScenario } = await import(`${task.product}/sim/scenario/parse-scenario.js`);
+const { runScenario } = await import(`${task.product}/sim/run/run-scenario.js`);
+const run = new SlicedRun(task);
+await runScenario(parseScenario(scenarioText(task), 'bench.yaml'), {
+  onProgress: (progress: RunProgress) => run.pause(progress),
+  ...(task.workers === undefined ? {} : { workers: task.workers }),
+});

@@ -17,6 +17,7 @@ export interface ScenarioFlags {
 }
 
 export interface RunFlags extends ScenarioFlags {
+  readonly workers: number;
   readonly out?: string;
   readonly junit?: string;
   readonly json?: true;

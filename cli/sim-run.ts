@@ -104,6 +104,7 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
   const bar = process.stderr.isTTY && !flags.json ? createBar(scenario) : undefined;
   const beganAtMs = systemClock.monotonicMs();
   const result = await runScenario(scenario, {
+    workers: flags.workers,
     ...(flags.out === undefined ? {} : { outDir: flags.out }),
     ...(bar === undefined ? {} : { onProgress: bar.update }),
   }).finally(() => bar?.stop());

@@ -33,6 +33,12 @@ function runCommand(): Command {
     .addOption(seedOption())
     .addOption(daysOption())
     .addOption(transportOption())
+    .option(
+      '--workers <n>',
+      'number of threads that share the locations; the run is the same with any number',
+      wholeNumber(1, 64),
+      availableParallelism(),
+    )
     .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
     .addOption(junitOption())
     .option('--json', 'print the result as JSON for scripts')

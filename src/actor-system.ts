@@ -16,7 +16,7 @@ import { AlarmBook } from './enforcement/alarm-book.js';
 import { Bookkeeping } from './enforcement/bookkeeping.js';
 import { Enforcement } from './enforcement/enforcement.js';
 import { operatorChangeOf } from './enforcement/grid-operator.js';
-import { measureModes, measureOpenAlarms, measurePower } from './enforcement/measure.js';
+import { measureWhenAsked } from './enforcement/measure.js';
 import { ConnectorMeterSink, expireReadings } from './enforcement/meter-sink.js';
 import { PowerHistory } from './enforcement/power-history.js';
 import { Reservations } from './enforcement/reservations.js';
@@ -132,6 +132,7 @@ class LiveActorSystem implements ActorSystem {
     this.#scheduler.start(this.#schedulerListener());
     this.#enforcement.start();
     this.#powerHistory.start();
+    measureWhenAsked(this.#options.metrics, () => this.#locations());
     this.#keepHouse();
   }
 
@@ -253,7 +254,7 @@ class LiveActorSystem implements ActorSystem {
   }
 
   #keepHouse(): void {
-    const { clock, staleAfterMs, timing, metrics } = this.#options;
+    const { clock, staleAfterMs, timing } = this.#options;
     const nowMs = clock.monotonicMs();
     for (const location of this.#locations()) this.#expireReadings(location, nowMs);
     if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMs) {
@@ -265,9 +266,6 @@ class LiveActorSystem implements ActorSystem {
       this.#missedAtMs = nowMs;
       for (const location of this.#locations()) this.#enforcement.missSilent(location, nowMs);
     }
-    measureModes(metrics, this.#locations());
-    measureOpenAlarms(metrics, this.#locations());
-    measurePower(metrics, this.#locations());
     this.#cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, () => this.#keepHouse());
   }
 

@@ -3,18 +3,28 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
+/** Bring up to date what is counted only when somebody reads it; enforcement puts them here. */
+export interface Measures {
+  links(): void;
+  throttles(): void;
+  openAlarms(): void;
+  power(): void;
+}
+
 /** A registry of its own per service, so that several services can live in one process. */
 export function createMetrics(options: { readonly processMetrics: boolean } = { processMetrics: false }) {
   const registry = new Registry();
   const registers = [registry];
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  const measures: Measures = { links() {}, throttles() {}, openAlarms() {}, power() {} };
   return {
     registry,
+    measures,
     ...httpMetrics(registers),
     ...commitMetrics(registers),
     ...actorMetrics(registers),
     ...mqttMetrics(registers),
-    ...siteMetrics(registers),
+    ...siteMetrics(registers, measures),
   };
 }
 
@@ -119,7 +129,7 @@ function mqttMetrics(registers: Registry[]) {
 }
 
 /** What the sites are allowed, and what they do. */
-function siteMetrics(registers: Registry[]) {
+function siteMetrics(registers: Registry[], measures: Measures) {
   return {
     grants: new Counter({
       name: 'headroom_grants_total',
@@ -143,24 +153,28 @@ function siteMetrics(registers: Registry[]) {
       help: 'Open alarms, by kind.',
       labelNames: ['kind'],
       registers,
+      collect: () => measures.openAlarms(),
     }),
     power: new Gauge({
       name: 'headroom_power_watts',
       help: 'What all locations draw, by source: measured, or estimated because connectors are silent.',
       labelNames: ['source'],
       registers,
+      collect: () => measures.power(),
     }),
     connectors: new Gauge({
       name: 'headroom_connectors',
       help: 'Connectors by link (online, stale, offline).',
       labelNames: ['link'],
       registers,
+      collect: () => measures.links(),
     }),
     throttledConnectors: new Gauge({
       name: 'headroom_connectors_throttle',
       help: 'Connectors by what they are given beside what their cars want (free, limited, minimum, paused).',
       labelNames: ['throttle'],
       registers,
+      collect: () => measures.throttles(),
     }),
   };
 }

@@ -153,7 +153,7 @@ export class Service {
     const { url: mqttUrl } = await gateway.start(actors.meterSink);
     this.#undo.push(() => gateway.stop());
     actors.syncChargers();
-    this.#follow('token keys', tokenKeys);
+    if (tokenKeys.file !== undefined) this.#follow('token keys', tokenKeys);
     if (tlsFiles !== undefined) this.#follow('files for TLS', tlsFiles);
     const { url: httpUrl } = await http.start();
     this.#undo.push(() => http.stop());
@@ -191,9 +191,9 @@ export class Service {
       ...this.#common,
       ...(journal && { journal }),
     });
-    this.#undo.push(() => store.close());
-    const epoch = await store.claim();
-    return { store: wrapStore?.(store) ?? store, epoch };
+    const wrapped = wrapStore?.(store) ?? store;
+    this.#undo.push(() => wrapped.close());
+    return { store: wrapped, epoch: await store.claim() };
   }
 
   #createActors(

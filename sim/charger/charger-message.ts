@@ -1,6 +1,8 @@
 // A message of a charger, ready to be sent: by a broker's client, or in the same process.
 import type { ConnectorId } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
+import { toInstant } from '../../src/wire/rest.js';
 
 interface Envelope {
   readonly topic: string;
@@ -13,77 +15,63 @@ interface Envelope {
 /** `body` is what the payload says, where it is a message of the contract that the charger may send. */
 export type ChargerMessage = Envelope &
   (
-    | { readonly kind: 'state'; readonly body?: StateMessage | undefined }
-    | {
-        readonly kind: 'meter';
-        readonly connectorId?: ConnectorId | undefined;
-        readonly body?: MeterMessage | undefined;
-      }
-    | {
-        readonly kind: 'ack';
-        readonly connectorId?: ConnectorId | undefined;
-        readonly body?: AckMessage | undefined;
-      }
+    | { readonly kind: 'state'; readonly body: StateMessage }
+    | { readonly kind: 'meter'; readonly connectorId: ConnectorId; readonly body: MeterMessage }
+    | { readonly kind: 'ack'; readonly connectorId: ConnectorId; readonly body: AckMessage }
+    | { readonly kind: 'state' | 'meter' | 'ack'; readonly body?: undefined }
   );
 
 /** Nothing of it is turned into text before somebody wants that: a hand-over never does. */
-class Message<K extends string, B> {
+class Message<K extends string, C extends ConnectorId | undefined, B extends object> {
   readonly kind: K;
   readonly topic: string;
-  readonly connectorId: ConnectorId | undefined;
+  readonly connectorId: C;
   readonly body: B;
   readonly qos: 0 | 1;
   readonly retain: boolean;
-  readonly #textOf: (body: B) => string;
+  readonly #saidAtMs: EpochMs | undefined;
   #payload: string | undefined;
 
-  constructor(
-    { kind, topic, body, connectorId }: Said<K, B>,
-    { qos, retain }: Pick<Envelope, 'qos' | 'retain'>,
-    textOf: (body: B) => string = JSON.stringify,
-  ) {
+  constructor(kind: K, topic: string, connectorId: C, body: B, how: How, saidAtMs?: EpochMs) {
     this.kind = kind;
     this.topic = topic;
     this.connectorId = connectorId;
     this.body = body;
-    this.qos = qos;
-    this.retain = retain;
-    this.#textOf = textOf;
+    this.qos = how.qos;
+    this.retain = how.retain;
+    this.#saidAtMs = saidAtMs;
   }
 
   get payload(): string {
-    this.#payload ??= this.#textOf(this.body);
+    const { body } = this;
+    this.#payload ??= JSON.stringify(
+      this.#saidAtMs === undefined ? body : { ...body, at: toInstant(this.#saidAtMs) },
+    );
     return this.#payload;
   }
 }
 
-interface Said<K, B> {
-  readonly kind: K;
-  readonly topic: string;
-  readonly body: B;
-  readonly connectorId?: ConnectorId;
-}
+type How = Pick<Envelope, 'qos' | 'retain'>;
+const VALUE: How = { qos: 0, retain: false };
+const ONCE_AT_LEAST: How = { qos: 1, retain: false };
+const KEPT: How = { qos: 1, retain: true };
 
-const VALUE = { qos: 0, retain: false } as const;
-const ONCE_AT_LEAST = { qos: 1, retain: false } as const;
-const KEPT = { qos: 1, retain: true } as const;
-
-/** @param textOf the whole value as text, where that says more than `body`. */
+/** @param saidAtMs what the value gives as its time, for people who read along; undefined where it gives none. */
 export function meterValue(
   topic: string,
   connectorId: ConnectorId,
   body: MeterMessage,
-  textOf?: (body: MeterMessage) => string,
+  saidAtMs: EpochMs | undefined,
 ): ChargerMessage {
-  return new Message({ kind: 'meter' as const, topic, connectorId, body }, VALUE, textOf);
+  return new Message('meter' as const, topic, connectorId, body, VALUE, saidAtMs);
 }
 
 export function acknowledgement(topic: string, connectorId: ConnectorId, body: AckMessage): ChargerMessage {
-  return new Message({ kind: 'ack' as const, topic, connectorId, body }, ONCE_AT_LEAST);
+  return new Message('ack' as const, topic, connectorId, body, ONCE_AT_LEAST);
 }
 
 export function chargerState(topic: string, body: StateMessage): ChargerMessage {
-  return new Message({ kind: 'state' as const, topic, body }, KEPT);
+  return new Message('state' as const, topic, undefined, body, KEPT);
 }
 
 /** The same kind of message with other bytes, of which nobody knows whether they are one. */

@@ -4,7 +4,6 @@ import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
-import { toInstant } from '../../src/wire/rest.js';
 import { buildTopic } from '../../src/wire/topics.js';
 import { acknowledgement, type ChargerMessage, chargerState, meterValue } from './charger-message.js';
 import { createLies } from './lies.js';
@@ -207,9 +206,8 @@ class Voice implements ChargerVoice {
     };
     const { connectorId } = line.connector.spec;
     // The instant is for people who read along: the service goes by `boot` and `hb`.
-    return meterValue(line.topic, connectorId, this.#lies.meter(message), (body) =>
-      JSON.stringify(this.#lies.tellsTime ? { ...body, at: toInstant(wallMs) } : body),
-    );
+    const saidAtMs = this.#lies.tellsTime ? wallMs : undefined;
+    return meterValue(line.topic, connectorId, this.#lies.meter(message), saidAtMs);
   }
 
   #state(online: boolean): ChargerMessage {

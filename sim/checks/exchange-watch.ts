@@ -114,13 +114,10 @@ export class ExchangeWatch {
   }
 
   /** What has a body is about a connector of its charger; of anything else only the topic tells. */
-  #bookOf(
-    { controllerUuid }: ChargerAddress,
-    { body, connectorId, topic }: ConnectorMessage,
-  ): ConnectorBook | undefined {
+  #bookOf({ controllerUuid }: ChargerAddress, message: ConnectorMessage): ConnectorBook | undefined {
     // Topics are long, and each of them is made twice: to compare them costs more than two short look-ups.
-    if (body === undefined || connectorId === undefined) return this.#books.byTopic(topic);
-    return this.#books.byId(controllerUuid, connectorId);
+    if (message.body === undefined) return this.#books.byTopic(message.topic);
+    return this.#books.byId(controllerUuid, message.connectorId);
   }
 
   #noteOwn(charger: VirtualCharger, { connectors = [] }: StateMessage): void {

@@ -93,6 +93,11 @@ export class ExpectationJudge {
       const problem = runProblemOf(expectation, summary);
       if (problem !== undefined) this.#fail(expectation, problem);
     }
+    return this.failures;
+  }
+
+  /** So far, in the order of the file. */
+  get failures(): readonly Failure[] {
     return this.#expectations.flatMap((expectation) => this.#failures.get(expectation) ?? []);
   }
 
@@ -174,7 +179,8 @@ export class ExpectationJudge {
   }
 }
 
-function isAsked(expectation: Expectation): expectation is Asked {
+/** Whether only the service can say it. */
+export function isAsked(expectation: Expectation): expectation is Asked {
   return expectation.measure === 'effectiveLimitKw' || expectation.measure === 'gridLimitKw';
 }
 

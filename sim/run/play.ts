@@ -10,8 +10,8 @@ import { type ActionCaller, createActionCaller } from './action-caller.js';
 import { EventMemory } from './event-memory.js';
 import type { Failure } from './expectation-judge.js';
 import { FaultPlayer } from './fault-player.js';
-import { CALL_AGAIN_MS, createScenarioWorld } from './run-scenario.js';
-import { createStops, type Stop, type Stops } from './stops.js';
+import { createScenarioWorld } from './scenario-world.js';
+import { CALL_AGAIN_MS, createStops, type Stop, type Stops } from './stops.js';
 
 export class Play {
   readonly past: EventMemory;

@@ -16,6 +16,8 @@ export interface Stops {
   repeat(action: Action, atMs: EpochMs): void;
 }
 
+/** An operator's back end asks a service that is down again after this. */
+export const CALL_AGAIN_MS = 5_000;
 /** So often a run tells how far it is, and lets its trace be written. */
 const PROGRESS_EVERY_MS = 60_000;
 

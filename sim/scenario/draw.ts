@@ -26,9 +26,14 @@ function hash(text: string): number {
   return mixed ^ (mixed >>> 13);
 }
 
+/** A seed of its own for `purpose`: 32 bits. */
+export function seedFor(seed: number, ...purpose: readonly (string | number)[]): number {
+  return hash([seed, ...purpose].join('\n'));
+}
+
 /** The stream of `seed` for `purpose`. */
 export function createDraw(seed: number, ...purpose: readonly (string | number)[]): Draw {
-  const random = mersenne(hash([seed, ...purpose].join('\n')));
+  const random = mersenne(seedFor(seed, ...purpose));
   const share = () => uniformFloat64(random);
   return {
     share,

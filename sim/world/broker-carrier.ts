@@ -96,12 +96,13 @@ export class BrokerCarrier implements Carrier {
 
   say(wire: Wire, message: ChargerMessage): void {
     const { topic } = message;
-    const count = wire.travelUp(() => {
+    const arrive = () => {
       const bytes = copies.pop()?.payload;
       if (bytes === undefined) return;
       this.#events.heard(wire.address, message);
       this.#hear(topic, bytes);
-    });
+    };
+    const count = wire.travelUp({ arrive });
     const copies = this.#passAll(count, this.#lineOf(wire), topic, (session) => session.publish(message));
   }
 
@@ -259,10 +260,11 @@ export class BrokerCarrier implements Carrier {
     const wire = this.#wireOf(to);
     if (wire === undefined) return;
     const line = this.#lineOf(wire);
-    const count = wire.travelDown(() => {
+    const arrive = () => {
       const bytes = copies.pop()?.payload;
       if (bytes !== undefined) this.#deliverTo(wire, topic, bytes);
-    });
+    };
+    const count = wire.travelDown({ arrive });
     // Who listens to nothing gets nothing out of the broker.
     const copies = this.#passAll(line.topics.has(topic) ? count : 0, line, topic, publish);
   }

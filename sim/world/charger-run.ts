@@ -1,17 +1,23 @@
 // Keeps one virtual charger going in a world: wakes it when it has something to do, and puts what it says on its wire.
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { VirtualCharger } from '../charger/virtual-charger.js';
+import { seedFor } from '../scenario/draw.js';
 import type { Agenda } from './agenda.js';
 import { type Receiver, Wire } from './wire.js';
 
 export class ChargerRun {
   readonly charger: VirtualCharger;
   readonly wire: Wire;
+  /** When it tries to connect, and the like: drawn for it alone, so that nobody else changes it. */
+  readonly luck: RandomGenerator;
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
   readonly #wallMs: () => number;
   readonly #say: (run: ChargerRun, message: ChargerMessage) => void;
   readonly #onChange: (run: ChargerRun) => void;
+  #boots = 1;
   #plannedMs = Number.POSITIVE_INFINITY;
 
   constructor(options: {
@@ -25,13 +31,15 @@ export class ChargerRun {
     /** Its draw, limit or status may be another. */
     readonly onChange: (run: ChargerRun) => void;
   }) {
+    const { address } = options.charger;
     this.charger = options.charger;
+    this.luck = xoroshiro128plus(seedFor(options.seed, 'charger', address.controllerUuid));
     this.#agenda = options.agenda;
     this.#monotonicMs = options.monotonicMs;
     this.#wallMs = options.wallMs;
     this.#say = options.say;
     this.#onChange = options.onChange;
-    this.wire = new Wire({ ...options, address: this.charger.address, receiver: this.#createReceiver() });
+    this.wire = new Wire({ ...options, address, receiver: this.#createReceiver() });
   }
 
   get isConnected(): boolean {
@@ -50,8 +58,8 @@ export class ChargerRun {
     this.wire.isUp = false;
   }
 
-  reboot(boot: string): void {
-    this.charger.reboot(boot, this.#monotonicMs());
+  reboot(): void {
+    this.charger.reboot(`boot-${++this.#boots}`, this.#monotonicMs());
     this.wake();
   }
 

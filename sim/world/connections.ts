@@ -1,6 +1,5 @@
 // Which chargers are connected in a world, when a broken connection is noticed, and when it is made again.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
-import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { Agenda } from './agenda.js';
 import type { Carrier } from './carrier.js';
 import type { ChargerRun } from './charger-run.js';
@@ -14,7 +13,6 @@ const NOTICED_WITHIN_MS = 45_000;
 export class Connections {
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
-  readonly #random: RandomGenerator;
   readonly #runs: readonly ChargerRun[];
   readonly #carrier: Carrier;
   readonly #isServiceUp: () => boolean;
@@ -28,7 +26,6 @@ export class Connections {
   constructor(options: {
     readonly agenda: Agenda;
     readonly monotonicMs: () => number;
-    readonly random: RandomGenerator;
     readonly runs: readonly ChargerRun[];
     readonly carrier: Carrier;
     readonly isServiceUp: () => boolean;
@@ -38,7 +35,6 @@ export class Connections {
   }) {
     this.#agenda = options.agenda;
     this.#monotonicMs = options.monotonicMs;
-    this.#random = options.random;
     this.#runs = options.runs;
     this.#carrier = options.carrier;
     this.#isServiceUp = options.isServiceUp;
@@ -63,7 +59,7 @@ export class Connections {
       run.disconnect();
       this.#onChange(run);
     }
-    for (const run of this.#runs) this.connectLater(run, downMs + uniformInt(this.#random, from, to));
+    for (const run of this.#runs) this.connectLater(run, downMs + uniformInt(run.luck, from, to));
   }
 
   /** Its connection breaks; the broker notices that sooner or later, and speaks its last will. */
@@ -76,7 +72,7 @@ export class Connections {
     this.#onChange(run);
     const number = ++this.#broken;
     this.#unnoticed.set(run, number);
-    this.#agenda.at(this.#monotonicMs() + uniformInt(this.#random, 0, NOTICED_WITHIN_MS), () => {
+    this.#agenda.at(this.#monotonicMs() + uniformInt(run.luck, 0, NOTICED_WITHIN_MS), () => {
       if (this.#unnoticed.get(run) !== number) return;
       this.#unnoticed.delete(run);
       this.#carrier.lose(run.wire);

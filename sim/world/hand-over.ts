@@ -1,21 +1,79 @@
 // Carries messages within the process, as the objects they are: what is a message of the contract is never turned into text.
-import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { ChargerAddress, ConnectorAddress, ConnectorId } from '../../machines/values/ids.js';
 import { Telemetry } from '../../src/inbound/mqtt/telemetry.js';
 import type { Metrics } from '../../src/metrics.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import type { ChargerGateway, ConnectorMeter, MeterSink } from '../../src/ports/telemetry.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { Carrier, CarrierEvents, CarrierLife } from './carrier.js';
-import type { Wire } from './wire.js';
+import type { Passenger, Wire } from './wire.js';
 
 /** The way in of one life of the service. */
 interface Listener {
   readonly sink: MeterSink;
   /** For what may be no message at all. */
   readonly telemetry: Telemetry;
-  readonly meters: Map<Wire, Map<ConnectorId, ConnectorMeter>>;
+}
+
+/** Where a charger's wire ends: what is kept of the charger there. */
+class WireEnd {
+  readonly wire: Wire;
+  lastWill: ChargerMessage | undefined;
+  readonly #meters = new Map<ConnectorId, ConnectorMeter>();
+
+  constructor(wire: Wire) {
+    this.wire = wire;
+  }
+
+  /** Where the connector's values go; looked up once in the life of a location's actors. */
+  meterOf(connectorId: ConnectorId, sink: MeterSink): ConnectorMeter | undefined {
+    const known = this.#meters.get(connectorId);
+    if (known?.isCurrent === true) return known;
+    const { tenantUuid, locationId, controllerUuid } = this.wire.address;
+    const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
+    if (meter !== undefined) this.#meters.set(connectorId, meter);
+    return meter;
+  }
+
+  /** Nothing it knew is of the service that lives now. */
+  forget(): void {
+    this.#meters.clear();
+  }
+}
+
+class Upward implements Passenger {
+  readonly #handOver: HandOver;
+  readonly #end: WireEnd;
+  readonly #message: ChargerMessage;
+
+  constructor(handOver: HandOver, end: WireEnd, message: ChargerMessage) {
+    this.#handOver = handOver;
+    this.#end = end;
+    this.#message = message;
+  }
+
+  arrive(): void {
+    this.#handOver.hear(this.#end, this.#message);
+  }
+}
+
+class Downward implements Passenger {
+  readonly #wire: Wire;
+  readonly #connectorId: ConnectorId;
+  readonly #limit: LimitMessage;
+
+  constructor(wire: Wire, connectorId: ConnectorId, limit: LimitMessage) {
+    this.#wire = wire;
+    this.#connectorId = connectorId;
+    this.#limit = limit;
+  }
+
+  arrive(): void {
+    this.#wire.receiver.limit(this.#connectorId, this.#limit);
+  }
 }
 
 export class HandOver implements Carrier {
@@ -24,7 +82,9 @@ export class HandOver implements Carrier {
   readonly #log: Log;
   readonly #metrics: Metrics;
   readonly #events: CarrierEvents;
-  readonly #lastWills = new Map<Wire, ChargerMessage | undefined>();
+  readonly #ends = new Map<Wire, WireEnd>();
+  /** Of the service's life. */
+  readonly #wires = new WeakMap<ConnectorAddress, Wire>();
   #listener: Listener | undefined;
 
   constructor(options: {
@@ -47,74 +107,80 @@ export class HandOver implements Carrier {
   }
 
   say(wire: Wire, message: ChargerMessage): void {
-    wire.travelUp(() => {
-      if (this.#listener !== undefined) this.#arrive(this.#listener, wire, message);
-    });
+    wire.travelUp(new Upward(this, this.#endOf(wire), message));
   }
 
   sayAgain(wire: Wire, message: ChargerMessage): void {
-    if (this.#listener !== undefined) this.#arrive(this.#listener, wire, message);
+    this.hear(this.#endOf(wire), message);
   }
 
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void {
-    this.#lastWills.set(wire, lastWill);
+    this.#endOf(wire).lastWill = lastWill;
   }
 
   cut(): void {}
 
   lose(wire: Wire): void {
-    const lastWill = this.#lastWills.get(wire);
-    if (this.#listener !== undefined && lastWill !== undefined) this.#arrive(this.#listener, wire, lastWill);
+    const end = this.#endOf(wire);
+    if (end.lastWill !== undefined) this.hear(end, end.lastWill);
   }
 
   loseAll(): void {}
 
   async close(): Promise<void> {}
 
-  #meterOf({ sink, meters }: Listener, wire: Wire, connectorId: ConnectorId): ConnectorMeter | undefined {
-    const known = meters.get(wire)?.get(connectorId);
-    if (known?.isCurrent === true) return known;
-    const { tenantUuid, locationId, controllerUuid } = wire.address;
-    const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
-    const own = meters.get(wire) ?? new Map<ConnectorId, ConnectorMeter>();
-    meters.set(wire, own);
-    if (meter === undefined) own.delete(connectorId);
-    else own.set(connectorId, meter);
-    return meter;
+  /** What the charger said reaches the service, where one lives. */
+  hear(end: WireEnd, message: ChargerMessage): void {
+    if (this.#listener === undefined) return;
+    const { sink, telemetry } = this.#listener;
+    const { address } = end.wire;
+    this.#events.heard(address, message);
+    if (message.body === undefined) {
+      telemetry.receive(message.topic, Buffer.from(message.payload));
+    } else if (message.kind === 'state') {
+      sink.recordState(address.tenantUuid, address.locationId, address.controllerUuid, message.body);
+    } else {
+      const meter = end.meterOf(message.connectorId, sink);
+      if (message.kind === 'meter') meter?.record(message.body, this.#clock.monotonicMs());
+      else meter?.acknowledge(message.body, this.#clock.monotonicMs());
+    }
   }
 
-  #arrive(to: Listener, wire: Wire, message: ChargerMessage): void {
-    const { tenantUuid, locationId, controllerUuid } = wire.address;
-    this.#events.heard(wire.address, message);
-    if (message.kind === 'meter' && message.body !== undefined && message.connectorId !== undefined) {
-      this.#meterOf(to, wire, message.connectorId)?.record(message.body, this.#clock.monotonicMs());
-    } else if (message.kind === 'ack' && message.body !== undefined && message.connectorId !== undefined) {
-      to.sink.recordAck(tenantUuid, locationId, controllerUuid, message.connectorId, message.body);
-    } else if (message.kind === 'state' && message.body !== undefined) {
-      to.sink.recordState(tenantUuid, locationId, controllerUuid, message.body);
-    } else {
-      to.telemetry.receive(message.topic, Buffer.from(message.payload));
-    }
+  #endOf(wire: Wire): WireEnd {
+    const known = this.#ends.get(wire);
+    if (known !== undefined) return known;
+    const made = new WireEnd(wire);
+    this.#ends.set(wire, made);
+    return made;
+  }
+
+  #wireTo(connector: ConnectorAddress): Wire | undefined {
+    const known = this.#wires.get(connector);
+    if (known !== undefined) return known;
+    const wire = this.#wireOf(connector);
+    if (wire !== undefined) this.#wires.set(connector, wire);
+    return wire;
   }
 
   #createGateway(): ChargerGateway & { end(): void } {
     let isLiving = true;
     return {
       start: async (sink) => {
-        this.#listener = { sink, telemetry: this.#createTelemetry(sink), meters: new Map() };
+        for (const end of this.#ends.values()) end.forget();
+        this.#listener = { sink, telemetry: this.#createTelemetry(sink) };
         return { url: 'mqtt://in-process' };
       },
       publishLimit: (connector, grant) => {
         if (!isLiving) return;
         const limit = limitMessageOf(grant);
         this.#events.limitLeft(connector, limit);
-        const wire = this.#wireOf(connector);
-        wire?.travelDown(() => wire.receiver.limit(connector.connectorId, limit));
+        const wire = this.#wireTo(connector);
+        wire?.travelDown(new Downward(wire, connector.connectorId, limit));
       },
       requestSync: (charger) => {
         if (!isLiving) return;
         const wire = this.#wireOf(charger);
-        wire?.travelDown(() => wire.receiver.sync());
+        wire?.travelDown({ arrive: () => wire.receiver.sync() });
       },
       isHealthy: () => isLiving,
       stop: async () => {

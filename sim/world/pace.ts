@@ -1,7 +1,7 @@
 // How time goes on in a world: from one thing that happens to the next, and only once the service has finished with it.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VirtualClock } from '../virtual-clock.js';
-import { type Agenda, createAgenda } from './agenda.js';
+import { Agenda } from './agenda.js';
 import type { Outstanding } from './outstanding.js';
 
 export class Pace {
@@ -13,7 +13,7 @@ export class Pace {
   constructor(clock: VirtualClock, outstanding: Outstanding) {
     this.#clock = clock;
     this.#outstanding = outstanding;
-    this.agenda = createAgenda(this.#clock, () => this.#tasks.length > 0);
+    this.agenda = new Agenda(() => clock.monotonicMs());
   }
 
   /** Does it before time goes on. */
@@ -33,20 +33,28 @@ export class Pace {
     }
   }
 
-  /** Lets `ms` pass; everything that falls due happens at its own instant. */
+  /** Lets `ms` pass; everything that falls due happens at its own instant, timers of the service first. */
   async advance(ms: number): Promise<void> {
-    let isThere = false;
-    this.agenda.at(this.#clock.monotonicMs() + ms, () => {
-      isThere = true;
-    });
-    while (!isThere && this.#clock.step()) {
-      // What was promised is done, so far as it needs nobody else; a call of `settle` for each step would cost more.
-      await null;
-      await null;
-      await null;
+    const [clock, { agenda }] = [this.#clock, this];
+    const untilMs = clock.monotonicMs() + ms;
+    for (;;) {
+      const timerMs = clock.nextTimerMs;
+      const agendaMs = agenda.nextMs;
+      if (Math.min(timerMs, agendaMs) > untilMs) break;
+      if (timerMs <= agendaMs) {
+        clock.step();
+        // What a timer promised is done, so far as it needs nobody else; a call of `settle` for each would cost more.
+        await null;
+        await null;
+        await null;
+      } else {
+        // The service promises nothing when it hears of something: what it leaves for later, it leaves to a timer.
+        clock.passTo(agendaMs);
+        agenda.happen();
+      }
       if (!this.#isSettled()) await this.settle();
-      this.agenda.resume();
     }
+    clock.passTo(untilMs);
   }
 
   #isSettled() {

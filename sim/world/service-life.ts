@@ -1,5 +1,5 @@
 // One life of the production service in a world: it starts on what is stored, and may be killed at any instant.
-
+import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Config } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
@@ -22,23 +22,29 @@ export interface ServiceLife {
 /** What becomes of a commit: nobody hears of one that the service did not survive. */
 export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter';
 
-export async function startService(options: {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** How it reaches the chargers. */
-  readonly carrier: CarrierLife;
-  readonly createActors: Seams['createActors'] | undefined;
-  readonly newId: () => string;
-  readonly outstanding: Outstanding;
+/** What may befall what it writes. */
+interface Mortality {
   /** While true, nothing can be written. */
   readonly isDatabaseBusy: () => boolean;
   /** Told of everything that was written. */
   readonly onWritten: (changes: readonly Change[]) => void;
   /** Asked before every commit: the service may die before or after it, and is killed then by whoever says so. */
   readonly fateOf: (changes: readonly Change[]) => CommitFate;
-}): Promise<ServiceLife> {
-  const { config, clock, log, carrier, newId, outstanding, isDatabaseBusy, onWritten, fateOf } = options;
+}
+
+export async function startService(
+  options: {
+    readonly config: Config;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** How it reaches the chargers. */
+    readonly carrier: CarrierLife;
+    readonly createActors: Seams['createActors'] | undefined;
+    readonly newId: () => string;
+    readonly outstanding: Outstanding;
+  } & Mortality,
+): Promise<ServiceLife> {
+  const { config, clock, log, carrier, newId, outstanding } = options;
   const metrics = createMetrics();
   const life = { isLiving: true };
   const mortalClock: Clock = {
@@ -56,7 +62,7 @@ export async function startService(options: {
     newId,
     ...carrier.seams,
     ...(options.createActors && { createActors: options.createActors }),
-    wrapStore: (store) => mortalStore(store, life, outstanding, { isDatabaseBusy, onWritten, fateOf }),
+    wrapStore: (store) => mortalStore(store, life, outstanding, options),
   });
   const urls = await service.start();
   return {
@@ -75,20 +81,38 @@ export async function startService(options: {
   };
 }
 
+/** Commits of power alone that wait, at most. */
+const HELD = 500;
+
+/** A minute's power, a commit of its own that nobody may ever read, is on disk as soon as somebody could see that it is not. */
+class HeldPower {
+  readonly #store: Store;
+  #held: { readonly tenantUuid: TenantUuid; readonly changes: readonly Change[] }[] = [];
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** False where it is not to be held. */
+  take(tenantUuid: TenantUuid, changes: readonly Change[]): boolean {
+    if (this.#held.length >= HELD || changes.some(({ kind }) => kind !== 'power.put')) return false;
+    this.#held.push({ tenantUuid, changes });
+    return true;
+  }
+
+  async write(): Promise<void> {
+    const held = this.#held;
+    this.#held = [];
+    await Promise.all(held.map(({ tenantUuid, changes }) => this.#store.append(tenantUuid, changes)));
+  }
+}
+
 /** Nobody else writes to a world's database, so that who owns it and what others changed need not be asked. */
 function mortalStore(
   store: Store,
   life: { readonly isLiving: boolean },
   outstanding: Outstanding,
-  {
-    isDatabaseBusy,
-    onWritten,
-    fateOf,
-  }: {
-    readonly isDatabaseBusy: () => boolean;
-    readonly onWritten: (changes: readonly Change[]) => void;
-    readonly fateOf: (changes: readonly Change[]) => CommitFate;
-  },
+  { isDatabaseBusy, onWritten, fateOf }: Mortality,
 ): Store {
   async function counted<T>(work: () => Promise<T>): Promise<T> {
     outstanding.begin();
@@ -98,6 +122,7 @@ function mortalStore(
       outstanding.end();
     }
   }
+  const power = new HeldPower(store);
   let revision: ReturnType<Store['revisionSince']> | undefined;
   return {
     ...store,
@@ -106,8 +131,12 @@ function mortalStore(
         return Promise.reject(new StoreUnavailableError('the database is busy'));
       const fate = fateOf(changes);
       if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
+      if (power.take(tenantUuid, changes)) {
+        onWritten(changes);
+        return Promise.resolve();
+      }
       return counted(async () => {
-        await store.append(tenantUuid, changes);
+        await Promise.all([power.write(), store.append(tenantUuid, changes)]);
         onWritten(changes);
         if (fate === 'diedAfter') throw new StoreUnavailableError('the service is dead');
       });
@@ -120,6 +149,18 @@ function mortalStore(
       );
     },
     loadTenant: (tenantUuid) => counted(() => store.loadTenant(tenantUuid)),
-    forgetPowerBefore: (beforeMs) => counted(() => store.forgetPowerBefore(beforeMs)),
+    async powerHistory(tenantUuid, locationId, window, stepMs) {
+      await power.write();
+      return store.powerHistory(tenantUuid, locationId, window, stepMs);
+    },
+    forgetPowerBefore: (beforeMs) =>
+      counted(async () => {
+        await power.write();
+        await store.forgetPowerBefore(beforeMs);
+      }),
+    async close() {
+      await power.write();
+      await store.close();
+    },
   };
 }

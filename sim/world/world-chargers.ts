@@ -1,4 +1,5 @@
 // The chargers of a world: made from what is provisioned, found by their address, started again.
+import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Clock } from '../../src/ports/clock.js';
@@ -9,6 +10,7 @@ import type { CarNote } from '../charger/outlet.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { VirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
+import { seedFor } from '../scenario/draw.js';
 import type { Agenda } from './agenda.js';
 import { ChargerRun } from './charger-run.js';
 import type { Wire } from './wire.js';
@@ -23,22 +25,21 @@ export interface ChargerEvents {
   visited(charger: ChargerAddress, connectorId: ConnectorId, note: CarNote): void;
 }
 
+const FIRST_BOOT = 'boot-1';
+
 export class WorldChargers {
   readonly runs: ChargerRun[] = [];
   readonly #runOf = new Map<string, ChargerRun>();
   readonly #agenda: Agenda;
   readonly #clock: Clock;
   readonly #seed: number;
-  readonly #random: RandomGenerator;
   readonly #visitorsOf: (charger: ChargerAddress) => Visitors;
   readonly #traitsOf: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
-  #boots = 0;
 
   constructor(options: {
     readonly agenda: Agenda;
     readonly clock: Clock;
     readonly seed: number;
-    readonly random: RandomGenerator;
     readonly visitorsOf: (charger: ChargerAddress) => Visitors;
     readonly traitsOf:
       | ((charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>)
@@ -47,27 +48,26 @@ export class WorldChargers {
     this.#agenda = options.agenda;
     this.#clock = options.clock;
     this.#seed = options.seed;
-    this.#random = options.random;
     this.#visitorsOf = options.visitorsOf;
     this.#traitsOf = options.traitsOf ?? (() => ({}));
   }
 
   add(address: ChargerAddress, connectors: Connectors, events: ChargerEvents): void {
-    const number = this.runs.length;
+    const { controllerUuid } = address;
     const charger = new VirtualCharger({
       address,
       connectors,
-      boot: this.nextBoot(),
-      seed: this.#seed + number,
+      boot: FIRST_BOOT,
+      seed: seedFor(this.#seed, 'cars', controllerUuid),
       startsAtMs: 0,
       traffic: this.#visitorsOf(address),
-      traits: this.#traitsOf(address, this.#random),
+      traits: this.#traitsOf(address, mersenne(seedFor(this.#seed, 'traits', controllerUuid))),
       onCar: (connectorId, note) => events.visited(address, connectorId, note),
     });
     const run = new ChargerRun({
       charger,
       agenda: this.#agenda,
-      seed: 2 * (this.#seed * 1_000_003 + number),
+      seed: this.#seed,
       monotonicMs: () => this.#clock.monotonicMs(),
       wallMs: () => this.#clock.nowMs(),
       say: events.said,
@@ -75,11 +75,6 @@ export class WorldChargers {
     });
     this.runs.push(run);
     this.#runOf.set(address.controllerUuid, run);
-  }
-
-  /** The name of the next start of a charger. */
-  nextBoot(): string {
-    return `boot-${++this.#boots}`;
   }
 
   find({ controllerUuid }: ChargerAddress): ChargerRun | undefined {

@@ -1,4 +1,5 @@
 // What a world's service finds when it starts for the first time: its settings, tenants and keys.
+import { generateKeyPairSync } from 'node:crypto';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import { SCOPES } from '../../src/ports/records.js';
@@ -19,8 +20,20 @@ export function keysOf(tenants: readonly TenantEntry[]): ReadonlyMap<string, str
 export function configOf(dataDir: string, environment: Readonly<Record<string, string>> = {}): Config {
   return loadConfig(
     {},
-    { HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0', HEADROOM_DATA_DIR: dataDir, ...environment },
+    {
+      HEADROOM_HTTP_PORT: '0',
+      HEADROOM_MQTT_PORT: '0',
+      HEADROOM_DATA_DIR: dataDir,
+      HEADROOM_TOKEN_KEYS: tokenKeys(),
+      ...environment,
+    },
   );
+}
+
+/** Given as such: a file would be looked at every virtual second. */
+function tokenKeys(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] });
 }
 
 export async function provisionWorld(

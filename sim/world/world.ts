@@ -1,7 +1,6 @@
 // A simulated world: the production service on a virtual clock, its chargers, the wires between them, and what is checked.
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
-import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { horizonMsOf } from '../../machines/power/grant-ledger.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
@@ -99,7 +98,6 @@ export class World {
   readonly #clock: VirtualClock;
   readonly #outstanding = new Outstanding();
   readonly #pace: Pace;
-  readonly #random: RandomGenerator;
   readonly #log: Log;
   readonly #tracer: Tracer | undefined;
   readonly #alarms: AlarmNotes | undefined;
@@ -122,7 +120,6 @@ export class World {
       ttlMs: this.#config.leaseTtlS * 1000,
       settleMs: this.#config.settleS * 1000,
     });
-    this.#random = mersenne(seed);
     this.#clock = createVirtualClock(startMs);
     this.#pace = new Pace(this.#clock, this.#outstanding);
     this.agenda = this.#pace.agenda;
@@ -133,7 +130,6 @@ export class World {
       agenda: this.agenda,
       clock: this.#clock,
       seed,
-      random: this.#random,
       visitorsOf: options.visitorsOf,
       traitsOf: options.traitsOf,
     });
@@ -168,7 +164,7 @@ export class World {
     }
     await this.#live();
     for (const run of this.runs)
-      this.#connections.connectLater(run, uniformInt(this.#random, 0, CONNECT_SPREAD_MS));
+      this.#connections.connectLater(run, uniformInt(run.luck, 0, CONNECT_SPREAD_MS));
   }
 
   nowMs(): EpochMs {
@@ -235,14 +231,14 @@ export class World {
   /** The charger starts again at once. */
   reboot(run: ChargerRun): void {
     this.#connections.cut(run);
-    run.reboot(this.#chargers.nextBoot());
-    this.#connections.connectLater(run, uniformInt(this.#random, 0, RECONNECT_MS));
+    run.reboot();
+    this.#connections.connectLater(run, uniformInt(run.luck, 0, RECONNECT_MS));
   }
 
   /** Its connection breaks and is made again `downMs` later. */
   disconnect(run: ChargerRun, downMs: number): void {
     this.#connections.cut(run);
-    this.#connections.connectLater(run, downMs + uniformInt(this.#random, 0, RECONNECT_MS));
+    this.#connections.connectLater(run, downMs + uniformInt(run.luck, 0, RECONNECT_MS));
   }
 
   /** Something of the kind begins or ends to befall `target`; '' for the service. */
@@ -381,7 +377,6 @@ export class World {
     return new Connections({
       agenda: this.agenda,
       monotonicMs: () => this.monotonicMs(),
-      random: this.#random,
       runs: this.runs,
       carrier: this.#carrier,
       soon: (task) => this.#pace.soon(task),

@@ -14,7 +14,7 @@ import {
 } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { PowerMinute } from '../../machines/power/power-minute.js';
-import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import { type ConnectorAddress, connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
 import type { ClusterRecord, ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
@@ -206,6 +206,11 @@ function connectorOf(
   };
 }
 
+function addressOf({ tenant, record }: LocationEntity, connector: ConnectorRecord): ConnectorAddress {
+  const { controllerUuid, connectorId } = connector;
+  return { tenantUuid: tenant.tenantUuid, locationId: record.locationId, controllerUuid, connectorId };
+}
+
 /** Connectors that are known to the supervisor as before stay the same entities, so that references to them stay good. */
 function placeConnectors(location: LocationEntity, { controls }: LocationSupervisor): void {
   const { tenant, connectors } = location;
@@ -217,7 +222,9 @@ function placeConnectors(location: LocationEntity, { controls }: LocationSupervi
     if (control === undefined) throw new Error(`the location has no connector ${key}`);
     const held = before.get(key);
     const connector: ConnectorEntity =
-      held?.control === control ? Object.assign(held, { record }) : { location, record, control };
+      held?.control === control
+        ? Object.assign(held, { record })
+        : { location, record, address: addressOf(location, record), control };
     connectors.set(key, connector);
     tenant.connectors.set(key, connector);
     before.delete(key);

@@ -8,7 +8,7 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { PowerMinute } from '../../machines/power/power-minute.js';
-import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { ConnectorAddress, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { LocationLimits } from '../wire/rest.js';
@@ -38,6 +38,8 @@ export interface LocationEntity extends Scheduled {
 export interface ConnectorEntity {
   readonly location: LocationEntity;
   record: ConnectorRecord;
+  /** As limits are addressed to it; the same object as long as it lives. */
+  readonly address: ConnectorAddress;
   /** Its location's supervisor alone writes it. */
   readonly control: Readonly<ConnectorControl>;
 }

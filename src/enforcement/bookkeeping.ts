@@ -26,7 +26,7 @@ export class Bookkeeping {
   readonly #queues = new Map<TenantUuid, Change[]>();
   #kept = 0;
   #draining: Promise<void> | undefined;
-  #cancelRetry: Cancel = () => {};
+  #cancelStart: Cancel = () => {};
   /** The database would not take the last batch. */
   #isWaiting = false;
   #isStopped = false;
@@ -46,7 +46,7 @@ export class Bookkeeping {
     queue.push(change);
     this.#kept++;
     // In a turn of its own: what is handed over together is written together.
-    if (this.#kept === 1) queueMicrotask(() => this.#startDraining());
+    if (this.#kept === 1) this.#startAfter(0);
   }
 
   /**
@@ -64,10 +64,16 @@ export class Bookkeeping {
   /** Tries once more to write what is left. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelRetry();
+    this.#cancelStart();
     await this.#draining;
     this.#startDraining();
     await this.#draining;
+  }
+
+  #startAfter(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelStart();
+    this.#cancelStart = this.#clock.after(delayMs, () => this.#startDraining());
   }
 
   #startDraining(): void {
@@ -81,8 +87,7 @@ export class Bookkeeping {
       const batch = queue.slice(0, BATCH);
       this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
       if (this.#isWaiting) {
-        if (!this.#isStopped)
-          this.#cancelRetry = this.#clock.after(RETRY_AFTER_MS, () => this.#startDraining());
+        this.#startAfter(RETRY_AFTER_MS);
         break;
       }
       queue.splice(0, batch.length);

@@ -207,11 +207,8 @@ export class Enforcement {
     if (this.#isStopped) return;
     const connector = location.connectors.get(decided.control.key);
     if (connector === undefined) return;
-    const { controllerUuid, connectorId } = connector.record;
-    const { tenantUuid } = location.tenant;
-    const { locationId } = location.record;
     const { publisher, onGrant } = this.#options;
-    publisher.publishLimit({ tenantUuid, locationId, controllerUuid, connectorId }, decided.grant);
+    publisher.publishLimit(connector.address, decided.grant);
     this.#grantsBy[decided.grant.reason].inc();
     onGrant(location, decided);
   }

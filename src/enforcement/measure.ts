@@ -1,25 +1,35 @@
-// The metrics that say how the locations are: counted anew over all of them, every so often.
+// The metrics that say how the locations are: counted over all of them when somebody asks.
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Metrics } from '../metrics.js';
 
-/** How many connectors are in each mode of link and throttle. */
-export function measureModes(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+/** From now on the metrics count `locations` whenever they are read: nobody is kept waiting for what nobody reads. */
+export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<LocationEntity>): void {
+  metrics.measures.links = () => measureLinks(metrics, locations());
+  metrics.measures.throttles = () => measureThrottles(metrics, locations());
+  metrics.measures.openAlarms = () => measureOpenAlarms(metrics, locations());
+  metrics.measures.power = () => measurePower(metrics, locations());
+}
+
+/** How many connectors are in each mode of link. */
+function measureLinks(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const links = { online: 0, stale: 0, offline: 0 };
-  const throttles = { free: 0, limited: 0, minimum: 0, paused: 0 };
-  for (const { connectors } of locations) {
-    for (const { control } of connectors.values()) {
-      links[linkOf(control)]++;
-      throttles[throttleOf(control)]++;
-    }
-  }
+  for (const { connectors } of locations)
+    for (const { control } of connectors.values()) links[linkOf(control)]++;
   for (const link of LINKS) metrics.connectors.set({ link }, links[link]);
+}
+
+/** How many connectors are in each mode of throttle. */
+function measureThrottles(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+  const throttles = { free: 0, limited: 0, minimum: 0, paused: 0 };
+  for (const { connectors } of locations)
+    for (const { control } of connectors.values()) throttles[throttleOf(control)]++;
   for (const throttle of THROTTLES) metrics.throttledConnectors.set({ throttle }, throttles[throttle]);
 }
 
-export function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const counts = new Map(ALARM_KINDS.map((kind) => [kind, 0]));
   for (const { alarms } of locations) {
     for (const { kind } of alarms.values()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -28,7 +38,7 @@ export function measureOpenAlarms(metrics: Metrics, locations: Iterable<Location
 }
 
 /** What all locations draw together, W. */
-export function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const sumsW = { measured: 0, estimated: 0 };
   for (const location of locations) {
     const { actualW, estimatedW = 0 } = supervisorOf(location).drawnPower();

@@ -35,20 +35,10 @@ export class ConnectorMeterSink implements MeterSink {
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
   ): ConnectorMeter | undefined {
-    const connector = this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId);
-    return connector && new Meter(connector, this.#directory, this.#enforcement);
-  }
-
-  recordAck(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    controllerUuid: ControllerUuid,
-    connectorId: ConnectorId,
-    ack: Ack,
-  ): RecordResult | undefined {
-    const connector = this.#connectorAt(tenantUuid, locationId, controllerUuid, connectorId);
-    if (connector === undefined) return undefined;
-    return this.#enforcement.hearAck(connector, ack, this.#clock.monotonicMs()) ? 'accepted' : 'refused';
+    const key = connectorKey({ controllerUuid, connectorId });
+    const connector = this.#directory.tenant(tenantUuid)?.connectors.get(key);
+    if (connector?.location.record.locationId !== locationId) return undefined;
+    return new Meter(connector, this.#directory, this.#enforcement);
   }
 
   recordOperator(
@@ -76,17 +66,6 @@ export class ConnectorMeterSink implements MeterSink {
     return results.includes('accepted') ? 'accepted' : 'refused';
   }
 
-  #connectorAt(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    controllerUuid: ControllerUuid,
-    connectorId: ConnectorId,
-  ): ConnectorEntity | undefined {
-    const key = connectorKey({ controllerUuid, connectorId });
-    const connector = this.#directory.tenant(tenantUuid)?.connectors.get(key);
-    return connector?.location.record.locationId === locationId ? connector : undefined;
-  }
-
   #recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
     const { location, record, control } = connector;
     const supervisor = supervisorOf(location);
@@ -104,7 +83,7 @@ export class ConnectorMeterSink implements MeterSink {
   }
 }
 
-/** The way in for one connector's meter values: numbers go into the ledgers, the machine hears only of a changed mode. */
+/** The way in for what one connector's charger says: numbers go into the ledgers, the machine hears only of a changed mode. */
 class Meter implements ConnectorMeter {
   readonly #connector: ConnectorEntity;
   readonly #directory: Directory;
@@ -128,6 +107,10 @@ class Meter implements ConnectorMeter {
       tellLink(this.#directory, this.#enforcement, connector, { type: 'meter.heard' });
     this.#enforcement.hear(connector, reading, nowMs);
     return result;
+  }
+
+  acknowledge(ack: Ack, nowMs: number): RecordResult {
+    return this.#enforcement.hearAck(this.#connector, ack, nowMs) ? 'accepted' : 'refused';
   }
 }
 

@@ -42,12 +42,14 @@ export interface MqttLogins {
   onReplaced(listener: () => void): void;
 }
 
-/** Where one connector's meter values go. It is kept and reused for as long as it is current. */
+/** Where one connector's meter values and acknowledgements go. It is kept and reused for as long as it is current. */
 export interface ConnectorMeter {
   /** False once its location was built anew or let go of: look the connector up again. */
   readonly isCurrent: boolean;
   /** Folds one value in, on `Clock.monotonicMs`; tells the machines by itself where a mode changed. Never throws. */
   record(reading: MeterReading, nowMs: number): RecordResult;
+  /** What its charger did with a limit; `refused` where nothing of the kind was sent to it. Never throws. */
+  acknowledge(ack: Ack, nowMs: number): RecordResult;
 }
 
 /** What a charger says of itself when it comes, goes, or is lost (its last will). Currents in A per phase. */
@@ -87,14 +89,6 @@ export interface MeterSink {
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
   ): ConnectorMeter | undefined;
-  /** undefined where there is no such connector; `refused` where nothing of the kind was sent to it. */
-  recordAck(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    controllerUuid: ControllerUuid,
-    connectorId: ConnectorId,
-    ack: Ack,
-  ): RecordResult | undefined;
   /** From the grid operator of the location; undefined where none may limit it. */
   recordOperator(
     tenantUuid: TenantUuid,
@@ -112,6 +106,7 @@ export interface MeterSink {
 
 /** Where limits leave for the chargers. Neither function throws or waits; what is lost is sent again by heartbeat. */
 export interface LimitPublisher {
+  /** @param connector the same object for each limit of a connector, so that what is known of it can be kept by it. */
   publishLimit(connector: ConnectorAddress, grant: Grant): void;
   /** Asks a charger to send its state and meter values now. */
   requestSync(charger: ChargerAddress, epoch: number): void;

@@ -40,6 +40,33 @@ describe('headroom sim run', () => {
     expect(first).toMatchObject({ code: 0, seed: 5, failures: [], violations: [] });
   });
 
+  it('comes out the same on one thread, on two, and on more than there is work for', async () => {
+    const yards = `name: Yards
+seed: 4
+start: 2026-06-01T12:00:00Z
+duration: 12m
+sites: { count: 3, chargers: 30, connectors: 2, permanentLimitKw: 150 }
+sessions: { generate: { perDay: 20, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
+vehicles: [{ name: car, share: 1, maxKw: 11, phases: 3 }]
+faults:
+  - { kind: loss, share: 0.2, from: +5m, until: +8m }
+  - { kind: serviceCrash, for: 10s, from: +6m }
+expect:
+  - { at: "12:03", location: site-3, effectiveLimitKw: 150 }
+  - { powerKw: { atMost: 450 }, violations: 0 }
+`;
+    const file = writeFile(temporaryDirectory(), 'yards.yaml', yards);
+    const outcomes = [];
+    for (const workers of ['1', '2', '5']) {
+      const { elapsedMs: _, ...outcome } = await jsonOf(['sim', 'run', file, '--workers', workers]);
+      outcomes.push(outcome);
+    }
+    const [one, ...others] = outcomes;
+    expect(one).toMatchObject({ code: 0, failures: [], violations: [] });
+    expect(one?.summary.locations).toHaveLength(3);
+    for (const other of others) expect(other).toEqual(one);
+  });
+
   it('writes a report that opens alone, a trace and a summary that agree with what it prints', async () => {
     const out = join(temporaryDirectory(), 'new', 'folder');
     const printed = await jsonOf(['sim', 'run', scenarioFile(), '--out', out]);

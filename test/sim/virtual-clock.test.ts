@@ -16,6 +16,35 @@ describe('A virtual clock', () => {
     expect([clock.nowMs() - START, clock.monotonicMs(), clock.pendingTimers()]).toEqual([39, 39, 1]);
   });
 
+  it('fires at its own instant what a timer sets for that, after what was set before', () => {
+    const clock = createVirtualClock(START);
+    const fired: string[] = [];
+    const note = (what: string) => () => fired.push(`${what} ${clock.monotonicMs()}`);
+    clock.after(10, () => {
+      note('first')();
+      clock.after(0, note('set by it'));
+      clock.after(0, () => expect.unreachable())();
+    });
+    clock.after(10, note('second'));
+    clock.after(11, note('later'));
+    clock.advance(10);
+    expect(fired).toEqual(['first 10', 'second 10', 'set by it 10']);
+    expect(clock.pendingTimers()).toBe(1);
+  });
+
+  it('passes to an instant before its next timer without firing, and fires that at its own', () => {
+    const clock = createVirtualClock(START);
+    const fired: number[] = [];
+    clock.after(10, () => fired.push(clock.nowMs() - START));
+    expect(clock.nextTimerMs).toBe(10);
+    clock.passTo(7);
+    clock.after(1, () => fired.push(clock.nowMs() - START));
+    expect([clock.nowMs() - START, clock.monotonicMs(), clock.nextTimerMs]).toEqual([7, 7, 8]);
+    clock.advance(3);
+    expect(fired).toEqual([8, 10]);
+    expect(clock.nextTimerMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('forgets a timer that was cancelled, however often', () => {
     const clock = createVirtualClock(START);
     const cancel = clock.after(10, () => expect.unreachable());

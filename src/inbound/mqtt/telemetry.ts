@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { RecordResult } from '../../../machines/power/meter-ledger.js';
-import type { ChargerAddress, ConnectorAddress } from '../../../machines/values/ids.js';
+import type { ChargerAddress } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -17,6 +17,7 @@ const PAYLOAD_LIMIT_BYTES = 16_384;
 const CACHED_TOPICS = 50_000;
 
 type Kind = 'meter' | 'state' | 'ack' | 'operator';
+type Accepted = ReturnType<Metrics['mqttMessages']['labels']>;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
 /** The way in for every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
@@ -26,9 +27,11 @@ export class Telemetry {
   readonly #log: Log;
   readonly #metrics: Metrics;
   readonly #rareLog: RareLog;
-  /** Only topics of connectors that exist, so that made-up ones push nothing out. */
+  /** By topic. Only those of connectors that exist, so that made-up ones push nothing out. */
   readonly #meters = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
-  readonly #accepted: ReturnType<Metrics['mqttMessages']['labels']>;
+  readonly #acks = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
+  readonly #acceptedMeters: Accepted;
+  readonly #acceptedAcks: Accepted;
 
   constructor(options: {
     readonly sink: MeterSink;
@@ -41,13 +44,17 @@ export class Telemetry {
     this.#log = options.log;
     this.#metrics = options.metrics;
     this.#rareLog = createRareLog(options.clock);
-    this.#accepted = options.metrics.mqttMessages.labels({ kind: 'meter', result: 'accepted' });
+    const { mqttMessages } = options.metrics;
+    this.#acceptedMeters = mqttMessages.labels({ kind: 'meter', result: 'accepted' });
+    this.#acceptedAcks = mqttMessages.labels({ kind: 'ack', result: 'accepted' });
   }
 
   receive(topic: string, payload: Buffer): void {
     try {
       const meter = this.#meters.get(topic);
+      const acknowledged = meter === undefined ? this.#acks.get(topic) : undefined;
       if (meter?.isCurrent === true) this.#readMeter(meter, topic, payload);
+      else if (acknowledged?.isCurrent === true) this.#readAck(acknowledged, topic, payload);
       else this.#read(topic, payload);
     } catch (error) {
       this.#rareLog('defect', () => this.#log.error({ err: error, topic }, 'telemetry failed'));
@@ -72,7 +79,7 @@ export class Telemetry {
     } else if (meter.record(data, this.#clock.monotonicMs()) === 'refused') {
       this.#count('meter', 'stale');
     } else {
-      this.#accepted.inc();
+      this.#acceptedMeters.inc();
     }
   }
 
@@ -86,17 +93,11 @@ export class Telemetry {
     }
   }
 
-  #readAck(connector: ConnectorAddress, topic: string, payload: Buffer): void {
+  #readAck(meter: ConnectorMeter, topic: string, payload: Buffer): void {
     const { data, error } = ackSchema.safeParse(parseJson(payload));
-    if (error !== undefined) {
-      this.#drop(topic, 'ack', error);
-    } else {
-      const { tenantUuid, locationId, controllerUuid, connectorId } = connector;
-      this.#count(
-        'ack',
-        resultOf(this.#sink.recordAck(tenantUuid, locationId, controllerUuid, connectorId, data)),
-      );
-    }
+    if (error !== undefined) this.#drop(topic, 'ack', error);
+    else if (meter.acknowledge(data, this.#clock.monotonicMs()) === 'refused') this.#count('ack', 'stale');
+    else this.#acceptedAcks.inc();
   }
 
   #readOperator({ tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
@@ -114,17 +115,17 @@ export class Telemetry {
     const parsed = parseTopic(topic);
     if (parsed?.kind === 'state') {
       this.#readState(parsed, topic, payload);
-    } else if (parsed?.kind === 'ack') {
-      this.#readAck(parsed, topic, payload);
-    } else if (parsed?.kind === 'meter') {
-      const { tenantUuid, locationId, controllerUuid, connectorId } = parsed;
+    } else if (parsed?.kind === 'meter' || parsed?.kind === 'ack') {
+      const { kind, tenantUuid, locationId, controllerUuid, connectorId } = parsed;
       const meter = this.#sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
+      const known = kind === 'meter' ? this.#meters : this.#acks;
       if (meter === undefined) {
-        this.#meters.delete(topic);
-        this.#count('meter', 'unknown');
+        known.delete(topic);
+        this.#count(kind, 'unknown');
       } else {
-        this.#meters.set(topic, meter);
-        this.#readMeter(meter, topic, payload);
+        known.set(topic, meter);
+        if (kind === 'meter') this.#readMeter(meter, topic, payload);
+        else this.#readAck(meter, topic, payload);
       }
     }
   }

@@ -1,5 +1,6 @@
 // Limits on their way to chargers: a grant as the contract's message, on the connector's own topic.
 import type { Grant } from '../../../machines/power/grant.js';
+import type { ConnectorAddress } from '../../../machines/values/ids.js';
 import type { LimitPublisher, MessageBus } from '../../ports/telemetry.js';
 import type { LimitMessage, SyncMessage } from '../../wire/mqtt.js';
 import { buildTopic } from '../../wire/topics.js';
@@ -24,10 +25,21 @@ export function limitMessageOf(grant: Grant): LimitMessage {
 }
 
 export function createLimitPublisher(bus: Pick<MessageBus, 'publish'>): LimitPublisher {
+  // A limit leaves with every heartbeat; the topic of a connector is long.
+  const topics = new WeakMap<ConnectorAddress, string>();
+
+  function topicOf(connector: ConnectorAddress): string {
+    const known = topics.get(connector);
+    if (known !== undefined) return known;
+    const topic = buildTopic({ ...connector, kind: 'limit' });
+    topics.set(connector, topic);
+    return topic;
+  }
+
   return {
     publishLimit(connector, grant) {
       const payload = JSON.stringify(limitMessageOf(grant));
-      bus.publish(buildTopic({ ...connector, kind: 'limit' }), payload, OPTIONS);
+      bus.publish(topicOf(connector), payload, OPTIONS);
     },
     requestSync(charger, epoch) {
       const message: SyncMessage = { v: 1, epoch };

@@ -24,6 +24,7 @@ it('is written in order once the database is back, and never grows without end: 
     },
   });
   for (let i = 0; i < 110_000; i++) bookkeeping.write(HARBOUR, POWER);
+  clock.advance(0);
   await new Promise(setImmediate);
   for (let i = 0; i < 110_000; i++)
     bookkeeping.write(HARBOUR, { kind: 'alarm.end', alarmId: String(i), atMs: START_MS });

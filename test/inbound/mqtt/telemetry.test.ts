@@ -49,6 +49,7 @@ function sinkOf(): MeterSink {
             return slot.isCurrent;
           },
           record: (reading, nowMs) => ledger.record(slot, reading, nowMs),
+          acknowledge: () => 'refused',
         }
       );
     },
@@ -57,7 +58,6 @@ function sinkOf(): MeterSink {
       if (slot === undefined || !isOurs(tenantUuid, locationId, controllerUuid)) return undefined;
       return ledger.recordState(slot, online, boot);
     },
-    recordAck: () => undefined,
     recordOperator: () => undefined,
   };
 }

@@ -1,0 +1,65 @@
+// A simulated world in a process of its own, as its parent sees it: it waits until it is told to run its next slice.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { SimulationSlice, SimulationTask } from './simulation-run.js';
+
+type Line = { readonly ready: true } | { readonly slice: SimulationSlice };
+
+/** This release, as compiled. */
+const OWN_PRODUCT = new URL('../', import.meta.url).href.replace(/\/$/, '');
+const MEGABYTES = 6_144;
+
+export class SimulationChild {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  /** @param task.product this release unless given. */
+  constructor(task: Omit<SimulationTask, 'product'> & { readonly product?: string }) {
+    const path = fileURLToPath(new URL('./simulation-run.js', import.meta.url));
+    const whole: SimulationTask = { product: OWN_PRODUCT, ...task };
+    this.#child = spawn(
+      process.execPath,
+      [`--max-old-space-size=${MEGABYTES}`, path, JSON.stringify(whole)],
+      {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      },
+    );
+    if (this.#child.stdout === null) throw new Error('a child without a standard output');
+    this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
+  }
+
+  /** Resolves once it stands before its next slice. */
+  async arrive(): Promise<void> {
+    const line = await this.#next();
+    if (!('ready' in line)) throw new Error('a slice that nobody asked for');
+  }
+
+  /** Runs the slice before which it stands. */
+  async slice(): Promise<SimulationSlice> {
+    this.#child.stdin?.write('\n');
+    const line = await this.#next();
+    if (!('slice' in line)) throw new Error('a slice was asked for, and none came');
+    return line.slice;
+  }
+
+  /** Nobody asks for what is left of its day. */
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill();
+    await exited;
+  }
+
+  async #next(): Promise<Line> {
+    const { value, done } = await this.#lines.next();
+    if (done) throw new Error('the simulation ended early');
+    return JSON.parse(value);
+  }
+}
+
+/** A release in the folder it was built in, such as a checkout's. */
+export function productIn(checkout: string): string {
+  return pathToFileURL(`${checkout}/dist`).href;
+}

@@ -1,0 +1,96 @@
+// Divides a scenario into parts that have nothing to do with each other, so that each runs by itself, on any thread.
+import type { Action, Scenario } from '../scenario/scenario.js';
+import type { Visit } from '../sessions/visit.js';
+
+/** Some locations of a scenario, with all that befalls them, as a scenario of its own. Plain data. */
+export interface Cell {
+  readonly scenario: Scenario;
+  readonly visits: readonly Visit[];
+  /** What befalls the service befalls it in every cell; the first tells of it. */
+  readonly isFirst: boolean;
+}
+
+/** Enough for what a world costs by itself to count little, and few enough for a processor's cache. */
+const MOST_CONNECTORS = 100;
+
+/**
+ * The cells of `scenario`, in its order of locations: always the same, however many threads there are. One, where its calls
+ * concern more than single locations, such as clusters, or logins speak for chargers of several.
+ */
+export function cellsOf(scenario: Scenario, visits: readonly Visit[]): readonly Cell[] {
+  const homes = homesOf(scenario);
+  const groups = isDivisible(scenario, homes) ? groupsOf(scenario) : [];
+  if (groups.length <= 1) return [{ scenario, visits, isFirst: true }];
+  return groups.map((group, i) => cellOf(scenario, visits, homes, { group, isFirst: i === 0 }));
+}
+
+/** Whether an action is about one location that is known beforehand. */
+export function locationOf({ path, params }: Action, homes: ReadonlyMap<string, string>): string | undefined {
+  if (path.includes('/clusters')) return undefined;
+  return homes.get(params.locationId ?? '') ?? homes.get(params.controllerUuid ?? '');
+}
+
+/** The location of each location and charger, by id. */
+function homesOf({ provision }: Scenario): ReadonlyMap<string, string> {
+  const homes = new Map<string, string>();
+  for (const { locations } of provision.tenants)
+    for (const { locationId, chargers } of locations) {
+      homes.set(locationId, locationId);
+      for (const { controllerUuid } of chargers) homes.set(controllerUuid, locationId);
+    }
+  return homes;
+}
+
+function isDivisible({ provision, actions }: Scenario, homes: ReadonlyMap<string, string>): boolean {
+  const hasGateways = provision.tenants.some(({ gateways }) => gateways.length > 0);
+  return !hasGateways && actions.every((action) => locationOf(action, homes) !== undefined);
+}
+
+/** Neighbours in the order of the file. */
+function groupsOf({ provision }: Scenario): readonly ReadonlySet<string>[] {
+  const groups: Set<string>[] = [];
+  let connectors = Number.POSITIVE_INFINITY;
+  for (const { locations } of provision.tenants)
+    for (const { locationId, chargers } of locations) {
+      const own = chargers.reduce((sum, charger) => sum + charger.connectors.length, 0);
+      if (connectors + own > MOST_CONNECTORS) {
+        groups.push(new Set());
+        connectors = 0;
+      }
+      groups.at(-1)?.add(locationId);
+      connectors += own;
+    }
+  return groups;
+}
+
+function cellOf(
+  scenario: Scenario,
+  visits: readonly Visit[],
+  homes: ReadonlyMap<string, string>,
+  { group, isFirst }: { readonly group: ReadonlySet<string>; readonly isFirst: boolean },
+): Cell {
+  const { provision, connectors, actions, faults, expectations } = scenario;
+  const tenants = provision.tenants.flatMap((tenant) => {
+    const locations = tenant.locations.filter(({ locationId }) => group.has(locationId));
+    return locations.length === 0 ? [] : [{ ...tenant, locations }];
+  });
+  const own = connectors.filter(({ locationId }) => group.has(locationId));
+  const keys = new Set(own.map(({ key }) => key));
+  return {
+    isFirst,
+    visits: visits.filter(({ connectorKey }) => keys.has(connectorKey)),
+    scenario: {
+      ...scenario,
+      provision: { ...provision, tenants },
+      connectors: own,
+      sessions: { kind: 'visits', visits: [] },
+      actions: actions.filter((action) => group.has(locationOf(action, homes) ?? '')),
+      // Each keeps its place: what is drawn for a fault is drawn by that.
+      faults: faults.map((fault) => ({
+        ...fault,
+        chargers: fault.chargers.filter(({ locationId }) => group.has(locationId)),
+      })),
+      expectations: expectations.filter(({ locationId }) => group.has(locationId ?? '')),
+    },
+  };
+}

@@ -1,0 +1,113 @@
+// A scenario runs in cells that know nothing of each other: no location may notice, and nobody who reads what happened.
+import { describe, expect, it } from 'vitest';
+import { CellRun } from '../../../sim/run/cell-run.js';
+import { type Cell, cellsOf } from '../../../sim/run/cells.js';
+import { MergedEvents } from '../../../sim/run/merged-events.js';
+import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
+import type { Scenario } from '../../../sim/scenario/scenario.js';
+import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
+import type { TraceEvent } from '../../../sim/trace/trace-event.js';
+
+const SITES = `
+name: Three yards
+seed: 3
+start: 2026-06-01T12:00:00Z
+duration: 25m
+sites: { count: 3, chargers: 30, connectors: 2, permanentLimitKw: 150 }
+sessions: { generate: { perDay: 20, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
+vehicles: [{ name: car, share: 1, maxKw: 11, phases: 3 }]
+`;
+const CALLS = `actions:
+  - { at: +5m, call: scheduleLocation, params: { locationId: site-2 }, body: { startTime: +8m, endTime: +15m, limitKw: 60, priority: 3 } }
+  - { at: +5m, call: setPermanentLimit, params: { locationId: site-3 }, body: { limitKw: 90 } }
+`;
+const FAULTS = `faults:
+  - { kind: loss, share: 0.2, from: +5m, until: +12m }
+  - { kind: partition, for: [20s, 90s], every: [5m, 10m] }
+  - { kind: reboot, every: [10m, 20m] }
+  - { kind: serviceCrash, for: 10s, from: +9m }
+  - { kind: databaseBusy, for: 10s, from: +17m }
+`;
+const CLUSTER = `actions:
+  - { at: +5m, call: createCluster, body: { name: all, locationIds: [site-1, site-2], limitKw: 90 } }
+`;
+
+function scenarioOf(more: string): Scenario {
+  return parseScenario(SITES + more, 'yards.yaml');
+}
+
+function cells(scenario: Scenario): readonly Cell[] {
+  return cellsOf(scenario, sessionsOf(scenario, scenario.seed));
+}
+
+async function eventsOf(cell: Cell): Promise<readonly TraceEvent[]> {
+  const run = await CellRun.open(cell);
+  try {
+    const { events } = await run.advance(cell.scenario.endsAtMs);
+    expect(run.end().violations).toEqual([]);
+    return events;
+  } finally {
+    await run.close();
+  }
+}
+
+describe('A scenario is divided', () => {
+  it('into neighbouring locations of a hundred connectors at most, each with its own calls, faults and visits', () => {
+    const scenario = scenarioOf(CALLS + FAULTS);
+    const [first, second, third, ...others] = cells(scenario);
+    expect(others).toEqual([]);
+    expect([first, second, third].map((cell) => cell?.scenario.connectors.length)).toEqual([60, 60, 60]);
+    expect(first?.scenario.actions).toEqual([]);
+    expect(second?.scenario.actions.map(({ operationId }) => operationId)).toEqual(['scheduleLocation']);
+    expect(third?.scenario.actions.map(({ operationId }) => operationId)).toEqual(['setPermanentLimit']);
+    const visits = sessionsOf(scenario, scenario.seed);
+    expect([first, second, third].reduce((sum, cell) => sum + (cell?.visits.length ?? 0), 0)).toBe(
+      visits.length,
+    );
+    for (const cell of [first, second, third])
+      for (const { chargers } of cell?.scenario.faults ?? [])
+        for (const { locationId } of chargers)
+          expect(cell?.scenario.connectors.map((connector) => connector.locationId)).toContain(locationId);
+  });
+
+  it('not at all where a call couples its locations', () => {
+    expect(cells(scenarioOf(CLUSTER))).toHaveLength(1);
+  });
+
+  it('and no location notices, in any weather, through crashes and calls', async () => {
+    const scenario = scenarioOf(CALLS + FAULTS);
+    const whole = await eventsOf({
+      scenario,
+      visits: sessionsOf(scenario, scenario.seed),
+      isFirst: true,
+    });
+    expect(whole.some((event) => event.kind === 'fault' && event.fault === 'serviceCrash')).toBe(true);
+    for (const [i, cell] of cells(scenario).entries()) {
+      const locationId = `site-${i + 1}`;
+      const own = (events: readonly TraceEvent[]) =>
+        events.filter((event) => 'locationId' in event && event.locationId === locationId);
+      const divided = own(await eventsOf(cell));
+      expect(divided.length).toBeGreaterThan(1_000);
+      expect(divided).toEqual(own(whole));
+    }
+  });
+});
+
+describe('What happened in cells is told', () => {
+  it('by instant, then cell by cell, then as it happened, and not before no cell can add to it', () => {
+    const told: string[] = [];
+    const merged = new MergedEvents(2, (event) =>
+      told.push(`${event.atMs} ${'name' in event ? event.name : ''}`),
+    );
+    const events = (...all: (readonly [number, string])[]): TraceEvent[] =>
+      all.map(([atMs, name]) => ({ atMs, kind: 'action', name, status: 200 }));
+    merged.add(1, events([1, 'd'], [2, 'e'], [5, 'f']));
+    merged.add(0, events([2, 'b'], [2, 'a']));
+    merged.emitBefore(5);
+    expect(told.splice(0)).toEqual(['1 d', '2 b', '2 a', '2 e']);
+    merged.add(0, events([5, 'g']));
+    merged.emitBefore(6);
+    expect(told).toEqual(['5 g', '5 f']);
+    expect(() => merged.add(2, [])).toThrow(RangeError);
+  });
+});
