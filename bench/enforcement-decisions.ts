@@ -1,6 +1,7 @@
 // One location deciding for all its connectors at once: how long it takes, and how that grows with their number.
 import { createActor } from 'xstate';
 import type { ConnectorControl } from '../machines/power/connector-control.js';
+import { Fuses } from '../machines/power/fuses.js';
 import { type LocationActor, locationMachine } from '../machines/power/location.machine.js';
 import { LocationSupervisor } from '../machines/power/location-supervisor.js';
 import { systemClock } from '../src/clock.js';
@@ -20,6 +21,13 @@ const LOW_W_EACH = 6_500;
 const HIGH_W_EACH = 12_000;
 const VOLTAGE_V = 230;
 const GOAL_MS = 5;
+/** A site with fuses costs at most so many times what one without costs. */
+const GOAL_WITH_FUSES = 3;
+const FUSED_CONNECTORS = 500;
+const FEEDERS = 20;
+/** Between what the low and the high limit give each: on half of the feeders the fuse binds, on the others the limit. */
+const FEEDER_A_EACH = [11, 24] as const;
+const ROTATIONS = ['R', 'S', 'T'] as const;
 
 interface Site {
   readonly actor: LocationActor;
@@ -33,8 +41,24 @@ interface Site {
 
 const LOCK = { priority: 0, limitKw: 11, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
 
+/** As many feeders below one connection, with the connectors spread over them. */
+function fusesOf(size: number): Fuses {
+  const currentA = (connectors: number, eachA: number) => {
+    const phaseA = connectors * eachA;
+    return [phaseA, phaseA, phaseA] as const;
+  };
+  return new Fuses(
+    { currentA: currentA(size, 20), voltageV: VOLTAGE_V },
+    Array.from({ length: FEEDERS }, (_, i) => ({
+      name: `feeder-${i}`,
+      currentA: currentA(size / FEEDERS, FEEDER_A_EACH[i % 2] ?? 0),
+      parent: null,
+    })),
+  );
+}
+
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
-function siteOf(size: number): Site {
+function siteOf(size: number, hasFuses: boolean): Site {
   const staleAfterMs = 3 * HEARTBEAT_MS;
   const supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs, epoch: EPOCH });
   const connectors = Array.from({ length: size }, (_, i) => {
@@ -42,13 +66,17 @@ function siteOf(size: number): Site {
     return {
       key: `charger-${i}/1`,
       stack: i % 20 === 0 ? [LOCK] : [],
-      spec: { ...rating, isActive: true, failsafeA: 6 },
+      spec: { ...rating, isActive: true, failsafeA: 6, ...(hasFuses && wiringOf(i)) },
     };
   });
   const permanentLimitKw = (size * LOW_W_EACH) / 1000;
   const limits = { permanentLimitKw, connectionLimitKw: undefined, stack: [] };
   const actor = createActor(locationMachine, {
-    input: { ...limits, connectors, supervisor, now: 0, nowMs: 0 },
+    input: {
+      ...limits,
+      ...(hasFuses && { fuses: fusesOf(size) }),
+      ...{ connectors, supervisor, now: 0, nowMs: 0 },
+    },
   }).start();
   const controls = [...supervisor.controls.values()];
   for (const control of controls) {
@@ -63,6 +91,11 @@ function siteOf(size: number): Site {
     throw error;
   });
   return site;
+}
+
+function wiringOf(i: number) {
+  const rotation = i % 3 === 0 ? ROTATIONS[(i / 3) % 3] : undefined;
+  return { feeder: `feeder-${i % FEEDERS}`, ...(rotation !== undefined && { rotation }) };
 }
 
 /** What the car at connector `i` would take, A per phase: from 10 to 39, so that limits and demands both bind. */
@@ -101,8 +134,8 @@ interface Change {
  * Lowers and raises the limit in turn; each change as it was decided, the decisions that follow it left out. As many
  * sites as have `TOGETHER` connectors take turns, so that the processor's caches do not flatter small ones.
  */
-function changesOf(connectors: number, count: number): readonly Change[] {
-  const sites = Array.from({ length: TOGETHER / connectors }, () => siteOf(connectors));
+function changesOf(connectors: number, count: number, hasFuses = false): readonly Change[] {
+  const sites = Array.from({ length: TOGETHER / connectors }, () => siteOf(connectors, hasFuses));
   const changes: Change[] = [];
   for (let beat = 0; beat < count * HEARTBEATS_PER_LIMIT; beat++) {
     const change = Math.floor(beat / HEARTBEATS_PER_LIMIT);
@@ -127,10 +160,9 @@ function decide(site: Site, wattsEach: number): Change {
   return { ms, cpuMicros: user + system, grants: site.grants };
 }
 
-for (const size of SIZES) changesOf(size, WARM_UP_CHANGES);
-const costs = SIZES.map((connectors) => {
+function costOf(connectors: number, hasFuses: boolean) {
   collectGarbage();
-  const changes = changesOf(connectors, CHANGES + SETTLING_CHANGES);
+  const changes = changesOf(connectors, CHANGES + SETTLING_CHANGES, hasFuses);
   return {
     connectors,
     ms: median(changes.map((change) => change.ms)),
@@ -138,6 +170,15 @@ const costs = SIZES.map((connectors) => {
     cpuMicrosEach: median(changes.map((change) => change.cpuMicros)) / connectors,
     grants: median(changes.map((change) => change.grants)),
   };
+}
+
+for (const size of SIZES) changesOf(size, WARM_UP_CHANGES);
+changesOf(FUSED_CONNECTORS, WARM_UP_CHANGES, true);
+const costs = SIZES.map((connectors) => costOf(connectors, false));
+// In pairs, so that what else the machine does falls on both alike.
+const ratios = Array.from({ length: 3 }, () => {
+  const plain = costOf(FUSED_CONNECTORS, false).cpuMicrosEach;
+  return costOf(FUSED_CONNECTORS, true).cpuMicrosEach / plain;
 });
 
 remark(
@@ -166,5 +207,11 @@ report([
     measured: `${growth.toFixed(2)} ×`,
     goal: `≤ ${allowedGrowth.toFixed(2)} × (n log n)`,
     met: growth <= allowedGrowth,
+  },
+  {
+    name: `Processor time of a reallocation of ${FUSED_CONNECTORS} connectors on ${FEEDERS} feeders, against no fuses`,
+    measured: `${median(ratios).toFixed(2)} ×`,
+    goal: `≤ ${GOAL_WITH_FUSES} ×`,
+    met: median(ratios) <= GOAL_WITH_FUSES,
   },
 ]);

@@ -1,22 +1,17 @@
 // Who gets how much of a location's power: locked connectors first, the rest max-min fairly, nobody between 0 and 6 A.
+import { type Binding, type Claim, fill, Room } from './progressive-filling.js';
 
-/** What one connector asks for. Powers in whole W. */
-export interface Claim {
-  /** What it takes of the budget even at 0: its fail-safe. A claim is never given less. */
-  readonly heldW: number;
-  /** The least it can use: its 6 A floor, or `heldW` where that is more. */
-  readonly floorW: number;
-  /** The most it can use; at least `floorW`. */
-  readonly mostW: number;
-  /** It makes no use of what it is given: unlocked, it gets what all others leave once they have what they can use. */
-  readonly isResting?: boolean;
-}
+export type { Claim } from './progressive-filling.js';
 
 export interface Allocation {
   /** Of each locked claim, in the order given. */
   readonly lockedW: readonly number[];
   /** Of each unlocked claim, in the order given; 0, or `heldW`, where it is paused. */
   readonly unlockedW: readonly number[];
+  /** What keeps each unlocked claim from more, in the same order; undefined where it has all it asked for. */
+  readonly bindings: readonly (Binding | undefined)[];
+  /** Unlocked claims that are paused because locked ones get less than they ask for of what they would load. */
+  readonly yielding: readonly boolean[];
   /**
    * Whether unlocked claims had to share: the level below which everybody has what it asked for; undefined where all have.
    * Those that rest share at a level of their own, which is told where the others have all they asked for.
@@ -24,126 +19,131 @@ export interface Allocation {
   readonly levelW: number | undefined;
   /** Locked claims got less than they asked for. */
   readonly isLastResort: boolean;
-  /** Not even the floors of the locked claims and what the others hold fit: they have them all the same. */
+  /** Which of them: all, where it is power that they lack. In the order given. */
+  readonly lastResort: readonly boolean[];
+  /**
+   * Not even the floors of the locked claims and what the others hold fit. Of power they have them all the same; a fuse
+   * is not overloaded for them: those whose floors it does not carry have no more than is held for them.
+   */
   readonly isUnattainable: boolean;
 }
 
 /**
- * Divides `availableW` (power-safety: "who gets how much"). `heldW` of every claim is part of what is available.
+ * Divides `availableW` and what each pole can carry (power-safety: "who gets how much"). `heldW` of every claim is part
+ * of what is available.
  * 1. Locked claims: their floors, then up to what they ask for.
  * 2. Unlocked claims share the rest max-min fairly between floor and most; where not all floors fit, those first in the
  *    order given get theirs, and the others are paused. Claims that rest share likewise what is left after that.
- * 3. Locked claims get less than they ask for only when every unlocked one is paused; then max-min fairly, never below
- *    their floors.
- * Max-min fair: nobody's share can grow without making smaller one that is no larger (Bertsekas and Gallager, Data
- * Networks, section 6.5.2); with floors and caps it is everybody at one level, held between its own two. O(n log n).
+ * 3. Locked claims get less than they ask for only when every unlocked one that loads what they lack is paused; then
+ *    max-min fairly, never below their floors.
  */
 export function allocate(
   availableW: number,
   locked: readonly Claim[],
   unlocked: readonly Claim[],
+  availableTenthsA: readonly number[] = [],
 ): Allocation {
-  const heldByUnlockedW = sumOf(unlocked, ({ heldW }) => heldW);
-  const forLockedW = availableW - heldByUnlockedW;
-  const lockedMostW = sumOf(locked, ({ mostW }) => mostW);
-  if (lockedMostW > forLockedW) {
-    const lockedFloorW = sumOf(locked, ({ floorW }) => floorW);
-    return {
-      lockedW: fairShares(locked, forLockedW).sharesW,
-      unlockedW: unlocked.map(({ heldW }) => heldW),
-      levelW: undefined,
-      isLastResort: locked.length > 0,
-      isUnattainable: lockedFloorW > forLockedW,
-    };
-  }
+  const room = new Room(availableW, availableTenthsA);
+  for (const claim of [...locked, ...unlocked]) room.hold(claim);
+  const forLocked = shareAmongLocked(locked, room);
+  const { short } = forLocked;
+  const yielding = unlocked.map(
+    ({ load }) => short.has('power') || (load?.poles.some((pole) => short.has(pole)) ?? false),
+  );
   return {
-    lockedW: locked.map(({ mostW }) => mostW),
-    ...shareAmongUnlocked(unlocked, availableW - lockedMostW, heldByUnlockedW),
-    isLastResort: false,
-    isUnattainable: false,
+    lockedW: forLocked.sharesW,
+    ...shareAmongUnlocked(unlocked, yielding, room),
+    yielding,
+    isLastResort: forLocked.isShort,
+    lastResort: locked.map(
+      ({ mostW }, i) => forLocked.isShort && (short.has('power') || (forLocked.sharesW[i] ?? 0) < mostW),
+    ),
+    isUnattainable: forLocked.isUnattainable,
   };
 }
 
 const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
 
-function shareAmongUnlocked(
-  claims: readonly Claim[],
-  availableW: number,
-  heldW: number,
-): Pick<Allocation, 'unlockedW' | 'levelW'> {
-  const unlockedW = claims.map((claim) => claim.heldW);
-  const places = [...claims.keys()];
-  const awake = places.filter((i) => claims[i]?.isResting !== true);
-  const { leftW, levelW } = shareAmong(claims, awake, availableW - heldW, unlockedW);
-  const resting = places.filter((i) => claims[i]?.isResting === true);
-  const last = shareAmong(claims, resting, leftW, unlockedW);
-  return { unlockedW, levelW: levelW ?? last.levelW };
+interface ForLocked {
+  readonly sharesW: readonly number[];
+  /** The resources of which locked claims, or what is held, would need more than there is. */
+  readonly short: ReadonlySet<Binding>;
+  readonly isShort: boolean;
+  readonly isUnattainable: boolean;
 }
 
-/**
- * Floors in the order of `places` as far as they fit, then fair shares among those that have one, into `sharesW`.
- * @param roomW beyond what is held for everybody.
- */
+function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
+  const sharesW = claims.map(({ heldW }) => heldW);
+  const blocked = new Set<Binding>();
+  const running: number[] = [];
+  for (const [i, claim] of claims.entries()) {
+    const pole = room.fullPoleFor(claim, claim.heldW, claim.floorW);
+    if (pole !== undefined) {
+      blocked.add(pole);
+      continue;
+    }
+    room.take(claim, claim.heldW, claim.floorW);
+    running.push(i);
+  }
+  const overdrawn = room.overdrawn();
+  const chosen = running.flatMap((i) => claims[i] ?? []);
+  const { sharesW: filledW, bindings } = fill(chosen, room);
+  for (const [nth, i] of running.entries()) sharesW[i] = filledW[nth] ?? 0;
+  const short = new Set([...blocked, ...overdrawn, ...bindings.filter((binding) => binding !== undefined)]);
+  return {
+    sharesW,
+    short,
+    isShort: claims.length > 0 && short.size > 0,
+    isUnattainable: blocked.size > 0 || overdrawn.size > 0,
+  };
+}
+
+function shareAmongUnlocked(
+  claims: readonly Claim[],
+  yielding: readonly boolean[],
+  room: Room,
+): Pick<Allocation, 'unlockedW' | 'bindings' | 'levelW'> {
+  const shares: Shares = {
+    unlockedW: claims.map(({ heldW }) => heldW),
+    bindings: claims.map(() => undefined),
+  };
+  const places = [...claims.keys()].filter((i) => yielding[i] !== true);
+  const awake = places.filter((i) => claims[i]?.isResting !== true);
+  const levelW = shareAmong(claims, awake, room, shares);
+  const resting = places.filter((i) => claims[i]?.isResting === true);
+  const lastLevelW = shareAmong(claims, resting, room, shares);
+  return { ...shares, levelW: levelW ?? lastLevelW };
+}
+
+interface Shares {
+  readonly unlockedW: number[];
+  readonly bindings: (Binding | undefined)[];
+}
+
+/** Floors in the order of `places` as far as they fit, then fair shares among those that have one, into `shares`. */
 function shareAmong(
   claims: readonly Claim[],
   places: readonly number[],
-  roomW: number,
-  sharesW: number[],
-): { readonly leftW: number; readonly levelW: number | undefined } {
-  let leftW = roomW;
+  room: Room,
+  shares: Shares,
+): number | undefined {
   const running: number[] = [];
   for (const i of places) {
-    const { floorW, heldW } = claims[i] ?? NO_CLAIM;
+    const claim = claims[i] ?? NO_CLAIM;
     // One that asks for more than is left leaves it to those behind it: its turn comes first again once more is left.
-    if (floorW - heldW > leftW) continue;
-    leftW -= floorW - heldW;
+    const binding = room.bindingOf(claim, claim.heldW, claim.floorW);
+    shares.bindings[i] = binding;
+    if (binding !== undefined) continue;
+    room.take(claim, claim.heldW, claim.floorW);
     running.push(i);
   }
-  const chosen = running.flatMap((i) => claims[i] ?? []);
-  const totalW = leftW + sumOf(chosen, ({ floorW }) => floorW);
-  const fair = fairShares(chosen, totalW);
-  for (const [nth, i] of running.entries()) sharesW[i] = fair.sharesW[nth] ?? 0;
-  return { leftW: totalW - fair.sharesW.reduce((sum, shareW) => sum + shareW, 0), levelW: fair.levelW };
-}
-
-/** Everybody at the highest level, held between floor and most, at which the sum fits `availableW`; the floors at least. */
-function fairShares(
-  claims: readonly Claim[],
-  availableW: number,
-): { readonly sharesW: number[]; readonly levelW: number | undefined } {
-  if (sumOf(claims, ({ mostW }) => mostW) <= availableW) {
-    return { sharesW: claims.map(({ mostW }) => mostW), levelW: undefined };
+  const filled = fill(
+    running.flatMap((i) => claims[i] ?? []),
+    room,
+  );
+  for (const [nth, i] of running.entries()) {
+    shares.unlockedW[i] = filled.sharesW[nth] ?? 0;
+    shares.bindings[i] = filled.bindings[nth];
   }
-  const levelW = levelOf(claims, availableW);
-  return { sharesW: claims.map(({ floorW, mostW }) => Math.min(Math.max(levelW, floorW), mostW)), levelW };
-}
-
-/** Rises from 0 over the points where a claim begins or ends to grow, until the sum at the next one would not fit. */
-function levelOf(claims: readonly Claim[], availableW: number): number {
-  const points: { readonly atW: number; readonly growing: 1 | -1 }[] = [];
-  let sumW = 0;
-  for (const { floorW, mostW } of claims) {
-    sumW += floorW;
-    points.push({ atW: floorW, growing: 1 }, { atW: mostW, growing: -1 });
-  }
-  points.sort((a, b) => a.atW - b.atW);
-  let levelW = 0;
-  let growing = 0;
-  for (const point of points) {
-    const roomW = availableW - sumW;
-    if (growing > 0 && growing * (point.atW - levelW) > roomW) {
-      // Whole watts: what is left over is less than a watt each.
-      return levelW + Math.max(0, Math.floor(roomW / growing));
-    }
-    sumW += growing * (point.atW - levelW);
-    levelW = point.atW;
-    growing += point.growing;
-  }
-  return levelW;
-}
-
-function sumOf(claims: readonly Claim[], part: (claim: Claim) => number): number {
-  let sum = 0;
-  for (const claim of claims) sum += part(claim);
-  return sum;
+  return filled.levelW;
 }

@@ -11,13 +11,14 @@ import {
 import { type Compliance, createCompliance, foldCompliance } from './compliance.js';
 import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
 import { createDemand, type Demand, foldDemand } from './connector-demand.js';
+import type { Fuses, Wiring } from './fuses.js';
 import type { LeaseKind, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import type { MeterReading, MeterSlot } from './meter-ledger.js';
 
 /** What provisioning says of a connector. */
-export interface ConnectorSpec extends ConnectorRating {
+export interface ConnectorSpec extends ConnectorRating, Wiring {
   /** An inactive connector is told nothing; what it falls back to stays reserved. */
   readonly isActive: boolean;
   /** A per phase. */
@@ -27,6 +28,8 @@ export interface ConnectorSpec extends ConnectorRating {
 /** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
 const LEAST_VOLTAGE = 0.9;
 const MOST_VOLTAGE = 1.15;
+/** Less than this on a phase is a meter's noise. */
+const LEAST_PHASE_A = 1;
 /** A voltage counts as lower only when it is by this much, so that it does not move limits with every reading. */
 const VOLTAGE_STEP_V = 3;
 
@@ -38,6 +41,10 @@ export interface ConnectorControl {
   actor: ConnectorActor;
   readonly holding: Holding;
   spec: ConnectorSpec;
+  /** Of its location. */
+  fuses: Fuses;
+  /** As many phases as it is reserved on: as provisioned, or all where it was seen to use more than that. */
+  phases: 1 | 3;
   readonly demand: Demand;
   readonly compliance: Compliance;
   /** Since when it is expected to report: it became known, or its charger said that it is there. */
@@ -49,6 +56,8 @@ export interface ConnectorControl {
   heardBeforeW: number | undefined;
   /** The most its charger said, in the boot of `boot`, that it falls back to; undefined before it said anything. */
   said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
+  /** It may fall back to its fail-safe, as far as limit and fuses go, as of the last decision. */
+  usesFailsafe: boolean;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
   isFailsafeWaived: boolean;
   /** What the connector is reserved for on disk. */
@@ -77,6 +86,7 @@ export interface ConnectorControl {
 
 export function createControl(
   ledger: GrantLedger,
+  fuses: Fuses,
   key: string,
   slot: MeterSlot,
   actor: ConnectorActor,
@@ -92,6 +102,7 @@ export function createControl(
     milliwattsPerTenth: milliwattsPerTenthA(capVoltageV(spec), spec.phases),
     lease,
     keepsThen: false,
+    poles: fuses.polesOf(spec),
   });
   return {
     key,
@@ -99,11 +110,14 @@ export function createControl(
     actor,
     holding,
     spec,
+    fuses,
+    phases: spec.phases,
     demand: createDemand(maxTenthsA),
     compliance: createCompliance(),
     awaitedSinceMs: nowMs,
     heardBeforeW: 0,
     said: undefined,
+    usesFailsafe: true,
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
@@ -143,10 +157,15 @@ export function hearReading(
   ) {
     if (ledger.acknowledge(holding, reading.seq, nowMs)) isNews = true;
   }
+  // Where no fuse is known, no phase counts by itself.
+  const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
   const drawnTenthsA = drawnTenthsAOf(reading, spec);
   // Who cannot be told a limit breaks none.
   const allowedTenthsA = control.hb === undefined ? holding.maxTenthsA : holding.entitledTenthsA;
-  if (foldCompliance(control.compliance, drawnTenthsA, allowedTenthsA, nowMs)) isNews = true;
+  const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
+  if (foldCompliance(control.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
+  const isOnAll = isBeyondPhases || (control.phases !== spec.phases && control.compliance.isNonCompliant);
+  if (reserveOn(ledger, control, isOnAll ? 3 : spec.phases)) isNews = true;
   if (reserveWorstCase(ledger, control)) isNews = true;
   const limitTenthsA = limitTenthsAOf(control, reading);
   const maxTenthsA = holding.maxTenthsA;
@@ -181,6 +200,12 @@ export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl)
   if (isWorstCase === control.holding.isWorstCase) return false;
   ledger.setWorstCase(control.holding, isWorstCase);
   return true;
+}
+
+/** Other fuses than before, or other wiring: from here on it loads their poles. */
+export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fuses): void {
+  control.fuses = fuses;
+  ledger.describe(control.holding, { poles: polesOf(control) });
 }
 
 /** It reports power but takes no limits, or none that would outlast a cut connection. */
@@ -275,10 +300,34 @@ function usedTenthsAOf(
   return currentA === undefined ? Math.ceil((powerW / voltageV) * 10 - 1e-6) : drawnTenthsA;
 }
 
+/** Phases with a current that is none of a meter's noise. */
+function phasesUsed({ currentA = [] }: MeterReading): number {
+  return currentA.filter((phaseA) => phaseA >= LEAST_PHASE_A).length;
+}
+
+/**
+ * A connector that draws on more phases than it was provisioned with has its current reserved on all, until it is
+ * trusted again. True where that is news.
+ */
+function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
+  if (phases === control.phases) return false;
+  const heldV = control.holding.milliwattsPerTenth / milliwattsPerTenthA(1, control.phases);
+  control.phases = phases;
+  ledger.describe(control.holding, {
+    milliwattsPerTenth: milliwattsPerTenthA(heldV, phases),
+    poles: polesOf(control),
+  });
+  return true;
+}
+
+function polesOf({ fuses, spec, phases }: ConnectorControl): readonly number[] {
+  return fuses.polesOf({ ...spec, phases });
+}
+
 /** The highest phase voltage, in whole volts, from which on a current is worth more power; lowered only by a clear step. */
 function followVoltage(
   ledger: GrantLedger,
-  { holding, spec }: ConnectorControl,
+  { holding, spec, phases }: ConnectorControl,
   voltageV: readonly number[] | undefined,
 ): boolean {
   if (voltageV === undefined) return false;
@@ -287,8 +336,8 @@ function followVoltage(
   // A meter that is broken or lies must not make room for more current.
   if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
   const wantedV = Math.ceil(Math.min(highestV, spec.voltageV * MOST_VOLTAGE));
-  const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, spec.phases);
+  const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, phases);
   if (wantedV === heldV || (wantedV < heldV && wantedV + VOLTAGE_STEP_V > heldV)) return false;
-  ledger.describe(holding, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, spec.phases) });
+  ledger.describe(holding, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
   return true;
 }

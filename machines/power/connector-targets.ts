@@ -1,23 +1,17 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 
-import {
-  capVoltageV,
-  MINIMUM_TENTHS_A,
-  milliwattsPerTenthA,
-  tenthsAOf,
-  tenthsWithin,
-  wattsOfLimit,
-  wattsOfTenths,
-} from '../values/units.js';
+import { MINIMUM_TENTHS_A, tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate, type Claim } from './allocation.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
+import { failsafeTenthsAOf } from './failsafes.js';
 import { steadyShares } from './steady-shares.js';
 import { inTurnOrder, isAboutToResume, isDwelling } from './turns.js';
 
 interface Circumstances {
   /** What connectors that cannot be told leave of the budget, W. */
   readonly availableW: number;
-  readonly usesFailsafe: boolean;
+  /** What they leave of each pole. */
+  readonly availableTenthsA: readonly number[];
   /** After which an acknowledged decrease has freed what it took. */
   readonly settleMs: number;
   readonly nowMs: number;
@@ -28,61 +22,29 @@ interface Limits {
   isLockNear(key: string): boolean;
 }
 
-/** A charger that tells of itself has done so by then. */
-const DESCRIBED_WITHIN_MS = 60_000;
-
-/**
- * Whether all connectors may fall back to their fail-safes at once under the lowest limit there can be; where they may
- * not, everybody is told to fall back to 0. Nominal voltages, so that a reading never turns it.
- */
-export function doFailsafesFit(controls: Iterable<ConnectorControl>, lowestW: number): boolean {
-  let sumW = 0;
-  for (const control of controls) sumW += failsafeWOf(control);
-  return sumW <= lowestW;
-}
-
-/**
- * Whether those fit that no message can lower, because their chargers keep nothing over a restart. Where not even they
- * do, no reservation can make the limit certain, and reserving them would only keep everybody from charging.
- */
-export function doOwnFailsafesFit(
-  controls: Iterable<ConnectorControl>,
-  lowestW: number,
-  nowMs: number,
-): boolean {
-  let sumW = 0;
-  for (const control of controls) if (isKnownToForget(control, nowMs)) sumW += failsafeWOf(control);
-  return sumW <= lowestW;
-}
-
-/** It said so, or has had time to say otherwise. */
-function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
-  if (holding.isDescribed) return !holding.keepsThen;
-  return hb !== undefined && nowMs - awaitedSinceMs >= DESCRIBED_WITHIN_MS;
-}
-
-function failsafeWOf({ spec, holding }: ConnectorControl): number {
-  const tenthsA = Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
-  return wattsOfTenths(tenthsA, milliwattsPerTenthA(capVoltageV(spec), spec.phases));
-}
-
 /** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
-export function thenTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
-  const { spec, holding, demand, isFailsafeWaived } = control;
+export function thenTenthsAOf(control: ConnectorControl): number {
+  const { holding, demand, usesFailsafe, isFailsafeWaived } = control;
   const isNeeded = demand.hasCar || isLocked(control) || !holding.keepsThen;
-  const isUsed = usesFailsafe && isNeeded && !isFailsafeWaived;
-  return isUsed ? Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA) : 0;
+  return usesFailsafe && isNeeded && !isFailsafeWaived ? failsafeTenthsAOf(control) : 0;
 }
 
 /** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
-function heldTenthsAOf(control: ConnectorControl, usesFailsafe: boolean): number {
+function heldTenthsAOf(control: ConnectorControl): number {
   const { ownFailsafeTenthsA, maxTenthsA } = control.holding;
-  return Math.min(Math.max(thenTenthsAOf(control, usesFailsafe), ownFailsafeTenthsA), maxTenthsA);
+  return Math.min(Math.max(thenTenthsAOf(control), ownFailsafeTenthsA), maxTenthsA);
 }
 
 /** The same in W. */
-export function heldWOf(control: ConnectorControl, usesFailsafe: boolean): number {
-  return wattsOfTenths(heldTenthsAOf(control, usesFailsafe), control.holding.milliwattsPerTenth);
+export function heldWOf(control: ConnectorControl): number {
+  return wattsOfTenths(heldTenthsAOf(control), control.holding.milliwattsPerTenth);
+}
+
+/** What it loads its poles with even at 0: fuses have room for what it falls back to by itself, whatever the budget has. */
+export function heldLoadTenthsAOf(control: ConnectorControl): number {
+  const { keepsThen, saidFailsafeTenthsA, maxTenthsA } = control.holding;
+  const ownTenthsA = keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA);
+  return Math.max(heldTenthsAOf(control), ownTenthsA);
 }
 
 /**
@@ -105,33 +67,27 @@ export function setTargets(
     for (const control of controlled) control.isFailsafeWaived = !isLocked(control);
     division = divide(controlled, limits, circumstances);
   }
-  const { usesFailsafe, nowMs } = circumstances;
+  const { nowMs } = circumstances;
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
-    aimLocked(control, allocation.lockedW[i] ?? 0, allocation);
+    aimLocked(control, allocation.lockedW[i] ?? 0, allocation.lastResort[i] === true);
   }
-  const sharesTenthsA = isShort(division) ? [] : unlockedTenthsA(division, usesFailsafe);
+  const sharesTenthsA = unlockedTenthsA(division);
   for (const [i, control] of unlocked.entries()) {
-    if (isPauseKept(control, limits, nowMs)) keepAtRest(control, usesFailsafe);
+    if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
     else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
   }
 }
 
 /** What is due to each unlocked connector, tenths of an ampere: 0, or its fair share but for less than a step. */
-function unlockedTenthsA(
-  { allocation, locked, unlocked, availableW }: Division,
-  usesFailsafe: boolean,
-): readonly number[] {
-  let leftW = availableW;
-  for (const i of locked.keys()) leftW -= allocation.lockedW[i] ?? 0;
+function unlockedTenthsA(division: Division): readonly number[] {
+  const { allocation, unlocked } = division;
   const fairTenthsA = unlocked.map(({ holding }, i) => {
     const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, holding.milliwattsPerTenth);
-    return tenthsA < MINIMUM_TENTHS_A ? 0 : Math.min(tenthsA, holding.maxTenthsA);
+    const isPaused = tenthsA < MINIMUM_TENTHS_A || allocation.yielding[i] === true;
+    return isPaused ? 0 : Math.min(tenthsA, holding.maxTenthsA);
   });
-  for (const [i, control] of unlocked.entries()) {
-    const shareW = wattsOfTenths(fairTenthsA[i] ?? 0, control.holding.milliwattsPerTenth);
-    leftW -= Math.max(shareW, heldWOf(control, usesFailsafe));
-  }
+  const room = roomBeside(division, fairTenthsA);
   const running = [...unlocked.entries()].filter(([i]) => (fairTenthsA[i] ?? 0) > 0);
   const steady = steadyShares(
     running.map(([i, { sentTenthsA = 0, demand, holding }]) => ({
@@ -140,11 +96,40 @@ function unlockedTenthsA(
       mostTenthsA: Math.max(fairTenthsA[i] ?? 0, demand.mostTenthsA),
       maxTenthsA: holding.maxTenthsA,
       milliwattsPerTenth: holding.milliwattsPerTenth,
+      poles: holding.poles,
     })),
-    leftW,
+    room.leftW,
+    room.leftTenthsA,
   );
   for (const [nth, [i]] of running.entries()) fairTenthsA[i] = steady[nth] ?? 0;
   return fairTenthsA;
+}
+
+/** What locked connectors, and the shares of the others, leave. */
+function roomBeside(
+  { allocation, locked, unlocked, availableW, availableTenthsA }: Division,
+  sharesTenthsA: readonly number[],
+): { readonly leftW: number; readonly leftTenthsA: readonly number[] } {
+  let leftW = availableW;
+  const leftTenthsA = [...availableTenthsA];
+  for (const [i, control] of locked.entries()) {
+    const shareW = allocation.lockedW[i] ?? 0;
+    leftW -= shareW;
+    takeLoad(leftTenthsA, control, tenthsWithin(shareW, control.holding.milliwattsPerTenth));
+  }
+  for (const [i, control] of unlocked.entries()) {
+    const shareTenthsA = sharesTenthsA[i] ?? 0;
+    const shareW = wattsOfTenths(shareTenthsA, control.holding.milliwattsPerTenth);
+    leftW -= Math.max(shareW, heldWOf(control));
+    takeLoad(leftTenthsA, control, shareTenthsA);
+  }
+  return { leftW, leftTenthsA };
+}
+
+/** What it loads its poles with at `tenthsA`, or falls back to where that is more, is taken out of what they can carry. */
+function takeLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
+  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
+  for (const pole of control.holding.poles) leftTenthsA[pole] = (leftTenthsA[pole] ?? 0) - loadTenthsA;
 }
 
 interface Division {
@@ -154,6 +139,8 @@ interface Division {
   readonly unlocked: readonly ConnectorControl[];
   /** What all of these may use together, W. */
   readonly availableW: number;
+  /** The same of each pole, tenths of an ampere. */
+  readonly availableTenthsA: readonly number[];
 }
 
 function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {
@@ -175,12 +162,13 @@ function isAtRest(control: ConnectorControl, limits: Limits): boolean {
 function divide(
   controlled: readonly ConnectorControl[],
   limits: Limits,
-  { availableW, usesFailsafe, settleMs, nowMs }: Circumstances,
+  { availableW, availableTenthsA, settleMs, nowMs }: Circumstances,
 ): Division {
   const locked: ConnectorControl[] = [];
   const near: ConnectorControl[] = [];
   const rest: ConnectorControl[] = [];
   let leftW = availableW;
+  const leftTenthsA = [...availableTenthsA];
   for (const control of controlled) {
     if (isLocked(control)) {
       locked.push(control);
@@ -194,16 +182,25 @@ function divide(
       // One whose pause is about to end has its share already, unused: else others would have it when it ends.
       rest.push(control);
     } else {
-      leftW -= keepAtRest(control, usesFailsafe);
+      leftW -= keepAtRest(control);
+      takeLoad(leftTenthsA, control, 0);
     }
   }
   const unlocked = [...near, ...inTurnOrder(rest, nowMs)];
+  // Where a fuse does not carry the floors of all locks, those that run go on.
+  locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
   const allocation = allocate(
     leftW,
-    locked.map((control) => claimOfLocked(control, usesFailsafe)),
-    unlocked.map((control) => claimOfUnlocked(control, limits, usesFailsafe)),
+    locked.map(claimOfLocked),
+    unlocked.map((control) => claimOfUnlocked(control, limits)),
+    leftTenthsA,
   );
-  return { allocation, locked, unlocked, availableW: leftW };
+  return { allocation, locked, unlocked, availableW: leftW, availableTenthsA: leftTenthsA };
+}
+
+/** By what it was told, or says that it holds. */
+function isRunning({ sentTenthsA, slot: { limitA = 0 } }: ConnectorControl): boolean {
+  return (sentTenthsA ?? tenthsAOf(limitA)) >= MINIMUM_TENTHS_A;
 }
 
 /** Its pause is not over, though it has a share already. */
@@ -212,35 +209,36 @@ function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: number): 
 }
 
 /** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
-function keepAtRest(control: ConnectorControl, usesFailsafe: boolean): number {
-  control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control, usesFailsafe);
+function keepAtRest(control: ConnectorControl): number {
+  control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control);
   control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
-  return heldWOf(control, usesFailsafe);
+  return heldWOf(control);
 }
 
-function claimOf(control: ConnectorControl, wantedTenthsA: number, usesFailsafe: boolean): Claim {
-  const { milliwattsPerTenth, maxTenthsA } = control.holding;
-  const heldTenthsA = heldTenthsAOf(control, usesFailsafe);
-  const floorTenthsA = Math.max(MINIMUM_TENTHS_A, heldTenthsA);
+function claimOf(control: ConnectorControl, wantedTenthsA: number): Claim {
+  const { milliwattsPerTenth, maxTenthsA, poles } = control.holding;
+  const heldTenthsA = heldTenthsAOf(control);
+  const heldLoadTenthsA = poles.length === 0 ? 0 : heldLoadTenthsAOf(control);
+  const floorTenthsA = Math.max(MINIMUM_TENTHS_A, heldTenthsA, heldLoadTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
   return {
     heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
     floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
     mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
+    ...(poles.length > 0 && { load: { poles, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } }),
   };
 }
 
-function claimOfUnlocked(control: ConnectorControl, limits: Limits, usesFailsafe: boolean): Claim {
-  const { mostTenthsA } = control.demand;
-  return { ...claimOf(control, mostTenthsA, usesFailsafe), isResting: isAtRest(control, limits) };
+function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
+  return { ...claimOf(control, control.demand.mostTenthsA), isResting: isAtRest(control, limits) };
 }
 
 /** A lock that has no car yet keeps its floor ready. */
-function claimOfLocked(control: ConnectorControl, usesFailsafe: boolean): Claim {
+function claimOfLocked(control: ConnectorControl): Claim {
   const { demand, holding } = control;
   const lockLimitKw = lockLimitKwOf(control) ?? 0;
   const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), holding.milliwattsPerTenth) : 0;
-  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), usesFailsafe);
+  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA));
 }
 
 function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean): void {
@@ -252,9 +250,10 @@ function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean
   else control.reason = isClusterBound ? 'clusterShare' : 'fairShare';
 }
 
-function aimLocked(control: ConnectorControl, shareW: number, { isLastResort }: Allocation): void {
+function aimLocked(control: ConnectorControl, shareW: number, isLastResort: boolean): void {
   const { holding } = control;
-  const tenthsA = Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));
-  control.targetTenthsA = Math.min(tenthsA, holding.maxTenthsA);
+  const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);
+  // Power is owed to a lock's floor whatever the limit; a fuse that does not carry it is not overloaded for it.
+  control.targetTenthsA = tenthsA < MINIMUM_TENTHS_A ? 0 : tenthsA;
   control.reason = isLastResort ? 'lastResort' : 'lock';
 }

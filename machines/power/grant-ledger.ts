@@ -27,7 +27,9 @@ interface Entry extends Holding {
   milliwattsPerTenth: number;
   lease: LeaseKind;
   keepsThen: boolean;
+  poles: readonly number[];
   isWorstCase: boolean;
+  loadTenthsA: number;
   boundTenthsA: number;
   entitledTenthsA: number;
   boundW: number;
@@ -55,7 +57,7 @@ export interface NewGrant {
   /** When the heartbeat it answers was received. */
   readonly heardAtMs: number;
   readonly budgetW: number;
-  /** The 6 A floor of a lock: it leaves whatever the budget (who gets how much, 4). */
+  /** The 6 A floor of a lock: it leaves whatever the budget, but overloads no fuse (who gets how much, 4). */
   readonly isLockFloor?: boolean;
 }
 
@@ -63,16 +65,20 @@ export interface NewGrant {
 export interface GrantLedger {
   /** Sum of all bounds, W. */
   readonly totalW: number;
+  /** What each pole may have to carry, tenths of an ampere. */
+  readonly loadsTenthsA: readonly number[];
   /** What of it remains when all that is on its way out has ended, and what was on disk at the start, W. */
   lastingW(): number;
+  /** What each pole can carry from here on. What is known loads none of them until it is described again. */
+  rewire(capacitiesTenthsA: readonly number[]): void;
   add(key: string, spec: HoldingSpec): Holding;
   remove(holding: Holding): void;
-  /** Another voltage, lease, maximum or fail-safe of its own. */
+  /** Another voltage, lease, maximum or fail-safe of its own, or other poles. */
   describe(holding: Holding, spec: Partial<HoldingSpec>): void;
   setWorstCase(holding: Holding, isWorstCase: boolean): void;
   /**
-   * Whether fail-safes are reserved of chargers that keep nothing over a restart; else only what they were told to fall
-   * back to is, and after a restart what they are at until they take a grant.
+   * Whether the budget reserves fail-safes of chargers that keep nothing over a restart; else only what they were told to
+   * fall back to is, and after a restart what they are at until they take a grant. Fuses have room for them always.
    */
   reserveOwnFailsafes(isReserved: boolean): void;
   /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
@@ -81,11 +87,17 @@ export interface GrantLedger {
   continueAfter(holding: Holding, seq: number): void;
   /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void;
-  /** The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget. */
+  /**
+   * The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget and
+   * of every pole it may load.
+   */
   grantableTenthsA(holding: Holding, budgetW: number): number;
+  /** What the others leave of every pole it may load; infinite where it loads none. */
+  carriableTenthsA(holding: Holding): number;
   /**
    * Records a grant before it leaves and gives its `seq`.
-   * @throws LedgerError where the sum of all bounds would be above the budget, and the grant is no renewal or decrease (rule 2).
+   * @throws LedgerError where the sum of all bounds would be above the budget or what a pole can carry, and the grant is no
+   * renewal or decrease (rule 2).
    */
   grant(holding: Holding, grant: NewGrant): number;
   /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
@@ -98,12 +110,20 @@ export interface GrantLedger {
 
 class Ledger implements GrantLedger {
   totalW = 0;
+  loadsTenthsA: number[] = [];
   readonly #timing: GrantTiming;
   readonly #entries = new Set<Entry>();
+  #capacitiesTenthsA: readonly number[] = [];
   #reservesOwn = true;
 
   constructor(timing: GrantTiming) {
     this.#timing = timing;
+  }
+
+  rewire(capacitiesTenthsA: readonly number[]): void {
+    this.#capacitiesTenthsA = capacitiesTenthsA;
+    this.loadsTenthsA = capacitiesTenthsA.map(() => 0);
+    for (const entry of this.#entries) entry.poles = [];
   }
 
   add(key: string, spec: HoldingSpec): Holding {
@@ -113,7 +133,9 @@ class Ledger implements GrantLedger {
       milliwattsPerTenth: spec.milliwattsPerTenth,
       lease: spec.lease,
       keepsThen: spec.keepsThen,
+      poles: spec.poles ?? [],
       isWorstCase: false,
+      loadTenthsA: 0,
       boundTenthsA: 0,
       entitledTenthsA: 0,
       boundW: 0,
@@ -141,13 +163,20 @@ class Ledger implements GrantLedger {
   }
 
   remove(holding: Holding): void {
-    if (this.#entries.delete(holding as Entry)) this.totalW -= holding.boundW;
+    if (!this.#entries.delete(holding as Entry)) return;
+    this.totalW -= holding.boundW;
+    this.#load(holding, -holding.loadTenthsA);
   }
 
   describe(holding: Holding, spec: Partial<HoldingSpec>): void {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
     if (spec.milliwattsPerTenth !== undefined) entry.milliwattsPerTenth = spec.milliwattsPerTenth;
+    if (spec.poles !== undefined) {
+      this.#load(entry, -entry.loadTenthsA);
+      entry.poles = spec.poles;
+      this.#load(entry, entry.loadTenthsA);
+    }
     const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
     if (spec.lease !== undefined) this.#countBy(entry, spec.lease, isFirstWord);
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
@@ -194,16 +223,34 @@ class Ledger implements GrantLedger {
 
   grantableTenthsA(holding: Holding, budgetW: number): number {
     const roomW = budgetW - (this.totalW - holding.boundW);
-    const fitting = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
+    const withinW = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
+    const fitting = Math.min(withinW, this.carriableTenthsA(holding));
     return Math.min(Math.max(this.#lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
+  }
+
+  carriableTenthsA(holding: Holding): number {
+    let leastTenthsA = Number.POSITIVE_INFINITY;
+    for (const pole of holding.poles) {
+      const othersTenthsA = (this.loadsTenthsA[pole] ?? 0) - holding.loadTenthsA;
+      leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[pole] ?? 0) - othersTenthsA);
+    }
+    return Math.max(0, leastTenthsA);
   }
 
   grant(holding: Holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor }: NewGrant): number {
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-    if (mostTenthsA > this.#lastingTenthsA(entry) && isLockFloor !== true) {
+    if (mostTenthsA > this.#lastingTenthsA(entry)) {
       const sumW = this.totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
-      if (sumW > budgetW) throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
+      if (sumW > budgetW && isLockFloor !== true)
+        throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
+      // A floor that it has by what was on disk at the start loads nothing more than before.
+      const isHeld = isLockFloor === true && mostTenthsA <= entry.boundTenthsA;
+      const carriable = this.carriableTenthsA(entry);
+      if (mostTenthsA > carriable && !isHeld)
+        throw new LedgerError(
+          `${entry.key}: ${mostTenthsA} tenths of an ampere, where its fuses have room for ${carriable}`,
+        );
     }
     if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA) {
       throw new LedgerError(
@@ -292,12 +339,20 @@ class Ledger implements GrantLedger {
     // What a charger says of itself is never held against a grant that may have told it otherwise since.
     entry.ownFailsafeTenthsA = entry.keepsThen || !this.#reservesOwn ? 0 : entry.saidFailsafeTenthsA;
     entry.failsafeTenthsA = Math.max(entry.ownFailsafeTenthsA, entry.fallbacks.mostTenthsA);
+    const beforeTenthsA = entry.loadTenthsA;
     const entitledTenthsA = Math.max(entry.failsafeTenthsA, entry.promises.mostTenthsA);
     entry.entitledTenthsA = Math.min(entitledTenthsA, entry.maxTenthsA);
     entry.boundTenthsA = entry.isWorstCase ? entry.maxTenthsA : entry.entitledTenthsA;
     const beforeW = entry.boundW;
     entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
     this.totalW += entry.boundW - beforeW;
+    const leastTenthsA = entry.keepsThen ? 0 : Math.min(entry.saidFailsafeTenthsA, entry.maxTenthsA);
+    entry.loadTenthsA = Math.max(entry.boundTenthsA, leastTenthsA);
+    this.#load(entry, entry.loadTenthsA - beforeTenthsA);
+  }
+
+  #load({ poles }: Holding, moreTenthsA: number): void {
+    for (const pole of poles) this.loadsTenthsA[pole] = (this.loadsTenthsA[pole] ?? 0) + moreTenthsA;
   }
 }
 

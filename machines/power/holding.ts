@@ -10,6 +10,8 @@ export interface HoldingSpec {
   readonly lease: LeaseKind;
   /** It falls back to what the newest grant it took says, over a restart too; otherwise to `failsafeTenthsA` as well. */
   readonly keepsThen: boolean;
+  /** Places of the poles it may load with all of its current; none where they are left out. */
+  readonly poles?: readonly number[];
 }
 
 /** One connector's place in a ledger: read it, but only the ledger writes it. Currents in tenths of A, powers in W. */
@@ -19,6 +21,7 @@ export interface Holding {
   readonly milliwattsPerTenth: number;
   readonly lease: LeaseKind;
   readonly keepsThen: boolean;
+  readonly poles: readonly number[];
   /** Its maximum is reserved, whatever it was granted: it did not comply, or keeps to no lease. */
   readonly isWorstCase: boolean;
   /** The most it may be entitled to. */
@@ -26,12 +29,16 @@ export interface Holding {
   /** The most that what it was granted entitles it to, worst case left aside: what it must not exceed. */
   readonly entitledTenthsA: number;
   readonly boundW: number;
+  /** The most it may load its poles with: `boundTenthsA`, or what it falls back to by itself, which fuses always have room for. */
+  readonly loadTenthsA: number;
   /** The largest of what it may fall back to. */
   readonly failsafeTenthsA: number;
   /** Its charger said how it falls back. */
   readonly isDescribed: boolean;
   /** What is reserved because it falls back to that by itself: it keeps nothing over a restart. */
   readonly ownFailsafeTenthsA: number;
+  /** What it says it does by itself. */
+  readonly saidFailsafeTenthsA: number;
   /** Of the newest grant; 0 before the first. */
   readonly lastSeq: number;
   readonly ackedSeq: number;

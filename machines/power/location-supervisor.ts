@@ -1,13 +1,12 @@
 // The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
 
-import { MINIMUM_TENTHS_A, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import { MINIMUM_TENTHS_A, tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
   type ConnectorSpec,
   createControl,
-  floorWOf,
   hearAck,
   hearReading,
   isControlled,
@@ -15,19 +14,17 @@ import {
   isReadOnly,
   linkOf,
   reserveWorstCase,
+  rewire,
 } from './connector-control.js';
-import {
-  doFailsafesFit,
-  doOwnFailsafesFit,
-  heldWOf,
-  setTargets,
-  thenTenthsAOf,
-} from './connector-targets.js';
+import { setTargets, thenTenthsAOf } from './connector-targets.js';
 import { estimatedWOf } from './counted-power.js';
+import { doOwnFailsafesFit, settleFailsafes } from './failsafes.js';
+import { type Fuses, NO_FUSES } from './fuses.js';
 import type { Ack, Grant, LeaseKind } from './grant.js';
 import { createGrantLedger, type GrantLedger, type GrantTiming, horizonMsOf } from './grant-ledger.js';
 import { createMeterLedger, type MeterLedger, type MeterReading } from './meter-ledger.js';
 import type { DrawnPower } from './power-minute.js';
+import { shortOfFuse, shortOfPower } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
 
@@ -99,8 +96,7 @@ export class LocationSupervisor {
   readonly #controls = new Map<string, ConnectorControl>();
   #budget: Budget | undefined;
   #beganAtMs: number | undefined;
-  /** Whether fail-safes fit, as of the last decision. */
-  usesFailsafe = true;
+  #fuses = NO_FUSES;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #decidedReservedW = 0;
   #estimatedW: number | undefined;
@@ -157,6 +153,13 @@ export class LocationSupervisor {
     return (this.#beganAtMs ?? 0) + TAKING_STOCK_MS;
   }
 
+  /** Other fuses than before, or other ratings of them. */
+  rewire(fuses: Fuses): void {
+    this.#fuses = fuses;
+    this.ledger.rewire(fuses.capacitiesTenthsA);
+    for (const control of this.#controls.values()) rewire(this.ledger, control, fuses);
+  }
+
   /**
    * Takes the connector in, or what changed of it: with the same rating it keeps all that is known of it, also where its
    * location was built anew and its machine with it.
@@ -173,7 +176,7 @@ export class LocationSupervisor {
     if (held !== undefined) this.meters.removeConnector(held.slot);
     const slot = this.meters.addConnector(key);
     const lease = promised?.lease ?? 'receipt';
-    const control = createControl(this.ledger, key, slot, actor, spec, lease, nowMs);
+    const control = createControl(this.ledger, this.#fuses, key, slot, actor, spec, lease, nowMs);
     this.#controls.set(key, control);
     if (held !== undefined) this.#succeed(held, control, nowMs);
     else if (promised !== undefined) this.#restore(control, promised, nowMs);
@@ -283,23 +286,19 @@ export class LocationSupervisor {
     this.#beganAtMs ??= nowMs;
     this.#validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
-    this.usesFailsafe = doFailsafesFit(this.#controls.values(), budget.lowestW);
-    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(this.#controls.values(), budget.lowestW, nowMs));
-    const controlled: ConnectorControl[] = [];
-    let uncontrolledW = 0;
-    for (const control of this.#controls.values()) {
-      if (isControlled(control)) controlled.push(control);
-      else uncontrolledW += control.holding.boundW;
-    }
-    setTargets(controlled, budget, {
-      availableW: budget.budgetW - uncontrolledW,
-      usesFailsafe: this.usesFailsafe,
-      settleMs: this.timing.settleMs,
-      nowMs,
-    });
+    const controls = [...this.#controls.values()];
+    settleFailsafes(controls, budget.lowestW, this.#fuses.capacitiesTenthsA);
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
+    const controlled = controls.filter(isControlled);
+    const { settleMs } = this.timing;
+    setTargets(controlled, budget, { ...this.#availableFor(controls, budget.budgetW), settleMs, nowMs });
     for (const control of controlled) followDecision(control, nowMs);
-    const grants = this.#grantTargets(controlled, this.#shortOf(budget.budgetW) !== undefined, nowMs);
-    for (const control of this.#controls.values()) {
+    const grants = this.#grantTargets(
+      controlled,
+      shortOfPower(controls, budget.budgetW) !== undefined,
+      nowMs,
+    );
+    for (const control of controls) {
       if (isControlled(control)) continue;
       const grant = this.#tellUncontrolled(control, nowMs);
       if (grant !== undefined) grants.push(grant);
@@ -310,13 +309,14 @@ export class LocationSupervisor {
       grants,
       isRoomMade,
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
-      unattainable: this.#shortOf(budget.limitW),
+      unattainable: shortOfPower(controls, budget.limitW) ?? shortOfFuse(controls, this.#fuses),
     };
   }
 
   /** Provisioned otherwise, with the same rating. */
   #respecify(control: ConnectorControl, spec: ConnectorSpec): void {
     control.spec = spec;
+    rewire(this.ledger, control, this.#fuses);
     // A charger that spoke for itself knows better what it falls back to.
     if (control.holding.isDescribed) return;
     const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
@@ -359,6 +359,19 @@ export class LocationSupervisor {
     reserveWorstCase(this.ledger, control);
   }
 
+  /** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
+  #availableFor(controls: readonly ConnectorControl[], budgetW: number) {
+    let availableW = budgetW;
+    const availableTenthsA = [...this.#fuses.capacitiesTenthsA];
+    for (const control of controls) {
+      if (isControlled(control)) continue;
+      const { boundW, poles, loadTenthsA } = control.holding;
+      availableW -= boundW;
+      for (const pole of poles) availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - loadTenthsA;
+    }
+    return { availableW, availableTenthsA };
+  }
+
   /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
   #grantTargets(
     controlled: readonly ConnectorControl[],
@@ -388,7 +401,10 @@ export class LocationSupervisor {
     const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
     // What it may draw by a grant of the service's life before this one.
     const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
-    const isFloorKept = isFloorOwed && (isUnattainable || hadTenthsA >= MINIMUM_TENTHS_A);
+    const isCarried = this.ledger.carriableTenthsA(holding) >= MINIMUM_TENTHS_A;
+    const isFloorHeld = hadTenthsA >= MINIMUM_TENTHS_A && holding.boundTenthsA >= MINIMUM_TENTHS_A;
+    const isFloorKept =
+      isFloorOwed && (isCarried ? isUnattainable || hadTenthsA >= MINIMUM_TENTHS_A : isFloorHeld);
     let tenthsA = Math.min(targetTenthsA, this.ledger.grantableTenthsA(holding, this.#budgetW));
     if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
@@ -411,7 +427,8 @@ export class LocationSupervisor {
     control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
     if (!holding.isWorstCase || linkOf(control) !== 'online' || control.hb === undefined || !spec.isActive)
       return undefined;
-    const isRoomy = this.ledger.totalW <= this.#budgetW && !isNonCompliant;
+    const isCarried = this.ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
+    const isRoomy = this.ledger.totalW <= this.#budgetW && isCarried && !isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : MINIMUM_TENTHS_A;
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs);
@@ -424,7 +441,7 @@ export class LocationSupervisor {
     let limitTenthsA = wantedTenthsA;
     if (!isLockFloor && wantedTenthsA > grantable)
       limitTenthsA = grantable < MINIMUM_TENTHS_A ? 0 : grantable;
-    const wantedThen = thenTenthsAOf(control, this.usesFailsafe);
+    const wantedThen = thenTenthsAOf(control);
     // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
     const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
     const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
@@ -453,24 +470,6 @@ export class LocationSupervisor {
     };
   }
 
-  /** A sentence where what cannot be lowered any further exceeds `limitW`; leases that end by themselves do not count. */
-  #shortOf(limitW: number): string | undefined {
-    let lockedW = 0;
-    let heldW = 0;
-    let uncontrolledW = 0;
-    for (const control of this.#controls.values()) {
-      if (!isControlled(control)) uncontrolledW += lastingWOf(control);
-      else if (isLocked(control) && control.demand.hasCar) lockedW += floorWOf(control);
-      else heldW += heldWOf(control, this.usesFailsafe);
-    }
-    if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
-    return (
-      `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
-      `${heldW / 1000} kW fail-safes of connectors in reach, ` +
-      `${uncontrolledW / 1000} kW reserved for connectors that cannot be told`
-    );
-  }
-
   /** When a raise, a turn or a release is due that no message announces. */
   #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
@@ -491,10 +490,4 @@ export class LocationSupervisor {
 
 function isSameRating(a: ConnectorSpec, b: ConnectorSpec): boolean {
   return a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
-}
-
-/** What a connector that cannot be told stays entitled to. */
-function lastingWOf({ holding }: ConnectorControl): number {
-  if (holding.isWorstCase) return holding.boundW;
-  return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
 }

@@ -37,6 +37,7 @@ import {
   connectorMachine,
 } from './connector.machine.js';
 import { turnOf } from './connector-control.js';
+import { type Fuses, NO_FUSES } from './fuses.js';
 import type { Decision, LocationSupervisor, ProvisionedConnector } from './location-supervisor.js';
 
 /** What a connector is built from, as a part of its location. */
@@ -86,6 +87,8 @@ export interface LocationInput {
   readonly operator?: Omit<OperatorInput, 'now'> | undefined;
   readonly stack: ProfileStack;
   readonly connectors: readonly LocationConnector[];
+  /** Those of its connection and feeders; left out where none are known. */
+  readonly fuses?: Fuses;
   /** Kept where the location is built anew. */
   readonly supervisor: LocationSupervisor;
   readonly now: EpochMs;
@@ -111,10 +114,11 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
 
 /** An actor for each connector, known to the supervisor; those that the supervisor knew and that are no more are let go of. */
 function placeConnectors(
-  { connectors, supervisor, now, nowMs }: LocationInput,
+  { connectors, fuses = NO_FUSES, supervisor, now, nowMs }: LocationInput,
   spawn: (input: ConnectorInput) => ConnectorActor,
 ): LocationContext['connectors'] {
   const actors = new Map<string, ConnectorActor>();
+  supervisor.rewire(fuses);
   for (const { stack, ...connector } of connectors) {
     const { key } = connector;
     const held = supervisor.controls.get(key);

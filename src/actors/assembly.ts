@@ -6,6 +6,7 @@ import { organizationMachine } from '../../machines/limits/organization.machine.
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
+import { Fuses } from '../../machines/power/fuses.js';
 import type { GrantTiming } from '../../machines/power/grant-ledger.js';
 import {
   type LocationActor,
@@ -99,6 +100,7 @@ export class Assembly {
           record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
+        fuses: new Fuses(record.connection, record.feeders),
         supervisor,
         now,
         nowMs: clock.monotonicMs(),

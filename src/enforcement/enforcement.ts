@@ -222,10 +222,7 @@ export class Enforcement {
   }
 
   #judge({ location, record, control }: ConnectorEntity): void {
-    const reason = control.compliance.isNonCompliant
-      ? `It drew more than it was allowed: ${control.holding.maxTenthsA / 10} A, its maximum, is reserved for it`
-      : undefined;
-    this.#options.alarms.set(location, 'NON_COMPLIANT', record, reason);
+    this.#options.alarms.set(location, 'NON_COMPLIANT', record, reasonOfDistrust(control));
   }
 
   /** @param link of the connector; `online` where nothing is to be said of it. */
@@ -234,6 +231,19 @@ export class Enforcement {
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
     alarms.set(location, 'OFFLINE', record, link === 'offline' ? NOT_CONNECTED : undefined);
   }
+}
+
+function reasonOfDistrust({
+  compliance,
+  holding,
+  phases,
+  spec,
+}: ConnectorEntity['control']): string | undefined {
+  if (!compliance.isNonCompliant) return undefined;
+  const maximum = `${holding.maxTenthsA / 10} A, its maximum, is reserved for it`;
+  return phases === spec.phases
+    ? `It drew more than it was allowed: ${maximum}`
+    : `It reports current on more phases than the one it is provisioned with: ${maximum} on all of them`;
 }
 
 /** Looked up once: a limit leaves with every heartbeat. */

@@ -1,4 +1,5 @@
 // What the command line may change from outside a running service.
+import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
@@ -13,13 +14,19 @@ export interface ProvisionedOperator extends OperatorRecord {
 export interface ProvisionedTenant extends TenantRecord {
   readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
   readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'disabledAtMs'>[];
-  readonly locations: readonly (Omit<LocationRecord, 'connectors' | 'operator'> & {
+  readonly locations: readonly (Omit<LocationRecord, 'connectors' | 'operator' | 'connection' | 'feeders'> & {
     readonly operator: ProvisionedOperator | null;
+    /** Left out where no fuses are known. */
+    readonly connection?: Connection | null;
+    readonly feeders?: readonly Feeder[];
     readonly chargers: readonly {
       readonly controllerUuid: ControllerUuid;
       /** undefined keeps the stored password. */
       readonly mqttSecretHash: string | undefined;
-      readonly connectors: readonly Omit<ConnectorRecord, 'controllerUuid'>[];
+      /** Left out where it hangs on the connection itself. */
+      readonly feeder?: string | null;
+      readonly connectors: readonly (Omit<ConnectorRecord, 'controllerUuid' | 'feeder' | 'rotation'> &
+        Partial<Pick<ConnectorRecord, 'rotation'>>)[];
     }[];
   })[];
   readonly gateways: readonly {

@@ -2,6 +2,7 @@
 
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/operator.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { Connection, Feeder, Rotation } from '../../machines/power/fuses.js';
 import type { AlarmKind, LeaseKind } from '../../machines/power/grant.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
@@ -44,6 +45,10 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly status: OperatingStatus;
   /** Current the charger falls back to by itself when it hears nothing, A per phase. */
   readonly failsafeA: number;
+  /** How it is wired to the phases of the grid; null where that is not known. */
+  readonly rotation: Rotation | null;
+  /** The feeder its charger hangs on; null where that is the connection itself. */
+  readonly feeder: string | null;
 }
 
 /** Who speaks for the grid operator at a location. */
@@ -60,6 +65,10 @@ export interface LocationRecord {
   readonly gridLimitKw: number | null;
   /** null where no grid operator may limit it. */
   readonly operator: OperatorRecord | null;
+  /** The fuse of the physical connection; null where provisioning names none. */
+  readonly connection: Connection | null;
+  /** The fuses inside. */
+  readonly feeders: readonly Feeder[];
   readonly connectors: readonly ConnectorRecord[];
 }
 

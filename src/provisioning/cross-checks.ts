@@ -1,32 +1,10 @@
 // What no single field can tell: ids used twice, a gateway for chargers that are not there, a fail-safe above the maximum.
 // It reads the raw document, so that these errors are told together with those of the shape.
 import { parseApiKey } from '../secrets.js';
+import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
+import { fuseProblems } from './fuse-checks.js';
 
-export type FieldPath = readonly (string | number)[];
-
-/** One thing that is wrong, where it is in the document. */
-export interface FieldProblem {
-  readonly path: FieldPath;
-  readonly message: string;
-}
-
-interface Found {
-  readonly path: FieldPath;
-  readonly value: unknown;
-}
-
-/** Every value at `pattern` below `root`; `*` stands for each element of a list. */
-function collect(root: Found, pattern: readonly string[]): readonly Found[] {
-  const [step, ...rest] = pattern;
-  if (step === undefined) return [root];
-  const { value, path } = root;
-  if (step === '*') {
-    if (!Array.isArray(value)) return [];
-    return value.flatMap((element: unknown, i) => collect({ path: [...path, i], value: element }, rest));
-  }
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return [];
-  return collect({ path: [...path, step], value: Reflect.get(value, step) }, rest);
-}
+export type { FieldPath, FieldProblem } from './found-fields.js';
 
 /** `tenants[0].name` for people. */
 export function formatPath(path: FieldPath): string {
@@ -95,7 +73,8 @@ function tenantProblems(tenant: Found): FieldProblem[] {
 export function crossCheck(document: unknown): readonly FieldProblem[] {
   const root: Found = { path: [], value: document };
   const tenants = collect(root, ['tenants', '*']);
-  const chargers = collect(root, ['tenants', '*', 'locations', '*', 'chargers', '*']);
+  const locations = collect(root, ['tenants', '*', 'locations', '*']);
+  const chargers = locations.flatMap((location) => collect(location, ['chargers', '*']));
   const presetKeys = collect(root, ['tenants', '*', 'apiKeys', '*', 'key']).filter(
     ({ value }) => typeof value === 'string' && parseApiKey(value) !== undefined,
   );
@@ -107,6 +86,10 @@ export function crossCheck(document: unknown): readonly FieldProblem[] {
     ...chargers.flatMap((charger) =>
       duplicates(collect(charger, ['connectors', '*', 'connectorId']), 'on its charger'),
     ),
+    ...locations.flatMap((location) => [
+      ...duplicates(collect(location, ['feeders', '*', 'name']), 'inside the location'),
+      ...fuseProblems(location),
+    ]),
     ...failsafeProblems(chargers.flatMap((charger) => collect(charger, ['connectors', '*']))),
   ];
 }

@@ -1,6 +1,8 @@
 // The fields of files that people write: bounds, and for each an error that says what must be.
 import { z } from 'zod';
+import type { PhaseCurrents } from '../../machines/power/fuses.js';
 import { isId } from '../../machines/values/ids.js';
+import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
 import { isStorable, LIMIT_KW_RULE, MOST_LIMIT_KW, STORABLE_RULE } from '../wire/rest.js';
 
@@ -37,6 +39,18 @@ export function powerSchema() {
 
 export function listSchema<S extends z.ZodType>(element: S) {
   return z.array(element, 'must be a list');
+}
+
+const CURRENTS_RULE =
+  'must be A per phase, from 6 to 10000, or a list of three for L1, L2 and L3; 0 where a phase has no fuse';
+
+/** What a fuse carries, A of L1, L2 and L3: one number where it is the same of all. */
+export function phaseCurrentsSchema() {
+  const current = numberSchema(MINIMUM_CURRENT_A, 10_000, 'A');
+  const ofPhase = z.union([z.literal(0), current], CURRENTS_RULE);
+  return z
+    .union([current, z.tuple([ofPhase, ofPhase, ofPhase], CURRENTS_RULE)], CURRENTS_RULE)
+    .transform((given): PhaseCurrents => (typeof given === 'number' ? [given, given, given] : given));
 }
 
 export function wholeSchema(min: number, max: number) {

@@ -98,15 +98,16 @@ export async function planTenant(
 
   const planChargers = (chargers: TenantEntry['locations'][number]['chargers']) =>
     Promise.all(
-      chargers.map(async ({ controllerUuid, mqttPassword, connectors }) => ({
+      chargers.map(async ({ controllerUuid, mqttPassword, feeder, connectors }) => ({
         controllerUuid,
+        feeder: feeder ?? null,
         mqttSecretHash: await plan.login(
           'charger',
           controllerUuid,
           mqttPassword,
           passwords.get(controllerUuid),
         ),
-        connectors,
+        connectors: connectors.map(({ rotation = null, ...connector }) => ({ ...connector, rotation })),
       })),
     );
 
@@ -126,10 +127,12 @@ export async function planTenant(
     apiKeys: apiKeys.map((key, position) => plan.key(key, position)),
     oauthClients: await Promise.all(clients.map((client) => plan.client(client))),
     locations: await Promise.all(
-      locations.map(async ({ gridLimitKw, operator, chargers, ...location }) => ({
+      locations.map(async ({ gridLimitKw, operator, connection, feeders, chargers, ...location }) => ({
         ...location,
         gridLimitKw: gridLimitKw ?? null,
         operator: operator === undefined ? null : await planOperator(operator, connectorsOf(chargers)),
+        connection: connection ?? null,
+        feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
         chargers: await planChargers(chargers),
       })),
     ),

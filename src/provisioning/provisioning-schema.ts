@@ -1,5 +1,6 @@
 // The provisioning file's shape: what an operator may write, with bounds and defaults. Each error says what must be.
 import { z } from 'zod';
+import { ROTATIONS } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
@@ -10,6 +11,7 @@ import {
   idSchema,
   listSchema,
   numberSchema,
+  phaseCurrentsSchema,
   powerSchema,
   secretSchema,
   textSchema,
@@ -64,8 +66,34 @@ export const ratingFields = {
     .default(MINIMUM_CURRENT_A),
 };
 
+const FEEDER_RULE = 'must be the name of one feeder: what hangs on it hangs on those above it too';
+const ROTATION_RULE =
+  'must be RST, RTS, SRT, STR, TRS or TSR with three phases, R, S or T with one; leave it out where it is not known';
+
+const connectionSchema = z.strictObject(
+  {
+    currentA: phaseCurrentsSchema(),
+    voltageV: numberSchema(50, 1000, 'V between phase and neutral').default(230),
+  },
+  GROUP_RULE,
+);
+
+const feederSchema = z.strictObject(
+  {
+    name: idSchema<string>(),
+    currentA: phaseCurrentsSchema(),
+    parent: z.string(FEEDER_RULE).optional(),
+  },
+  GROUP_RULE,
+);
+
 const connectorSchema = z.strictObject(
-  { connectorId: idSchema<ConnectorId>(), ...ratingFields, status: statusSchema },
+  {
+    connectorId: idSchema<ConnectorId>(),
+    ...ratingFields,
+    rotation: z.enum(ROTATIONS, ROTATION_RULE).optional(),
+    status: statusSchema,
+  },
   GROUP_RULE,
 );
 
@@ -73,6 +101,7 @@ const chargerSchema = z.strictObject(
   {
     controllerUuid: idSchema<ControllerUuid>(),
     mqttPassword: secretSchema().optional(),
+    feeder: z.string(FEEDER_RULE).optional(),
     connectors: listSchema(connectorSchema).min(1, 'must name at least one connector'),
   },
   GROUP_RULE,
@@ -104,6 +133,8 @@ const locationSchema = z.strictObject(
     permanentLimitKw: powerSchema(),
     gridLimitKw: powerSchema().optional(),
     operator: operatorSchema.optional(),
+    connection: connectionSchema.optional(),
+    feeders: listSchema(feederSchema).default([]),
     chargers: listSchema(chargerSchema).default([]),
   },
   GROUP_RULE,

@@ -34,6 +34,8 @@ export const CRANE: ConnectorRecord = {
   voltageV: 230,
   maxCurrentA: 32,
   failsafeA: 6,
+  rotation: null,
+  feeder: null,
 };
 
 export function location(
@@ -47,6 +49,8 @@ export function location(
     permanentLimitKw: 50,
     gridLimitKw: null,
     operator: null,
+    connection: null,
+    feeders: [],
     connectors,
   };
 }

@@ -1,6 +1,7 @@
 // What a connector's reported voltage does to the power that is reserved for its current.
 import { expect, it } from 'vitest';
 import { createControl, hearReading } from '../../machines/power/connector-control.js';
+import { NO_FUSES } from '../../machines/power/fuses.js';
 import { createGrantLedger } from '../../machines/power/grant-ledger.js';
 import { createMeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
@@ -14,6 +15,7 @@ function reservedW(...readings: readonly (readonly number[] | undefined)[]): rea
   const slot = createMeterLedger(30_000).addConnector('crane/1');
   const control = createControl(
     ledger,
+    NO_FUSES,
     'crane/1',
     slot,
     createConnectorActor('crane/1'),

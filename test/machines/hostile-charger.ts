@@ -1,4 +1,5 @@
 // The worst charger that still keeps to the contract, written from its words alone: it draws the most it was ever allowed within settle.
+import type { Rotation } from '../../machines/power/fuses.js';
 import type { AckResult, Grant, LeaseKind } from '../../machines/power/grant.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 
@@ -6,6 +7,11 @@ import type { MeterReading } from '../../machines/power/meter-ledger.js';
 export interface ChargerTraits {
   readonly key: string;
   readonly phases: 1 | 3;
+  /** As the operator says; left out where nobody knows. */
+  readonly rotation?: Rotation;
+  readonly feeder?: string;
+  /** The phase of the grid, 0 to 2, that a connector of one phase truly hangs on. */
+  readonly gridPhase?: number;
   /** Of each phase, true and constant. */
   readonly voltageV: number;
   readonly maxTenthsA: number;
@@ -87,6 +93,12 @@ export class HostileCharger {
 
   ableW(nowMs: number): number {
     return (this.ableTenthsA(nowMs) * this.traits.voltageV * this.traits.phases) / 10;
+  }
+
+  /** The phases of the grid, 0 to 2, that its car can draw `ableTenthsA` from. */
+  get gridPhases(): readonly number[] {
+    const { phases, gridPhase = 0 } = this.traits;
+    return phases === 3 ? [0, 1, 2] : [gridPhase];
   }
 
   /** The lease ends by itself. */

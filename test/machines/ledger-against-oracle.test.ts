@@ -49,7 +49,10 @@ const spec: fc.Arbitrary<HoldingSpec> = fc.record({
   milliwattsPerTenth: fc.constantFrom(MILLIWATTS, 230 * 100, 3 * 253 * 100),
   lease: fc.constantFrom<LeaseKind>('heartbeat', 'heartbeat', 'receipt', 'none'),
   keepsThen: fc.boolean(),
+  poles: fc.subarray([0, 1, 2, 3]),
 });
+
+const capacitiesTenthsA = fc.array(fc.constantFrom(60, 320, 500, 10_000), { minLength: 4, maxLength: 4 });
 
 /** A ledger and the oracles beside it; compared after every step. */
 class Pair {
@@ -59,7 +62,17 @@ class Pair {
   readonly #heardAtMs: number[];
   nowMs = 0;
 
-  constructor(specs: readonly HoldingSpec[], restoredTenthsA: readonly (number | undefined)[]) {
+  readonly #specs: readonly HoldingSpec[];
+  readonly #capacitiesTenthsA: readonly number[];
+
+  constructor(
+    specs: readonly HoldingSpec[],
+    restoredTenthsA: readonly (number | undefined)[],
+    capacities: readonly number[],
+  ) {
+    this.#specs = specs;
+    this.#capacitiesTenthsA = capacities;
+    this.ledger.rewire(capacities);
     this.holdings = specs.map((each, i) => this.ledger.add(`c${i}`, each));
     this.oracles = specs.map((each) => new HoldingOracle(TIMING, each));
     this.#heardAtMs = specs.map(() => 0);
@@ -99,7 +112,11 @@ class Pair {
     const most = Math.max(limitTenthsA, thenTenthsA);
     const othersW = this.ledger.totalW - holding.boundW;
     const fits = othersW + wattsOfTenths(most, holding.milliwattsPerTenth) <= budgetW;
-    const isAllowed = fits || most <= lasting;
+    const othersOnPole = (pole: number) => this.#loadTenthsA(pole) - this.#loadOf(connector);
+    const isCarried = holding.poles.every((pole) => {
+      return othersOnPole(pole) + most <= (this.#capacitiesTenthsA[pole] ?? 0);
+    });
+    const isAllowed = (fits && isCarried) || most <= lasting;
     expect(most <= this.ledger.grantableTenthsA(holding, budgetW)).toBe(isAllowed);
     const before = { ...holding };
     const give = () => this.ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW });
@@ -111,7 +128,26 @@ class Pair {
     }
   }
 
+  /** What a connector may load its poles with, by the oracle; by the ledger where that remembers less and keeps more. */
+  #loadOf(connector: number): number {
+    const [oracle, spec, holding] = [
+      this.oracles[connector],
+      this.#specs[connector],
+      this.holdings[connector],
+    ];
+    if (oracle === undefined || spec === undefined || holding === undefined) return 0;
+    const bound = oracle.isWithinMemory ? oracle.boundTenthsA(this.nowMs) : holding.boundTenthsA;
+    return Math.max(bound, spec.keepsThen ? 0 : spec.failsafeTenthsA);
+  }
+
+  #loadTenthsA(pole: number): number {
+    return this.#specs.reduce((sum, { poles }, i) => sum + (poles?.includes(pole) ? this.#loadOf(i) : 0), 0);
+  }
+
   compare(): void {
+    expect(this.ledger.loadsTenthsA).toEqual(
+      this.#capacitiesTenthsA.map((_, pole) => this.#loadTenthsA(pole)),
+    );
     let totalW = 0;
     for (const [i, holding] of this.holdings.entries()) {
       const oracle = this.oracles[i];
@@ -135,9 +171,10 @@ describe('A ledger beside an oracle that keeps all grants and acknowledgements f
       fc.property(
         fc.array(spec, { minLength: 3, maxLength: 3 }),
         fc.array(fc.option(fc.constantFrom(0, 100, 320), { nil: undefined }), { maxLength: 3 }),
+        capacitiesTenthsA,
         steps,
-        (specs, restored, life) => {
-          const pair = new Pair(specs, restored);
+        (specs, restored, capacities, life) => {
+          const pair = new Pair(specs, restored, capacities);
           pair.compare();
           for (const step of life) {
             pair.take(step);

@@ -6,6 +6,13 @@ export interface Range {
   readonly mostW: number;
 }
 
+/** Something besides power that the shares together may not exceed. */
+export interface Resource {
+  readonly available: number;
+  /** What a watt of each range takes of it, in the order of the ranges; 0 where it takes nothing. */
+  readonly perW: readonly number[];
+}
+
 /** The vector of whole watts within the ranges whose sorted values are lexicographically largest; undefined if none fits. */
 export function fairestByTrying(ranges: readonly Range[], availableW: number): number[] | undefined {
   let best: number[] | undefined;
@@ -45,12 +52,17 @@ const ROUNDING_W = 1e-6;
  * The same in real numbers: raise the smallest share as far as a linear program can, pin down whoever can rise no
  * further, and repeat with the others. The floors must fit.
  */
-export function fairestByProgram(ranges: readonly Range[], availableW: number): number[] {
+export function fairestByProgram(
+  ranges: readonly Range[],
+  availableW: number,
+  resources: readonly Resource[] = [],
+): number[] {
+  const all = [{ available: availableW, perW: ranges.map(() => 1) }, ...resources];
   const pinnedW = new Map<number, number>();
   while (pinnedW.size < ranges.length) {
-    const levelW = highest('level', ranges, availableW, pinnedW, undefined);
+    const levelW = highest('level', ranges, all, pinnedW, undefined);
     const free = ranges.map((_, i) => i).filter((i) => !pinnedW.has(i));
-    const stuck = free.filter((i) => highest(`x${i}`, ranges, availableW, pinnedW, levelW) <= levelW + 1e-4);
+    const stuck = free.filter((i) => highest(`x${i}`, ranges, all, pinnedW, levelW) <= levelW + 1e-4);
     for (const i of stuck) pinnedW.set(i, levelW);
     if (stuck.length === 0) throw new Error('the linear program is stuck: its level is not the highest');
   }
@@ -61,20 +73,24 @@ export function fairestByProgram(ranges: readonly Range[], availableW: number): 
 function highest(
   objective: string,
   ranges: readonly Range[],
-  availableW: number,
+  resources: readonly Resource[],
   pinnedW: ReadonlyMap<number, number>,
   levelW: number | undefined,
 ): number {
   const level: Record<string, number> = { level: 1 };
   const constraints: Record<string, Constraint> = {
-    sum: { max: availableW + ROUNDING_W },
+    ...Object.fromEntries(
+      resources.map(({ available }, r) => [`sum${r}`, { max: available + ROUNDING_W }] as const),
+    ),
     level: { min: levelW === undefined ? 0 : levelW - ROUNDING_W },
   };
   const variables: Record<string, Coefficients> = { level };
   for (const [i, { floorW, mostW }] of ranges.entries()) {
     const pinned = pinnedW.get(i);
-    constraints[`x${i}`] = pinned === undefined ? { min: floorW, max: mostW } : { equal: pinned };
-    variables[`x${i}`] = { sum: 1, [`x${i}`]: 1, [`above${i}`]: 1 };
+    constraints[`x${i}`] =
+      pinned === undefined ? { min: floorW, max: mostW } : { min: pinned - 10 * ROUNDING_W, max: pinned };
+    const sums = resources.map(({ perW }, r) => [`sum${r}`, perW[i] ?? 0] as const);
+    variables[`x${i}`] = { ...Object.fromEntries(sums), [`x${i}`]: 1, [`above${i}`]: 1 };
     if (pinned !== undefined) continue;
     constraints[`above${i}`] = { min: 0 };
     level[`above${i}`] = -1;

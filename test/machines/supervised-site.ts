@@ -2,6 +2,7 @@
 
 import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Fuses } from '../../machines/power/fuses.js';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant-ledger.js';
 import {
   type DecidedGrant,
@@ -26,6 +27,7 @@ export interface SiteOptions {
   readonly agenda: Agenda;
   readonly dice: Dice;
   readonly chargers: readonly ChargerTraits[];
+  readonly fuses: Fuses;
   readonly budgetAt: (nowMs: number) => Budget;
   /** Limit of the lock on the connector now, if any. */
   readonly lockKwOf: (key: string) => number | undefined;
@@ -55,6 +57,7 @@ export class SupervisedSite {
     this.#disk = disk;
     this.epoch = epoch;
     this.supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, epoch });
+    this.supervisor.rewire(options.fuses);
     for (const traits of options.chargers) this.#add(traits);
     this.decideSoon();
     this.#watchForSilence();
@@ -111,10 +114,11 @@ export class SupervisedSite {
     return control;
   }
 
-  #add({ key, phases, maxTenthsA, failsafeTenthsA, lease }: ChargerTraits): void {
+  #add({ key, phases, maxTenthsA, failsafeTenthsA, lease, rotation, feeder }: ChargerTraits): void {
     const { agenda, dice } = this.#options;
     const spec = {
       ...{ phases, voltageV: NOMINAL_V, maxCurrentA: maxTenthsA / 10 },
+      ...{ rotation: rotation ?? null, feeder: feeder ?? null },
       ...{ isActive: true, failsafeA: failsafeTenthsA / 10 },
     };
     const reserved = this.#disk.get(key);

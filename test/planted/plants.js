@@ -95,8 +95,8 @@ export const PLANTS = [
   {
     name: 'lock-floor-broken',
     file: 'machines/power/connector-targets.js',
-    text: 'const tenthsA = Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
-    bug: 'const tenthsA = isLastResort ? 0 : Math.max(MINIMUM_TENTHS_A, tenthsWithin(shareW, holding.milliwattsPerTenth));',
+    text: 'const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);',
+    bug: 'const tenthsA = isLastResort ? 0 : Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);',
     seed: 4,
     invariant: 'P4',
   },

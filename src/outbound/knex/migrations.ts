@@ -7,6 +7,7 @@ import * as powerEstimates from './migrations/0004-power-estimates.js';
 import * as commitCount from './migrations/0005-commit-count.js';
 import * as alarmReasons from './migrations/0006-alarm-reasons.js';
 import * as operatorLimits from './migrations/0008-operator-limits.js';
+import * as fuses from './migrations/0009-fuses.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -21,6 +22,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0005-commit-count', ...commitCount },
   { name: '0006-alarm-reasons', ...alarmReasons },
   { name: '0008-operator-limits', ...operatorLimits },
+  { name: '0009-fuses', ...fuses },
 ];
 
 /** The migrations, for knex. */

@@ -122,6 +122,7 @@ function planLocation(
     permanent_limit_kw: limitKw,
     provisioned_permanent_limit_kw: location.permanentLimitKw,
     grid_limit_kw: location.gridLimitKw,
+    ...fuseCells(location),
   };
   const action = actionOf(before, row);
   plan.actions.push({ action, kind: 'location', id: locationId });
@@ -159,6 +160,14 @@ function planOperator(
   if (action !== 'unchanged') plan.operators.push(row);
 }
 
+/** In the same words each time, so that the same file changes nothing. */
+function fuseCells({ connection = null, feeders = [] }: ProvisionedLocation) {
+  return {
+    connection: connection === null ? null : JSON.stringify(connection),
+    feeders: feeders.length === 0 ? null : JSON.stringify(feeders),
+  };
+}
+
 function planCharger(
   plan: SitePlan,
   stored: StoredSites,
@@ -178,6 +187,7 @@ function planCharger(
     controller_uuid: controllerUuid,
     location_id: location.locationId,
     mqtt_secret_hash: charger.mqttSecretHash ?? before?.mqtt_secret_hash ?? null,
+    feeder: charger.feeder ?? null,
   };
   const action = actionOf(before, row);
   plan.actions.push({ action, kind: 'charger', id: controllerUuid });
@@ -192,6 +202,7 @@ function planCharger(
       voltage_v: connector.voltageV,
       max_current_a: connector.maxCurrentA,
       failsafe_a: connector.failsafeA,
+      rotation: connector.rotation ?? null,
     };
     const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });
     const connectorAction = actionOf(stored.connectors.get(id), connectorRow);

@@ -1,5 +1,6 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
+import type { Connection, Feeder, Rotation } from '../../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type {
   ConnectorRecord,
@@ -16,12 +17,17 @@ export interface LocationRow {
   readonly permanent_limit_kw: number;
   readonly provisioned_permanent_limit_kw: number;
   readonly grid_limit_kw: number | null;
+  /** JSON of a `Connection`. */
+  readonly connection: string | null;
+  /** JSON of a list of `Feeder`. */
+  readonly feeders: string | null;
 }
 
 export interface ChargerRow {
   readonly controller_uuid: ControllerUuid;
   readonly location_id: LocationId;
   readonly mqtt_secret_hash: string | null;
+  readonly feeder: string | null;
 }
 
 export interface ConnectorRow {
@@ -32,6 +38,7 @@ export interface ConnectorRow {
   readonly voltage_v: number;
   readonly max_current_a: number;
   readonly failsafe_a: number;
+  readonly rotation: Rotation | null;
 }
 
 export const LOCATIONS = {
@@ -45,6 +52,8 @@ export const LOCATIONS = {
     permanent_limit_kw: 'double precision',
     provisioned_permanent_limit_kw: 'double precision',
     grid_limit_kw: 'double precision',
+    connection: 'text',
+    feeders: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -74,7 +83,13 @@ export const OPERATORS = {
 export const CHARGERS = {
   name: 'chargers',
   key: ['tenant_uuid', 'controller_uuid'],
-  columns: { tenant_uuid: 'text', controller_uuid: 'text', location_id: 'text', mqtt_secret_hash: 'text' },
+  columns: {
+    tenant_uuid: 'text',
+    controller_uuid: 'text',
+    location_id: 'text',
+    mqtt_secret_hash: 'text',
+    feeder: 'text',
+  },
 } as const satisfies KeyedTable<Columns>;
 
 export const CONNECTORS = {
@@ -89,8 +104,11 @@ export const CONNECTORS = {
     voltage_v: 'double precision',
     max_current_a: 'double precision',
     failsafe_a: 'double precision',
+    rotation: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
+
+const CONNECTOR_COLUMNS = Object.keys(CONNECTORS.columns).filter((name) => name !== 'tenant_uuid');
 
 /** The locations of a tenant by id, each with its connectors by controller and connector id. */
 export async function loadLocations(
@@ -99,22 +117,22 @@ export async function loadLocations(
 ): Promise<LocationRecord[]> {
   const locations: Omit<LocationRow, 'provisioned_permanent_limit_kw'>[] = await trx('locations')
     .where('tenant_uuid', tenantUuid)
-    .select('location_id', 'name', 'status', 'permanent_limit_kw', 'grid_limit_kw')
+    .select('location_id', 'name', 'status', 'permanent_limit_kw', 'grid_limit_kw', 'connection', 'feeders')
     .orderBy('location_id');
-  const chargers: Pick<ChargerRow, 'controller_uuid' | 'location_id'>[] = await trx('chargers')
+  const chargers: Pick<ChargerRow, 'controller_uuid' | 'location_id' | 'feeder'>[] = await trx('chargers')
     .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'location_id');
+    .select('controller_uuid', 'location_id', 'feeder');
   const connectors: ConnectorRow[] = await trx('connectors')
     .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'connector_id', 'status', 'phases', 'voltage_v', 'max_current_a', 'failsafe_a')
+    .select(...CONNECTOR_COLUMNS)
     .orderBy(['controller_uuid', 'connector_id']);
   const operators: OperatorRow[] = await trx('operators').where('tenant_uuid', tenantUuid);
   const operatorAt = new Map(operators.map((row) => [row.location_id, operatorOf(row)]));
   const atLocation = new Map<LocationId, ConnectorRecord[]>(locations.map((row) => [row.location_id, []]));
-  const locationOf = new Map(chargers.map((row) => [row.controller_uuid, row.location_id]));
+  const byController = new Map(chargers.map((row) => [row.controller_uuid, row]));
   for (const row of connectors) {
-    const locationId = locationOf.get(row.controller_uuid);
-    if (locationId !== undefined) atLocation.get(locationId)?.push(connectorOf(row));
+    const charger = byController.get(row.controller_uuid);
+    if (charger !== undefined) atLocation.get(charger.location_id)?.push(connectorOf(row, charger.feeder));
   }
   return locations.map((row) => ({
     locationId: row.location_id,
@@ -123,6 +141,8 @@ export async function loadLocations(
     permanentLimitKw: row.permanent_limit_kw,
     gridLimitKw: row.grid_limit_kw,
     operator: operatorAt.get(row.location_id) ?? null,
+    connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
+    feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],
   }));
 }
@@ -136,7 +156,7 @@ function operatorOf(row: OperatorRow): OperatorRecord {
   };
 }
 
-function connectorOf(row: ConnectorRow): ConnectorRecord {
+function connectorOf(row: ConnectorRow, feeder: string | null): ConnectorRecord {
   return {
     controllerUuid: row.controller_uuid,
     connectorId: row.connector_id,
@@ -145,5 +165,7 @@ function connectorOf(row: ConnectorRow): ConnectorRecord {
     voltageV: row.voltage_v,
     maxCurrentA: row.max_current_a,
     failsafeA: row.failsafe_a,
+    rotation: row.rotation,
+    feeder,
   };
 }

@@ -138,6 +138,40 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect((await store.loadCredentials()).oauthClients).toHaveLength(1);
     });
 
+    it('keeps the fuses of a location, and how its connectors hang on them, and changes nothing the second time', async () => {
+      const quay = location(QUAY, [CRANE]);
+      const [crane] = quay.chargers;
+      if (crane === undefined) throw new Error('no crane');
+      const fused = tenant(HARBOUR, [
+        {
+          ...quay,
+          connection: { currentA: [63, 63, 50], voltageV: 230 },
+          feeders: [{ name: 'hall', currentA: [32, 32, 32], parent: null }],
+          chargers: [
+            {
+              ...crane,
+              feeder: 'hall',
+              connectors: crane.connectors.map((each) => ({ ...each, rotation: 'STR' as const })),
+            },
+          ],
+        },
+      ]);
+      await provision(fused);
+      expect(await provision(fused)).toEqual([]);
+      const [stored] = (await store.loadTenant(HARBOUR)).locations;
+      expect(stored).toMatchObject({
+        connection: { currentA: [63, 63, 50], voltageV: 230 },
+        feeders: [{ name: 'hall', currentA: [32, 32, 32], parent: null }],
+      });
+      expect(stored?.connectors.map(({ rotation, feeder }) => [rotation, feeder])).toEqual([
+        ['STR', 'hall'],
+        ['STR', 'hall'],
+      ]);
+      expect(await provision(tenant(HARBOUR, [quay]))).toContain('updated location quay-1');
+      const [without] = (await store.loadTenant(HARBOUR)).locations;
+      expect(without).toMatchObject({ connection: null, feeders: [] });
+    });
+
     it('keeps a password the file leaves out', async () => {
       await provision(FULL);
       const silent = location(QUAY, [CRANE]);

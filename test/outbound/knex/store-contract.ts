@@ -102,6 +102,8 @@ export function describeStore(server: () => DatabaseServer): void {
         permanentLimitKw: 50,
         gridLimitKw: 80,
         operator: null,
+        connection: null,
+        feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({
           controllerUuid: CRANE,
           connectorId,
@@ -110,6 +112,8 @@ export function describeStore(server: () => DatabaseServer): void {
           voltageV: 230,
           maxCurrentA: 32,
           failsafeA: 6,
+          rotation: null,
+          feeder: null,
         })),
       });
     });

@@ -1,0 +1,243 @@
+// Max-min fair shares under several resources at once: the watts of a location, and the amperes of each pole of its fuses.
+
+/** What one connector asks for. Powers in whole W. */
+export interface Claim {
+  /** What it takes of the budget even at 0: its fail-safe. A claim is never given less. */
+  readonly heldW: number;
+  /** The least it can use: its 6 A floor, or `heldW` where that is more. */
+  readonly floorW: number;
+  /** The most it can use; at least `floorW`. */
+  readonly mostW: number;
+  /** It makes no use of what it is given: unlocked, it gets what all others leave once they have what they can use. */
+  readonly isResting?: boolean;
+  /** The fuses it hangs on; left out where there are none. */
+  readonly load?: Load;
+}
+
+/** A connector as the fuses see it: each of its watts loads each of these poles. */
+export interface Load {
+  /** Places of poles. */
+  readonly poles: readonly number[];
+  /** Above 1000, so that a whole tenth of an ampere is not lost in rounding to whole watts and back. */
+  readonly milliwattsPerTenth: number;
+  /** What it loads them with even at 0, tenths of an ampere; at most what its floor does. */
+  readonly heldTenthsA: number;
+}
+
+/** What stops somebody: the watts of the location, or the pole at that place. */
+export type Binding = 'power' | number;
+
+const NO_LOAD: Load = { poles: [], milliwattsPerTenth: Number.POSITIVE_INFINITY, heldTenthsA: 0 };
+const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
+
+/** What is left of each resource. Whole W and tenths of an ampere. */
+export class Room {
+  leftW: number;
+  readonly leftTenthsA: number[];
+
+  constructor(availableW: number, availableTenthsA: readonly number[]) {
+    this.leftW = availableW;
+    this.leftTenthsA = [...availableTenthsA];
+  }
+
+  /** What a claim that has `fromW` would lack for `toW`; undefined where it fits. */
+  bindingOf(claim: Claim, fromW: number, toW: number): Binding | undefined {
+    return toW - fromW > this.leftW ? 'power' : this.fullPoleFor(claim, fromW, toW);
+  }
+
+  /** The same of the fuses alone. */
+  fullPoleFor({ load = NO_LOAD }: Claim, fromW: number, toW: number): number | undefined {
+    const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
+    return tenthsA <= 0 ? undefined : load.poles.find((pole) => tenthsA > (this.leftTenthsA[pole] ?? 0));
+  }
+
+  /** What every claim has whatever it is given. */
+  hold({ load = NO_LOAD, heldW }: Claim): void {
+    this.leftW -= heldW;
+    for (const pole of load.poles)
+      this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsOf(load, heldW);
+  }
+
+  /** A claim that had `fromW` has `toW` from here on. */
+  take({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
+    this.leftW -= toW - fromW;
+    const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
+    for (const pole of load.poles) this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsA;
+  }
+
+  /** The resources of which more is taken than there is. */
+  overdrawn(): Set<Binding> {
+    const overdrawn = new Set<Binding>(this.leftW < 0 ? ['power'] : []);
+    for (const [pole, leftTenthsA] of this.leftTenthsA.entries()) if (leftTenthsA < 0) overdrawn.add(pole);
+    return overdrawn;
+  }
+}
+
+function tenthsOf({ milliwattsPerTenth, heldTenthsA }: Load, powerW: number): number {
+  return Math.max(Math.floor((powerW * 1000) / milliwattsPerTenth), heldTenthsA);
+}
+
+function fractionOf(load: Load, powerW: number): number {
+  return (powerW * 1000) / load.milliwattsPerTenth - tenthsOf(load, powerW);
+}
+
+export interface Filled {
+  /** Of each claim, in the order given. */
+  readonly sharesW: readonly number[];
+  /** What keeps each from more, in the same order; undefined where it has all it asked for. */
+  readonly bindings: readonly (Binding | undefined)[];
+  /** The lowest level at which somebody was kept from more; undefined where nobody was. */
+  readonly levelW: number | undefined;
+}
+
+/**
+ * Everybody at the highest level, between floor and most, that the resources which it loads allow: all rise together, and
+ * where a resource is full those that load it stay behind (progressive filling: Bertsekas and Gallager, Data Networks,
+ * section 6.5.2). So nobody's share can grow without making smaller one that is no larger. The floors of the claims are
+ * taken out of `room` already; what they get above those is taken here. n log n, and n for each resource.
+ */
+export function fill(claims: readonly Claim[], room: Room): Filled {
+  const filling = new Filling(claims, room);
+  filling.run();
+  const sharesW = claims.map((claim, i) => filling.shareW(claim, i));
+  for (const [i, claim] of claims.entries()) room.take(claim, claim.floorW, sharesW[i] ?? claim.floorW);
+  const bindings = claims.map(({ mostW }, i) => (sharesW[i] === mostW ? undefined : filling.bindings[i]));
+  return { sharesW, bindings, levelW: filling.lowestW };
+}
+
+/** A claim begins to rise, or has all it asked for. */
+interface Point {
+  readonly atW: number;
+  readonly claim: number;
+  readonly isStart: boolean;
+}
+
+class Filling {
+  readonly bindings: (Binding | undefined)[];
+  lowestW: number | undefined;
+  readonly #claims: readonly Claim[];
+  readonly #rising = new Set<number>();
+  /** Where claims were kept back: whole W. */
+  readonly #keptW = new Map<number, number>();
+  #levelW = 0;
+  #leftW: number;
+  readonly #leftTenthsA: number[];
+  /** What a watt more for everybody who rises takes of each pole, tenths of an ampere. */
+  readonly #slopes: number[];
+  /** How many of those that rise load each pole: a sum of slopes that came and went is not quite 0. */
+  readonly #risingOn: number[];
+
+  constructor(claims: readonly Claim[], room: Room) {
+    this.#claims = claims;
+    this.bindings = claims.map(() => undefined);
+    this.#leftW = room.leftW;
+    this.#leftTenthsA = [...room.leftTenthsA];
+    this.#slopes = this.#leftTenthsA.map(() => 0);
+    this.#risingOn = this.#leftTenthsA.map(() => 0);
+  }
+
+  shareW({ mostW }: Claim, i: number): number {
+    return this.#keptW.get(i) ?? mostW;
+  }
+
+  run(): void {
+    const points: Point[] = [];
+    for (const [claim, { floorW, mostW }] of this.#claims.entries()) {
+      points.push({ atW: floorW, claim, isStart: true }, { atW: mostW, claim, isStart: false });
+    }
+    points.sort((a, b) => a.atW - b.atW);
+    for (const point of points) {
+      for (let full = this.#firstFull(point.atW); full !== undefined; full = this.#firstFull(point.atW)) {
+        this.#advance(full.atW);
+        this.#keepBack(full.binding);
+        if (full.binding === 'power') {
+          this.#keepTheRest(point, points);
+          return;
+        }
+      }
+      this.#advance(point.atW);
+      if (point.isStart) this.#start(point.claim);
+      else if (this.#rising.has(point.claim)) this.#reachMost(point.claim);
+    }
+  }
+
+  /** The first resource that is full before everybody who rises is at `atW`. */
+  #firstFull(atW: number): { readonly binding: Binding; readonly atW: number } | undefined {
+    let first: { readonly binding: Binding; readonly atW: number } | undefined;
+    const risesW = atW - this.#levelW;
+    const rising = this.#rising.size;
+    if (rising > 0 && rising * risesW > this.#leftW)
+      first = { binding: 'power', atW: this.#levelW + Math.max(0, this.#leftW / rising) };
+    for (const [pole, on] of this.#risingOn.entries()) {
+      const slope = this.#slopes[pole] ?? 0;
+      const leftTenthsA = this.#leftTenthsA[pole] ?? 0;
+      // Of what is computed in fractions a billionth is no overload: shares are whole watts, currents whole tenths.
+      if (on === 0 || slope * risesW <= leftTenthsA + 1e-9) continue;
+      const fullAtW = this.#levelW + Math.max(0, leftTenthsA / slope);
+      if (first === undefined || fullAtW < first.atW) first = { binding: pole, atW: fullAtW };
+    }
+    return first;
+  }
+
+  #advance(toW: number): void {
+    const risesW = toW - this.#levelW;
+    if (risesW > 0) {
+      this.#leftW -= this.#rising.size * risesW;
+      for (const [pole, on] of this.#risingOn.entries()) {
+        if (on > 0) this.#addTo(this.#leftTenthsA, pole, -risesW * (this.#slopes[pole] ?? 0));
+      }
+    }
+    this.#levelW = Math.max(this.#levelW, toW);
+  }
+
+  /** While it rises, a claim counts with fractions of a tenth; at its floor and its most with whole ones, as it is told them. */
+  #start(i: number): void {
+    const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
+    this.#rising.add(i);
+    this.#weigh(load, 1);
+    for (const pole of load.poles) this.#addTo(this.#leftTenthsA, pole, -fractionOf(load, floorW));
+  }
+
+  #reachMost(i: number): void {
+    const { load = NO_LOAD, mostW } = this.#claims[i] ?? NO_CLAIM;
+    this.#rising.delete(i);
+    this.#weigh(load, -1);
+    for (const pole of load.poles) this.#addTo(this.#leftTenthsA, pole, fractionOf(load, mostW));
+  }
+
+  #weigh({ poles, milliwattsPerTenth }: Load, sign: 1 | -1): void {
+    for (const pole of poles) {
+      this.#addTo(this.#slopes, pole, (sign * 1000) / milliwattsPerTenth);
+      this.#addTo(this.#risingOn, pole, sign);
+    }
+  }
+
+  /** Those that rise and load the resource stay where they are. */
+  #keepBack(binding: Binding): void {
+    const levelW = Math.floor(this.#levelW);
+    this.lowestW ??= levelW;
+    for (const i of [...this.#rising]) {
+      const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
+      if (binding !== 'power' && !load.poles.includes(binding)) continue;
+      this.#rising.delete(i);
+      this.#weigh(load, -1);
+      this.#keptW.set(i, Math.max(levelW, floorW));
+      this.bindings[i] = binding;
+    }
+  }
+
+  /** Nobody rises any more: those that have not begun to stay at their floors. */
+  #keepTheRest(from: Point, points: readonly Point[]): void {
+    for (let i = points.indexOf(from); i < points.length; i++) {
+      const point = points[i];
+      const claim = point === undefined ? undefined : this.#claims[point.claim];
+      if (point?.isStart !== true || claim === undefined || claim.floorW === claim.mostW) continue;
+      this.#keptW.set(point.claim, claim.floorW);
+      this.bindings[point.claim] = 'power';
+    }
+  }
+
+  #addTo(sums: number[], pole: number, more: number): void {
+    sums[pole] = (sums[pole] ?? 0) + more;
+  }
+}

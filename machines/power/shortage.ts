@@ -1,0 +1,75 @@
+// Why a limit or a fuse cannot be kept by any grants: what cannot be lowered any further needs more than there is.
+import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
+import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
+import { heldLoadTenthsAOf, heldWOf } from './connector-targets.js';
+import { type Fuses, nameOfPole, type Pole } from './fuses.js';
+
+/** A sentence where the limit cannot be kept; leases that end by themselves do not count. */
+export function shortOfPower(controls: Iterable<ConnectorControl>, limitW: number): string | undefined {
+  let lockedW = 0;
+  let heldW = 0;
+  let uncontrolledW = 0;
+  for (const control of controls) {
+    if (!isControlled(control)) uncontrolledW += lastingWOf(control);
+    else if (isLocked(control) && control.demand.hasCar) lockedW += floorWOf(control);
+    else heldW += heldWOf(control);
+  }
+  if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
+  return (
+    `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
+    `${heldW / 1000} kW fail-safes of connectors in reach, ` +
+    `${uncontrolledW / 1000} kW reserved for connectors that cannot be told`
+  );
+}
+
+/** The same of the first pole that is asked for more than it can carry. */
+export function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fuses): string | undefined {
+  if (poles.length === 0) return undefined;
+  const needs = poles.map(() => ({ lockedTenthsA: 0, heldTenthsA: 0, uncontrolledTenthsA: 0 }));
+  for (const control of controls) {
+    for (const place of control.holding.poles) {
+      const need = needs[place];
+      if (need === undefined) continue;
+      const heldTenthsA = heldLoadTenthsAOf(control);
+      if (!isControlled(control)) need.uncontrolledTenthsA += lastingTenthsAOf(control);
+      else if (isLocked(control) && control.demand.hasCar)
+        need.lockedTenthsA += Math.max(MINIMUM_TENTHS_A, heldTenthsA);
+      else need.heldTenthsA += heldTenthsA;
+    }
+  }
+  for (const [place, pole] of poles.entries()) {
+    const sentence = sentenceOn(pole, needs[place]);
+    if (sentence !== undefined) return sentence;
+  }
+  return undefined;
+}
+
+interface Need {
+  readonly lockedTenthsA: number;
+  readonly heldTenthsA: number;
+  readonly uncontrolledTenthsA: number;
+}
+
+function sentenceOn(pole: Pole, need: Need | undefined): string | undefined {
+  if (need === undefined) return undefined;
+  const { lockedTenthsA, heldTenthsA, uncontrolledTenthsA } = need;
+  if (lockedTenthsA + heldTenthsA + uncontrolledTenthsA <= pole.capacityTenthsA) return undefined;
+  return (
+    `The ${pole.capacityTenthsA / 10} A of ${nameOfPole(pole)} do not suffice: ${lockedTenthsA / 10} A are the 6 A minimum ` +
+    `of locked connectors, ${heldTenthsA / 10} A fail-safes of connectors in reach, ` +
+    `${uncontrolledTenthsA / 10} A reserved for connectors that cannot be told`
+  );
+}
+
+/** What a connector that cannot be told stays entitled to. */
+function lastingWOf({ holding }: ConnectorControl): number {
+  if (holding.isWorstCase) return holding.boundW;
+  return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
+}
+
+/** What it loads its poles with for as long as it cannot be told. */
+function lastingTenthsAOf(control: ConnectorControl): number {
+  const { holding } = control;
+  if (holding.isWorstCase) return holding.boundTenthsA;
+  return Math.max(holding.failsafeTenthsA, heldLoadTenthsAOf(control));
+}

@@ -1,0 +1,18 @@
+// The fuses of a location and how its connectors hang on them: connection and feeders as JSON.
+import type { Knex } from 'knex';
+
+const COLUMNS = [
+  ['locations', 'connection'],
+  ['locations', 'feeders'],
+  ['chargers', 'feeder'],
+  ['connectors', 'rotation'],
+] as const;
+
+/** Where nothing was provisioned of them, NULL is "not known". */
+export async function up(knex: Knex): Promise<void> {
+  for (const [table, column] of COLUMNS) await knex.raw(`alter table ${table} add column ${column} text`);
+}
+
+export async function down(knex: Knex): Promise<void> {
+  for (const [table, column] of COLUMNS) await knex.raw(`alter table ${table} drop column ${column}`);
+}

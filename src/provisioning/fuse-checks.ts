@@ -1,0 +1,138 @@
+// What is wrong with the fuses of a location: feeders that are not there or go round, ratings that no charger can use.
+import { z } from 'zod';
+import { type Connection, type Feeder, Fuses, nameOfPole, ROTATIONS } from '../../machines/power/fuses.js';
+import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A } from '../../machines/values/units.js';
+import { phaseCurrentsSchema } from './field-schemas.js';
+import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
+
+// Only as much as is asked here: what a field lacks otherwise is told by the schema of the file.
+const connectionShape = z.object({ currentA: phaseCurrentsSchema(), voltageV: z.number().default(230) });
+const feederShape = z.object({
+  name: z.string(),
+  currentA: phaseCurrentsSchema(),
+  parent: z.string().nullable().default(null),
+});
+const connectorShape = z.object({
+  phases: z.literal([1, 3]),
+  rotation: z.enum(ROTATIONS).optional(),
+  voltageV: z.number().default(230),
+  failsafeA: z.number().default(MINIMUM_CURRENT_A),
+});
+
+/** Everything wrong with the fuses of `location`, raw data of any shape, and with how its chargers hang on them. */
+export function fuseProblems(location: Found): readonly FieldProblem[] {
+  const connectors = collect(location, ['chargers', '*', 'connectors', '*']);
+  return [
+    ...unknownFeeders(location),
+    ...loops(location),
+    ...connectors.flatMap(rotationProblems),
+    ...ratingProblems(location),
+  ];
+}
+
+function rotationProblems(connector: Found): readonly FieldProblem[] {
+  const parsed = connectorShape.safeParse(connector.value);
+  if (!parsed.success || parsed.data.rotation === undefined) return [];
+  const { phases, rotation } = parsed.data;
+  if (rotation.length === phases) return [];
+  const must =
+    phases === 1 ? 'one letter (R, S or T) with phases: 1' : 'three letters (RST, …) with phases: 3';
+  return [{ path: [...connector.path, 'rotation'], message: `is ${rotation}; must be ${must}` }];
+}
+
+function unknownFeeders(location: Found): readonly FieldProblem[] {
+  const names = collect(location, ['feeders', '*', 'name']).map(({ value }) => value);
+  const known = new Set(names);
+  const named = [
+    ...collect(location, ['feeders', '*', 'parent']),
+    ...collect(location, ['chargers', '*', 'feeder']),
+  ];
+  const advice =
+    known.size === 0 ? 'this location has no feeders' : `must be one of this location: ${names.join(', ')}`;
+  return named
+    .filter(({ value }) => typeof value === 'string' && !known.has(value))
+    .map(({ path, value }) => ({ path, message: `is "${value}"; ${advice}` }));
+}
+
+function loops(location: Found): readonly FieldProblem[] {
+  const parentOf = parentsOf(location);
+  return collect(location, ['feeders', '*', 'parent']).flatMap((parent) => {
+    const own = collect({ ...location, value: feederAt(location, parent.path) }, ['name'])[0]?.value;
+    if (typeof own !== 'string' || typeof parent.value !== 'string') return [];
+    const round = [own];
+    let above: string | undefined = parent.value;
+    while (above !== undefined && !round.includes(above)) {
+      round.push(above);
+      above = parentOf.get(above);
+    }
+    if (above !== own) return [];
+    const message = `goes round: ${[...round, own].join(' under ')}; must end at the connection: leave one parent out`;
+    return [{ path: parent.path, message }];
+  });
+}
+
+function parentsOf(location: Found): ReadonlyMap<string, string> {
+  const parents = new Map<string, string>();
+  for (const feeder of collect(location, ['feeders', '*'])) {
+    const name = collect(feeder, ['name'])[0]?.value;
+    const parent = collect(feeder, ['parent'])[0]?.value;
+    if (typeof name === 'string' && typeof parent === 'string') parents.set(name, parent);
+  }
+  return parents;
+}
+
+/** The feeder that the path of one of its fields leads through. */
+function feederAt(location: Found, path: FieldPath): unknown {
+  return collect(location, ['feeders', '*']).find(({ path: own }) => own.every((step, i) => step === path[i]))
+    ?.value;
+}
+
+/** Ratings that contradict each other, where the fuses can be read at all. */
+function ratingProblems(location: Found): readonly FieldProblem[] {
+  const connection = connectionShape.safeParse(collect(location, ['connection'])[0]?.value);
+  const feeders = collect(location, ['feeders', '*']).map(({ value }) => feederShape.safeParse(value));
+  const fuses = new Fuses(
+    connection.success ? connection.data : null,
+    feeders.flatMap(({ success, data }): Feeder[] => (success ? [data] : [])),
+  );
+  return collect(location, ['chargers', '*']).flatMap((charger) => {
+    const feeder = collect(charger, ['feeder'])[0]?.value;
+    return collect(charger, ['connectors', '*']).flatMap((connector) =>
+      connectorProblems(connector, fuses, typeof feeder === 'string' ? feeder : null, connection.data),
+    );
+  });
+}
+
+function connectorProblems(
+  connector: Found,
+  fuses: Fuses,
+  feeder: string | null,
+  connection: Connection | undefined,
+): readonly FieldProblem[] {
+  const parsed = connectorShape.safeParse(connector.value);
+  if (!parsed.success) return [];
+  const { phases, rotation, voltageV, failsafeA } = parsed.data;
+  const problems: FieldProblem[] = [];
+  if (connection !== undefined && voltageV !== connection.voltageV) {
+    const message = `is ${voltageV}; must be ${connection.voltageV}, the voltageV of the connection: amperes add up at one voltage`;
+    problems.push({ path: [...connector.path, 'voltageV'], message });
+  }
+  for (const place of fuses.polesOf({ phases, rotation: rotation ?? null, feeder })) {
+    const pole = fuses.poles[place];
+    if (pole === undefined) continue;
+    const carriedA = pole.capacityTenthsA / 10;
+    if (pole.capacityTenthsA < MINIMUM_TENTHS_A) {
+      const wayOut =
+        phases === 1 ? 'name a phase that has one' : 'a connector of three phases needs all of them';
+      const message = `would load ${nameOfPole(pole)}, which has no fuse; ${wayOut}`;
+      problems.push({ path: [...connector.path, phases === 1 ? 'rotation' : 'phases'], message });
+      break;
+    }
+    if (failsafeA > carriedA) {
+      const message = `is ${failsafeA}; must be at most the ${carriedA} A of ${nameOfPole(pole)}`;
+      problems.push({ path: [...connector.path, 'failsafeA'], message });
+      break;
+    }
+  }
+  return problems;
+}
