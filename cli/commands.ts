@@ -1,4 +1,4 @@
-// The sub-commands, each loaded only when it is asked for: what one needs is no time of another's.
+// The sub-commands. Each is loaded only when it is asked for, so that none slows down the start of another.
 import { Command } from 'commander';
 
 interface Listed {

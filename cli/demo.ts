@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { ALL_SETTINGS, addSettingsFlags, type SettingKey, type SettingsFlags } from './settings-flags.js';
 
-/** What a demo does without: you and its chargers would first have to trust a certificate. */
+/** The demo does not offer TLS: you and its chargers would first have to trust a certificate. */
 const TLS_SETTINGS: readonly SettingKey[] = ['tlsCert', 'tlsKey', 'tlsClientCa'];
 const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !TLS_SETTINGS.includes(key));
 

@@ -1,8 +1,8 @@
 // What the exit codes of every command say to a script.
 
-/** What was asked for failed, or was done and is not as expected. */
+/** The command failed, or its result is not the expected one. */
 export const FAILED = 1;
-/** Nothing was begun: what was asked for cannot be done as it was written. */
+/** Nothing was started, because the command line or a file is wrong. */
 export const NOT_BEGUN = 2;
 
 export const EXIT_CODES_HELP = `

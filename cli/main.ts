@@ -4,7 +4,7 @@ import { VERSION } from '../src/version.js';
 import { commandsFor } from './commands.js';
 import { EXIT_CODES_HELP, NOT_BEGUN } from './exit-codes.js';
 
-/** What commander finds wrong with the words ends the process as any other mistake does. */
+/** A mistake that commander finds in the arguments ends the process as any other mistake does. */
 function endWithOurCodes(command: Command): void {
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_BEGUN));
   for (const each of command.commands) endWithOurCodes(each);

@@ -65,7 +65,7 @@ function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
 
 /** Who else may know the secrets in the file; undefined where nobody does. */
 function warningOf(file: string): string | undefined {
-  // No mode makes a secret of what everybody can download.
+  // The demo file is public anyway, whatever its mode.
   if (isDemoFile(file))
     return `the secrets in ${file} are public: use it only where nobody else reaches the service`;
   return exposureOf(file);
@@ -100,7 +100,7 @@ async function provision(file: string, flags: ProvisionFlags): Promise<void> {
       }
     });
   } finally {
-    // Also after a failure half-way: what was stored by then must be known.
+    // Printed after a failure, too: the operator must see what was stored until then.
     if (flags.json) printJson({ dryRun, tenants: dryRun ? outcomes.map(withoutSecrets) : outcomes });
   }
   if (!flags.json && dryRun) printNote('Dry run: nothing was written.');

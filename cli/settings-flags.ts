@@ -9,7 +9,7 @@ export type SettingsFlags = Partial<Record<SettingKey, string>>;
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as readonly SettingKey[];
 
-/** Where the durable truth is: all that commands beside a running service need. */
+/** Where the database is: all that commands beside a running service need. */
 export const DATABASE_SETTINGS: readonly SettingKey[] = ['dataDir', 'databaseUrl'];
 
 function describe(key: SettingKey): string {

@@ -34,7 +34,7 @@ export function overridesOf({
   };
 }
 
-/** `path` as a shell takes it for one word. */
+/** `path`, quoted for a shell where necessary. */
 export function quoted(path: string): string {
   return /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -257,7 +257,7 @@ export function databaseUrlOf(config: Pick<Config, 'databaseUrl' | 'dataDir'>): 
   return config.databaseUrl ?? `sqlite:${config.dataDir}/headroom.sqlite`;
 }
 
-/** The word that knex's own command line needs to go back over migrations; no setting of the service. */
+/** The variable that confirms a rollback on knex's own command line; not a setting of the service. */
 export const ROLLBACK_VARIABLE = 'HEADROOM_ROLLBACK';
 
 /** Whether the user of knex's own command line confirmed that a rollback may drop data. */

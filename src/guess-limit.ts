@@ -6,7 +6,7 @@ import { createTokenBucket, type TokenBucket } from './token-bucket.js';
 
 const BURST = 100;
 const ADDRESSES = 10_000;
-// A name may fail this often at once where its address failed too often, and then so much slower than an address.
+// Where its address failed too often, a name may still fail this often at once, and then this many times slower than an address.
 const NAME_BURST = 10;
 const NAMES = 20_000;
 const NAME_SLOWER = 10;

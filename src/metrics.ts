@@ -28,7 +28,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
   };
 }
 
-/** What comes in over HTTP, and who is let in by any way. */
+/** Requests and connections over HTTP, refused credentials of every kind, and certificates. */
 function httpMetrics(registers: Registry[]) {
   return {
     httpRequestSeconds: new Histogram({
@@ -82,7 +82,7 @@ function commitMetrics(registers: Registry[]) {
   };
 }
 
-/** The passing of time, and what is built again. */
+/** Boundaries and jumps of the clock, and actors that were built again. */
 function actorMetrics(registers: Registry[]) {
   return {
     boundaryLagSeconds: new Histogram({
@@ -105,7 +105,7 @@ function actorMetrics(registers: Registry[]) {
   };
 }
 
-/** What chargers say, and what is refused of it. */
+/** Messages and connections of chargers. */
 function mqttMetrics(registers: Registry[]) {
   return {
     mqttMessages: new Counter({
@@ -128,7 +128,7 @@ function mqttMetrics(registers: Registry[]) {
   };
 }
 
-/** What the sites are allowed, and what they do. */
+/** Grants, alarms, power and connectors of all sites. */
 function siteMetrics(registers: Registry[], measures: Measures) {
   return {
     grants: new Counter({

@@ -90,7 +90,7 @@ export class PasswordCheck {
     this.#turns = new Turns(atOnce);
   }
 
-  /** What was right before is so at once; wrong ones are counted. A charger that comes again while it waits has kept its turn. */
+  /** What was right before is accepted at once; wrong ones are counted. Asking again while a check waits keeps its place. */
   async check(attempt: PasswordAttempt): Promise<PasswordVerdict> {
     const { address, stored } = attempt;
     const key = this.#keyOf(attempt);
@@ -104,7 +104,7 @@ export class PasswordCheck {
   }
 
   async #judge(attempt: PasswordAttempt, key: string): Promise<PasswordVerdict> {
-    // Nobody guesses one of these, and looking costs next to nothing: no neighbour's failures hold it up.
+    // Generated secrets cannot be guessed and are cheap to check, so failures of the same address do not delay them.
     if (isGenerated(attempt.password)) return this.#verify(attempt, key);
     const refusal = this.#turns.isFull ? later(BUSY_WAIT_MS) : this.#refusalOf(attempt);
     if (refusal !== undefined) return refusal;

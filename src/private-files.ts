@@ -1,4 +1,4 @@
-// Files and directories with secrets in them are their owner's alone: made so, and told of where they are not.
+// Creates files and directories with secrets so that only their owner can read them, and tells where others can.
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
@@ -18,7 +18,7 @@ export function makeDirectory(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
   for (const each of missing) makeOne(each, mode);
-  // What is there under that name and is no directory is told as the system tells it.
+  // Where something other than a directory has that name, the system's own error is reported.
   if (missing.length === 0 && statSync(path).isDirectory() === false) mkdirSync(path);
 }
 

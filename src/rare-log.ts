@@ -13,7 +13,7 @@ export function createRareLog(clock: Clock): RareLog {
     max: SOURCES,
     ttl: EVERY_MS,
     ttlResolution: 0,
-    // To the cache an entry made at 0 never ages, and a clock may begin there.
+    // The cache treats an entry made at instant 0 as one that never expires, and a clock may begin at 0.
     perf: { now: () => clock.monotonicMs() + 1 },
   });
   return (source, write) => {

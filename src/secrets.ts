@@ -15,7 +15,7 @@ const SECRET_LENGTH = 43;
 const SECRETS = /hr(?:_|%5f)([a-z0-9]{8})(?:_|%5f)[a-z0-9]+|eyJ[\w-]{8,}(?:\.[\w-]*)*|[a-z0-9]{40,}/gi;
 const API_KEY = /^hr_([A-Za-z0-9]{8})_([A-Za-z0-9]{16,128})$/;
 
-// About one in 2,500 random ones looks otherwise and is drawn again. Whether a hash is slow depends on this rule both when
+// About one in 2,500 random secrets does not match and is drawn again. This rule decides whether a hash is slow, both when
 // it is stored and when it is checked: with another rule, secrets stored under this one could not sign in.
 const GENERATED = /^(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[0-9A-Za-z]{43}$/;
 const GENERATED_CHARACTERS_AT_LEAST = 20;

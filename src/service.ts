@@ -27,7 +27,7 @@ import { createRareLog } from './rare-log.js';
 import { readCertificates, TlsFiles } from './tls-files.js';
 import { VERSION } from './version.js';
 
-/** What tests, benchmarks and the simulator put in the place of the real thing. */
+/** What tests, benchmarks and the simulator replace. */
 export interface Seams {
   readonly clock?: Clock;
   readonly log?: Log;
@@ -37,7 +37,7 @@ export interface Seams {
   readonly onTakenOver?: () => void;
   /** How many callers may share a commit, and how many may wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
-  /** Reaches the chargers in the place of MQTT. */
+  /** Reaches the chargers instead of MQTT. */
   readonly gateway?: ChargerGateway;
   /** Stands between the service and its broker. */
   readonly wrapBus?: (bus: MessageBus) => MessageBus;
@@ -53,7 +53,7 @@ const STALE_AFTER_HEARTBEATS = 3;
 const LOOK_AT_FILES_EVERY_MS = 1_000;
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
 
-/** What every part is given. */
+/** What every part needs. */
 interface Common {
   readonly clock: Clock;
   readonly log: Log;
@@ -225,7 +225,7 @@ export class Service {
     return createHealth({ clock, store, broker, overdueMs: () => actors.overdueMs(), version: VERSION });
   }
 
-  /** What was replaced in its file comes into force without a restart. */
+  /** Looks at `files` every second: what has changed in them applies without a restart. */
   #follow(what: string, files: { refresh(): void }): void {
     const { clock, log } = this.#common;
     const rareLog = createRareLog(clock);
@@ -256,7 +256,7 @@ function openTlsFiles({ tlsCert, tlsKey, tlsClientCa }: Config, common: Common):
   return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, common);
 }
 
-/** Says so where credentials would cross a network unencrypted. */
+/** Warns where credentials would cross a network unencrypted. */
 function warnOfPlainText({ tlsCert, httpHost, mqttHost, mqttUrl }: Config, log: Log): void {
   if (tlsCert !== undefined) return;
   const exposed = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])].filter(

@@ -16,7 +16,7 @@ export function createBoundsWatch(options: {
   readonly connectors: number;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
-  /** Of the service that lives; undefined where none does. */
+  /** Of the running service; undefined where none runs. */
   readonly metrics: () => Metrics | undefined;
   readonly report: Report;
 }): BoundsWatch {

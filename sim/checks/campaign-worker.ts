@@ -43,7 +43,7 @@ process.on('message', (order: SeedOrder) => {
   runSeed(order).then(
     (outcome) => process.send?.(outcome),
     (error: unknown) => {
-      // A world that throws is as good as one that is wrong.
+      // A world that throws counts as a failed one.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       process.send?.(failedSeed(order.seed, detail));
     },

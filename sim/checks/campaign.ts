@@ -1,4 +1,4 @@
-// Many seeds of hostile hours on as many processes as there are cores: stops at nothing, and tells what came of each.
+// Runs many seeds of hostile hours on as many processes as there are cores, goes on after failures, and reports each outcome.
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';

@@ -38,14 +38,14 @@ export interface CheckedWorld {
   readonly soon: Soon;
   /** Does it at an instant of the wall clock. */
   readonly at: (atMs: EpochMs, work: () => void) => void;
-  /** Whether they can be told again: messages that are kept are what the garbage collector has most to do with. */
+  /** Whether messages are kept, so that they can be repeated: keeping them costs the garbage collector most of its time. */
   readonly keepsMessages: boolean;
   readonly deliver: ((run: ChargerRun, message: ChargerMessage) => void) | undefined;
   readonly wallMs: () => EpochMs;
   readonly monotonicMs: () => number;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
-  /** Of the service that lives; undefined where none does. */
+  /** Of the running service; undefined where none runs. */
   readonly metrics: () => Metrics | undefined;
   readonly report: Report;
 }
@@ -55,7 +55,7 @@ const SWITCHED_MS = 1_000;
 const LOOK_EVERY_MS = 600_000;
 
 export class Checks {
-  /** What a check has to do to the world to find out: for worlds that are there to be struck. */
+  /** Checks that act on the world to find out, for worlds in which faults are wanted. */
   readonly probes: {
     readonly memberRemovals: MemberRemovals['probe'];
     readonly tenantWalls: TenantWalls['probe'];
@@ -145,7 +145,7 @@ export class Checks {
     if (status === 200 && isCancellation(call)) this.reached.note('profileCancelled');
     if (status === 0 || status >= 500) this.#uncertain.add(call, tenantUuid);
     if (this.#world.metrics() === undefined) return;
-    await this.#uncertain.settle();
+    await this.#uncertain.resolve();
     await this.#readBack(call, tenantUuid);
   }
 
@@ -161,7 +161,7 @@ export class Checks {
   /** A life of the service began; everything that was acknowledged must be there. */
   async began(): Promise<void> {
     this.#soundSinceMs = this.#world.monotonicMs();
-    await this.#uncertain.settle();
+    await this.#uncertain.resolve();
     await this.#reads.everything();
   }
 
@@ -184,7 +184,7 @@ export class Checks {
     };
   }
 
-  /** What is asked then is asked of the service that lives then, if any. */
+  /** Asks the service that runs at that instant, if any. */
   #askAt(atMs: EpochMs, question: () => Promise<void>): void {
     if (atMs > this.#world.wallMs()) this.#world.at(atMs, () => this.#world.soon(question));
   }

@@ -1,4 +1,4 @@
-// What one connector may be entitled to, worked out from what passed between it and the service alone (P2): a ledger of its own.
+// What one connector may be entitled to, computed only from the messages between it and the service (P2), without the service's ledger.
 import type { LeaseKind, LimitReason } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { HeartbeatLog } from './heartbeat-log.js';
@@ -11,7 +11,7 @@ export interface LeaseTimes {
 
 export interface ConnectorFacts {
   readonly key: string;
-  /** W that an ampere per phase comes to, on all phases. */
+  /** W for one ampere on each of its phases. */
   readonly wattsPerA: number;
   readonly maxA: number;
   readonly failsafeA: number;
@@ -47,7 +47,7 @@ export interface Numbered {
   readonly seq: number;
 }
 
-/** Older limits than this many are of no concern. */
+/** Limits older than the newest this many are forgotten. */
 const GIVEN_KEPT = 64;
 
 export function isOlder(a: Numbered, b: Numbered): boolean {
@@ -59,7 +59,7 @@ const SLACK_A = 0.5;
 const SLACK_SHARE = 1.1;
 const TOLERATED_MS = 7_000;
 const SILENCE_MS = 30_000;
-/** A meter value may be held back for minutes, and tell of a limit of before. */
+/** A meter value may be delayed by minutes and name an earlier limit. */
 const LATELY_MS = 300_000;
 
 /** Currents in A per phase, times in ms of one clock. */
@@ -107,7 +107,7 @@ export class ConnectorBook {
     this.#given[seq % GIVEN_KEPT] = limit;
     const { leaseMs, settleMs } = this.#times;
     const overAtMs = this.lease === 'heartbeat' ? heardAtMs + leaseMs + settleMs : Number.POSITIVE_INFINITY;
-    // What promises no more and ends no later tells nothing.
+    // A limit that promises no more and ends no later adds nothing.
     this.#promised = this.#promised.filter(
       (each) => each.overAtMs > nowMs && (each.limitA > limitA || each.overAtMs > overAtMs),
     );
@@ -152,7 +152,7 @@ export class ConnectorBook {
     this.#heardAtMs = nowMs;
   }
 
-  /** Nothing of it was heard for so long that it cannot be told anything. */
+  /** It was silent for so long that the service counts it as out of reach. */
   isSilent(nowMs: number): boolean {
     return nowMs - this.#heardAtMs > SILENCE_MS;
   }

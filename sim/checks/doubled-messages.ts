@@ -20,7 +20,7 @@ function isOffline(live: unknown, controllerUuid: string): boolean {
   );
 }
 
-/** A counted message says by itself how old it is; so many of each connector are told again. */
+/** Messages with a number show their age; this many of each connector are repeated. */
 const COUNTED_KEPT = 3;
 
 export class DoubledMessages {
@@ -54,7 +54,7 @@ export class DoubledMessages {
   heard(message: ChargerMessage): void {
     const { topic } = message;
     if (message.body === undefined) return;
-    // After a goodbye the state before it would be news.
+    // After a goodbye, repeating the state before it would tell something new.
     if (message.kind === 'state' && !message.body.online) {
       this.#counted.delete(topic);
       return;
@@ -71,7 +71,7 @@ export class DoubledMessages {
     if (kept.length > COUNTED_KEPT) kept.shift();
   }
 
-  /** What was heard before was heard by somebody who is gone. */
+  /** Forgets all messages: the service that heard them is gone. */
   forget(): void {
     this.#counted.clear();
   }
@@ -114,7 +114,7 @@ export class DoubledMessages {
     for (const run of this.#runs) {
       if (run.charger.address.locationId !== locationId) continue;
       const { address, connectors } = run.charger;
-      // One whose connection broke said goodbye by its last will: that it is there would be news.
+      // A charger whose connection broke said goodbye by its last will: repeating that it is there would be new.
       if (run.isConnected && !isOffline(before.body, address.controllerUuid)) {
         for (const message of this.#counted.get(buildTopic({ ...address, kind: 'state' })) ?? [])
           this.#deliver(run, message);

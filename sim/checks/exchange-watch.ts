@@ -115,7 +115,7 @@ export class ExchangeWatch {
 
   /** What has a body is about a connector of its charger; of anything else only the topic tells. */
   #bookOf({ controllerUuid }: ChargerAddress, message: ConnectorMessage): ConnectorBook | undefined {
-    // Topics are long, and each of them is made twice: to compare them costs more than two short look-ups.
+    // Comparing topics costs more than two short look-ups: they are long, and each exists as two strings.
     if (message.body === undefined) return this.#books.byTopic(message.topic);
     return this.#books.byId(controllerUuid, message.connectorId);
   }
@@ -165,7 +165,7 @@ function drawnA({ facts }: ConnectorBook, { powerW, currentA }: MeterMessage): n
   return mostA;
 }
 
-/** What is no message of the contract is none the service can have understood. */
+/** The service cannot have understood what is no message of the contract. */
 function read<T>(
   schema: { safeParse(value: unknown): { data?: T | undefined } },
   payload: string,

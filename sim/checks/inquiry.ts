@@ -1,4 +1,4 @@
-// How checks ask a world's service: over REST like anybody else, in no virtual time, and without a word in the book of calls.
+// How checks ask a world's service: over REST, in no virtual time, and without an entry in the book of calls.
 import type { RestAnswer } from '../world/rest-client.js';
 
 /** A call of the interface; `path` begins after `/v1`. */

@@ -32,7 +32,7 @@ interface ClusterView {
   readonly locationIds: readonly string[];
 }
 
-/** A budget is that of the last decision, and they are this far apart. */
+/** A budget is as old as the last decision, at most this much. */
 const DECIDED_MS = 250;
 const TOLERANCE_KW = 0.0015;
 

@@ -1,4 +1,4 @@
-// Once nothing goes wrong any more, every connector in reach holds a lease, and a site draws what it can at the best (P12).
+// Once nothing goes wrong any more, every reachable connector holds a lease, and a site draws as much as it can (P12).
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
@@ -14,7 +14,7 @@ export interface RecoveryWatch {
 
 /** A car that draws this share of its limit wants more (what the service is told to believe, too). */
 const WANTING = 0.9;
-/** A satisfied car keeps room for a step, and a raise is at least as much. */
+/** A satisfied car keeps room for one step, and a raise is at least one step. */
 const STEP_A = 1;
 
 export function createRecoveryWatch(options: {
@@ -54,7 +54,7 @@ export function createRecoveryWatch(options: {
         }
       }
       const roomW = limitW(locationId) - reservedW;
-      // What locks leave is of no use to anybody where it is less than a floor.
+      // What locks leave cannot be used where it is less than a floor of 6 A.
       const usableW = roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
       const bestW = Math.min(wantedW, usableW);
       return bestW <= 0 ? 1 : drawnW / bestW;

@@ -1,4 +1,4 @@
-// Calls that nobody answered: what they asked for is there whole, or not at all (P9). Finds out which, and enters it in the book.
+// Calls without an answer: their change is stored completely, or not at all (P9). Finds out which, and tells the book of calls.
 import type { CallBook } from '../world/call-book.js';
 import { type NewProfile, submissionOf } from '../world/limit-oracle.js';
 import { type Ask, isCancellation, type Question } from './inquiry.js';
@@ -37,8 +37,8 @@ export class UncertainCalls {
     if (call.method !== 'GET') this.#waiting.push({ call, tenantUuid });
   }
 
-  /** Asks the service, which lives, what came of them. */
-  async settle(): Promise<void> {
+  /** Asks the running service what came of them. */
+  async resolve(): Promise<void> {
     const calls = this.#waiting;
     this.#waiting = [];
     for (const { call, tenantUuid } of calls) {

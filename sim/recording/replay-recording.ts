@@ -35,7 +35,7 @@ export async function replayRecording(path: string, untilMs?: EpochMs): Promise<
     else if (untilMs !== undefined && part.turn.input.at > untilMs) {
       replay.noteStart(part.turn);
       break;
-    } else await replay.take(part.turn);
+    } else await replay.play(part.turn);
   }
   return replay.result(untilMs);
 }
@@ -67,7 +67,7 @@ class Replay {
     this.#startsAtMs ??= input.at;
   }
 
-  async take(turn: RecordedTurn): Promise<void> {
+  async play(turn: RecordedTurn): Promise<void> {
     this.noteStart(turn);
     this.#turns++;
     this.#endsAtMs = turn.input.at;
@@ -77,7 +77,7 @@ class Replay {
       return;
     }
     try {
-      this.#compare(turn, await this.#life.take(turn));
+      this.#compare(turn, await this.#life.play(turn));
     } catch (error) {
       if (!(error instanceof ReplayLostError)) throw error;
       this.#isLost = true;

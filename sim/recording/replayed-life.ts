@@ -88,7 +88,7 @@ export class ReplayedLife {
   }
 
   /** Tells the service what began the turn. @throws ReplayLostError */
-  async take({ input, ids }: RecordedTurn): Promise<readonly DecidedLimit[]> {
+  async play({ input, ids }: RecordedTurn): Promise<readonly DecidedLimit[]> {
     this.#clock.set(input.at, input.mono);
     this.#ids = ids;
     this.#idsTaken = 0;

@@ -59,7 +59,7 @@ export class ConnectorAccount {
   #now: EventOf<'connector'> | undefined;
   #car: EventOf<'session'> | undefined;
   #carWms = 0;
-  #settledAtMs: EpochMs = 0;
+  #addedUpToMs: EpochMs = 0;
 
   constructor(name: {
     readonly controllerUuid: string;
@@ -71,7 +71,7 @@ export class ConnectorAccount {
 
   /** What it was up to `event`, and then what it is. */
   change(event: EventOf<'connector'>): void {
-    this.#settle(event.atMs);
+    this.#addUpTo(event.atMs);
     if (this.#car !== undefined) {
       const wasFlowing = this.#now !== undefined && this.#now.powerW > 0;
       const isFlowing = event.powerW > 0;
@@ -83,7 +83,7 @@ export class ConnectorAccount {
   }
 
   session(event: EventOf<'session'>): void {
-    this.#settle(event.atMs);
+    this.#addUpTo(event.atMs);
     // Whether the car or its power is told first must not matter.
     const isFlowing = this.#now !== undefined && this.#now.powerW > 0;
     if (event.what === 'left') {
@@ -100,7 +100,7 @@ export class ConnectorAccount {
 
   /** The sums up to `endsAtMs`; a car that is still there counts with what it has got. */
   total(endsAtMs: EpochMs): { readonly summary: ConnectorSummary; readonly shares: SessionShares } {
-    this.#settle(endsAtMs);
+    this.#addUpTo(endsAtMs);
     this.#endSession(Math.round(this.#carWms / MS_PER_HOUR));
     const summary = {
       controllerUuid: this.#controllerUuid,
@@ -114,9 +114,9 @@ export class ConnectorAccount {
   }
 
   /** Adds what lasted until `atMs`. */
-  #settle(atMs: EpochMs): void {
-    const ms = atMs - this.#settledAtMs;
-    this.#settledAtMs = atMs;
+  #addUpTo(atMs: EpochMs): void {
+    const ms = atMs - this.#addedUpToMs;
+    this.#addedUpToMs = atMs;
     if (this.#now === undefined || this.#car === undefined || ms === 0) return;
     this.#carWms += this.#now.powerW * ms;
     if (this.#now.powerW > this.#sums.peakW) this.#sums.peakW = this.#now.powerW;

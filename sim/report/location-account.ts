@@ -26,7 +26,7 @@ const WMS_PER_KWS = 1_000_000;
 export function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
   let limitW = Number.MAX_SAFE_INTEGER;
   let powerW = 0;
-  let settledAtMs = startsAtMs;
+  let addedUpToMs = startsAtMs;
   let peakW = 0;
   let limitAtPeakW: number | undefined;
   let highestShare: number | undefined;
@@ -36,9 +36,9 @@ export function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
   let overWms = 0;
 
   /** Adds what lasted until `atMs`: what changes twice at one instant lasted for no time between. */
-  function settle(atMs: EpochMs): void {
-    const ms = atMs - settledAtMs;
-    settledAtMs = atMs;
+  function addUpTo(atMs: EpochMs): void {
+    const ms = atMs - addedUpToMs;
+    addedUpToMs = atMs;
     if (ms === 0) return;
     const isLimited = limitW < Number.MAX_SAFE_INTEGER;
     drawnWms += powerW * ms;
@@ -55,15 +55,15 @@ export function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
 
   return {
     limit(atMs, changedW) {
-      settle(atMs);
+      addUpTo(atMs);
       limitW = changedW;
     },
     power(atMs, changedW) {
-      settle(atMs);
+      addUpTo(atMs);
       powerW = changedW;
     },
     total(endsAtMs) {
-      settle(endsAtMs);
+      addUpTo(endsAtMs);
       return {
         peakW,
         ...(limitAtPeakW === undefined ? {} : { limitAtPeakW }),

@@ -1,4 +1,4 @@
-// Holds a run against what its scenario expects: at instants, at every instant of a span, and of the whole run.
+// Compares a run with what its scenario expects: at instants, over spans, and of the whole run.
 
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/rest.js';
@@ -43,7 +43,7 @@ export class ExpectationJudge {
   readonly #connectors = new Map<string, EventOf<'connector'>>();
   readonly #alarms = new Map<string, Set<string>>();
   readonly #asked;
-  // What the world tells by itself; an expectation leaves once it failed or its span is over.
+  // Expectations that events decide; each is removed once it failed or its span is over.
   #told;
   #pendingAtMs: EpochMs | undefined;
 
@@ -56,15 +56,15 @@ export class ExpectationJudge {
 
   /** Takes what happens, in order. */
   add(event: TraceEvent): void {
-    // What changes several times at one instant counts as it is in the end.
+    // Where something changes several times at one instant, its last state counts.
     if (event.kind === 'power' || event.kind === 'connector' || event.kind === 'alarm') {
-      if (event.atMs !== this.#pendingAtMs) this.settle(event.atMs);
+      if (event.atMs !== this.#pendingAtMs) this.judgeUntil(event.atMs);
       this.#note(event);
     }
   }
 
   /** Everything up to `atMs` has happened. */
-  settle(atMs: EpochMs): void {
+  judgeUntil(atMs: EpochMs): void {
     if (this.#pendingAtMs !== undefined && atMs > this.#pendingAtMs) this.#judge(this.#pendingAtMs, atMs);
     this.#pendingAtMs = atMs;
   }
@@ -75,7 +75,7 @@ export class ExpectationJudge {
       const { fromMs, untilMs, locationId = '', measure, bounds } = expectation;
       if (atMs < fromMs || atMs > untilMs || this.#failures.has(expectation)) continue;
       const limits = await limitsOf(locationId);
-      // Over a span a service that is down is asked again; at an instant there is no again.
+      // A service that is down is asked again later in a span; an expectation for an instant fails.
       if (limits === undefined && fromMs !== untilMs) continue;
       if (limits === undefined)
         this.#fail(expectation, `the service could not be asked for ${measure}`, atMs);
@@ -87,7 +87,7 @@ export class ExpectationJudge {
   }
 
   finish(summary: Summary): readonly Failure[] {
-    this.settle(summary.endsAtMs + 1);
+    this.judgeUntil(summary.endsAtMs + 1);
     for (const expectation of this.#expectations) {
       if (!RUN_MEASURES.has(expectation.measure)) continue;
       const problem = runProblemOf(expectation, summary);
@@ -194,7 +194,7 @@ function questionsOf(asked: readonly Asked[], boundaries: readonly EpochMs[]): r
   return [...instants].sort((a, b) => a - b);
 }
 
-/** Floats that come out of sums may miss by less than anybody would name. */
+/** Allows for rounding errors in sums of floating-point numbers. */
 const TOLERANCE = 1e-9;
 
 function outside(what: string, value: number, unit: string, bounds: Bounds): string | undefined {

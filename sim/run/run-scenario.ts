@@ -82,7 +82,7 @@ export async function runScenario(
       for (const [cell, each] of news.entries()) events.add(cell, each.events);
       // At the instant itself more may happen.
       events.emitBefore(atMs);
-      judge.settle(atMs - 1);
+      judge.judgeUntil(atMs - 1);
       await writer?.drained();
       const violations = news.reduce((sum, each) => sum + each.violations, 0);
       onProgress({ simulatedMs: atMs - startsAtMs, violations });

@@ -45,17 +45,17 @@ class Decoder {
   }
 
   next(): TraceEvent {
-    const number = this.#takeInteger();
+    const number = this.#readInteger();
     const layout = LAYOUTS[number];
     if (layout === undefined) throw new RangeError(`No event has number ${number}`);
-    this.#atMs += this.#takeInteger();
+    this.#atMs += this.#readInteger();
     const event: Record<string, string | number | boolean> = { atMs: this.#atMs, kind: layout.kind };
-    for (const [field, coding] of layout.fields) event[field] = this.#takeField(coding);
+    for (const [field, coding] of layout.fields) event[field] = this.#readField(coding);
     // The table of fields is checked against the events' types where it is written.
     return event as unknown as TraceEvent;
   }
 
-  #takeInteger(): number {
+  #readInteger(): number {
     let value = 0;
     let weight = 1;
     for (;;) {
@@ -67,17 +67,17 @@ class Decoder {
     }
   }
 
-  #takeText(): string {
-    const length = this.#takeInteger();
+  #readText(): string {
+    const length = this.#readInteger();
     this.#place += length;
     return this.#text.decode(this.#bytes.subarray(this.#place - length, this.#place));
   }
 
-  #takeField(coding: FieldCoding): string | number | boolean {
-    if (coding === 'integer') return this.#takeInteger();
-    if (coding === 'text') return this.#takeText();
-    const number = this.#takeInteger();
-    if (coding === 'name' && number === 0) return this.#takeText();
+  #readField(coding: FieldCoding): string | number | boolean {
+    if (coding === 'integer') return this.#readInteger();
+    if (coding === 'text') return this.#readText();
+    const number = this.#readInteger();
+    if (coding === 'name' && number === 0) return this.#readText();
     const value = coding === 'name' ? this.#names[number - 1] : coding[number];
     if (value === undefined)
       throw new RangeError(`A trace speaks of number ${number} without having told it`);

@@ -1,5 +1,5 @@
-// Carries messages through the production's broker, bytes over real connections, in no virtual time: when they arrive is up
-// to the wires. What comes out on the other side is kept until then, and only that is handed over.
+// Carries messages through the production's broker over real connections, in no virtual time: when they arrive is decided
+// by the wires. What the broker delivers is kept until then, and exactly that is handed over.
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../../src/ports/log.js';
 import type { MessageBus } from '../../src/ports/telemetry.js';
@@ -20,18 +20,18 @@ interface Copy {
   payload?: Buffer;
 }
 
-/** A charger's end of its wire. What it has to do is done one by one, so that all of it happens in the order it was told. */
+/** A charger's end of its wire. Its tasks run one after another, in the order they were given. */
 interface Line {
   readonly wire: Wire;
   readonly topics: ReadonlySet<string>;
   done: Promise<void>;
   session: BrokerSession | undefined;
   lastWill: ChargerMessage | undefined;
-  /** What the broker said when the newest session broke; the service hears it later. */
+  /** The last will that the broker sent when the newest session broke; the service hears it later. */
   spokenWill: Copy;
 }
 
-/** What the broker refuses a client that says too much, or nothing, for true seconds means nothing in virtual time. */
+/** Limits on messages and silence per true second mean nothing in virtual time, so they are set out of reach. */
 export const BROKER_ENVIRONMENT: Readonly<Record<string, string>> = {
   HEADROOM_MQTT_MESSAGES_PER_S: '1000000000',
   HEADROOM_MQTT_MESSAGE_BURST: '1000000000',
@@ -50,7 +50,7 @@ export class BrokerCarrier implements Carrier {
   readonly #events: CarrierEvents;
   readonly #passwords: ReadonlyMap<string, string>;
   readonly #lines = new Map<Wire, Line>();
-  /** Who waits for what comes out of the broker, by topic: a line waits for one message at a time. */
+  /** The lines that wait for the broker to deliver a message, by topic: each waits for one message at a time. */
   readonly #awaited = new Map<
     string,
     { readonly line: Line; readonly arrived: (payload?: Buffer) => void }
@@ -160,7 +160,7 @@ export class BrokerCarrier implements Carrier {
       });
   }
 
-  /** In its turn, does what makes the broker put out a message on `topic`, and waits for that. */
+  /** In its turn, calls `send`, which makes the broker deliver a message on `topic`, and waits for that message. */
   #pass(line: Line, topic: string, send: (session: BrokerSession) => void, copy: Copy = {}): Copy {
     this.#inTurn(line, async () => {
       const { session } = line;
@@ -188,7 +188,7 @@ export class BrokerCarrier implements Carrier {
     const waiting = this.#awaited.get(topic);
     waiting?.arrived(payload);
     if (waiting !== undefined) return;
-    // Nobody made the broker say this: it ended a session by itself, and speaks the last will.
+    // No line caused this message: the broker ended a session by itself, and sends its last will.
     for (const line of this.#lines.values())
       if (line.lastWill?.topic === topic) line.spokenWill.payload = payload;
   }
@@ -211,7 +211,7 @@ export class BrokerCarrier implements Carrier {
     });
   }
 
-  /** The broker speaks the last will of a connection that breaks; who has none is gone without a word. */
+  /** The broker sends the last will of a connection that breaks, if there is one. */
   #endSession(line: Line): void {
     const end = (session: BrokerSession) => {
       line.session = undefined;
@@ -252,7 +252,7 @@ export class BrokerCarrier implements Carrier {
     };
   }
 
-  /** @param publish has the broker put it out once. */
+  /** @param publish has the broker deliver it once. */
   #sendDown(topic: string, payload: string, publish: () => void): void {
     const to = parseTopic(topic);
     if (to === undefined) return;
@@ -265,7 +265,7 @@ export class BrokerCarrier implements Carrier {
       if (bytes !== undefined) this.#deliverTo(wire, topic, bytes);
     };
     const count = wire.travelDown({ arrive });
-    // Who listens to nothing gets nothing out of the broker.
+    // The broker delivers nothing to a charger that has not subscribed.
     const copies = this.#passAll(line.topics.has(topic) ? count : 0, line, topic, publish);
   }
 }

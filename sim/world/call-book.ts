@@ -1,4 +1,4 @@
-// Keeps book of the calls a service accepted, for the oracle: what must hold from then on, and what may still be held to.
+// Tells the oracle of the calls that a service accepted: which limits apply from then on, and which former ones still may.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, NewProfile } from './limit-oracle.js';
 import type { PowerWatch } from './power-watch.js';
@@ -16,7 +16,7 @@ export interface BookEvents {
   profile(target: string, profile: NewProfile): void;
   /** What was submitted there counts no more. */
   cancelled(target: string, priority: number): void;
-  /** The limits of these locations may be others from now on. */
+  /** The limits of these locations may have changed. */
   changed(locationIds: readonly string[]): void;
 }
 
@@ -216,7 +216,7 @@ export class CallBook {
     const found = kindOf(call);
     if (found === undefined) return;
     if (status === 200 || status === 201) found.kind.learn(this.#accepted, found.params, call.body, body);
-    // Unanswered, it may have been written all the same: both are allowed for as long as either may be in force.
+    // A call without an answer may have been stored or not: both limits are allowed for as long as either may be in force.
     const isRefused = status >= 400 && status < 500;
     if (!isRefused)
       for (const [id, limitW] of this.#withoutCallW)

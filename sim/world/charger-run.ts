@@ -28,7 +28,7 @@ export class ChargerRun {
     readonly wallMs: () => number;
     /** It says this now. */
     readonly say: (run: ChargerRun, message: ChargerMessage) => void;
-    /** Its draw, limit or status may be another. */
+    /** Its draw, limit or status may have changed. */
     readonly onChange: (run: ChargerRun) => void;
   }) {
     const { address } = options.charger;
@@ -53,7 +53,7 @@ export class ChargerRun {
     this.wake();
   }
 
-  /** The link is gone, as long as nobody connects it. */
+  /** The link is gone until `connect`. */
   disconnect(): void {
     this.wire.isUp = false;
   }
@@ -63,7 +63,7 @@ export class ChargerRun {
     this.wake();
   }
 
-  /** What it has to say is due now, whatever it planned. */
+  /** Takes its messages now, whatever was planned. */
   wake(): void {
     const nowMs = this.#monotonicMs();
     if (this.wire.isUp) {
@@ -76,7 +76,7 @@ export class ChargerRun {
 
   #plan(nowMs: number): void {
     let dueMs = Math.ceil(this.charger.nextDueMs(nowMs));
-    // Unconnected, what it would say waits; what its cars do does not.
+    // Without a link its messages wait, and its cars go on.
     if (dueMs <= nowMs) dueMs = nowMs + (this.wire.isUp ? 1 : 1_000);
     if (dueMs >= this.#plannedMs && this.#plannedMs > nowMs) return;
     this.#plannedMs = dueMs;

@@ -1,4 +1,4 @@
-// Carries messages within the process, as the objects they are: what is a message of the contract is never turned into text.
+// Carries messages within the process as objects: a valid message is never turned into text and parsed again.
 import type { ChargerAddress, ConnectorAddress, ConnectorId } from '../../machines/values/ids.js';
 import { Telemetry } from '../../src/inbound/mqtt/telemetry.js';
 import type { Metrics } from '../../src/metrics.js';

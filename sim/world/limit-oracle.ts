@@ -56,7 +56,7 @@ export class LimitOracle {
     divide(known);
   }
 
-  /** Of each priority the last that was submitted counts. */
+  /** The newest profile of each priority counts. */
   submit(locationId: string, profile: NewProfile, atMs: EpochMs): void {
     const known = this.#known(locationId);
     const submission = submissionOf(profile, atMs);
@@ -71,7 +71,7 @@ export class LimitOracle {
     held.set(submission.priority, submission);
   }
 
-  /** What was submitted at the priority counts no more: of a location, or of a connector by its key. */
+  /** The profile of that priority is gone: of a location, or of a connector by its key. */
   cancel(target: string, priority: number, atMs: EpochMs): void {
     const known = this.#locations.get(target);
     if (known === undefined) {
@@ -203,7 +203,7 @@ function divide(known: KnownLocation): void {
   known.at = 0;
 }
 
-/** Time goes on: as a rule it is where it was last, or the next one. */
+/** Time goes on, so it is usually the span of the last look-up, or the next one. */
 function segmentAt(known: KnownLocation, atMs: EpochMs): Segment | undefined {
   const { segments } = known;
   let { at } = known;

@@ -115,7 +115,7 @@ export class Misfortune {
     });
   }
 
-  /** Again and again, at times that nobody can foresee. */
+  /** Again and again, at random times (exponentially distributed). */
   #every(meanMs: number, strike: () => void): void {
     const waitMs = Math.ceil(-Math.log(1 - this.#share()) * meanMs);
     this.#later(waitMs, () => {

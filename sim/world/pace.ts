@@ -1,4 +1,4 @@
-// How time goes on in a world: from one thing that happens to the next, and only once the service has finished with it.
+// How time goes on in a world: from one event to the next, and only once the service has finished its work on the one before.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VirtualClock } from '../virtual-clock.js';
 import { Agenda } from './agenda.js';

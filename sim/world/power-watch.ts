@@ -1,4 +1,4 @@
-// The invariant everything exists for: what truly flows never exceeds the limit, but where a limit fell unannounced.
+// The central invariant: what truly flows never exceeds the limit, except for a while after an unannounced decrease.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle } from './limit-oracle.js';
 
@@ -31,7 +31,7 @@ export class PowerWatch {
   readonly #pardoned = new Set<string>();
   readonly peakW = new Map<string, number>();
 
-  /** @param options.refresh brings up to the present what the location's chargers draw, by `change`. */
+  /** @param options.refresh advances the location's chargers to the present, and reports by `change` what they draw. */
   constructor(options: {
     readonly oracle: LimitOracle;
     readonly refresh: (locationId: string) => void;
@@ -51,7 +51,7 @@ export class PowerWatch {
     return (this.#powerMw.get(locationId) ?? 0) / 1000;
   }
 
-  /** The limit may have fallen at `atMs` from `fromW`: who draws that much may go on until `untilMs`. */
+  /** The limit may have fallen at `atMs` from `fromW`: that much may be drawn until `untilMs`. */
   grant(locationId: string, fromW: number, untilMs: EpochMs): void {
     const held = this.#grace.get(locationId);
     const limitW = Math.max(fromW, held?.limitW ?? 0);
@@ -63,7 +63,7 @@ export class PowerWatch {
     return atMs < (this.#grace.get(target)?.untilMs ?? 0);
   }
 
-  /** Somebody there keeps to no limit: what flows shows nothing of the service. */
+  /** A charger there obeys no limit, so its power says nothing about the service. */
   pardon(locationId: string): void {
     this.#pardoned.add(locationId);
   }
@@ -79,7 +79,7 @@ export class PowerWatch {
     this.#checkClusters(locationId, atMs);
   }
 
-  /** Tells once of each time that a limit is broken. */
+  /** Reports each period in which a limit is exceeded once. */
   #judge(target: string, powerW: number, limitW: number, atMs: EpochMs): void {
     const isOver = powerW > limitW + TOLERANCE_W;
     if (isOver && !this.#over.has(target)) {

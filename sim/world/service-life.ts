@@ -13,13 +13,13 @@ export interface ServiceLife {
   readonly httpUrl: string;
   readonly mqttUrl: string;
   readonly metrics: Metrics;
-  /** Everything of it ends at once: no timer fires, nothing is written, nothing is sent. */
+  /** Ends it at once: no timer fires, nothing is written, nothing is sent. */
   kill(): Promise<void>;
   /** As an operator stops it. */
   stop(): Promise<void>;
 }
 
-/** What becomes of a commit: nobody hears of one that the service did not survive. */
+/** What becomes of a commit; one that the service did not survive is never acknowledged. */
 export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter';
 
 /** What may befall what it writes. */

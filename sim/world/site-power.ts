@@ -33,7 +33,7 @@ export class SitePower {
     });
   }
 
-  /** The charger's draw, limit, state or link may be another. */
+  /** The charger's draw, limit, state or link may have changed. */
   noteChange(run: ChargerRun): void {
     this.#tracer?.charger(run);
     if (!this.#measure(run)) return;
@@ -42,7 +42,7 @@ export class SitePower {
     this.#tracer?.power(locationId, this.watch.powerW(locationId));
   }
 
-  /** The location's limit may be another: nobody's draw has to change for one to be broken. */
+  /** The location's limit may have changed: it can be exceeded without any change of draw. */
   look(locationId: string): void {
     this.#tracer?.limit(locationId, this.watch.allowedW(locationId, this.#nowMs()));
     this.watch.check(locationId, this.#nowMs());
@@ -58,7 +58,7 @@ export class SitePower {
     return true;
   }
 
-  /** A charger without a connection is looked after now and then only; its cars may have done something since. */
+  /** A charger without a connection is advanced only now and then: its cars may have done something since. */
   #refresh(locationId: string): void {
     for (const run of this.#runs) {
       if (run.charger.address.locationId !== locationId) continue;

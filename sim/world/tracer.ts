@@ -39,7 +39,7 @@ export class Tracer {
     this.#nowMs = nowMs;
   }
 
-  /** What is no connector's, limit's, power's or grant's. */
+  /** Any event that is not about a connector, limit, power or grant. */
   add(event: Untimed<TraceEvent>): void {
     this.#emit({ atMs: this.#nowMs(), ...event } as TraceEvent);
   }

@@ -109,7 +109,7 @@ export const WAY_MS = 10;
 const WAY_VARIES_MS = 40;
 
 /**
- * Each wire and direction has its own luck, so that what one charger says changes nothing for another, and whatever carries
+ * Each wire and direction has random numbers of its own, so that no charger changes another's, and whatever carries
  * the bytes, they arrive at the same instants.
  */
 export class Wire {

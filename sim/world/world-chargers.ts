@@ -20,7 +20,7 @@ type Connectors = TenantEntry['locations'][number]['chargers'][number]['connecto
 /** What chargers do that others have to know. */
 export interface ChargerEvents {
   said(run: ChargerRun, message: ChargerMessage): void;
-  /** Its draw, limit, state or link may be another. */
+  /** Its draw, limit, state or link may have changed. */
   changed(run: ChargerRun): void;
   visited(charger: ChargerAddress, connectorId: ConnectorId, note: CarNote): void;
 }

@@ -96,7 +96,7 @@ export class WorldService {
     await this.#life?.stop();
   }
 
-  /** The answer of a service that died meanwhile reaches nobody. */
+  /** If the service died meanwhile, its answer is lost. */
   async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
     const asked = this.#life;
     if (asked === undefined) return NO_ANSWER;

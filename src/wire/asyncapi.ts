@@ -54,7 +54,8 @@ const operationNameOf = (kind: ChargerKind) =>
 /** Fields that the schema does not name are ignored by both sides, so none is forbidden. */
 function payloadSchemaOf(schema: z.ZodType): object {
   const { $schema: _dialect, ...payload } = z.toJSONSchema(schema, {
-    ...{ target: 'draft-7', io: 'input' },
+    target: 'draft-7',
+    io: 'input',
     override({ jsonSchema }) {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
@@ -77,7 +78,8 @@ function operationOf({ kind, title, summary, qos, retain }: ChargerTraffic) {
   return {
     action: directionOf(kind) === 'toService' ? 'send' : 'receive',
     channel: { $ref: `#/channels/${kind}` },
-    ...{ title, summary },
+    title,
+    summary,
     messages: [{ $ref: `#/channels/${kind}/messages/${kind}` }],
     bindings: { mqtt: { qos, retain, bindingVersion: BINDING_VERSION } },
     ...(kind === 'limit' && {
@@ -104,7 +106,10 @@ function serverOf(lastWill: object) {
     security: [{ $ref: '#/components/securitySchemes/charger' }],
     bindings: {
       mqtt: {
-        ...{ clientId: ADDRESS.controllerUuid, cleanSession: true, keepAlive: KEEPALIVE_S, lastWill },
+        clientId: ADDRESS.controllerUuid,
+        cleanSession: true,
+        keepAlive: KEEPALIVE_S,
+        lastWill,
         bindingVersion: BINDING_VERSION,
       },
     },

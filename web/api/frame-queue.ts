@@ -7,7 +7,7 @@ export type EventData<Name extends StreamEventName> = Extract<StreamEventBody, {
 type Handler = (events: readonly unknown[]) => void;
 
 export interface FrameQueue {
-  take(name: string, data: string): void;
+  add(name: string, data: string): void;
   subscribe<Name extends StreamEventName>(
     name: Name,
     handler: (events: readonly EventData<Name>[]) => void,
@@ -45,7 +45,7 @@ export function createFrameQueue(): FrameQueue {
   }
 
   return {
-    take(name, data) {
+    add(name, data) {
       // What nobody listens to need not be read.
       if (!handlers.has(name)) return;
       if (waiting.size === 0) schedule();

@@ -120,7 +120,7 @@ export class EventFeed {
     try {
       const response = await this.#client.open('/stream', watchdog.signal);
       onOpen();
-      const parse = createEventParser((name, data) => this.#queue.take(name, data));
+      const parse = createEventParser((name, data) => this.#queue.add(name, data));
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
         clearTimeout(timer);

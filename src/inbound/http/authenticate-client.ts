@@ -39,7 +39,7 @@ export function createAuthenticateClient(options: {
   ): Promise<OauthClientRecord | undefined> {
     const stored = credentials.oauthClient(clientId)?.secretHash;
     const verdict = await passwordCheck.check({ address, name: clientId, password: secret, stored });
-    // Of now: it may have changed while its secret was checked.
+    // Look the client up again: it may have changed while its secret was checked.
     const client = credentials.oauthClient(clientId);
     const isRight = verdict.is === 'right' && client?.secretHash === stored;
     if (isRight && client?.disabledAtMs === null) return client;

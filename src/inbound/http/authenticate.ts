@@ -66,7 +66,7 @@ export class Authentication {
     return caller;
   }
 
-  /** A caller that was authenticated before as it would be now, undefined where it no longer would be: for answers that go on. */
+  /** The caller with its present rights, undefined where it would no longer be authenticated: for answers that go on. */
   again(caller: Caller): Caller | undefined {
     if ('clientId' in caller) return this.#heldBy(caller);
     const key = this.#credentials.apiKey(caller.keyId);
@@ -92,7 +92,7 @@ export class Authentication {
     const client = this.#credentials.oauthClient(token.clientId);
     if (client === undefined || this.#clock.nowMs() >= token.expiresAtMs) return undefined;
     const known = this.#callers.get(token);
-    // Records are replaced whole: the same one says what it said before.
+    // A record is never changed, only replaced: the same object means the same answer.
     if (known?.client === client) return known.caller;
     const holds =
       client.disabledAtMs === null &&

@@ -17,7 +17,7 @@ export function createAuthorize(options: {
   readonly ratePerS: number;
 }): (caller: Caller, scope: Scope) => void {
   const { credentials, clock, ratePerS } = options;
-  // One bucket per tenant that ever came in: as many as there are tenants.
+  // One bucket for each tenant that ever sent a request, so the map is no larger than the number of tenants.
   const buckets = new Map<TenantUuid, TokenBucket>();
 
   function bucketOf(tenantUuid: TenantUuid): TokenBucket {

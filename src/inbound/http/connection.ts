@@ -11,9 +11,9 @@ export interface Exchange {
 export interface ConnectionKeeper {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Room for one more request that waits for the answers before it; false where the connection was cut instead. */
-  takeRoomToWait(connection: Connection): boolean;
+  reserveRoomToWait(connection: Connection): boolean;
   giveBackRoomToWait(count: number): void;
-  /** An answer is out, and the connection has none to give. */
+  /** An answer was sent, and no request waits for another. */
   onIdle(connection: Connection): void;
 }
 
@@ -53,11 +53,11 @@ export class Connection {
   }
 
   /** Answers the request when those before it are answered. */
-  take(request: IncomingMessage, response: ServerResponse): void {
+  answerInTurn(request: IncomingMessage, response: ServerResponse): void {
     // A chunk that was read is parsed to its end, even if one of its first requests ended the connection.
     if (this.#socket.destroyed || this.#answerUnreadable !== undefined) return;
     if (this.#response === undefined) this.#start(request, response);
-    else if (this.#keeper.takeRoomToWait(this)) this.#waiting.push({ request, response });
+    else if (this.#keeper.reserveRoomToWait(this)) this.#waiting.push({ request, response });
   }
 
   /**
@@ -69,13 +69,13 @@ export class Connection {
     if (this.#socket.destroyed || this.#answerUnreadable !== undefined) return;
     this.#answerUnreadable = answer;
     const { complete } = this.#waiting.at(-1)?.request ?? this.#request ?? { complete: true };
-    // Who was answered before it had sent everything gets no second answer.
+    // A client that was answered before it had sent everything gets no second answer.
     if (!complete && this.#response === undefined) this.destroy();
     else if (this.#response === undefined) answer(undefined);
     else if (!complete && this.#waiting.length === 0) this.#answerBrokenOff(this.#response);
   }
 
-  /** Sends the last words and closes; `destroy` must follow, for a client that neither reads nor leaves. */
+  /** Sends a final answer and closes. Call `destroy` afterwards, for clients that neither read it nor disconnect. */
   end(text: string): void {
     this.#socket.end(text);
   }
@@ -116,7 +116,7 @@ export class Connection {
   #answerBrokenOff(response: ServerResponse): void {
     const request = this.#request;
     const answer = this.#answerUnreadable;
-    // The one answer that its client gets ends the connection.
+    // This answer is the last one of the connection.
     this.#answerUnreadable = () => this.#socket.destroySoon();
     if (!response.headersSent && request !== undefined) answer?.({ request, response });
   }

@@ -40,7 +40,7 @@ const WHAT_HAPPENED = {
 /** Requests of one connection that may wait for the answers before them, and those of all connections together. */
 const WAITING_AT_MOST = 16;
 const WAITING_IN_ALL = 1_000;
-/** HTTP may hold one in so many of the files that may be open; the rest is for chargers and the database. */
+/** HTTP may use the limit on open files divided by this; the rest is for chargers and the database. */
 const OPEN_FILES_PART = 4;
 const LINGER_MS = 1_000;
 const CLIENTS_STOP_WITHIN_MS = 2_000;
@@ -55,7 +55,7 @@ export class Connections implements ConnectionKeeper {
   readonly #atMost: number;
   readonly #atMostPerAddress: number;
   readonly #bySocket = new WeakMap<Duplex, Connection>();
-  /** Those whose last answer is the longest ago come first. */
+  /** Least recently answered first. */
   readonly #open = new Set<Connection>();
   readonly #ofAddress = new Map<string, number>();
   #waitingInAll = 0;
@@ -74,7 +74,7 @@ export class Connections implements ConnectionKeeper {
     }
   }
 
-  /** Takes a new connection, or refuses it where there are too many that somebody works for. */
+  /** Accepts a new connection, or refuses it where all others are busy and there are too many. */
   open(socket: Socket): void {
     const address = addressBlock(socket.remoteAddress ?? 'unknown');
     if (!this.#hasRoomFor(address)) {
@@ -89,7 +89,7 @@ export class Connections implements ConnectionKeeper {
     socket.once('close', () => this.#remove(connection));
   }
 
-  /** What began on `socket` goes on through `encrypted`, which runs over it. */
+  /** The TLS handshake on `socket` is over: from now on the connection is used through `encrypted`. */
   encrypt(socket: Socket, encrypted: Socket): void {
     const connection = this.of(socket);
     if (connection === undefined) return;
@@ -101,7 +101,7 @@ export class Connections implements ConnectionKeeper {
     return this.#bySocket.get(socket);
   }
 
-  takeRoomToWait(connection: Connection): boolean {
+  reserveRoomToWait(connection: Connection): boolean {
     if (connection.waitingCount >= WAITING_AT_MOST || this.#waitingInAll >= WAITING_IN_ALL) {
       this.#cut(connection, 'pipelined');
       return false;
@@ -123,7 +123,7 @@ export class Connections implements ConnectionKeeper {
     this.#open.add(connection);
   }
 
-  /** Nothing came or went for long. Between two requests that is how connections usually end. */
+  /** The connection was idle for too long. Between two requests this is how connections usually end. */
   onSilence(socket: Socket): void {
     const connection = this.of(socket);
     if (connection === undefined || connection.isIdle) socket.destroy();
@@ -194,7 +194,7 @@ export class Connections implements ConnectionKeeper {
   }
 }
 
-/** How many files and connections the host lets this process hold open (`ulimit -n`), as Linux tells it; undefined elsewhere. */
+/** How many files and connections this process may have open (`ulimit -n`); undefined on systems other than Linux. */
 function openFilesLimit(): number | undefined {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

@@ -21,9 +21,9 @@ export interface Call {
 
 export interface Endpoint extends EndpointDescription {
   readonly scope: Scope;
-  /** The same object is given for as long as it is the answer: its serialized form may be kept. */
+  /** The handler returns the same object until the answer changes, so its serialized form may be cached. */
   readonly isAnswerStable?: boolean;
-  /** What to do where a caller expects a DELETE of everything. */
+  /** What to tell a caller who tries to DELETE everything. */
   readonly insteadOfDelete?: string;
   /** `body` is undefined where the endpoint takes none. */
   readonly handle: (call: Call, body: unknown) => object | Promise<object>;

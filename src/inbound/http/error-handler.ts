@@ -31,7 +31,7 @@ export function createErrorHandler(log: Log) {
     return new DomainError('INTERNAL_ERROR', 'The service failed: report it with this requestId.');
   }
 
-  // Express knows an error handler by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   return (error: unknown, _request: Request, response: Answer, _next: NextFunction): void => {
     const refusal = refusalOf(error, response.locals.requestId);
     if (response.headersSent) response.destroy();

@@ -13,7 +13,7 @@ import { API_SECURITY_HEADERS } from './security-headers.js';
 /** What is known of an exchange while it lasts. */
 export interface ExchangeLocals {
   requestId: string;
-  /** The path's pattern, for metrics; a path of nobody's stays `unmatched`. */
+  /** The path's pattern, for metrics; `unmatched` where no route has the path. */
   route: string;
   tenantUuid: TenantUuid | undefined;
   // Express types locals as an open record.
@@ -22,13 +22,13 @@ export interface ExchangeLocals {
 
 export type Answer = Response<unknown, ExchangeLocals>;
 
-/** The answers that are not out yet, to be found by Node's name for them. */
+/** The answers that are not sent yet, by Node's own response object. */
 export type Unanswered = Map<ServerResponse, Answer>;
 
 const PATH_LOGGED = 200;
-// A secret that begins in what is logged is seen as one even if it is cut off here.
+// Long enough that a secret which is cut off here is still recognized as one.
 const PATH_READ = 2 * PATH_LOGGED;
-/** Nginx's status for a client that left before its answer. */
+/** What nginx logs where a client disconnected before its answer. */
 const CLIENT_GONE = 499;
 
 const JSON_HEADERS = Object.entries({
@@ -69,7 +69,7 @@ export function createTracer(options: {
   };
 }
 
-/** Without the query; somebody may have put a key where an id belongs. */
+/** Without the query. It is redacted, because somebody may have put a key where an id belongs. */
 function pathToLog(url: string): string {
   const query = url.indexOf('?');
   return withoutSecrets(url.slice(0, query === -1 ? PATH_READ : Math.min(query, PATH_READ))).slice(

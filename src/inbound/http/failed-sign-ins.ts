@@ -19,7 +19,7 @@ export class FailedSignIns {
     this.#signInLog = parts.signInLog;
   }
 
-  /** A failure that is in no count of the address yet. @throws Refusal RATE_LIMITED where it had failed too often already. */
+  /** Counts a failure against its address. @throws Refusal RATE_LIMITED where the address had failed too often already. */
   count(failure: FailedSignIn): void {
     const waitMs = this.#guesses.waitMs(failure.address);
     this.#guesses.count(failure.address);

@@ -5,12 +5,12 @@ import { Refusal, retryAfter } from './refusal.js';
 export interface OpenStreams {
   /** @throws Refusal RATE_LIMITED where the tenant has as many as it may. */
   requireRoom(tenantUuid: TenantUuid): void;
-  /** Counts a stream; `end` is called when the service stops. Gives the function that takes it off again. */
+  /** Counts a stream; `end` is called when the service stops. Returns the function that stops counting it. */
   add(tenantUuid: TenantUuid, end: () => void): () => void;
   endAll(): void;
 }
 
-/** One for each screen of a control room and each program that follows; each may hold a buffer. */
+/** Enough for the screens of a control room and some programs. It is bounded because each stream may hold a buffer. */
 export const STREAMS_PER_TENANT = 20;
 const WAIT_MS = 15_000;
 

@@ -57,6 +57,6 @@ const EXPECTED: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** For what a schema says nothing of itself: no caller should need to know the words of the library that checks. */
+/** A message where the schema has none: callers should not see the validation library's own words. */
 const messageOf: z.core.$ZodErrorMap = (issue) =>
   issue.code === 'invalid_type' ? mustBe(EXPECTED[issue.expected] ?? issue.expected).error(issue) : undefined;

@@ -1,4 +1,4 @@
-// What helmet says about browsers, asked once at start: for one kind of page its headers never change.
+// The security headers that helmet sets, computed once at start: they never change for one kind of page.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet, { type HelmetOptions } from 'helmet';

@@ -19,7 +19,7 @@ export interface ServerSettings extends HttpSettings, ConnectionSettings {
 
 const HEADERS_AT_MOST = 100;
 const TIMEOUTS_CHECKED_EVERY_MS = 1000;
-/** A client that reads none of its answer for so long is gone. A stream says something every 15 s. */
+/** A client that reads nothing of its answer for this long is taken for gone. A stream sends something every 15 s. */
 const SILENT_AT_MOST_MS = 30_000;
 
 interface ServerParts extends HttpParts {
@@ -86,12 +86,12 @@ export class HttpServer {
     const { httpHeaderTimeoutS, httpRequestTimeoutS } = this.#config;
     const connections = this.#connections;
     const accept = (request: IncomingMessage, response: ServerResponse) =>
-      connections.of(request.socket)?.take(request, response);
+      connections.of(request.socket)?.answerInTurn(request, response);
     const options = {
       headersTimeout: Math.min(httpHeaderTimeoutS, httpRequestTimeoutS) * 1000,
       requestTimeout: httpRequestTimeoutS * 1000,
       connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
-      // Node's own refusal would have no envelope.
+      // If Node refused the request itself, its answer would not have our envelope.
       requireHostHeader: false,
     };
     const server =
@@ -101,7 +101,7 @@ export class HttpServer {
     server.maxHeadersCount = HEADERS_AT_MOST;
     server.on('connection', (socket) => connections.open(socket));
     server.on('timeout', (socket) => connections.onSilence(socket));
-    // An expectation nobody knows is ignored (RFC 9110 allows it): Node's own answer would have no envelope.
+    // An unknown `Expect` header is ignored, as RFC 9110 allows: Node's own answer would not have our envelope.
     server.on('checkExpectation', accept);
     return server;
   }

@@ -43,9 +43,9 @@ interface KeyRing {
 }
 
 export interface TokenKeys {
-  /** Where they lie; undefined where they were given as JSON. */
+  /** The file that holds them; undefined where they were given as JSON. */
   readonly file: string | undefined;
-  /** The keys of now; another object once they changed. */
+  /** The current keys; a new object whenever they have changed. */
   current(): KeyRing;
   /** Reads the file again if it changed. @throws TokenKeysError, and the keys of before stay in force. */
   refresh(): void;
@@ -89,7 +89,7 @@ function keysOfFile(file: string): TokenKeys {
       const version = versionOf(file);
       if (version === seen) return;
       ring = keyRingOf(readJwkSet(file));
-      // After the reading: one that failed is tried again at the next refresh.
+      // Set only after a successful read, so that a failed one is tried again at the next refresh.
       seen = version;
     },
   };

@@ -1,4 +1,4 @@
-// Access tokens: signed here, verified once, and asked again on every request whether they still hold.
+// Access tokens: signed here, and verified once. Whether a token still holds is checked on every request.
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -21,17 +21,17 @@ const claimsSchema = z.object({
   sub: z.string(),
   tenantUuid: z.string().transform((text) => text as TenantUuid),
   scope: z.string().transform(parseScopes),
-  // A token of release 0.1 names none: it lives out its hour.
+  // A token of release 0.1 does not name its secret: it is accepted until it expires.
   secretId: z.string().optional(),
   exp: z.number(),
 });
 
-/** What a token says. Whether its client still exists and its tenant may come in is for others to ask. */
+/** What a token says. The caller checks whether its client still exists and its tenant may use the service. */
 export interface VerifiedToken {
   readonly clientId: string;
   readonly tenantUuid: TenantUuid;
   readonly scopes: readonly Scope[];
-  /** Of the client's secret it was issued for (`secretIdOf`). */
+  /** The id of the client secret it was issued for (`secretIdOf`). */
   readonly secretId: string | undefined;
   readonly expiresAtMs: EpochMs;
 }
@@ -57,7 +57,7 @@ export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readon
   function keysInForce(): ReturnType<TokenKeys['current']> {
     const current = keys.current();
     if (current !== verifiedWith) {
-      // A key may have been withdrawn: what it vouched for is asked again.
+      // A key may have been withdrawn, so remembered tokens are verified again.
       verified.clear();
       verifiedWith = current;
     }

@@ -1,4 +1,4 @@
-// What never became a request, or broke off in the middle of one: it gets the envelope too, and its connection is closed.
+// Bytes that are no HTTP request, or only part of one: they are answered with the envelope too, and the connection is closed.
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -83,7 +83,7 @@ export function createUnreadableHandler(options: {
   };
 }
 
-/** A whole answer. It may have been meant for the token endpoint, so it has what every error of that one has. */
+/** A complete answer. The request may have been for the token endpoint, so it also has that endpoint's error fields. */
 function textOf({ status, code, message }: Unreadable, requestId: string): string {
   const envelope = errorEnvelope(code, message, requestId);
   const body = JSON.stringify({ ...envelope, error_description: toErrorDescription(message) });

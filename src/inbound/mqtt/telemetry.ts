@@ -12,7 +12,7 @@ import { operatorMessageSchema } from '../../wire/grid-operator.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
 import { PREFIX_LEVELS, parseSiteTopic, parseTopic, type SiteTopic } from '../../wire/topics.js';
 
-// An external broker may carry longer ones than the embedded one takes.
+// An external broker may accept longer messages than the embedded one.
 const PAYLOAD_LIMIT_BYTES = 16_384;
 const CACHED_TOPICS = 50_000;
 
@@ -20,7 +20,7 @@ type Kind = 'meter' | 'state' | 'ack' | 'operator';
 type Accepted = ReturnType<Metrics['mqttMessages']['labels']>;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
-/** The way in for every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
+/** Receives every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
 export class Telemetry {
   readonly #sink: MeterSink;
   readonly #clock: Clock;
@@ -131,7 +131,7 @@ export class Telemetry {
   }
 }
 
-/** undefined, which neither schema accepts, where `payload` is too long or no JSON. */
+/** undefined, which no schema accepts, where `payload` is too long or not JSON. */
 function parseJson(payload: Buffer): unknown {
   if (payload.length > PAYLOAD_LIMIT_BYTES) return undefined;
   try {

@@ -1,4 +1,4 @@
-// How far an SQLite database had come when its last commit was acknowledged, kept outside it: a loss cannot pass unseen.
+// Records outside an SQLite database which commit was acknowledged last, so that a loss is noticed at the next start.
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ export class CommitMark {
     this.file = markFileOf(databaseFile);
   }
 
-  /** undefined where there is none, or none that can be read: then nothing is known, and nothing is missed. */
+  /** undefined where there is none or it cannot be read: then no loss can be noticed. */
   read(): Position | undefined {
     try {
       return markSchema.parse(JSON.parse(readFileSync(this.file, 'utf8')));
@@ -47,7 +47,7 @@ export class CommitMark {
     writeSync(this.#descriptor, text, 0);
   }
 
-  /** Puts what was noted on disk. */
+  /** Flushes the mark to disk. */
   flush(): void {
     if (this.#descriptor !== undefined) fsyncSync(this.#descriptor);
   }
@@ -70,7 +70,7 @@ export class CommitMark {
   }
 }
 
-/** Puts the name of a file on disk: that it was made, or took another's place. */
+/** Flushes the directory entry of a file that was created or renamed. */
 export function flushDirectoryOf(file: string): void {
   const descriptor = openSync(dirname(file), 'r');
   fsyncSync(descriptor);

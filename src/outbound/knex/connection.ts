@@ -1,4 +1,4 @@
-// The database behind a URL: one place for what a connection must be set to before it may hold the truth.
+// Opens the database behind a URL, and sets what each connection needs for durable commits.
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
@@ -15,7 +15,7 @@ export const LOCK_TIMEOUT_MS = 2000;
 export const START_LOCK_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 5000;
-// A process that stops halfway, and whose end nobody hears of, would keep its locks for ever.
+// A process whose connection breaks unnoticed would otherwise keep its locks for ever.
 const IDLE_TRANSACTION_TIMEOUT_MS = 10_000;
 const POSTGRES_CONNECTIONS = 5;
 
@@ -29,7 +29,7 @@ const SQLITE_SETTINGS = `
   pragma busy_timeout = ${LOCK_TIMEOUT_MS};
 `;
 
-// A server may be set to answer before a commit is on disk; ours is not asked to, but may be stricter than this.
+// A server may be configured to answer before a commit is on disk. This rules that out, and leaves stricter settings alone.
 const POSTGRES_SETTINGS = `
   set lock_timeout = ${LOCK_TIMEOUT_MS};
   set statement_timeout = ${STATEMENT_TIMEOUT_MS};
@@ -63,7 +63,7 @@ export function openDatabase(databaseUrl: string, log?: Log): Knex {
 
 /** Makes the file, and its directory, readable by the owner only, where there is none. */
 export function makeSqliteFile(file: string): void {
-  // One that is there is not touched: closing it would give up the locks that this process holds on it.
+  // An existing file is not opened here: closing it would release the locks that this process holds on it.
   if (existsSync(file)) return;
   makeDirectoryOf(file);
   closeSync(openSync(file, 'a', 0o600));

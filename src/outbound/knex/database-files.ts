@@ -44,7 +44,7 @@ export function exchangeDatabaseFile(file: string, prepared: string, aside: stri
   fsyncSync(descriptor);
   closeSync(descriptor);
   const isReplacing = isThere(file);
-  // A database that could not be opened keeps what may be read from it with other tools.
+  // A database that cannot be opened stays as it is: other tools may still read something from it.
   if (isThere(`${file}-wal`)) renameSync(`${file}-wal`, `${aside}-wal`);
   rmSync(`${file}-shm`, { force: true });
   if (isReplacing) linkSync(file, aside);

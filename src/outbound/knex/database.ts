@@ -1,4 +1,4 @@
-// A database that may be relied upon: nobody restores it, what was acknowledged is in it, its schema is up to date.
+// Opens a database that can be relied upon: no restore is under way, no acknowledged commit is missing, the schema is up to date.
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
 import type { Log } from '../../ports/log.js';
@@ -69,17 +69,17 @@ export class Database {
     return database;
   }
 
-  /** Says outside the database that it has come this far. */
+  /** Records outside the database that it has come this far. */
   noteCommit(position: Position): void {
     this.#guard?.mark.note(position);
   }
 
-  /** The same with what is on disk now, for a caller that did not count. */
+  /** The same with the database's current position, for a caller that does not know it. */
   async notePosition(): Promise<void> {
     if (this.#guard !== undefined) this.#guard.mark.note(await positionIn(this.knex));
   }
 
-  /** Puts on disk what was noted. */
+  /** Flushes what was noted to disk. */
   flushMark(): void {
     this.#guard?.mark.flush();
   }

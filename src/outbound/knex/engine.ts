@@ -1,4 +1,4 @@
-// Which of the two databases is spoken to: most SQL is the same, and what is not asks here.
+// Which of the two databases is in use: most SQL is the same for both, and the rest depends on this.
 import type { Knex } from 'knex';
 
 export type Engine = 'sqlite' | 'postgres';

@@ -1,4 +1,4 @@
-// The migrations as knex's own command line gets them: going back drops data, so it needs a word, and the database alone.
+// The migrations for knex's own command line: a rollback drops data, so it needs a confirmation and the database alone.
 import { rmSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { markFileOf } from './commit-mark.js';
@@ -26,7 +26,7 @@ export function guardedMigrations(
     if (file === undefined) return;
     lock ??= DatabaseLock.alone(file);
     await lock;
-    // What the database had come to is dropped with the rest: the next start has nothing to miss.
+    // The commit mark is dropped too: the next start must not take the dropped data for a loss.
     rmSync(markFileOf(file), { force: true });
   }
 

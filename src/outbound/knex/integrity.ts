@@ -1,7 +1,7 @@
 // Whether an SQLite database is whole: read at each start, because damaged pages answer as if nothing were there.
 import type { Knex } from 'knex';
 
-// Rows that decide nothing and may be many times all others: a damaged one is reported when it is read.
+// These rows are by far the most and decide nothing: a damaged one is reported when it is read.
 const UNCHECKED = 'power_minutes';
 
 /**
@@ -15,7 +15,7 @@ export async function integrityProblem(
   const tables: { name: string }[] = await knex('sqlite_master').where('type', 'table').select('name');
   for (const { name } of tables) {
     if (name === UNCHECKED && !isPowerChecked) continue;
-    // One problem is enough to know, and looking for all of a table that is gone takes long.
+    // One problem is enough, and listing all of them takes long where a table is gone.
     const told: { integrity_check: string }[] = await knex.raw(`pragma integrity_check('${name}')`);
     const problem = told.find(({ integrity_check }) => integrity_check !== 'ok')?.integrity_check;
     if (problem !== undefined) return `${name}: ${problem.replaceAll('\n', ' ')}`;

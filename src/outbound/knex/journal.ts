@@ -10,7 +10,7 @@ const MAX_BATCH = 500;
 const MAX_PENDING = 10_000;
 // A cluster schedule is up to a thousand changes of one caller: bounds how long one commit keeps the thread.
 const MAX_CHANGES = 5000;
-// A caller is better served with "not now" than with a long wait for a database that takes seconds for each commit.
+// With a database that takes seconds for each commit, callers get an error at once instead of a long wait.
 const MAX_WAIT_MS = 5000;
 
 interface Waiting {
@@ -96,9 +96,9 @@ export class Journal {
       // Requests that arrived together share this commit instead of leaving all but the first to the next.
       await nextTurn();
       this.#refuseOverdue();
-      const batch = this.#takeBatch();
+      const batch = this.#dequeueBatch();
       if (batch.length > 0) await this.#commit(batch);
-      else await this.#takeAlone()?.run();
+      else await this.#dequeueAlone()?.run();
     }
     this.#draining = undefined;
   }
@@ -112,7 +112,7 @@ export class Journal {
   }
 
   /** The writes at the head of the queue that may share a commit. */
-  #takeBatch(): readonly Write[] {
+  #dequeueBatch(): readonly Write[] {
     const batch: Write[] = [];
     let changes = 0;
     for (const entry of this.#pending) {
@@ -125,7 +125,7 @@ export class Journal {
     return batch;
   }
 
-  #takeAlone(): Alone | undefined {
+  #dequeueAlone(): Alone | undefined {
     const [first] = this.#pending;
     if (first === undefined || !('run' in first)) return undefined;
     this.#pending = this.#pending.slice(1);
@@ -151,7 +151,7 @@ export class Journal {
       for (const entry of batch) entry.reject(error);
       return;
     }
-    // One caller's data is at fault: halves find it in few commits, and the others do not pay for it.
+    // One caller's data is at fault. Splitting the batch in halves finds it in few commits, and the others succeed.
     const half = batch.length >> 1;
     await this.#commit(batch.slice(0, half));
     await this.#commit(batch.slice(half));

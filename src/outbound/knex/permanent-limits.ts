@@ -1,4 +1,4 @@
-// Permanent limits: the one in force lies with its location, every one ever set lies in a history nothing is deleted from.
+// Permanent limits: the one in force is stored with its location, and all are kept in a history from which nothing is deleted.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { TimeWindow } from '../../../machines/values/time.js';

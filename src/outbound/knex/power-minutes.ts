@@ -25,7 +25,7 @@ const POWER_MINUTES = {
 // Bounds how long writers wait, and stays far below the longest a statement may take.
 const FORGOTTEN_AT_ONCE = 5000;
 
-// Each location's oldest rows are found by the key. Left to choose, both engines would read all rows for it: SQLite keeps
+// Each location's oldest rows are found by the key. Without help both engines would read all rows for this: SQLite keeps
 // to the order of a cross join, PostgreSQL to a lateral one and to the places of rows.
 const FORGET = {
   sqlite: `delete from power_minutes where (tenant_uuid, location_id, at_ms) in (

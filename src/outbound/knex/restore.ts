@@ -22,7 +22,7 @@ import { type Position, positionIn } from './ownership.js';
 import { inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-/** More epochs than were in use since any backup: each start takes one. */
+/** More epochs than can have been in use since any backup: each start of a service takes one. */
 const EPOCHS_SINCE_BACKUP = 1_000_000;
 const ROWS_AT_ONCE = 100;
 
@@ -97,7 +97,7 @@ async function withDatabase<T>(databaseUrl: string, use: (knex: Knex) => Promise
   const knex = openDatabase(databaseUrl);
   try {
     const result = await orUnavailable(() => use(knex));
-    // Its file is to stand alone. The next to open it writes beside readers again.
+    // The file must be complete without its -wal file. Whoever opens it next switches back to WAL mode.
     if (databaseFileOf(databaseUrl) !== undefined) await knex.raw('pragma journal_mode = delete');
     return result;
   } finally {
@@ -149,7 +149,7 @@ async function prepare(
     await migrateDatabase(trx);
     const before = await positionIn(trx);
     const position = {
-      // The place goes on being of one database: what was there before and comes back is an older copy of it.
+      // The database keeps its id, so that an older copy that is put back later is recognized as older.
       databaseId: marked?.databaseId ?? before.databaseId,
       epoch: Math.max(before.epoch, marked?.epoch ?? 0) + EPOCHS_SINCE_BACKUP,
       commits: Math.max(before.commits, marked?.commits ?? 0) + 1,

@@ -1,4 +1,4 @@
-// The durable truth on SQLite or PostgreSQL: the Store port over one database.
+// Implements the Store port over one SQLite or PostgreSQL database.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
@@ -25,7 +25,7 @@ import { awaitWriters } from './tenant-lock.js';
 import { inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-// A disk that is nearly full may take next to nothing and refuse what callers write.
+// On a nearly full disk this small write may succeed where callers' larger ones are refused.
 const REFUSED_LATELY_MS = 5000;
 
 export interface StoreOptions {
@@ -165,7 +165,7 @@ class OwnedDatabase {
     if (position !== undefined) this.#note(position);
   }
 
-  /** What is on disk is acknowledged all the same where this cannot be written: then a later loss is not noticed. */
+  /** Where the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
   #note(position: Position): void {
     try {
       this.#database?.noteCommit(position);

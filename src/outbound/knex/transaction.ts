@@ -7,7 +7,7 @@ import { engineOf } from './engine.js';
 import { isConflict, mayHaveCommitted } from './unavailable.js';
 
 const ATTEMPTS = 3;
-// Longer than a statement may take (see connection.ts): who is silent for this long is not working on one.
+// Longer than a statement may take (see connection.ts): a server that is silent for this long no longer answers.
 const SILENT_AT_MOST_MS = 7000;
 
 /**

@@ -1,4 +1,4 @@
-// Which failures say "not now" of the database itself, and which say "never" of what was asked.
+// Tells failures of the database, after which trying again helps, from those that the request itself caused.
 import { StoreUnavailableError } from '../../ports/store.js';
 
 const SQLITE_UNAVAILABLE = new Set([

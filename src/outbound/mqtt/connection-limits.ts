@@ -1,4 +1,4 @@
-// Keeps room for chargers: who has logged in stays, and of those who have not only so many may wait.
+// Keeps room for chargers: a connection that has logged in stays, and only some others may wait.
 import { addressBlock } from '../../guess-limit.js';
 
 /** Settings of the same names. */
@@ -9,7 +9,7 @@ export interface ConnectionLimitSettings {
 
 export interface Connection {
   readonly address: string;
-  /** It has to make room. */
+  /** Ends the connection, because another needs its place. */
   giveWay(): void;
 }
 
@@ -29,7 +29,7 @@ export class ConnectionLimits {
     this.#settings = settings;
   }
 
-  /** False where there is no room, and nobody who could make some. */
+  /** False where there is no room and no other connection can give way. */
   open(connection: Connection): boolean {
     const { mqttConnections, mqttPendingConnections } = this.#settings;
     if (this.#open.size >= mqttConnections || this.#pending.size >= mqttPendingConnections) {
@@ -46,7 +46,7 @@ export class ConnectionLimits {
     return true;
   }
 
-  /** Its CONNECT is there: it gives way to nobody while it is checked. */
+  /** Its CONNECT has arrived: it keeps its place while it is checked. */
   spoke(connection: Connection): void {
     const block = addressBlock(connection.address);
     const silent = this.#silent.get(block);

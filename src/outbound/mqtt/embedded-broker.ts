@@ -105,7 +105,7 @@ export class EmbeddedBroker implements MessageBus {
   }
 
   publish(topic: string, payload: string, { qos, retain }: Parameters<MessageBus['publish']>[2]): void {
-    // While it stops, nobody is left to hear it.
+    // While the broker stops, no charger is connected any more.
     if (!this.#listener.server.listening) return;
     const handedOver = this.#outgoing.begin();
     this.#broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
@@ -119,7 +119,7 @@ export class EmbeddedBroker implements MessageBus {
   }
 
   async stop(): Promise<void> {
-    // Chargers did not go away because the service does: their last wills are not news.
+    // The service stops, not the chargers: their last wills are ignored.
     this.#deliver = () => {};
     const closed = new Promise<void>((resolve) => this.#listener.server.close(() => resolve()));
     this.#listener.dropConnections();
@@ -156,12 +156,12 @@ export class EmbeddedBroker implements MessageBus {
   }
 }
 
-/** Messages that were handed to aedes and are not yet with every charger that listens. */
+/** Counts the messages that were handed to aedes and have not reached every subscriber yet. */
 class Outgoing {
   #count = 0;
   #onSettled: (() => void) | undefined;
 
-  /** What it returns is called once the message has left or was given up. */
+  /** Returns what to call once the message was delivered or given up. */
   begin(): () => void {
     this.#count++;
     return () => {

@@ -44,7 +44,7 @@ const RETURN_CODES: Partial<Record<RefusalReason, ReturnCode>> = {
   attempts: SERVER_UNAVAILABLE,
   credentials: 4,
 };
-// So much unread by a client, in packets of the largest size, and it is given up.
+// A client that leaves this many packets of the largest size unread is disconnected.
 const UNREAD_PACKETS = 4;
 
 export class Gatekeeper {
@@ -58,7 +58,7 @@ export class Gatekeeper {
   readonly #connectionLimits: ConnectionLimits;
   readonly #sessions = new Set<Session>();
   readonly #sessionOf = new WeakMap<Client, Session>();
-  /** The latest session of each username: the one whose word counts. */
+  /** The newest session of each username; last wills of older ones are ignored. */
   readonly #latest = new Map<string, Session>();
 
   constructor(options: {
@@ -93,7 +93,7 @@ export class Gatekeeper {
           .catch((error) => this.#refusals.countDefect(error));
       },
       authorizePublish: (client, packet, callback) => {
-        // Without a client it is a will that the broker had kept.
+        // Without a client it is a last will that the broker had kept.
         callback(client === null ? null : this.#refusals.judged(() => this.#judgePublish(client, packet)));
       },
       authorizeSubscribe: (client, subscription, callback) => {
@@ -138,7 +138,7 @@ export class Gatekeeper {
     if (username !== undefined && this.#latest.get(username) === session) this.#latest.delete(username);
   }
 
-  /** Whether one more packet is bearable. */
+  /** Whether the session may send one more packet. */
   takePacket(session: Session): boolean {
     return session.packets.take(this.#clock.monotonicMs());
   }
@@ -153,12 +153,12 @@ export class Gatekeeper {
     for (const topic of topics) session?.subscriptions.delete(topic);
   }
 
-  /** Counts and logs, and marks the session, whose end then needs no further word. */
+  /** Counts and logs, and marks the session, so that its end is not counted again. */
   refuse(session: Session, reason: RefusalReason | PacketFault): Error {
     return this.#refusals.refuse(session, reason);
   }
 
-  /** Counts and logs that the connection never came to speak MQTT. */
+  /** Counts and logs that the TLS handshake failed. */
   failHandshake(session: Session, error: unknown): void {
     this.#refusals.failHandshake(session, error);
   }
@@ -224,7 +224,7 @@ export class Gatekeeper {
     const verdict = await this.#signIn.check(address, username, password);
     if ('refusal' in verdict) return verdict.refusal;
     const { login } = verdict;
-    // Who left meanwhile needs no session.
+    // The client disconnected, or lost its login, meanwhile.
     if (login === undefined || !this.#sessions.has(session)) return undefined;
     const reason = refusalOfConnect(login, claim, session, this.#settings);
     if (reason !== undefined) return reason;

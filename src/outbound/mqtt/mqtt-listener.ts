@@ -50,7 +50,7 @@ export function createMqttListener(options: {
     server,
     dropConnections() {
       for (const [socket, session] of sessions) {
-        // That its end cuts off what was being sent is no news.
+        // We end the connection: that it breaks off is not counted as an error.
         session.isRefused = true;
         socket.destroy();
       }
@@ -69,7 +69,7 @@ function createTlsListener(options: {
   /** Node gives no way from an encrypted socket to the one it runs over, but both have the same peer. */
   const handshakes = new Map<string, Session>();
 
-  function take(socket: Socket): Session | undefined {
+  function claimSession(socket: Socket): Session | undefined {
     const peer = peerOf(socket);
     const session = handshakes.get(peer);
     handshakes.delete(peer);
@@ -95,12 +95,12 @@ function createTlsListener(options: {
     });
   });
   server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
-    const session = take(socket);
+    const session = claimSession(socket);
     if (session !== undefined) gatekeeper.failHandshake(session, error);
     socket.destroy();
   });
   server.on('secureConnection', (socket: TLSSocket) => {
-    const session = take(socket);
+    const session = claimSession(socket);
     if (session === undefined) {
       socket.destroy();
       return;

@@ -12,7 +12,7 @@ export type SignInVerdict =
   | { readonly refusal: 'credentials' | 'attempts' }
   | { readonly login: MqttLogin | undefined };
 
-// A site that comes back after a restart is let in by as many threads.
+// When a whole site reconnects, its passwords are checked by this many threads.
 const PASSWORD_CHECKS_AT_ONCE = 2;
 
 export class MqttSignIn {

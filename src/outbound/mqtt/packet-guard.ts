@@ -1,4 +1,4 @@
-// Stands in front of the MQTT parser, which buffers any length that a packet announces, and accepts what the standard forbids.
+// Checks packets before the MQTT parser, which would buffer any announced length and accept what the standard forbids.
 
 /**
  * Why a connection is cut: a packet too long, one that MQTT 3.1.1 does not allow, another version of MQTT, or too many
@@ -14,7 +14,7 @@ const CONNECT = 1;
 const PUBLISH = 3;
 const SUBSCRIBE = 8;
 const UNSUBSCRIBE = 10;
-/** How long the rest of each type that a client may send can be: the others are a server's, or reserved. */
+/** How long the body of each packet type may be. Types that are missing are sent by servers only, or reserved. */
 const BODY_BYTES: Readonly<Record<number, { readonly least: number; readonly most: number }>> = {
   [CONNECT]: { least: 12, most: Number.POSITIVE_INFINITY },
   [PUBLISH]: { least: 3, most: Number.POSITIVE_INFINITY },
@@ -51,7 +51,7 @@ export class PacketGuard {
   #passed = 0;
   /** The last two of them, as a number. */
   #word = 0;
-  /** Where in the body what is looked for ends; nothing is looked for once it has passed. */
+  /** How many bytes of the body have to be looked at; the rest passes unread. */
   #looksUntil = 0;
   #name = '';
 
@@ -61,7 +61,7 @@ export class PacketGuard {
     this.#takePacket = takePacket;
   }
 
-  /** Looks at the next bytes of the stream; after a fault the stream is of no more use. */
+  /** Checks the next bytes of the stream; after a fault the connection must be closed. */
   check(chunk: Buffer): PacketFault | undefined {
     let at = 0;
     while (at < chunk.length) {
@@ -69,14 +69,14 @@ export class PacketGuard {
         at += this.#skip(chunk.length - at);
         continue;
       }
-      const fault = this.#take(chunk[at] ?? 0);
+      const fault = this.#checkByte(chunk[at] ?? 0);
       if (fault !== undefined) return fault;
       at++;
     }
     return undefined;
   }
 
-  /** What is of no interest in the body; how many bytes it was. */
+  /** Skips the part of the body that is not looked at; returns how many bytes that was. */
   #skip(available: number): number {
     const skipped = Math.min(this.#bodyBytes - this.#passed, available);
     this.#passed += skipped;
@@ -84,9 +84,9 @@ export class PacketGuard {
     return skipped;
   }
 
-  #take(byte: number): PacketFault | undefined {
+  #checkByte(byte: number): PacketFault | undefined {
     if (this.#state === 'header') return this.#beginPacket(byte);
-    if (this.#state === 'length') return this.#takeLength(byte);
+    if (this.#state === 'length') return this.#checkLength(byte);
     this.#word = ((this.#word << 8) | byte) & 0xffff;
     this.#passed++;
     const fault = this.#type() === CONNECT ? this.#lookAtConnect(byte) : this.#lookAtId();
@@ -111,7 +111,7 @@ export class PacketGuard {
     return this.#type() === PUBLISH && (byte & DUP_AND_QOS) === DUP ? 'malformed' : undefined;
   }
 
-  #takeLength(byte: number): PacketFault | undefined {
+  #checkLength(byte: number): PacketFault | undefined {
     this.#bodyBytes += (byte & ~MORE) * 128 ** this.#lengthBytes;
     this.#lengthBytes++;
     if (1 + this.#lengthBytes + this.#bodyBytes > this.#packetLimitBytes) return 'oversized';

@@ -17,7 +17,7 @@ export class Refusals {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** Counts and logs, and marks the session, whose end then needs no further word. */
+  /** Counts and logs, and marks the session, so that its end is not counted again. */
   refuse(session: Session, reason: RefusalReason | PacketFault): Error {
     session.isRefused = true;
     return this.count(session, reason);
@@ -26,7 +26,7 @@ export class Refusals {
   /** Counts and logs; the session goes on. */
   count(session: Session, reason: RefusalReason | PacketFault): Error {
     this.#metrics.mqttRefusals.inc({ reason });
-    // These have a log of their own.
+    // Failed sign-ins are logged by SignInLog.
     if (reason === 'credentials' || reason === 'attempts') return new Error(`refused: ${reason}`);
     const source = sourceOf(session);
     this.#rareLog(source, () =>
@@ -35,7 +35,7 @@ export class Refusals {
     return new Error(`refused: ${reason}`);
   }
 
-  /** What `judge` says. aedes crashes on a throw, so a defect of ours is an error to it like any other. */
+  /** What `judge` returns. aedes crashes if a hook throws, so a defect of ours becomes an error that it can report. */
   judged<T>(judge: () => T): T | Error {
     try {
       return judge();
@@ -51,7 +51,7 @@ export class Refusals {
     return error instanceof Error ? error : new Error(String(error));
   }
 
-  /** Counts and logs that the connection never came to speak MQTT. */
+  /** Counts and logs that the TLS handshake failed. */
   failHandshake(session: Session, error: unknown): void {
     if (session.isRefused) return;
     session.isRefused = true;

@@ -51,7 +51,7 @@ export interface Session extends Connection {
   readonly subscriptions: Set<string>;
   messages: TokenBucket;
   packets: TokenBucket;
-  /** Cut by us, so what its end causes needs no second count. */
+  /** We ended it: errors that follow from that are not counted again. */
   isRefused: boolean;
 }
 

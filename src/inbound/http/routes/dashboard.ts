@@ -1,4 +1,4 @@
-// The dashboard as the build left it: its page always asked for anew, its assets, named by their content, kept for good.
+// Serves the built dashboard: browsers ask for the page each time, and keep the assets, whose names change with their content.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// The page that shows the API: Swagger UI as the build packed it, from memory, with nothing from anywhere else.
+// Serves the page that shows the API: Swagger UI as the build packed it, from memory, with no file from another site.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ export const DOCS_PATH = '/docs';
 export const DOCS_PAGE_PATH = '/docs/';
 export const DOCS_FILE_PATH = '/docs/{file}';
 
-/** A file of the page: what is sent to whom accepts gzip, and to whom does not. */
+/** A file of the page, with and without gzip. */
 interface PageFile {
   readonly type: string;
   readonly packed: Buffer;

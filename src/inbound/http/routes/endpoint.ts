@@ -79,7 +79,7 @@ function warningOf(text: string): Headers {
   return { warning: `199 headroom "${cut.replace(/["\\]/g, '\\$&')}"` };
 }
 
-/** Serializes each object once, for as long as somebody holds it. */
+/** Serializes each object once, and keeps the text for as long as the object exists. */
 function createStableSerializer(): (view: object) => string {
   const texts = new WeakMap<object, string>();
   return (view) => {

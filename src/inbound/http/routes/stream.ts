@@ -32,7 +32,7 @@ export const STREAM_ENDPOINT = {
   errors: ['LOCATION_NOT_FOUND'],
 } as const satisfies EndpointDescription;
 
-/** A client that leaves this much unread is too slow: it is cut, and may come again. */
+/** A client with this much unread is too slow: it is disconnected, and may connect again. */
 const UNREAD_AT_MOST_BYTES = 4 * 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;
 const LOOKS_PER_HEARTBEAT = 15;
@@ -42,9 +42,9 @@ const HEADERS = {
   ...API_SECURITY_HEADERS,
   'cache-control': 'no-store',
   'content-type': 'text/event-stream; charset=utf-8',
-  // Proxies that collect answers before they pass them on are asked not to.
+  // Asks proxies not to buffer the answer.
   'x-accel-buffering': 'no',
-  // A stream has its connection for itself, which ends with it.
+  // A stream is the last answer of its connection.
   connection: 'close',
 };
 
@@ -130,7 +130,7 @@ function openStream(
   cancelLook = clock.after(LOOK_EVERY_MS, look);
 }
 
-// All listeners are given the same event: it is written out once.
+// All listeners get the same event object, so it is serialized once.
 const texts = new WeakMap<StreamEvent, string>();
 
 function textOf(event: StreamEvent): string {
