@@ -5,6 +5,12 @@ import LongestFirst from './test/longest-first.js';
 /** What takes as long hangs. Everything else that waits is bounded by `test/eventually.ts`, however busy the machine is. */
 const HANGS_AFTER_MS = 600_000;
 
+/**
+ * Node 20 optimizes much that then runs for seconds only: nine times as late, simulated hours take a fifth less processor
+ * time. Later versions do not, and do not have this option.
+ */
+const EXEC_ARGV = process.versions.node.startsWith('20.') ? ['--interrupt-budget=600000'] : [];
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -15,6 +21,7 @@ export default defineConfig({
     isolate: false,
     // Twice as many as CI has cores: much of the time goes into waiting for processes, databases and pages.
     maxWorkers: 4,
+    execArgv: EXEC_ARGV,
     sequence: { sequencer: LongestFirst },
     testTimeout: HANGS_AFTER_MS,
     hookTimeout: HANGS_AFTER_MS,
