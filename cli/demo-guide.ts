@@ -13,13 +13,14 @@ function bold(text: string): string {
 export function demoGuide(options: {
   readonly httpUrl: string;
   readonly mqttUrl: string;
+  readonly ocppUrl: string;
   readonly apiKey: string;
   readonly locationId: string;
   readonly clusterId: string;
   readonly sizes: string;
   readonly nowMs: number;
 }): string {
-  const { httpUrl, mqttUrl, apiKey, locationId, clusterId, sizes, nowMs } = options;
+  const { httpUrl, mqttUrl, ocppUrl, apiKey, locationId, clusterId, sizes, nowMs } = options;
   const startTime = toInstant(nowMs + STARTS_IN_MS);
   const endTime = toInstant(nowMs + STARTS_IN_MS + LASTS_MS);
   const schedule = JSON.stringify({ startTime, endTime, limitKw: 22, priority: 5 });
@@ -31,7 +32,7 @@ ${bold('Headroom is running')}, with ${sizes}. Ctrl-C stops everything.
   Dashboard  ${httpUrl}/
   API key    ${apiKey}   (signs in there)
   API docs   ${httpUrl}/docs
-  Chargers   ${mqttUrl}
+  Chargers   ${mqttUrl}, and ${ocppUrl} for OCPP (q1-d)
 
 ${bold(`Limit ${locationId} to 22 kW`)} from ${clock(startTime)} to ${clock(endTime)} UTC:
 

@@ -12,6 +12,7 @@ import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.j
 import { Service } from '../src/service.js';
 import { DEMO_FILE } from './demo-file.js';
 import { demoGuide } from './demo-guide.js';
+import { speaksOcpp, startDemoGateway } from './demo-ocpp.js';
 import { type DemoSite, openDemoSite } from './demo-site.js';
 import { membersOfFile } from './fleet-plan.js';
 import { OperatorError } from './operator-error.js';
@@ -77,6 +78,20 @@ function showLiveLines(site: DemoSite, fleet: Fleet): void {
   if (process.stdout.isTTY) show();
 }
 
+/** @returns where chargers that speak OCPP join */
+async function joinByOcpp(
+  { heartbeatS }: Config,
+  file: ProvisioningFile,
+  mqttUrl: string,
+  undo: Undo,
+): Promise<string> {
+  const member = membersOfFile(file, {}).find(speaksOcpp);
+  if (member === undefined) throw new OperatorError(`${DEMO_FILE} has no charger that speaks OCPP`);
+  const gateway = await startDemoGateway({ file, mqttUrl, heartbeatS, member });
+  undo(() => gateway.stop());
+  return gateway.ocppUrl;
+}
+
 async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const config = await demoConfig(flags, undo);
   const file = readProvisioningFile(DEMO_FILE);
@@ -87,13 +102,14 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const members = membersOfFile(file, {});
   const fleet = startFleet({
     url: mqttUrl,
-    members,
+    members: members.filter((member) => !speaksOcpp(member)),
     seed: SEED,
     traffic: CROWDED,
     clock: systemClock,
     traits: { meterPeriodMs: 1000 * config.heartbeatS, settleMs: 1000 * config.settleS },
   });
   undo(() => fleet.stop());
+  const ocppUrl = await joinByOcpp(config, file, mqttUrl, undo);
   const [tenant] = file.tenants;
   const apiKey = tenant?.apiKeys[0]?.key;
   const locationIds = tenant?.locations.map(({ locationId }) => locationId) ?? [];
@@ -104,7 +120,16 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   const sizes = `${locationIds.length} locations, ${members.length} virtual chargers, embedded database and broker`;
   const { clusterId } = site;
   printLine(
-    demoGuide({ httpUrl, mqttUrl, apiKey, locationId, clusterId, sizes, nowMs: systemClock.nowMs() }),
+    demoGuide({
+      httpUrl,
+      mqttUrl,
+      ocppUrl,
+      apiKey,
+      locationId,
+      clusterId,
+      sizes,
+      nowMs: systemClock.nowMs(),
+    }),
   );
   showLiveLines(site, fleet);
 }

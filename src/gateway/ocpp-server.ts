@@ -68,7 +68,7 @@ export class OcppServer {
       maxBadMessages: BAD_MESSAGES_IN_A_ROW,
       callTimeoutMs: CALL_TIMEOUT_MS,
       // An idle charger counts as there for two heartbeats after its last pong.
-      pingIntervalMs: options.heartbeatMs / 2,
+      pingIntervalMs: options.heartbeatMs,
       wssOptions: { maxPayload: MOST_BYTES },
     });
     this.#rpc.auth((accept, reject, handshake) => void this.#admit(accept, reject, handshake));

@@ -1,0 +1,65 @@
+// Security profiles 2 and 3 of OCPP: TLS to the gateway, and certificates in place of passwords.
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { CertificateFolder, type Identity, WITH_OPENSSL } from '../certificates.js';
+import { eventually } from '../eventually.js';
+import { CHARGER, type OcppSite, runOcppSite } from './ocpp-site.js';
+
+let running: OcppSite | undefined;
+let folder: CertificateFolder | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+  folder?.remove();
+});
+
+function pems({ cert, key }: Identity) {
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+}
+
+async function secured(asksForCertificates: boolean) {
+  folder = new CertificateFolder();
+  const authority = folder.authority('site');
+  const ca = readFileSync(authority.cert, 'utf8');
+  const tls = { ...pems(folder.issue(authority)), ...(asksForCertificates ? { ca } : {}) };
+  running = await runOcppSite({ tls });
+  return { ...running, folder, authority, ca };
+}
+
+describe('A gateway with a certificate', WITH_OPENSSL, () => {
+  it('lets chargers in over TLS with their passwords', async () => {
+    const { client, ca, ocppUrl } = await secured(false);
+    expect(ocppUrl).toMatch(/^wss:/);
+    await expect(client({ wsOpts: { ca } }).connect()).resolves.toBeDefined();
+    await expect(
+      client({ wsOpts: { ca }, password: 'not this one, surely' }).connect(),
+    ).rejects.toMatchObject({
+      code: 401,
+    });
+  });
+
+  it('lets a charger in by its certificate alone, and speaks for it with the login of a gateway', async () => {
+    const { client, ca, folder, authority, gateway, live } = await secured(true);
+    const own = pems(folder.issue(authority, { cn: CHARGER, names: '' }));
+    const charger = client({ wsOpts: { ca, ...own }, password: null });
+    await charger.connect();
+    await charger.call('StatusNotification', { connectorId: 1, errorCode: 'NoError', status: 'Available' });
+    await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(true));
+    await eventually(async () =>
+      expect(await live()).toMatchObject({ link: 'online', chargingStatus: 'Available' }),
+    );
+    await charger.close();
+    await eventually(async () => expect(await live()).toMatchObject({ link: 'offline' }));
+  });
+
+  it('refuses a certificate of another authority, one that names another, and none', async () => {
+    const { client, ca, folder, authority, count } = await secured(true);
+    const foreign = pems(folder.issue(folder.authority('elsewhere'), { cn: CHARGER }));
+    await expect(client({ wsOpts: { ca, ...foreign } }).connect()).rejects.toThrow();
+    await expect(client({ wsOpts: { ca } }).connect()).rejects.toThrow();
+    const other = pems(folder.issue(authority, { cn: 'quay-z', names: '' }));
+    await expect(client({ wsOpts: { ca, ...other } }).connect()).rejects.toMatchObject({ code: 401 });
+    expect(await count('headroom_gateway_refusals_total', { reason: 'certificate' })).toBe(1);
+    expect(await count('headroom_gateway_refusals_total', { reason: 'tls' })).toBeGreaterThan(0);
+  });
+});
