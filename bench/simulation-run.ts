@@ -41,10 +41,13 @@ export interface SimulationSlice {
 
 const METER_PERIOD_S = 10;
 const MINUTE_MS = 60_000;
+/** The scenario's calls must lie inside it; nobody waits for what is left behind the last slice. */
+const LEAST_MINUTES = 60;
 
 function scenarioText({ locations, connectorsEach, transport, slices }: SimulationTask): string {
   const chargers = Math.ceil(connectorsEach / 2);
   const minutes = Math.max(
+    LEAST_MINUTES,
     ...slices.map(({ fromMinute, minutesEach, count }) => fromMinute + minutesEach * count),
   );
   return `name: Bench

@@ -9,9 +9,12 @@ export interface RestAnswer {
   readonly body: unknown;
 }
 
-/** A world asks its service after every call and at every boundary: connections are kept, as a back end keeps them. */
-const agent = new Agent({ keepAlive: true });
-const tlsAgent = new TlsAgent({ keepAlive: true });
+/**
+ * A connection for each request: one that is kept would be found closed, because hours of virtual time pass without a turn of the
+ * thread's event loop, in which the service ends what was idle for seconds of true time.
+ */
+const agent = new Agent({ keepAlive: false });
+const tlsAgent = new TlsAgent({ keepAlive: false });
 
 /** `ca` has signed the certificate of a service that speaks HTTPS. @throws what the connection throws. */
 export function callService(
