@@ -3,13 +3,45 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
 import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
-import { columnsOf, continued, highestOfLast, kwAt, since, until } from '../../web/location/step-line.js';
+import {
+  bridged,
+  columnsOf,
+  continued,
+  highestOfLast,
+  kwAt,
+  since,
+  until,
+} from '../../web/location/step-line.js';
 import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';
 import { limitKw, profileWithin } from '../machines/arbitraries.js';
 
 const ERA = Date.UTC(2026, 5, 1);
 const iso = (ms: number) => new Date(ERA + ms).toISOString();
 const SPAN_MS = 40;
+
+describe('stored minutes and what is told since the page was opened', () => {
+  const stored = [
+    { atMs: 0, kw: 5 },
+    { atMs: 60_000, kw: null },
+  ];
+  const told = (atMs: number) => [{ atMs, kw: 7 }];
+
+  it('leave no gap in the minute that is not stored yet', () => {
+    const line = bridged(stored, told(90_000), 65_000);
+    expect([59_000, 61_000, 89_999, 90_000].map((atMs) => kwAt(line, atMs))).toEqual([5, 5, 5, 7]);
+  });
+
+  it('leave the gap of a time in which nothing was measured', () => {
+    const line = bridged(stored, told(200_000), 65_000);
+    expect([59_000, 61_000, 199_999, 200_000].map((atMs) => kwAt(line, atMs))).toEqual([5, null, null, 7]);
+  });
+
+  it('are one after the other where they overlap, or one is missing', () => {
+    expect(bridged(stored, told(30_000), 65_000)).toEqual(continued(stored, told(30_000)));
+    expect(bridged([], told(1), 65_000)).toEqual(told(1));
+    expect(bridged(stored, [], 65_000)).toEqual(stored);
+  });
+});
 
 describe('the effective limit of the past', () => {
   it('is at every instant what the submissions known then gave, replaced ones included', () => {

@@ -20,10 +20,13 @@ import { type LimitChange, type LimitState, stackOf } from './preview.js';
 import { OwnPreview } from './preview-view.js';
 import { ScheduleForm } from './schedule-form.js';
 import { Sentence } from './sentence.js';
-import type { ServerClock } from './server-clock.js';
+import { type ServerClock, useEvery } from './server-clock.js';
 import { stackedAt } from './stacked-profiles.js';
 import { STATUS_DEFINITIONS } from './status-definitions.js';
 import { REASON_WORDS } from './words.js';
+
+/** The stream tells when a lock begins, changes or ends, and not that somebody planned one or took one back: read this often. */
+const LOCKS_EVERY_MS = 5_000;
 
 export function ConnectorDialog({
   connector,
@@ -72,7 +75,7 @@ function Explanation({
   );
 }
 
-/** The connector's profiles, read again when the stream tells of a lock. */
+/** The connector's profiles, read again when the stream tells of a lock, and every few seconds. */
 function useSchedules(controllerUuid: string, connectorId: string): Resource<ConnectorSchedules> {
   const address = path`/chargers/${controllerUuid}/connectors/${connectorId}/schedules`;
   const schedules = useResource(
@@ -84,6 +87,9 @@ function useSchedules(controllerUuid: string, connectorId: string): Resource<Con
       (event) => event.controllerUuid === controllerUuid && event.connectorId === connectorId,
     );
     if (isAbout) schedules.reread();
+  });
+  useEvery(LOCKS_EVERY_MS, () => {
+    if (schedules.error === undefined) schedules.reread();
   });
   return schedules;
 }

@@ -90,15 +90,26 @@ function summary(lines: ChartLines, powerKw: StepLine, { fromMs, toMs }: Span, n
 }
 
 function pastSentence(powerKw: StepLine, { fromMs, toMs }: Span): string {
+  const [instants, drawn = []] = columnsOf([powerKw], fromMs, toMs);
+  const span = spanText({ fromMs, toMs });
+  const known = drawn.filter((kw) => kw !== null);
+  if (known.length === 0) return `From ${span} no power was measured.`;
+  const [least, most] = [kwText(Math.min(...known)), kwText(Math.max(...known))];
+  const was = least === most ? most : `between ${least} and ${most}`;
+  const knownFromMs = instants[drawn.findIndex((kw) => kw !== null)] ?? fromMs;
+  const knownToMs = instants[drawn.findLastIndex((kw) => kw !== null) + 1] ?? toMs;
+  // A location may be new, or was not heard of for a while: nothing is said of the time before and after.
+  const isAllKnown = knownFromMs === fromMs && knownToMs === toMs;
+  const knownText = isAllKnown
+    ? ''
+    : `, as far as it is known: from ${spanText({ fromMs: knownFromMs, toMs: knownToMs })}`;
+  return `From ${span} the power was ${was}${knownText}.`;
+}
+
+function spanText({ fromMs, toMs }: Span): string {
   // A day beside one of two instants alone would be read as that of both.
   const isToday = [fromMs, toMs].every((atMs) => isOfToday(iso(atMs)));
-  const span = `From ${localText(iso(fromMs), isToday)} to ${localText(iso(toMs), isToday)}`;
-  const [, drawn = []] = columnsOf([powerKw], fromMs, toMs);
-  const known = drawn.filter((kw) => kw !== null);
-  if (known.length === 0) return `${span} no power was measured.`;
-  const [least, most] = [kwText(Math.min(...known)), kwText(Math.max(...known))];
-  if (least === most) return `${span} the power was ${most}.`;
-  return `${span} the power was between ${least} and ${most}.`;
+  return `${localText(iso(fromMs), isToday)} to ${localText(iso(toMs), isToday)}`;
 }
 
 function plannedSentence(inForceKw: StepLine, nowKw: number | null, nowMs: EpochMs): string {

@@ -53,6 +53,18 @@ export function continued(earlier: StepLine, later: StepLine): StepLine {
   return [...earlier.filter(({ atMs }) => atMs < first.atMs), ...later];
 }
 
+/**
+ * The same, where `earlier` may have ended up to `gapMs` before `later` begins: then what held last is held until there,
+ * because what it was in between is told later.
+ */
+export function bridged(earlier: StepLine, later: StepLine, gapMs: number): StepLine {
+  const [first] = later;
+  const end = earlier.at(-1);
+  const isGap = first !== undefined && end?.kw === null && end.atMs < first.atMs;
+  if (!isGap || first.atMs - end.atMs > gapMs) return continued(earlier, later);
+  return [...earlier.slice(0, -1), ...later];
+}
+
 /** The line from `fromMs` on, beginning with what holds there. */
 export function since(line: StepLine, fromMs: EpochMs): StepLine {
   return [{ atMs: fromMs, kw: kwAt(line, fromMs) }, ...line.filter(({ atMs }) => atMs > fromMs)];

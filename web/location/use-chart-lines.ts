@@ -6,13 +6,15 @@ import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { effectiveHistory, futureLines, pastLines } from './limit-lines.js';
-import { continued, highestOfLast, type StepLine, until } from './step-line.js';
+import { bridged, continued, highestOfLast, type StepLine, until } from './step-line.js';
 import { type Span, spanOf, stepSecondsOf, type TimeView } from './time-view.js';
 import type { LiveLines } from './use-live-lines.js';
 
 const MINUTE_MS = 60_000;
 /** Chargers follow a limit that fell without warning within their lease and settling time: 71.2 s by default. */
 const FOLLOWED_WITHIN_MS = 2 * MINUTE_MS;
+/** What was read last ends with a full minute, and what is told begins when the page is opened. */
+const UNTOLD_AT_MOST_MS = MINUTE_MS + 5_000;
 const DAY_MS = 86_400_000;
 /** The timeline reaches so far, less a day's margin. */
 const AHEAD_AT_MOST_MS = 365 * DAY_MS;
@@ -77,10 +79,10 @@ export function useChartLines(
   return useMemo(() => {
     const { powerKw, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
     const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
-    const pastInForceKw = continued(inForceKw, live.inForceKw);
+    const pastInForceKw = bridged(inForceKw, live.inForceKw, UNTOLD_AT_MOST_MS);
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
     return {
-      powerKw: continued(powerKw, live.powerKw),
+      powerKw: bridged(powerKw, live.powerKw, UNTOLD_AT_MOST_MS),
       effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
       inForceKw: end(continued(pastInForceKw, future.inForceKw)),
       allowedKw: highestOfLast(pastInForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs)),

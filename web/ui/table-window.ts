@@ -44,11 +44,17 @@ export function useWindow(count: number): Window {
       );
     };
     look();
-    window.addEventListener('scroll', look, { passive: true });
+    // Of anything that scrolls: a dialog does so on its own, and such events do not bubble.
+    const scrolling = { passive: true, capture: true };
+    window.addEventListener('scroll', look, scrolling);
     window.addEventListener('resize', look);
+    // What a dialog holds has its size only once that is shown.
+    const sizes = new ResizeObserver(look);
+    if (body.current !== null) sizes.observe(body.current);
     return () => {
-      window.removeEventListener('scroll', look);
+      window.removeEventListener('scroll', look, scrolling);
       window.removeEventListener('resize', look);
+      sizes.disconnect();
     };
   }, [count, isLong]);
 

@@ -1,10 +1,33 @@
-// A word with its definition, shown where the pointer rests on it or the keyboard reaches it.
-import { useId } from 'preact/hooks';
+// A word with its definition, shown where the pointer rests on it or the keyboard reaches it, until Escape is pressed.
+import { useEffect, useId, useState } from 'preact/hooks';
 
 export function Term({ word, definition }: { readonly word: string; readonly definition: string }) {
   const id = useId();
+  const [isReached, setReached] = useState(false);
+  const [isDismissed, setDismissed] = useState(false);
+  const leave = () => {
+    setReached(false);
+    setDismissed(false);
+  };
+  useEffect(() => {
+    if (!isReached || isDismissed) return;
+    const dismiss = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return;
+      // The dialog around it stays open: that takes another Escape.
+      event.preventDefault();
+      setDismissed(true);
+    };
+    document.addEventListener('keydown', dismiss);
+    return () => document.removeEventListener('keydown', dismiss);
+  }, [isReached, isDismissed]);
   return (
-    <span class="term">
+    <span
+      class={isDismissed ? 'term dismissed' : 'term'}
+      onPointerEnter={() => setReached(true)}
+      onFocusIn={() => setReached(true)}
+      onPointerLeave={leave}
+      onFocusOut={leave}
+    >
       {/* A button, so that a tap shows it on a phone, too. */}
       <button type="button" aria-describedby={id}>
         {word}
