@@ -16,6 +16,7 @@ const BENCHMARKS = [
   'dashboard',
   'simulation',
   'energy',
+  'hops',
 ];
 
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

@@ -49,22 +49,28 @@ async function whoNotices(mutant, files) {
 }
 
 const wanted = process.argv.slice(2);
-const { module } = await runnerImport('./test/mutants/mutants.ts');
-/** @type {import('./mutants.js').Mutant[]} */
-const mutants = [...module.MACHINES.values()].flatMap(module.mutantsOf);
-const chosen = mutants.filter(
-  ({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
-);
+/** @type {{ module: typeof import('./traces.js') }} */
+const { module } = await runnerImport('./test/mutants/traces.ts');
+const traces = new module.ScenarioTraces();
+const chosen = module
+  .allMutants()
+  .filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)));
 if (chosen.length === 0) throw new Error(`no mutant's name contains ${wanted.join(' or ')}`);
 
 const survivors = [];
-for (const { name, machine } of chosen) {
+let traced = 0;
+for (const mutant of chosen) {
+  const { name, machine } = mutant;
   const sinceMs = performance.now();
   const witness = (await whoNotices(name, NEAREST[machine] ?? FOLDERS)) ?? (await whoNotices(name, FOLDERS));
   if (witness === undefined) survivors.push(name);
+  const scenario = await traces.firstChangedBy(mutant);
+  if (scenario !== undefined) traced++;
+  const trace = scenario === undefined ? 'no trace changes' : `the trace of ${scenario} changes`;
   const seconds = ((performance.now() - sinceMs) / 1000).toFixed(0);
-  console.log(`${name}\n    ${witness ?? 'SURVIVES'} (${seconds} s)`);
+  console.log(`${name}\n    ${witness ?? 'SURVIVES'}; ${trace} (${seconds} s)`);
 }
-console.log(`\n${survivors.length} of ${chosen.length} mutants survive.`);
+console.log(`\n${traced} of ${chosen.length} mutants change the trace of a scenario.`);
+console.log(`${survivors.length} of ${chosen.length} mutants survive.`);
 for (const name of survivors) console.log(`  survives: ${name}`);
 process.exit(survivors.length > 0 ? 1 : 0);

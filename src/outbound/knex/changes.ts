@@ -53,15 +53,24 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
     trx,
     submissions.map(({ tenantUuid }) => tenantUuid),
   );
-  await writeProfiles(trx, sorted.profiles);
-  await setPermanentLimits(trx, sorted.permanentLimits);
+  await write(trx, sorted.profiles, writeProfiles);
+  await write(trx, sorted.permanentLimits, setPermanentLimits);
   for (const writeCluster of sorted.clusters) await writeCluster(trx);
-  await putReservations(trx, sorted.reservations);
-  await beginAlarms(trx, sorted.alarmBegins);
-  await changeAlarms(trx, sorted.alarmChanges);
-  await endAlarms(trx, sorted.alarmEnds);
-  await putOperatorEvents(trx, sorted.operatorEvents);
-  await putPowerMinutes(trx, sorted.powerMinutes);
+  await write(trx, sorted.reservations, putReservations);
+  await write(trx, sorted.alarmBegins, beginAlarms);
+  await write(trx, sorted.alarmChanges, changeAlarms);
+  await write(trx, sorted.alarmEnds, endAlarms);
+  await write(trx, sorted.operatorEvents, putOperatorEvents);
+  await write(trx, sorted.powerMinutes, putPowerMinutes);
+}
+
+/** Most commits have changes of one kind: nobody is asked to write none. */
+async function write<C>(
+  trx: Knex.Transaction,
+  changes: readonly C[],
+  writer: (trx: Knex.Transaction, changes: readonly C[]) => Promise<void>,
+): Promise<void> {
+  if (changes.length > 0) await writer(trx, changes);
 }
 
 function sort(submissions: readonly Submission[]): Sorted {
