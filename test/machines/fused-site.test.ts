@@ -8,6 +8,7 @@ import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const LETTERS = ['R', 'S', 'T'] as const;
 const FEEDERS = ['hall', 'yard', 'corner'] as const;
+const ABOVE = { hall: ['hall'], yard: ['yard'], corner: ['corner', 'hall'] } as const;
 const PLENTY_W = 1_000_000;
 
 interface Site {
@@ -23,7 +24,7 @@ function traitsOf(dice: Dice, key: string): ChargerTraits {
   const phases = dice.oneOf(3, 1, 1);
   return {
     ...{ key, phases, gridPhase, voltageV: 220 + dice.below(33) },
-    ...(feeder !== undefined && { feeder }),
+    ...(feeder !== undefined && { feeder, fusesAbove: ABOVE[feeder] }),
     ...(phases === 1 && rotation !== undefined && { rotation }),
     ...{ maxTenthsA: dice.oneOf(320, 160), failsafeTenthsA: dice.oneOf(60, 0), keepsThen: dice.isOneIn(2) },
     ...{ lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'), secondLastsS: dice.oneOf(1.02, 0.98, 1) },

@@ -10,6 +10,8 @@ export interface ChargerTraits {
   /** As the operator says; left out where nobody knows. */
   readonly rotation?: Rotation;
   readonly feeder?: string;
+  /** The feeders that what it draws truly flows through, beside the connection. */
+  readonly fusesAbove?: readonly string[];
   /** The phase of the grid, 0 to 2, that a connector of one phase truly hangs on. */
   readonly gridPhase?: number;
   /** Of each phase, true and constant. */

@@ -1,7 +1,7 @@
 // A location under attack: a supervisor, chargers that do their worst within the contract, bad links, crashes; watched at every event.
 import { expect } from 'vitest';
 import { isLocked } from '../../machines/power/connector-control.js';
-import { type Fuses, NO_FUSES, nameOfPole } from '../../machines/power/fuses.js';
+import { type Fuses, GRID_PHASES, NO_FUSES, nameOfPole } from '../../machines/power/fuses.js';
 import type { Grant } from '../../machines/power/grant.js';
 import type { DecidedGrant, Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
@@ -242,13 +242,13 @@ export class SupervisorRig {
   ableTenthsA(): number[] {
     const ableTenthsA = this.#fuses.poles.map(() => 0);
     for (const { charger } of this.places) {
-      const { feeder = null } = charger.traits;
-      // Those of the first phase, in order: the phases of one fuse follow each other.
-      const first = this.#fuses.polesOf({ phases: 1, rotation: 'R', feeder });
+      const { fusesAbove = [] } = charger.traits;
       const able = charger.ableTenthsA(this.agenda.nowMs);
-      for (const pole of first)
-        for (const phase of charger.gridPhases)
-          ableTenthsA[pole + phase] = (ableTenthsA[pole + phase] ?? 0) + able;
+      for (const [place, { feeder, phase }] of this.#fuses.poles.entries()) {
+        const isAbove = feeder === undefined || fusesAbove.includes(feeder);
+        const isLoaded = isAbove && charger.gridPhases.some((each) => GRID_PHASES[each] === phase);
+        if (isLoaded) ableTenthsA[place] = (ableTenthsA[place] ?? 0) + able;
+      }
     }
     return ableTenthsA;
   }
