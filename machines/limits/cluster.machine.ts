@@ -28,7 +28,7 @@ export interface ClusterEffect {
 export interface ClusterContext {
   readonly limitKw: number | null;
   readonly members: ReadonlyMap<string, ClusterMember>;
-  /** What members get of what each is set to, as of the last event; 1 where the cluster binds nobody. */
+  /** What members get of what each is set to, as of the last event; 1 while the cluster limits no member. */
   readonly scale: number;
   /** What each member may use, whole W by location: on its way to what it is due while others still make room. */
   readonly sharesW: ReadonlyMap<string, number>;

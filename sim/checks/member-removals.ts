@@ -5,7 +5,7 @@ import type { Ask } from './inquiry.js';
 import type { Reached } from './reached.js';
 
 export interface MemberRemovals {
-  /** With a cluster of its own, without a cap, that binds nobody and is gone afterwards. */
+  /** With a cluster of its own, without a cap, that limits no member and is gone afterwards. */
   probe(tenantUuid: string, locationIds: readonly string[]): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// A cluster shares its cap while it is ACTIVE and binds nobody while it is not.
+// A cluster shares its cap while it is ACTIVE, and limits no member while it is not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';

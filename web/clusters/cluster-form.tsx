@@ -28,7 +28,7 @@ const FIELDS = ['name', 'limitKw', 'locationIds', 'status'] as const;
 
 const STATUSES = [
   ['ACTIVE', 'ACTIVE: the members share the cap'],
-  ['INACTIVE', 'INACTIVE: the cap binds nobody'],
+  ['INACTIVE', 'INACTIVE: no member is held to the cap'],
 ] as const;
 
 export function ClusterForm({ first, locations, isNew, submitText, write, onWritten }: Props) {

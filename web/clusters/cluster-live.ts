@@ -8,7 +8,7 @@ type Member = ClusterDetail['liveStatus']['locations'][number];
 /** What an event says of a member. */
 export type MemberChange = Partial<Pick<Member, 'setLimitKw' | 'actualKw' | 'estimatedKw'>>;
 
-/** What the cluster multiplies each member's set limit by: 1 where it binds nobody. */
+/** What the cluster multiplies each member's set limit by: 1 while it limits no member. */
 export function scaleOf({ status, limitKw, liveStatus }: ClusterDetail): number {
   return status === 'ACTIVE' ? clusterScale(limitKw, liveStatus.sumLocationLimits) : 1;
 }
