@@ -58,6 +58,7 @@ export class OcppCharger {
   readonly #slotOfProfile = new Map<number, 'failsafe' | 'default' | 'transaction'>();
   #status = '';
   #transactionId: number | undefined;
+  #hasBooted = false;
   #isStarting = false;
   #meteredAtMs = Number.NEGATIVE_INFINITY;
   #meterEveryMs = 60_000;
@@ -87,7 +88,7 @@ export class OcppCharger {
       backoff: RECONNECT,
     });
     this.#client.handle(async (call: IHandlersOption) => this.#answer(call));
-    this.#client.on('open', () => void this.#boot().catch(() => {}));
+    this.#client.on('open', () => void this.#greet().catch(() => {}));
   }
 
   /** What it may draw now, A per phase. */
@@ -147,8 +148,11 @@ export class OcppCharger {
     this.#cancelWake = clock.after(Math.max(SHORTEST_SLEEP_MS, Math.ceil(sleepMs)), () => this.#wake());
   }
 
-  async #boot(): Promise<void> {
-    await this.#client.call('BootNotification', { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' });
+  /** A connection that comes back is no start. */
+  async #greet(): Promise<void> {
+    const maker = { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' };
+    if (!this.#hasBooted) await this.#client.call('BootNotification', maker);
+    this.#hasBooted = true;
     this.#status = '';
   }
 
