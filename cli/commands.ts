@@ -54,7 +54,7 @@ export const COMMANDS: readonly Listed[] = [
   },
   {
     name: 'sim',
-    about: 'rehearse days of a site in seconds, with the production service on a virtual clock',
+    about: 'simulate days of a site in seconds, with the production service on a virtual clock',
     load: async () => (await import('./sim.js')).simCommand(),
   },
   {

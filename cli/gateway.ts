@@ -50,7 +50,9 @@ function idTagRuleOf(text: string): IdTagRule {
     return { kind: 'list', idTags: new Set(lines.map((line) => line.trim()).filter((line) => line !== '')) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new OperatorError(`--id-tags must be "all", a file with an id tag a line, or http(s)://…: ${why}`);
+    throw new OperatorError(
+      `--id-tags must be "all", a file with one id tag per line, or http(s)://…: ${why}`,
+    );
   }
 }
 
@@ -107,7 +109,7 @@ export function gatewayCommand(): Command {
     .option('--metrics-port <port>', 'serve /metrics on 127.0.0.1 at this port', parsePort)
     .option(
       '--id-tags <rule>',
-      'who may charge: all, a file with an id tag a line, or a webhook http(s)://…',
+      'who may charge: all, a file with one id tag per line, or a webhook http(s)://…',
       'all',
     )
     .action(runGateway);

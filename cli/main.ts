@@ -11,7 +11,7 @@ function endWithOurCodes(command: Command): void {
 }
 
 const program = new Command('headroom')
-  .description('Headroom keeps charging inside the headroom a site has.')
+  .description('Headroom keeps electric-vehicle charging within the power that a site has.')
   .version(VERSION)
   .addHelpText('afterAll', EXIT_CODES_HELP);
 for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command);

@@ -72,7 +72,7 @@ export function restoreCommand(): Command {
   );
   return addSettingsFlags(command, TIMING_SETTINGS)
     .argument('[file]', 'a file that "headroom backup" wrote')
-    .option('--as-is', 'keep the database as it is: after pg_restore, or without what was lost')
+    .option('--as-is', 'take the database as it is: after pg_restore, or to go on without what was lost')
     .option('--dry-run', 'check the backup and change nothing')
     .action(restore);
 }

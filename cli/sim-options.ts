@@ -84,7 +84,7 @@ export function transportOption(): Option {
 }
 
 export function junitOption(): Option {
-  return new Option('--junit <file>', 'write what came of it as JUnit XML, for a CI server');
+  return new Option('--junit <file>', 'write the result as JUnit XML, for a CI server');
 }
 
 export function instant(text: string): EpochMs {

@@ -28,7 +28,7 @@ const ENDED_BY_SIGNAL = 128;
 
 function runCommand(): Command {
   return new Command('run')
-    .description('run a scenario; exit 1 where an invariant or an expectation fails')
+    .description('run a scenario; exit 1 if an invariant or an expectation fails')
     .argument('<scenario.yaml>', 'see scenarios/ for examples')
     .addOption(seedOption())
     .addOption(daysOption())
@@ -50,7 +50,7 @@ function runCommand(): Command {
 function replayCommand(): Command {
   return new Command('replay')
     .description(
-      'the state of a run at an instant, and the reason of every limit; of a recording, whether the service decides the same again (exit 1 where not)',
+      'show the state of a run at an instant, with the reason of every limit; for a recording, check that the service decides the same again (exit 1 if not)',
     )
     .argument('<file>', 'trace.sqlite, the folder a run wrote it to, or what serve --record wrote')
     .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
@@ -66,11 +66,11 @@ function replayCommand(): Command {
 function branchCommand(): Command {
   return new Command('branch')
     .description(
-      'two futures of a scenario from one instant, as planned and with more calls and faults, side by side; exit 1 where an invariant fails',
+      'compare two futures of a scenario from one instant: as planned, and with more calls and faults; exit 1 if an invariant fails',
     )
     .argument('<scenario.yaml>', 'the day as it is planned')
-    .argument('<branch.yaml>', 'what happens otherwise: actions and faults, as in a scenario')
-    .requiredOption('--at <instant>', 'where they part, such as 2026-06-01T17:00:00Z', instant)
+    .argument('<branch.yaml>', 'what happens differently: actions and faults, as in a scenario')
+    .requiredOption('--at <instant>', 'when the two futures part, such as 2026-06-01T17:00:00Z', instant)
     .addOption(seedOption())
     .addOption(daysOption())
     .addOption(transportOption())
@@ -85,10 +85,13 @@ function branchCommand(): Command {
 
 function compareCommand(): Command {
   return new Command('compare')
-    .description('two runs side by side: from when they differ, energy, limits, starts of each location')
+    .description('compare two runs: from when they differ, and energy, limits and starts of each location')
     .argument('<run>', 'the folder that sim run --out wrote, or its trace.sqlite')
     .argument('<other>', 'another')
-    .option('--out <file.html>', 'write the report of the first run with the other beside it')
+    .option(
+      '--out <file.html>',
+      'write the report of the first run, with the figures of the second beside its own',
+    )
     .option('--json', 'print the comparison as JSON for scripts')
     .action(
       orNotRun(async (run: string, other: string, flags: CompareFlags) =>
@@ -99,7 +102,7 @@ function compareCommand(): Command {
 
 function seedsCommand(): Command {
   return new Command('seeds')
-    .description('run a scenario with many seeds; exit 1 where one breaks an invariant or an expectation')
+    .description('run a scenario with many seeds; exit 1 if one breaks an invariant or an expectation')
     .argument('[scenario.yaml]', 'default: scenarios/everything-at-once.yaml')
     .option('--count <n>', 'number of seeds', wholeNumber(1, 1_000_000), 200)
     .option('--from <n>', 'the first seed', wholeNumber(0, LARGEST_SEED), 1)
@@ -120,7 +123,7 @@ function seedsCommand(): Command {
 
 export function simCommand(): Command {
   return new Command('sim')
-    .description('rehearse days of a site in seconds, with the production service on a virtual clock')
+    .description('simulate days of a site in seconds, with the production service on a virtual clock')
     .hook('preAction', endOnInterrupt)
     .addCommand(runCommand())
     .addCommand(replayCommand())

@@ -19,7 +19,7 @@ function rotate(flags: SettingsFlags): void {
 }
 
 export function tokenKeyCommand(): Command {
-  const command = new Command('rotate').description('put a new signing key in front').action(rotate);
+  const command = new Command('rotate').description('make a new key, which signs from now on').action(rotate);
   return new Command('token-key')
     .description('keys that sign access tokens')
     .addCommand(addSettingsFlags(command, ['dataDir', 'tokenKeys']));

@@ -18,7 +18,7 @@ const HEADINGS: Readonly<Record<string, string>> = {
   INIT: 'Grid operator not heard yet.',
   LIMITED: 'Limited by the grid operator.',
   FAILSAFE: 'Grid operator lost.',
-  UNLIMITED_AUTONOMOUS: 'Grid operator lost for good.',
+  UNLIMITED_AUTONOMOUS: 'Grid operator not heard: it sets no limit.',
 };
 
 function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
@@ -26,7 +26,7 @@ function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
     case 'LIMITED':
       return (
         <>
-          {source} allows {kwText(limitKw ?? 0)} since <Time at={since} isShort />{' '}
+          {source} has limited the location to {kwText(limitKw ?? 0)} since <Time at={since} isShort />{' '}
           {endsAt === null ? 'until it takes that back.' : <>until {<Time at={endsAt} isShort />}.</>} No
           profile, lock or permanent limit lifts it.
         </>
@@ -34,15 +34,15 @@ function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
     case 'UNLIMITED_AUTONOMOUS':
       return (
         <>
-          Nothing was heard of it since <Time at={since} isShort /> that would limit the location: it goes by
-          its own limits.
+          Since <Time at={since} isShort />, the location's own limits apply: the operator has sent nothing
+          that limits it.
         </>
       );
     default:
       return (
         <>
-          The fail-safe limit of {kwText(limitKw ?? 0)} holds since <Time at={since} isShort />, until the
-          operator sends a limit.
+          The fail-safe limit of {kwText(limitKw ?? 0)} has held since <Time at={since} isShort />, and holds
+          until the operator sends a limit.
         </>
       );
   }
