@@ -35,7 +35,9 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
     const banner = page.locator('.notice.warning');
     await eventually(async () => expect(await banner.innerText()).toContain('fail-safe limit of 8 kW'));
     await say({ isActive: true, limitKw: 12 });
-    await eventually(async () => expect(await banner.innerText()).toContain('Stadtwerke allows 12 kW'));
+    await eventually(async () =>
+      expect(await banner.innerText()).toContain('Stadtwerke has limited the location to 12 kW'),
+    );
     await eventually(async () =>
       expect(await page.getByLabel('Now').innerText()).toContain('The grid operator limits the location.'),
     );
