@@ -77,7 +77,10 @@ export class Bookkeeping {
   }
 
   #startDraining(): void {
-    this.#draining ??= this.#drain();
+    if (this.#draining !== undefined || this.#queues.size === 0) return;
+    this.#draining = this.#drain().finally(() => {
+      this.#draining = undefined;
+    });
   }
 
   async #drain(): Promise<void> {
@@ -94,7 +97,6 @@ export class Bookkeeping {
       this.#kept -= batch.length;
       if (queue.length === 0) queues.delete(tenantUuid);
     }
-    this.#draining = undefined;
   }
 
   /** False where the database would not take it now. A batch it can never take is given up, so that it holds up no other. */

@@ -35,3 +35,18 @@ it('is written in order once the database is back, and never grows without end: 
   const alarmIds = written.flatMap((change) => (change.kind === 'alarm.end' ? change.alarmId : []));
   expect(alarmIds).toEqual(Array.from({ length: 20_000 }, (_, i) => String(i)));
 });
+
+it('goes on being written after somebody who asked for it had all of it written before its time', async () => {
+  const clock = createVirtualClock(START_MS);
+  const written: Change[] = [];
+  const store = { append: async (_: string, changes: readonly Change[]) => void written.push(...changes) };
+  const bookkeeping = new Bookkeeping({ clock, log: LOG, store });
+  bookkeeping.write(HARBOUR, POWER);
+  await bookkeeping.written(HARBOUR);
+  clock.advance(1_000);
+  bookkeeping.write(HARBOUR, POWER);
+  clock.advance(1_000);
+  await new Promise(setImmediate);
+  expect(written).toHaveLength(2);
+  await bookkeeping.stop();
+});
