@@ -1,11 +1,19 @@
 // What everybody outside the service sees of half an hour, line by line: answers, stream, log, metrics, limits and currents.
-import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import {
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/values/ids.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { createArrivals } from '../../sim/sessions/arrivals.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { createWorld, type World } from '../../sim/world/world.js';
 import { createActorSystem } from '../../src/actor-system.js';
 import type { Metrics } from '../../src/metrics.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { MeterSink } from '../../src/ports/telemetry.js';
 import type { Seams } from '../../src/service.js';
 import { toInstant } from '../../src/wire/rest.js';
 
@@ -89,7 +97,13 @@ const COUNTED = [
   'actorsRebuilt',
 ] as const;
 
-type Deed = (world: World, ask: Ask) => Promise<void> | void;
+/** What the service hears of chargers, beside what the virtual ones say. */
+interface Ear {
+  readonly sink: MeterSink;
+  readonly clock: Clock;
+}
+
+type Deed = (world: World, ask: Ask, ear: Ear) => Promise<void> | void;
 type Ask = (method: string, path: string, body?: unknown) => Promise<void>;
 
 function call(method: string, path: string, body?: unknown): Deed {
@@ -123,6 +137,22 @@ function watchQuay(seconds: number): Deed {
 function loseConnection(world: World, nth: number): void {
   const run = world.runs[nth];
   if (run !== undefined) world.disconnect(run, 1.5 * MINUTE_MS);
+}
+
+const P2: readonly [TenantUuid, LocationId, ControllerUuid] = [
+  TENANT,
+  'pier' as LocationId,
+  'p2' as ControllerUuid,
+];
+
+/** A charger that is cut off is heard to be there, and says nothing of its power. */
+function hearState(_world: World, _ask: Ask, { sink }: Ear): void {
+  sink.recordState(...P2, { online: true, boot: 'another' });
+}
+
+/** A charger that is cut off sends a meter value, and never said that it is there. */
+function hearMeter(_world: World, _ask: Ask, { sink, clock }: Ear): void {
+  sink.connectorMeter(...P2, '1' as ConnectorId)?.record({ powerW: 500 }, clock.monotonicMs());
 }
 
 const QUAY = '/locations/quay';
@@ -169,6 +199,10 @@ const STORY: readonly (readonly [minute: number, deed: Deed])[] = [
   [15, (world) => loseConnection(world, 2)],
   [15.5, (world) => loseConnection(world, 0)],
   [18, call('PUT', `${QUAY}/limit`, { limitKw: 10 })],
+  [19, (world) => loseConnection(world, 4)],
+  [20, hearState],
+  [22, (world) => loseConnection(world, 4)],
+  [23, hearMeter],
   [22, call('PUT', `${QUAY}/limit`, { limitKw: 40 })],
   [24, call('DELETE', CLUSTER)],
   // Each state of the grid operator's limit, before and after everything is built again at 13.
@@ -188,11 +222,13 @@ const STORY: readonly (readonly [minute: number, deed: Deed])[] = [
 export async function tellStory(onLine: OnLine): Promise<void> {
   let isEnough = false;
   let metrics: Metrics | undefined;
+  let ear: Ear | undefined;
   const tell = (line: string): void => {
     isEnough ||= !onLine(line);
   };
-  const world = await openWorld(tell, (current) => {
+  const world = await openWorld(tell, (current, heard) => {
     metrics = current;
+    ear = heard;
   });
   const ask: Ask = async (method, path, body) => {
     const answer = await world.call(method, path, body);
@@ -200,7 +236,8 @@ export async function tellStory(onLine: OnLine): Promise<void> {
   };
   try {
     for (let minute = 0; minute < LASTS_MINUTES && !isEnough; minute += LOOK_EVERY_MINUTES) {
-      for (const [atMinute, deed] of STORY) if (atMinute === minute) await deed(world, ask);
+      for (const [atMinute, deed] of STORY)
+        if (atMinute === minute && ear !== undefined) await deed(world, ask, ear);
       for (const path of READS) await ask('GET', path);
       for (const name of COUNTED) tell(`${name} ${JSON.stringify((await metrics?.[name].get())?.values)}`);
       await world.advance(LOOK_EVERY_MINUTES * MINUTE_MS);
@@ -210,7 +247,10 @@ export async function tellStory(onLine: OnLine): Promise<void> {
   }
 }
 
-function openWorld(tell: (line: string) => void, onMetrics: (metrics: Metrics) => void): Promise<World> {
+function openWorld(
+  tell: (line: string) => void,
+  onSystem: (metrics: Metrics, ear: Ear) => void,
+): Promise<World> {
   const { provision, seed, startsAtMs } = SCENE;
   const arrivals = createArrivals(sessionsOf(SCENE, seed), startsAtMs);
   const log: Seams['log'] = {
@@ -220,8 +260,8 @@ function openWorld(tell: (line: string) => void, onMetrics: (metrics: Metrics) =
     error() {},
   };
   const createActors: Seams['createActors'] = (options) => {
-    onMetrics(options.metrics);
     const system = createActorSystem(options);
+    onSystem(options.metrics, { sink: system.meterSink, clock: options.clock });
     const listen = () =>
       system.application.subscribe(TENANT, undefined, (event) => tell(`stream ${JSON.stringify(event)}`));
     const start = system.start.bind(system);

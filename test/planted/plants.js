@@ -73,7 +73,7 @@ export const PLANTS = [
     file: 'sim/charger/grant-holder.js',
     text: 'if (limit.boot !== this.#boot || !this.#isNewer(limit))',
     bug: 'if (!this.#isNewer(limit))',
-    seed: 3,
+    seed: 1,
     invariant: 'P7',
   },
   {
@@ -81,7 +81,7 @@ export const PLANTS = [
     file: 'machines/power/grant-ledger.js',
     text: 'export const DRIFT = 1.02;',
     bug: 'export const DRIFT = 1;',
-    seed: 2,
+    seed: 1,
     invariant: 'P1',
   },
   {
