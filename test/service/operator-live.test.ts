@@ -210,6 +210,8 @@ describe('GET /locations/{locationId}/live', () => {
     );
     expect(summary?.openAlarms).toBe(alarms.length);
     await eventually(async () => {
+      // Alarms are written by a timer.
+      service.clock.advance(1);
       const stored = await service.read('/locations/busy/alarms', alarmListSchema);
       expect(stored.alarms.filter(({ endedAt }) => endedAt === null)).toEqual(expect.arrayContaining(alarms));
     });
