@@ -108,7 +108,8 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
   }
   const { operator } = context;
   const ofOperator = operator && nextOperatorBoundary(operator);
-  if (ofOperator !== undefined && (next === undefined || ofOperator < next)) next = ofOperator;
+  if (ofOperator !== undefined && ofOperator > now && (next === undefined || ofOperator < next))
+    next = ofOperator;
   return next;
 }
 
