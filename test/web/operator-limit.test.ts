@@ -33,10 +33,10 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
   it('says that the fail-safe limit holds, who limits it to what, and nothing once it is free', async () => {
     const page = await rig.open({ hash: '/locations/quay-1' });
     const banner = page.locator('.notice.warning');
-    await eventually(async () => expect(await banner.innerText()).toContain('fail-safe limit of 8 kW'));
+    await eventually(async () => expect(await banner.innerText()).toContain('fail-safe limit of 8.0 kW'));
     await say({ isActive: true, limitKw: 12 });
     await eventually(async () =>
-      expect(await banner.innerText()).toContain('Stadtwerke has limited the location to 12 kW'),
+      expect(await banner.innerText()).toContain('Stadtwerke has limited the location to 12.0 kW'),
     );
     await eventually(async () =>
       expect(await page.getByLabel('Now').innerText()).toContain('The grid operator limits the location.'),
