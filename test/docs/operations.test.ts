@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { SETTINGS } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
-import { freePort } from '../enforcement/free-port.js';
+import { freePort } from '../free-port.js';
 import { missingPrograms, needing } from '../needs.js';
 import { runService } from '../service/running-service.js';
 import { blocksOf, ROOT } from './document.js';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { freePort } from '../enforcement/free-port.js';
+import { freePort } from '../free-port.js';
 import { ROOT } from './document.js';
 
 /** Made by running things: an example begins without them. */

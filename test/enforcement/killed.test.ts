@@ -8,8 +8,8 @@ import { systemClock } from '../../src/clock.js';
 import { loadConfig } from '../../src/config.js';
 import { serve, temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
+import { freePort } from '../free-port.js';
 import { CHARGER_PASSWORD, HARBOUR, provision, site, tenantWith } from '../service/running-service.js';
-import { freePort } from './free-port.js';
 import { createMeasure } from './measure.js';
 
 const LIMIT_KW = 20;

@@ -1,5 +1,4 @@
 // The dashboard as people have it: a running service, virtual chargers that hunger, and pages in a real browser.
-import { createServer } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
@@ -9,6 +8,7 @@ import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Seams } from '../../src/service.js';
 import { launchBrowser, missingBrowser, openContext } from '../browser.js';
+import { freePort } from '../free-port.js';
 import { missingFile, needing } from '../needs.js';
 import {
   apiKeyOf,
@@ -146,14 +146,4 @@ function membersOf({ tenantUuid, locations }: ProvisionedTenant): readonly Fleet
       connectors,
     })),
   );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -1,9 +1,9 @@
 // A real PostgreSQL of the test's own, from the binaries npm installs.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../free-port.js';
 import type { DatabaseServer } from './database-server.js';
 
 /** What PostgreSQL's tests miss on this machine, or undefined where they can run. */
@@ -18,15 +18,6 @@ export function missingPostgres(): string | undefined {
       error instanceof Error && 'code' in error && error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
     return isHidden ? undefined : `${binaries} (optional npm package with PostgreSQL's binaries)`;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }
 
 /** Starts a server on a free port; `takeAway` throws everybody out of a database and lets nobody in. */
