@@ -1,7 +1,7 @@
 // `headroom restore FILE`: a backup takes the database's place, and the chargers follow it.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { horizonMsOf } from '../machines/power/grant-ledger.js';
+import { horizonMsOf } from '../machines/power/grant.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf } from '../src/config.js';
 import type { Restored } from '../src/outbound/knex/restore.js';

@@ -1,7 +1,6 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
 import { linkOf } from '../machines/power/connector-control.js';
-import { ALARM_KINDS } from '../machines/power/grant.js';
-import type { GrantTiming } from '../machines/power/grant-ledger.js';
+import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
 import type { ConnectorEntity, LocationEntity, TimedEntity } from './actors/entities.js';

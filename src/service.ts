@@ -1,6 +1,6 @@
 // The composition root: puts the parts together, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
-import type { GrantTiming } from '../machines/power/grant-ledger.js';
+import type { GrantTiming } from '../machines/power/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf, variableOf } from './config.js';

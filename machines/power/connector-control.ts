@@ -8,14 +8,14 @@ import {
   tenthsAOf,
   wattsOfTenths,
 } from '../values/units.js';
-import { type Compliance, createCompliance, foldCompliance } from './compliance.js';
+import { type Compliance, createCompliance } from './compliance.js';
 import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
-import { createDemand, type Demand, foldDemand } from './connector-demand.js';
+import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { LeaseKind, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import type { MeterReading, MeterSlot } from './meter-ledger.js';
+import type { MeterSlot } from './meter-ledger.js';
 
 /** What provisioning says of a connector. */
 export interface ConnectorSpec extends ConnectorRating, Wiring {
@@ -24,14 +24,6 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
   /** A per phase. */
   readonly failsafeA: number;
 }
-
-/** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
-const LEAST_VOLTAGE = 0.9;
-const MOST_VOLTAGE = 1.15;
-/** Less than this on a phase is a meter's noise. */
-const LEAST_PHASE_A = 1;
-/** A voltage counts as lower only when it is by this much, so that it does not move limits with every reading. */
-const VOLTAGE_STEP_V = 3;
 
 /** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */
 export interface ConnectorControl {
@@ -136,64 +128,6 @@ export function createControl(
   };
 }
 
-/**
- * Folds in a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
- * @param epoch of this service: a charger that still speaks of an older one acknowledges nothing.
- */
-export function hearReading(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  reading: MeterReading,
-  epoch: number,
-  nowMs: number,
-): boolean {
-  const { holding, spec } = control;
-  let isNews = followVoltage(ledger, control, reading.voltageV);
-  if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
-  if (
-    reading.epoch === epoch &&
-    reading.seq !== undefined &&
-    isKeptTo(control, reading.seq, reading.limitA)
-  ) {
-    if (ledger.acknowledge(holding, reading.seq, nowMs)) isNews = true;
-  }
-  // Where no fuse is known, no phase counts by itself.
-  const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
-  const drawnTenthsA = drawnTenthsAOf(reading, spec);
-  // Who cannot be told a limit breaks none.
-  const allowedTenthsA = control.hb === undefined ? holding.maxTenthsA : holding.entitledTenthsA;
-  const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
-  if (foldCompliance(control.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
-  const isOnAll = isBeyondPhases || (control.phases !== spec.phases && control.compliance.isNonCompliant);
-  if (reserveOn(ledger, control, isOnAll ? 3 : spec.phases)) isNews = true;
-  if (reserveWorstCase(ledger, control)) isNews = true;
-  const limitTenthsA = limitTenthsAOf(control, reading);
-  const maxTenthsA = holding.maxTenthsA;
-  return (
-    foldDemand(
-      control.demand,
-      {
-        status: reading.status,
-        drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
-        limitTenthsA,
-        maxTenthsA,
-      },
-      nowMs,
-    ) || isNews
-  );
-}
-
-/** Takes an acknowledgement; false where it is none for anything that was sent, or says it was not followed. */
-export function hearAck(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  seq: number,
-  appliedA: number | undefined,
-  nowMs: number,
-): boolean {
-  return isKeptTo(control, seq, appliedA) && ledger.acknowledge(control.holding, seq, nowMs);
-}
-
 /** A charger that does not keep to limits, or did not, has its maximum reserved. True where that is news. */
 export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl): boolean {
   const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);
@@ -206,6 +140,31 @@ export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl)
 export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fuses): void {
   control.fuses = fuses;
   ledger.describe(control.holding, { poles: polesOf(control) });
+}
+
+/**
+ * A connector that draws on more phases than it was provisioned with has its current reserved on all, until it is
+ * trusted again. True where that is news.
+ */
+export function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
+  if (phases === control.phases) return false;
+  const heldV = control.holding.milliwattsPerTenth / milliwattsPerTenthA(1, control.phases);
+  control.phases = phases;
+  ledger.describe(control.holding, {
+    milliwattsPerTenth: milliwattsPerTenthA(heldV, phases),
+    poles: polesOf(control),
+  });
+  return true;
+}
+
+function polesOf({ fuses, spec, phases }: ConnectorControl): readonly number[] {
+  return fuses.polesOf({ ...spec, phases });
+}
+
+/** What is surely on disk of what it is reserved for, tenths of A per phase. */
+export function setStored(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): void {
+  control.storedLimitTenthsA = limitTenthsA;
+  control.storedThenTenthsA = thenTenthsA;
 }
 
 /** It reports power but takes no limits, or none that would outlast a cut connection. */
@@ -247,97 +206,4 @@ export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
 /** The 6 A floor in W. */
 export function floorWOf({ holding }: ConnectorControl): number {
   return wattsOfTenths(MINIMUM_TENTHS_A, holding.milliwattsPerTenth);
-}
-
-function hearHeartbeat(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  { hb, boot = '' }: MeterReading,
-  nowMs: number,
-): boolean {
-  if (hb === undefined) return false;
-  const isNewBoot = boot !== control.boot;
-  const isFirst = control.hb === undefined;
-  control.hb = hb;
-  control.boot = boot;
-  control.heardAtMs = nowMs;
-  // A charger that started anew holds no grant.
-  if (isNewBoot) {
-    control.sentTenthsA = undefined;
-    ledger.restarted(control.holding);
-  }
-  return isFirst || isNewBoot;
-}
-
-/** A charger that says it took a grant, but is held to more than that, did not take it. */
-function isKeptTo(
-  { holding, sentTenthsA }: ConnectorControl,
-  seq: number,
-  heldToA: number | undefined,
-): boolean {
-  if (seq !== holding.lastSeq || heldToA === undefined || sentTenthsA === undefined) return true;
-  return tenthsAOf(heldToA) <= Math.max(sentTenthsA, holding.failsafeTenthsA);
-}
-
-function limitTenthsAOf({ sentTenthsA, holding }: ConnectorControl, { limitA }: MeterReading): number {
-  const toldTenthsA = sentTenthsA ?? holding.maxTenthsA;
-  return limitA === undefined ? toldTenthsA : Math.min(tenthsAOf(limitA), holding.maxTenthsA);
-}
-
-/** The most loaded phase, by its current or, where that is more, by its share of the power; rounded up. */
-function drawnTenthsAOf({ powerW, currentA }: MeterReading, { voltageV, phases }: ConnectorRating): number {
-  let drawnA = powerW / (voltageV * phases);
-  if (currentA !== undefined) for (const phaseA of currentA) drawnA = Math.max(drawnA, phaseA);
-  return Math.ceil(drawnA * 10 - 1e-6);
-}
-
-/** Of power alone it is not known how many phases the car uses: with one it may be using all of its limit. */
-function usedTenthsAOf(
-  { powerW, currentA }: MeterReading,
-  { voltageV }: ConnectorRating,
-  drawnTenthsA: number,
-): number {
-  return currentA === undefined ? Math.ceil((powerW / voltageV) * 10 - 1e-6) : drawnTenthsA;
-}
-
-/** Phases with a current that is none of a meter's noise. */
-function phasesUsed({ currentA = [] }: MeterReading): number {
-  return currentA.filter((phaseA) => phaseA >= LEAST_PHASE_A).length;
-}
-
-/**
- * A connector that draws on more phases than it was provisioned with has its current reserved on all, until it is
- * trusted again. True where that is news.
- */
-function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
-  if (phases === control.phases) return false;
-  const heldV = control.holding.milliwattsPerTenth / milliwattsPerTenthA(1, control.phases);
-  control.phases = phases;
-  ledger.describe(control.holding, {
-    milliwattsPerTenth: milliwattsPerTenthA(heldV, phases),
-    poles: polesOf(control),
-  });
-  return true;
-}
-
-function polesOf({ fuses, spec, phases }: ConnectorControl): readonly number[] {
-  return fuses.polesOf({ ...spec, phases });
-}
-
-/** The highest phase voltage, in whole volts, from which on a current is worth more power; lowered only by a clear step. */
-function followVoltage(
-  ledger: GrantLedger,
-  { holding, spec, phases }: ConnectorControl,
-  voltageV: readonly number[] | undefined,
-): boolean {
-  if (voltageV === undefined) return false;
-  let highestV = 0;
-  for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
-  // A meter that is broken or lies must not make room for more current.
-  if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
-  const wantedV = Math.ceil(Math.min(highestV, spec.voltageV * MOST_VOLTAGE));
-  const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, phases);
-  if (wantedV === heldV || (wantedV < heldV && wantedV + VOLTAGE_STEP_V > heldV)) return false;
-  ledger.describe(holding, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
-  return true;
 }

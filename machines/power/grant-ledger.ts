@@ -1,50 +1,16 @@
 // What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
 
 import { wattsOfTenths } from '../values/units.js';
-import type { LeaseKind } from './grant.js';
+import type { Writable } from '../values/writable.js';
+import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
 import { Fallbacks, Promises } from './promises.js';
 
-/** Clocks of chargers may run this much slow (rule: drift 2 %). */
-export const DRIFT = 1.02;
-
-/** Of the grant protocol, in whole ms. */
-export interface GrantTiming {
-  readonly heartbeatMs: number;
-  /** How long a charger may keep to a grant, by its own clock. */
-  readonly ttlMs: number;
-  /** How long charger and car may take to follow a limit. */
-  readonly settleMs: number;
-}
-
-/** The longest a grant that leaves now can be in force: lease, drift and settle. */
-export function horizonMsOf({ ttlMs, settleMs }: GrantTiming): number {
-  return Math.ceil(ttlMs * DRIFT) + settleMs;
-}
-
-interface Entry extends Holding {
-  maxTenthsA: number;
-  milliwattsPerTenth: number;
-  lease: LeaseKind;
-  keepsThen: boolean;
-  poles: readonly number[];
-  isWorstCase: boolean;
-  loadTenthsA: number;
-  boundTenthsA: number;
-  entitledTenthsA: number;
-  boundW: number;
-  failsafeTenthsA: number;
-  lastSeq: number;
-  ackedSeq: number;
-  /** What it does by itself after a restart, where it keeps nothing. */
-  ownFailsafeTenthsA: number;
-  /** What it says it does by itself. */
-  saidFailsafeTenthsA: number;
+/** A holding as the ledger itself writes it. */
+interface Entry extends Writable<Holding> {
   readonly promises: Promises;
   /** Of the newest grant. What its charger says of itself may be older. */
   toldThenTenthsA: number;
-  /** Its charger said how it falls back. */
-  isDescribed: boolean;
   fallbacks: Fallbacks;
 }
 
@@ -61,68 +27,35 @@ export interface NewGrant {
   readonly isLockFloor?: boolean;
 }
 
-/** All times are of one monotonic clock, in ms. */
-export interface GrantLedger {
-  /** Sum of all bounds, W. */
-  readonly totalW: number;
-  /** What each pole may have to carry, tenths of an ampere. */
-  readonly loadsTenthsA: readonly number[];
-  /** What of it remains when all that is on its way out has ended, and what was on disk at the start, W. */
-  lastingW(): number;
-  /** What each pole can carry from here on. What is known loads none of them until it is described again. */
-  rewire(capacitiesTenthsA: readonly number[]): void;
-  add(key: string, spec: HoldingSpec): Holding;
-  remove(holding: Holding): void;
-  /** Another voltage, lease, maximum or fail-safe of its own, or other poles. */
-  describe(holding: Holding, spec: Partial<HoldingSpec>): void;
-  setWorstCase(holding: Holding, isWorstCase: boolean): void;
-  /**
-   * Whether the budget reserves fail-safes of chargers that keep nothing over a restart; else only what they were told to
-   * fall back to is, and after a restart what they are at until they take a grant. Fuses have room for them always.
-   */
-  reserveOwnFailsafes(isReserved: boolean): void;
-  /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
-  restarted(holding: Holding): void;
-  /** Numbers its grants on from `seq`. */
-  continueAfter(holding: Holding, seq: number): void;
-  /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
-  restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void;
-  /**
-   * The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget and
-   * of every pole it may load.
-   */
-  grantableTenthsA(holding: Holding, budgetW: number): number;
-  /** What the others leave of every pole it may load; infinite where it loads none. */
-  carriableTenthsA(holding: Holding): number;
-  /**
-   * Records a grant before it leaves and gives its `seq`.
-   * @throws LedgerError where the sum of all bounds would be above the budget or what a pole can carry, and the grant is no
-   * renewal or decrease (rule 2).
-   */
-  grant(holding: Holding, grant: NewGrant): number;
-  /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
-  acknowledge(holding: Holding, seq: number, nowMs: number): boolean;
-  /** Lets go of what can be in force no longer. True where a bound fell. */
-  release(nowMs: number): boolean;
-  /** When `release` has something to do next for this connector; undefined where never by itself. */
-  nextReleaseAtMs(holding: Holding): number | undefined;
-}
-
-class Ledger implements GrantLedger {
-  totalW = 0;
-  loadsTenthsA: number[] = [];
-  readonly #timing: GrantTiming;
+/** The ledger of one location's connectors. All times are of one monotonic clock, in ms. */
+export class GrantLedger {
   readonly #entries = new Set<Entry>();
+  readonly #settleMs: number;
+  readonly #leaseMs: number;
+  #totalW = 0;
+  #loadsTenthsA: number[] = [];
   #capacitiesTenthsA: readonly number[] = [];
   #reservesOwn = true;
 
   constructor(timing: GrantTiming) {
-    this.#timing = timing;
+    this.#settleMs = timing.settleMs;
+    this.#leaseMs = longestLeaseMsOf(timing);
   }
 
+  /** Sum of all bounds, W. */
+  get totalW(): number {
+    return this.#totalW;
+  }
+
+  /** What each pole may have to carry, tenths of an ampere. */
+  get loadsTenthsA(): readonly number[] {
+    return this.#loadsTenthsA;
+  }
+
+  /** What each pole can carry from here on. What is known loads none of them until it is described again. */
   rewire(capacitiesTenthsA: readonly number[]): void {
     this.#capacitiesTenthsA = capacitiesTenthsA;
-    this.loadsTenthsA = capacitiesTenthsA.map(() => 0);
+    this.#loadsTenthsA = capacitiesTenthsA.map(() => 0);
     for (const entry of this.#entries) entry.poles = [];
   }
 
@@ -144,7 +77,7 @@ class Ledger implements GrantLedger {
       ackedSeq: 0,
       ownFailsafeTenthsA: 0,
       saidFailsafeTenthsA: spec.failsafeTenthsA,
-      promises: new Promises(this.#timing.settleMs),
+      promises: new Promises(this.#settleMs),
       toldThenTenthsA: 0,
       isDescribed: false,
       fallbacks: new Fallbacks(spec.failsafeTenthsA),
@@ -154,20 +87,21 @@ class Ledger implements GrantLedger {
     return entry;
   }
 
+  /** What of the total remains when all that is on its way out has ended, and what was on disk at the start, W. */
   lastingW(): number {
     let sumW = 0;
-    for (const entry of this.#entries) {
+    for (const entry of this.#entries)
       sumW += wattsOfTenths(this.#lastingTenthsA(entry), entry.milliwattsPerTenth);
-    }
     return sumW;
   }
 
   remove(holding: Holding): void {
     if (!this.#entries.delete(holding as Entry)) return;
-    this.totalW -= holding.boundW;
+    this.#totalW -= holding.boundW;
     this.#load(holding, -holding.loadTenthsA);
   }
 
+  /** Another voltage, lease, maximum or fail-safe of its own, or other poles. */
   describe(holding: Holding, spec: Partial<HoldingSpec>): void {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
@@ -195,12 +129,17 @@ class Ledger implements GrantLedger {
     this.#rebound(entry);
   }
 
+  /**
+   * Whether the budget reserves fail-safes of chargers that keep nothing over a restart; else only what they were told to
+   * fall back to is, and after a restart what they are at until they take a grant. Fuses have room for them always.
+   */
   reserveOwnFailsafes(isReserved: boolean): void {
     if (isReserved === this.#reservesOwn) return;
     this.#reservesOwn = isReserved;
     for (const entry of this.#entries) this.#rebound(entry);
   }
 
+  /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
   restarted(holding: Holding): void {
     const entry = holding as Entry;
     if (entry.keepsThen) return;
@@ -208,12 +147,14 @@ class Ledger implements GrantLedger {
     this.#rebound(entry);
   }
 
+  /** Numbers its grants on from `seq`. */
   continueAfter(holding: Holding, seq: number): void {
     const entry = holding as Entry;
     entry.lastSeq = seq;
     entry.ackedSeq = seq;
   }
 
+  /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
     const entry = holding as Entry;
     this.#promise(entry, 0, limitTenthsA, nowMs);
@@ -221,42 +162,47 @@ class Ledger implements GrantLedger {
     this.#rebound(entry);
   }
 
+  /**
+   * The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget and
+   * of every pole it may load.
+   */
   grantableTenthsA(holding: Holding, budgetW: number): number {
-    const roomW = budgetW - (this.totalW - holding.boundW);
+    const roomW = budgetW - (this.#totalW - holding.boundW);
     const withinW = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
     const fitting = Math.min(withinW, this.carriableTenthsA(holding));
     return Math.min(Math.max(this.#lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
   }
 
+  /** What the others leave of every pole it may load; infinite where it loads none. */
   carriableTenthsA(holding: Holding): number {
     let leastTenthsA = Number.POSITIVE_INFINITY;
     for (const pole of holding.poles) {
-      const othersTenthsA = (this.loadsTenthsA[pole] ?? 0) - holding.loadTenthsA;
+      const othersTenthsA = (this.#loadsTenthsA[pole] ?? 0) - holding.loadTenthsA;
       leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[pole] ?? 0) - othersTenthsA);
     }
     return Math.max(0, leastTenthsA);
   }
 
+  /**
+   * Records a grant before it leaves and gives its `seq`.
+   * @throws LedgerError where the sum of all bounds would be above the budget or what a pole can carry, and the grant is no
+   * renewal or decrease (rule 2).
+   */
   grant(holding: Holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor }: NewGrant): number {
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
     if (mostTenthsA > this.#lastingTenthsA(entry)) {
-      const sumW = this.totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
+      const sumW = this.#totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
       if (sumW > budgetW && isLockFloor !== true)
         throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
       // A floor that it has by what was on disk at the start loads nothing more than before.
       const isHeld = isLockFloor === true && mostTenthsA <= entry.boundTenthsA;
       const carriable = this.carriableTenthsA(entry);
       if (mostTenthsA > carriable && !isHeld)
-        throw new LedgerError(
-          `${entry.key}: ${mostTenthsA} tenths of an ampere, where its fuses have room for ${carriable}`,
-        );
+        throw new LedgerError(`${entry.key}: ${mostTenthsA} is more than the ${carriable} its fuses carry`);
     }
-    if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA) {
-      throw new LedgerError(
-        `${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of an ampere`,
-      );
-    }
+    if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA)
+      throw new LedgerError(`${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of A`);
     const seq = ++entry.lastSeq;
     entry.toldThenTenthsA = thenTenthsA;
     this.#promise(entry, seq, limitTenthsA, heardAtMs);
@@ -265,6 +211,7 @@ class Ledger implements GrantLedger {
     return seq;
   }
 
+  /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
   acknowledge(holding: Holding, seq: number, nowMs: number): boolean {
     const entry = holding as Entry;
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
@@ -280,6 +227,7 @@ class Ledger implements GrantLedger {
     return isReleased || leftTenthsA > 0 || entry.boundW < beforeW;
   }
 
+  /** Lets go of what can be in force no longer. True where a bound fell. */
   release(nowMs: number): boolean {
     let fell = false;
     for (const entry of this.#entries) {
@@ -291,27 +239,18 @@ class Ledger implements GrantLedger {
     return fell;
   }
 
+  /** When `release` has something to do next for this connector; undefined where never by itself. */
   nextReleaseAtMs(holding: Holding): number | undefined {
     const { nextEndMs } = (holding as Entry).promises;
     return nextEndMs === Number.POSITIVE_INFINITY ? undefined : nextEndMs;
-  }
-
-  /** How long a lease lasts by the slowest clock. */
-  get #leaseMs(): number {
-    return Math.ceil(this.#timing.ttlMs * DRIFT);
   }
 
   /** @param fromMs from when a charger that counts from its heartbeats counts at the latest */
   #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number): void {
     const anchoredEndsAtMs = fromMs + this.#leaseMs;
     const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
-    entry.promises.add({
-      seq,
-      limitTenthsA,
-      endsAtMs,
-      anchoredEndsAtMs,
-      releasedAtMs: Number.POSITIVE_INFINITY,
-    });
+    const releasedAtMs = Number.POSITIVE_INFINITY;
+    entry.promises.add({ seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs });
   }
 
   /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
@@ -345,18 +284,13 @@ class Ledger implements GrantLedger {
     entry.boundTenthsA = entry.isWorstCase ? entry.maxTenthsA : entry.entitledTenthsA;
     const beforeW = entry.boundW;
     entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
-    this.totalW += entry.boundW - beforeW;
+    this.#totalW += entry.boundW - beforeW;
     const leastTenthsA = entry.keepsThen ? 0 : Math.min(entry.saidFailsafeTenthsA, entry.maxTenthsA);
     entry.loadTenthsA = Math.max(entry.boundTenthsA, leastTenthsA);
     this.#load(entry, entry.loadTenthsA - beforeTenthsA);
   }
 
   #load({ poles }: Holding, moreTenthsA: number): void {
-    for (const pole of poles) this.loadsTenthsA[pole] = (this.loadsTenthsA[pole] ?? 0) + moreTenthsA;
+    for (const pole of poles) this.#loadsTenthsA[pole] = (this.#loadsTenthsA[pole] ?? 0) + moreTenthsA;
   }
-}
-
-/** The ledger of one location's connectors. */
-export function createGrantLedger(timing: GrantTiming): GrantLedger {
-  return new Ledger(timing);
 }

@@ -7,6 +7,28 @@
 export const LEASE_KINDS = ['heartbeat', 'receipt', 'none'] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
+/** Of the grant protocol, in whole ms. */
+export interface GrantTiming {
+  readonly heartbeatMs: number;
+  /** How long a charger may keep to a grant, by its own clock. */
+  readonly ttlMs: number;
+  /** How long charger and car may take to follow a limit. */
+  readonly settleMs: number;
+}
+
+/** Clocks of chargers may run this much slow (rule: drift 2 %). */
+const DRIFT = 1.02;
+
+/** How long a lease lasts by the slowest clock, ms. */
+export function longestLeaseMsOf({ ttlMs }: GrantTiming): number {
+  return Math.ceil(ttlMs * DRIFT);
+}
+
+/** The longest a grant that leaves now can be in force, ms: lease, drift and settling time. */
+export function horizonMsOf(timing: GrantTiming): number {
+  return longestLeaseMsOf(timing) + timing.settleMs;
+}
+
 export const ACK_RESULTS = ['APPLIED', 'STALE', 'EXPIRED', 'REJECTED'] as const;
 export type AckResult = (typeof ACK_RESULTS)[number];
 

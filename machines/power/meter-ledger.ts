@@ -1,4 +1,6 @@
 // What the chargers of one location last said, as plain numbers: a machine hears of a value only when a mode changes.
+import type { Writable } from '../values/writable.js';
+
 /** The status words of OCPP 1.6, as chargers send them. */
 export const CHARGING_STATUSES = [
   'Available',
@@ -53,58 +55,39 @@ export interface MeterSlot {
 /** `refused`: doubled, overtaken or of a retired boot, nothing changed. `resumed`: accepted, after it was not fresh. */
 export type RecordResult = 'refused' | 'accepted' | 'resumed';
 
-/** Every `nowMs` is of one clock that never goes back; should it do so, the newest seen counts. */
-export interface MeterLedger {
-  /** Throws where `key` is taken. */
-  addConnector(key: string): MeterSlot;
-  /** Takes its power out of the sum; the slot refuses everything from then on. */
-  removeConnector(slot: MeterSlot): void;
-  connector(key: string): MeterSlot | undefined;
-  connectors(): Iterable<MeterSlot>;
-  record(slot: MeterSlot, reading: MeterReading, nowMs: number): RecordResult;
-  /** The charger said it is there or not (its last will counts). `refused` where a retired boot said so. */
-  recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult;
-  /** Sum of the fresh readings, in W. */
-  readonly measuredW: number;
-  /** When the next reading is fresh no longer; undefined while none is. Ask again after `expire` and `resumed`. */
-  nextStaleAtMs(): number | undefined;
-  /** Lets go of the readings that are fresh no longer at `nowMs`, telling of each. */
-  expire(nowMs: number, onStale: (slot: MeterSlot) => void): void;
-}
-
 // A value of a boot that was replaced this many boots ago could pass for new.
 const RETIRED_BOOTS = 8;
 
 /** What changes hands as `MeterSlot`; fresh entries form a list, oldest reading first, so that expiry needs no search. */
-interface Entry extends MeterSlot {
-  isCurrent: boolean;
-  isFresh: boolean;
-  powerW: number;
-  receivedAtMs: number | undefined;
-  boot: string | undefined;
-  hb: number | undefined;
-  status: ChargingStatus | undefined;
-  limitA: number | undefined;
-  currentA: readonly number[] | undefined;
-  voltageV: readonly number[] | undefined;
-  energyWh: number | undefined;
+interface Entry extends Writable<MeterSlot> {
   retiredBoots: string[] | undefined;
   older: Entry | undefined;
   newer: Entry | undefined;
 }
 
-class Ledger implements MeterLedger {
-  measuredW = 0;
+/**
+ * What one location's connectors report. Every `nowMs` is of one clock that never goes back; should it do so, the newest
+ * seen counts.
+ */
+export class MeterLedger {
   readonly #staleAfterMs: number;
   readonly #entries = new Map<string, Entry>();
   #oldest: Entry | undefined;
   #newest: Entry | undefined;
   #latestMs = Number.NEGATIVE_INFINITY;
+  #measuredW = 0;
 
+  /** @param staleAfterMs three heartbeats */
   constructor(staleAfterMs: number) {
     this.#staleAfterMs = staleAfterMs;
   }
 
+  /** Sum of the fresh readings, in W. */
+  get measuredW(): number {
+    return this.#measuredW;
+  }
+
+  /** Throws where `key` is taken. */
   addConnector(key: string): MeterSlot {
     if (this.#entries.has(key)) throw new Error(`connector ${key} is in the ledger already`);
     const entry: Entry = {
@@ -128,6 +111,7 @@ class Ledger implements MeterLedger {
     return entry;
   }
 
+  /** Takes its power out of the sum; the slot refuses everything from then on. */
   removeConnector(slot: MeterSlot): void {
     const entry = slot as Entry;
     if (!entry.isCurrent) return;
@@ -149,7 +133,7 @@ class Ledger implements MeterLedger {
     const atMs = this.#notBefore(nowMs);
     if (!entry.isCurrent || !this.#isNews(entry, reading, atMs)) return 'refused';
     if (reading.boot !== undefined && reading.boot !== entry.boot) this.#startBoot(entry, reading.boot);
-    this.measuredW += reading.powerW - (entry.isFresh ? entry.powerW : 0);
+    this.#measuredW += reading.powerW - (entry.isFresh ? entry.powerW : 0);
     entry.powerW = reading.powerW;
     entry.receivedAtMs = atMs;
     if (reading.hb !== undefined) entry.hb = reading.hb;
@@ -165,6 +149,7 @@ class Ledger implements MeterLedger {
     return isResumed ? 'resumed' : 'accepted';
   }
 
+  /** The charger said it is there or not (its last will counts). `refused` where a retired boot said so. */
   recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult {
     const entry = slot as Entry;
     if (!entry.isCurrent || (boot !== undefined && entry.retiredBoots?.includes(boot))) return 'refused';
@@ -173,10 +158,12 @@ class Ledger implements MeterLedger {
     return 'accepted';
   }
 
+  /** When the next reading is fresh no longer; undefined while none is. Ask again after `expire` and `resumed`. */
   nextStaleAtMs(): number | undefined {
     return this.#oldest === undefined ? undefined : this.#staleAtMs(this.#oldest);
   }
 
+  /** Lets go of the readings that are fresh no longer at `nowMs`, telling of each. */
   expire(nowMs: number, onStale: (slot: MeterSlot) => void): void {
     const atMs = this.#notBefore(nowMs);
     while (this.#oldest !== undefined && atMs >= this.#staleAtMs(this.#oldest)) {
@@ -222,7 +209,7 @@ class Ledger implements MeterLedger {
 
   #leaveFresh(entry: Entry): void {
     this.#unlink(entry);
-    this.measuredW -= entry.powerW;
+    this.#measuredW -= entry.powerW;
     entry.isFresh = false;
   }
 
@@ -241,9 +228,4 @@ class Ledger implements MeterLedger {
     entry.older = undefined;
     entry.newer = undefined;
   }
-}
-
-/** A ledger of one location's connectors. `staleAfterMs` is three heartbeats. */
-export function createMeterLedger(staleAfterMs: number): MeterLedger {
-  return new Ledger(staleAfterMs);
 }

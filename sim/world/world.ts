@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { horizonMsOf } from '../../machines/power/grant-ledger.js';
+import { horizonMsOf } from '../../machines/power/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Config } from '../../src/config.js';

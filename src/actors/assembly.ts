@@ -7,7 +7,7 @@ import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
 import { Fuses } from '../../machines/power/fuses.js';
-import type { GrantTiming } from '../../machines/power/grant-ledger.js';
+import type { GrantTiming } from '../../machines/power/grant.js';
 import {
   type LocationActor,
   type LocationConnector,

@@ -1,9 +1,9 @@
 // Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
-import { type Ack, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
-import type { GrantTiming } from '../../machines/power/grant-ledger.js';
-import type { DecidedGrant, Decision } from '../../machines/power/location-supervisor.js';
+import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
+import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import type { Decision } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Effect } from '../actors/directory.js';

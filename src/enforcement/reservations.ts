@@ -1,6 +1,6 @@
 // The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
 import type { LeaseKind } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/location-supervisor.js';
+import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';

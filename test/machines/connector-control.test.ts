@@ -1,9 +1,10 @@
 // What a connector's reported voltage does to the power that is reserved for its current.
 import { expect, it } from 'vitest';
-import { createControl, hearReading } from '../../machines/power/connector-control.js';
+import { createControl } from '../../machines/power/connector-control.js';
+import { hearReading } from '../../machines/power/connector-readings.js';
 import { NO_FUSES } from '../../machines/power/fuses.js';
-import { createGrantLedger } from '../../machines/power/grant-ledger.js';
-import { createMeterLedger } from '../../machines/power/meter-ledger.js';
+import { GrantLedger } from '../../machines/power/grant-ledger.js';
+import { MeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -11,8 +12,8 @@ const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive
 
 /** W that are reserved for the 6 A of a connector that falls back to them, after each of the readings. */
 function reservedW(...readings: readonly (readonly number[] | undefined)[]): readonly number[] {
-  const ledger = createGrantLedger(TIMING);
-  const slot = createMeterLedger(30_000).addConnector('crane/1');
+  const ledger = new GrantLedger(TIMING);
+  const slot = new MeterLedger(30_000).addConnector('crane/1');
   const control = createControl(
     ledger,
     NO_FUSES,

@@ -1,6 +1,5 @@
 // What a connector may be entitled to, worked out the slow way: every grant and acknowledgement ever, looked through anew.
-import type { LeaseKind } from '../../machines/power/grant.js';
-import type { GrantTiming } from '../../machines/power/grant-ledger.js';
+import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
 
 interface Given {
   readonly seq: number;

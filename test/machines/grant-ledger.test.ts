@@ -1,12 +1,7 @@
 // What the ledger of grants reserves, lets leave and lets go of (power safety, rules 1, 2, 5, 6 and 7).
 import { describe, expect, it } from 'vitest';
-import {
-  createGrantLedger,
-  type GrantLedger,
-  type GrantTiming,
-  horizonMsOf,
-  LedgerError,
-} from '../../machines/power/grant-ledger.js';
+import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
+import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 
@@ -25,7 +20,7 @@ const CHARGER: HoldingSpec = {
 };
 
 function ledgerWith(spec: Partial<HoldingSpec> = {}): { ledger: GrantLedger; holding: Holding } {
-  const ledger = createGrantLedger(TIMING);
+  const ledger = new GrantLedger(TIMING);
   return { ledger, holding: ledger.add('quay-1/1', { ...CHARGER, ...spec }) };
 }
 
@@ -197,7 +192,7 @@ describe('Where fail-safes that chargers have of their own do not fit together',
 
 describe('A grant leaves only if it fits (rule 2)', () => {
   it('beside what the others may be entitled to, to the watt', () => {
-    const ledger = createGrantLedger(TIMING);
+    const ledger = new GrantLedger(TIMING);
     const [one, other] = [ledger.add('a', CHARGER), ledger.add('b', CHARGER)];
     grant(ledger, one, 320);
     const budgetW = wattsOfTenths(320, MILLIWATTS) + wattsOfTenths(100, MILLIWATTS);

@@ -1,8 +1,8 @@
 // A random life of a ledger beside an oracle that forgets nothing (power safety, rules 1, 2, 4, 5 and 7).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LeaseKind } from '../../machines/power/grant.js';
-import { createGrantLedger, type GrantTiming, LedgerError } from '../../machines/power/grant-ledger.js';
+import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
+import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
@@ -56,7 +56,7 @@ const capacitiesTenthsA = fc.array(fc.constantFrom(60, 320, 500, 10_000), { minL
 
 /** A ledger and the oracles beside it; compared after every step. */
 class Pair {
-  readonly ledger = createGrantLedger(TIMING);
+  readonly ledger = new GrantLedger(TIMING);
   readonly holdings: Holding[];
   readonly oracles: HoldingOracle[];
   readonly #heardAtMs: number[];

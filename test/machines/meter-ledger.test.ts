@@ -1,17 +1,17 @@
 // The meter ledger: exact cases of the MQTT contract, and any history against a naive account of it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMeterLedger, type MeterReading, type MeterSlot } from '../../machines/power/meter-ledger.js';
+import { MeterLedger, type MeterReading, type MeterSlot } from '../../machines/power/meter-ledger.js';
 
 const STALE_AFTER_MS = 30_000;
 
 function ledgerOf(...keys: string[]) {
-  const ledger = createMeterLedger(STALE_AFTER_MS);
+  const ledger = new MeterLedger(STALE_AFTER_MS);
   return { ledger, slots: keys.map((key) => ledger.addConnector(key)) };
 }
 
 function oneConnector() {
-  const ledger = createMeterLedger(STALE_AFTER_MS);
+  const ledger = new MeterLedger(STALE_AFTER_MS);
   return { ledger, slot: ledger.addConnector('q1-a/1') };
 }
 

@@ -3,12 +3,9 @@
 import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { Fuses } from '../../machines/power/fuses.js';
-import { type GrantTiming, horizonMsOf } from '../../machines/power/grant-ledger.js';
-import {
-  type DecidedGrant,
-  type Decision,
-  LocationSupervisor,
-} from '../../machines/power/location-supervisor.js';
+import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
+import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import { type Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import type { Agenda, Dice } from './agenda.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';

@@ -110,7 +110,7 @@ export const PLANTS = [
   },
   {
     name: 'restart-forgets',
-    file: 'machines/power/location-supervisor.js',
+    file: 'machines/power/known-connectors.js',
     text: 'this.#restore(control, promised, nowMs);',
     bug: ';',
     seed: 2,

@@ -2,7 +2,7 @@
 import { createClock } from '@sinonjs/fake-timers';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createMeterLedger, type MeterLedger } from '../../../machines/power/meter-ledger.js';
+import { MeterLedger } from '../../../machines/power/meter-ledger.js';
 import { Telemetry } from '../../../src/inbound/mqtt/telemetry.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';
@@ -69,7 +69,7 @@ beforeEach(() => {
     monotonicMs: () => now.performance.now(),
     after: () => () => {},
   };
-  ledger = createMeterLedger(30_000);
+  ledger = new MeterLedger(30_000);
   ledger.addConnector('1');
   lines = [];
   lookUps = 0;

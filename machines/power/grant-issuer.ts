@@ -1,0 +1,191 @@
+// Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
+
+import { MINIMUM_TENTHS_A, tenthsAOf } from '../values/units.js';
+import { type ConnectorControl, isControlled, isLocked, isReadOnly, linkOf } from './connector-control.js';
+import { thenTenthsAOf } from './connector-targets.js';
+import type { Grant, GrantTiming } from './grant.js';
+import type { GrantLedger } from './grant-ledger.js';
+import { STEP_TENTHS_A } from './steady-shares.js';
+
+/** A grant that was decided, with its connector. */
+export interface DecidedGrant {
+  readonly control: Readonly<ConnectorControl>;
+  readonly grant: Grant;
+  /** It entitles to more than is on disk: it may leave only once that is. */
+  readonly mustStore: boolean;
+  /** What it was told before; undefined where nothing. */
+  readonly beforeTenthsA: number | undefined;
+}
+
+/** Raises are this far apart (rule 9). */
+const RAISE_EVERY_MS = 10_000;
+/** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
+const RENEW_AFTER_HEARTBEATS = 0.75;
+/** A charger that has not taken its newest grant after this long is told again. */
+const HEAL_AFTER_MS = 2_000;
+/** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
+const TAKING_STOCK_MS = 3_000;
+
+export class GrantIssuer {
+  readonly #ledger: GrantLedger;
+  readonly #timing: GrantTiming;
+  readonly #epoch: number;
+  #budgetW = 0;
+  #stockTakenAtMs: number | undefined;
+
+  /** @param epoch of this service: higher than that of any before it */
+  constructor(ledger: GrantLedger, timing: GrantTiming, epoch: number) {
+    this.#ledger = ledger;
+    this.#timing = timing;
+    this.#epoch = epoch;
+  }
+
+  /** What may be granted as of the last call of `issue`, W; 0 before the first. */
+  get budgetW(): number {
+    return this.#budgetW;
+  }
+
+  /**
+   * What has to be sent so that each of `controls` gets what it is due, as far as that can be.
+   * @param controlled those of them that can be told, with what they are due
+   */
+  issue(
+    controls: readonly ConnectorControl[],
+    controlled: readonly ConnectorControl[],
+    budget: { readonly budgetW: number; readonly isShort: boolean },
+    nowMs: number,
+  ): DecidedGrant[] {
+    this.#budgetW = budget.budgetW;
+    this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
+    const grants = this.#grantTargets(controlled, budget.isShort, nowMs);
+    for (const control of controls) {
+      if (isControlled(control)) continue;
+      const grant = this.#tellUncontrolled(control, nowMs);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return grants;
+  }
+
+  /** The same limit again for a charger whose heartbeat just came, where it is time. */
+  renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, sentAtMs, holding } = control;
+    if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
+    const isTaken = holding.ackedSeq === holding.lastSeq;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * this.#timing.heartbeatMs : HEAL_AFTER_MS;
+    if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
+    return this.#grant(control, sentTenthsA, nowMs);
+  }
+
+  /** When to issue again for what could not be raised yet; undefined where nothing waits. */
+  nextRaiseAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
+    let nextMs = this.#isTakingStock(nowMs) ? this.#stockTakenAtMs : undefined;
+    for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
+      const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= targetTenthsA;
+      const atMs = raisedAtMs + RAISE_EVERY_MS;
+      if (isDue && atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
+    }
+    return nextMs;
+  }
+
+  #isTakingStock(nowMs: number): boolean {
+    return this.#stockTakenAtMs !== undefined && nowMs < this.#stockTakenAtMs;
+  }
+
+  /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
+  #grantTargets(
+    controlled: readonly ConnectorControl[],
+    isShort: boolean,
+    nowMs: number,
+  ): DecidedGrant[] {
+    const grants: DecidedGrant[] = [];
+    const raises: ConnectorControl[] = [];
+    for (const control of controlled) {
+      const { sentTenthsA, targetTenthsA } = control;
+      if (sentTenthsA === undefined || targetTenthsA > sentTenthsA) raises.push(control);
+      else if (targetTenthsA < sentTenthsA) grants.push(this.#grant(control, targetTenthsA, nowMs));
+    }
+    raises.sort(
+      (a, b) => Number(isLocked(b)) - Number(isLocked(a)) || (a.sentTenthsA ?? 0) - (b.sentTenthsA ?? 0),
+    );
+    for (const control of raises) {
+      const grant = this.#raise(control, isShort, nowMs);
+      if (grant !== undefined) grants.push(grant);
+    }
+    return grants;
+  }
+
+  #raise(control: ConnectorControl, isShort: boolean, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, targetTenthsA, holding } = control;
+    if (control.isStoring) return undefined;
+    const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
+    // What it may draw by a grant of the service's life before this one.
+    const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
+    const isCarried = this.#ledger.carriableTenthsA(holding) >= MINIMUM_TENTHS_A;
+    const isFloorHeld = hadTenthsA >= MINIMUM_TENTHS_A && holding.boundTenthsA >= MINIMUM_TENTHS_A;
+    const isFloorKept =
+      isFloorOwed && (isCarried ? isShort || hadTenthsA >= MINIMUM_TENTHS_A : isFloorHeld);
+    let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#budgetW));
+    if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
+    if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    if (tenthsA < hadTenthsA && this.#isTakingStock(nowMs)) return undefined;
+    if (sentTenthsA !== undefined) {
+      const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
+      const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
+      const isPaced = isFloorOwed || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
+      if (!isWorthIt || !isPaced) return undefined;
+    }
+    if (tenthsA > 0) control.raisedAtMs = nowMs;
+    return this.#grant(control, tenthsA, nowMs, isFloorKept);
+  }
+
+  /** One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. */
+  #tellUncontrolled(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
+    const { holding, compliance, spec } = control;
+    const { isNonCompliant } = compliance;
+    control.targetTenthsA = holding.boundTenthsA;
+    control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
+    if (!holding.isWorstCase || linkOf(control) !== 'online' || control.hb === undefined || !spec.isActive)
+      return undefined;
+    const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
+    const isRoomy = this.#ledger.totalW <= this.#budgetW && isCarried && !isNonCompliant;
+    control.targetTenthsA = isRoomy ? holding.maxTenthsA : MINIMUM_TENTHS_A;
+    if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
+    return this.#grant(control, control.targetTenthsA, nowMs);
+  }
+
+  /** Never more than the ledger has room for, whatever was decided before. */
+  #grant(control: ConnectorControl, wantedTenthsA: number, nowMs: number, isLockFloor = false): DecidedGrant {
+    const { holding, hb = 0, boot, heardAtMs } = control;
+    const grantable = this.#ledger.grantableTenthsA(holding, this.#budgetW);
+    let limitTenthsA = wantedTenthsA;
+    if (!isLockFloor && wantedTenthsA > grantable)
+      limitTenthsA = grantable < MINIMUM_TENTHS_A ? 0 : grantable;
+    const wantedThen = thenTenthsAOf(control);
+    // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
+    const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
+    const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
+    const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
+    // A charger takes no limit that falls back to less than a car can be offered.
+    const thenTenthsA = fittingThen < MINIMUM_TENTHS_A ? 0 : fittingThen;
+    const seq = this.#ledger.grant(holding, {
+      limitTenthsA,
+      thenTenthsA,
+      heardAtMs,
+      isLockFloor,
+      budgetW: this.#budgetW,
+    });
+    const beforeTenthsA = control.sentTenthsA;
+    control.sentTenthsA = limitTenthsA;
+    control.sentAtMs = nowMs;
+    control.leasedFromMs = heardAtMs;
+    const limitW = Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000);
+    const { ttlMs } = this.#timing;
+    const { reason } = control;
+    return {
+      control,
+      grant: { epoch: this.#epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
+      mustStore: limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA,
+      beforeTenthsA,
+    };
+  }
+}

@@ -1,0 +1,144 @@
+// The connectors of a location: whoever is known stays so, with all that is reserved for it, however its location is built anew.
+
+import { tenthsAOf } from '../values/units.js';
+import type { ConnectorActor } from './connector.machine.js';
+import {
+  type ConnectorControl,
+  type ConnectorSpec,
+  createControl,
+  reserveWorstCase,
+  rewire,
+  setStored,
+} from './connector-control.js';
+import { type Fuses, NO_FUSES } from './fuses.js';
+import type { LeaseKind } from './grant.js';
+import type { GrantLedger } from './grant-ledger.js';
+import type { MeterLedger } from './meter-ledger.js';
+
+/** A connector of the location as provisioning and rows have it. Currents in tenths of an ampere per phase. */
+export interface ProvisionedConnector {
+  readonly key: string;
+  readonly spec: ConnectorSpec;
+  /** The most it may have been promised before the service started; undefined where nothing is known to have been. */
+  readonly promised?: PromisedBefore | undefined;
+  /** It did not comply before the service started, and is not trusted until it is seen to. */
+  readonly isDistrusted?: boolean | undefined;
+}
+
+export interface PromisedBefore {
+  readonly limitTenthsA: number;
+  readonly thenTenthsA: number;
+  readonly lease: LeaseKind;
+}
+
+export class KnownConnectors {
+  readonly #ledger: GrantLedger;
+  readonly #meters: MeterLedger;
+  readonly #controls = new Map<string, ConnectorControl>();
+  #fuses = NO_FUSES;
+
+  constructor(ledger: GrantLedger, meters: MeterLedger) {
+    this.#ledger = ledger;
+    this.#meters = meters;
+  }
+
+  /** By `connectorKey`. */
+  get controls(): ReadonlyMap<string, ConnectorControl> {
+    return this.#controls;
+  }
+
+  get fuses(): Fuses {
+    return this.#fuses;
+  }
+
+  /** Other fuses than before, or other ratings of them. */
+  rewire(fuses: Fuses): void {
+    this.#fuses = fuses;
+    this.#ledger.rewire(fuses.capacitiesTenthsA);
+    for (const control of this.#controls.values()) rewire(this.#ledger, control, fuses);
+  }
+
+  /**
+   * Takes the connector in, or what changed of it: with the same rating it keeps all that is known of it, also where its
+   * location was built anew and its machine with it.
+   * @param actor its machine, which knows lock, throttle and link.
+   */
+  place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
+    const { key, spec, promised, isDistrusted } = connector;
+    const held = this.#controls.get(key);
+    if (held !== undefined && isSameRating(held.spec, spec)) {
+      held.actor = actor;
+      this.#respecify(held, spec);
+      return held;
+    }
+    if (held !== undefined) this.#meters.removeConnector(held.slot);
+    const slot = this.#meters.addConnector(key);
+    const lease = promised?.lease ?? 'receipt';
+    const control = createControl(this.#ledger, this.#fuses, key, slot, actor, spec, lease, nowMs);
+    this.#controls.set(key, control);
+    if (held !== undefined) this.#succeed(held, control, nowMs);
+    else if (promised !== undefined) this.#restore(control, promised, nowMs);
+    if (isDistrusted === true) this.#distrust(control);
+    return control;
+  }
+
+  /** Lets go of all other connectors. */
+  keepOnly(keys: { has(key: string): boolean }): void {
+    for (const [key, control] of this.#controls) {
+      if (keys.has(key)) continue;
+      this.#meters.removeConnector(control.slot);
+      this.#ledger.remove(control.holding);
+      this.#controls.delete(key);
+    }
+  }
+
+  /** Provisioned otherwise, with the same rating. */
+  #respecify(control: ConnectorControl, spec: ConnectorSpec): void {
+    control.spec = spec;
+    rewire(this.#ledger, control, this.#fuses);
+    // A charger that spoke for itself knows better what it falls back to.
+    if (control.holding.isDescribed) return;
+    const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
+    this.#ledger.describe(control.holding, { failsafeTenthsA });
+  }
+
+  /**
+   * `control` takes another's place: it is the same connector, provisioned with another rating. What it was promised may be
+   * in force still, and its charger takes nothing that is numbered lower than what it took before.
+   */
+  #succeed(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
+    const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
+    this.#ledger.remove(gone.holding);
+    this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA }, nowMs);
+    this.#ledger.continueAfter(control.holding, lastSeq);
+    setStored(control, gone.storedLimitTenthsA, gone.storedThenTenthsA);
+    control.storedLease = gone.storedLease;
+  }
+
+  /** What was on disk at the start. */
+  #restore(
+    control: ConnectorControl,
+    { limitTenthsA, thenTenthsA }: Omit<PromisedBefore, 'lease'>,
+    nowMs: number,
+  ): void {
+    const { maxTenthsA } = control.holding;
+    this.#ledger.restore(
+      control.holding,
+      Math.min(limitTenthsA, maxTenthsA),
+      Math.min(thenTenthsA, maxTenthsA),
+      nowMs,
+    );
+    setStored(control, limitTenthsA, thenTenthsA);
+    control.heardBeforeW = undefined;
+    reserveWorstCase(this.#ledger, control);
+  }
+
+  #distrust(control: ConnectorControl): void {
+    control.compliance.isNonCompliant = true;
+    reserveWorstCase(this.#ledger, control);
+  }
+}
+
+function isSameRating(a: ConnectorSpec, b: ConnectorSpec): boolean {
+  return a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
+}
