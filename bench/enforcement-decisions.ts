@@ -8,7 +8,7 @@ import { systemClock } from '../src/clock.js';
 import { collectGarbage, machine, median, remark, report } from './bench.js';
 
 const SIZES = [100, 500, 2_000, 5_000];
-const EPOCH = 1;
+const OWNER_TERM = 1;
 const HEARTBEAT_MS = 10_000;
 const TIMING = { heartbeatMs: HEARTBEAT_MS, ttlMs: 60_000, settleMs: 10_000 };
 /** Between two changes of the limit all raises are through: settle, and the pace of raises. */
@@ -60,7 +60,7 @@ function fusesOf(size: number): Fuses {
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
 function siteOf(size: number, hasFuses: boolean): Site {
   const staleAfterMs = 3 * HEARTBEAT_MS;
-  const supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs, epoch: EPOCH });
+  const supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs, ownerTerm: OWNER_TERM });
   const connectors = Array.from({ length: size }, (_, i) => {
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
     return {
@@ -115,7 +115,7 @@ function heartbeat(site: Site): void {
       hb: site.hb,
       status: hasCar ? 'Charging' : 'Available',
       limitA,
-      epoch: EPOCH,
+      epoch: OWNER_TERM,
       seq: control.holding.lastSeq,
     } as const;
     site.supervisor.meters.record(control.slot, reading, site.nowMs);

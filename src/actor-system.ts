@@ -48,7 +48,7 @@ interface ActorSystemOptions {
   readonly staleAfterMs: number;
   readonly timing: GrantTiming;
   /** Of this service's grants: higher than that of any before it. */
-  readonly epoch: number;
+  readonly ownerTerm: number;
   readonly publisher: LimitPublisher;
   readonly powerRetentionDays: number;
   /** Another service claimed the database; this one must end. */
@@ -172,13 +172,13 @@ class LiveActorSystem implements ActorSystem {
   }
 
   #createAssembly(): Assembly {
-    const { clock, log, metrics, staleAfterMs, timing, epoch } = this.#options;
+    const { clock, log, metrics, staleAfterMs, timing, ownerTerm } = this.#options;
     return new Assembly({
       clock,
       directory: this.#directory,
       staleAfterMs,
       timing,
-      epoch,
+      ownerTerm,
       onDefect: (tenantUuid, error) => {
         metrics.actorsRebuilt.inc();
         log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
@@ -274,12 +274,12 @@ class LiveActorSystem implements ActorSystem {
 
   /** Asks the chargers of these connectors to report. */
   #requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
-    const { publisher, epoch } = this.#options;
+    const { publisher, ownerTerm } = this.#options;
     const { tenantUuid } = location.tenant;
     const { locationId } = location.record;
     const asked = [...location.connectors.values()].filter(isAsked);
     for (const controllerUuid of new Set(asked.map(({ record }) => record.controllerUuid)))
-      publisher.requestSync({ tenantUuid, locationId, controllerUuid }, epoch);
+      publisher.requestSync({ tenantUuid, locationId, controllerUuid }, ownerTerm);
   }
 }
 

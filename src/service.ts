@@ -133,11 +133,11 @@ export class Service {
     if (this.#config.tlsKey !== undefined) this.#warnOfExposure(this.#config.tlsKey);
     const logins = createMqttLogins(NO_CREDENTIALS);
     const gateway = this.#seams.gateway ?? this.#createMqttGateway(this.#createBroker(logins, tlsFiles));
-    const { store, epoch } = await this.#openStore();
+    const { store, ownerTerm } = await this.#openStore();
     const credentials = createCredentialDirectory(NO_CREDENTIALS);
     const tokenKeys = createTokenKeys(this.#config);
     if (tokenKeys.file !== undefined) this.#warnOfExposure(tokenKeys.file);
-    const actors = this.#createActors({ store, epoch, publisher: gateway }, { credentials, logins });
+    const actors = this.#createActors({ store, ownerTerm, publisher: gateway }, { credentials, logins });
     const http = new HttpServer({
       config: this.#config,
       ...this.#common,
@@ -181,7 +181,7 @@ export class Service {
     };
   }
 
-  async #openStore(): Promise<{ readonly store: Store; readonly epoch: number }> {
+  async #openStore(): Promise<{ readonly store: Store; readonly ownerTerm: number }> {
     const { dataDir } = this.#config;
     const { journal, wrapStore } = this.#seams;
     makePrivateDirectory(dataDir);
@@ -193,11 +193,11 @@ export class Service {
     });
     const wrapped = wrapStore?.(store) ?? store;
     this.#undo.push(() => wrapped.close());
-    return { store: wrapped, epoch: await store.claim() };
+    return { store: wrapped, ownerTerm: await store.claim() };
   }
 
   #createActors(
-    ports: Pick<ActorOptions, 'store' | 'epoch' | 'publisher'>,
+    ports: Pick<ActorOptions, 'store' | 'ownerTerm' | 'publisher'>,
     { credentials, logins }: CredentialHolders,
   ): ActorSystem {
     const timing = timingOf(this.#config);

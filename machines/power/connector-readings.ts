@@ -17,20 +17,20 @@ const VOLTAGE_STEP_V = 3;
 
 /**
  * Folds in a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
- * @param epoch of this service: a charger that still speaks of an older one acknowledges nothing.
+ * @param ownerTerm of this service: a charger that still speaks of an older one acknowledges nothing.
  */
 export function hearReading(
   ledger: GrantLedger,
   control: ConnectorControl,
   reading: MeterReading,
-  epoch: number,
+  ownerTerm: number,
   nowMs: number,
 ): boolean {
   const { holding, spec } = control;
   let isNews = followVoltage(ledger, control, reading.voltageV);
   if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
   if (
-    reading.epoch === epoch &&
+    reading.epoch === ownerTerm &&
     reading.seq !== undefined &&
     isKeptTo(control, reading.seq, reading.limitA)
   ) {

@@ -29,15 +29,15 @@ const TAKING_STOCK_MS = 3_000;
 export class GrantIssuer {
   readonly #ledger: GrantLedger;
   readonly #timing: GrantTiming;
-  readonly #epoch: number;
+  readonly #ownerTerm: number;
   #budgetW = 0;
   #stockTakenAtMs: number | undefined;
 
-  /** @param epoch of this service: higher than that of any before it */
-  constructor(ledger: GrantLedger, timing: GrantTiming, epoch: number) {
+  /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
+  constructor(ledger: GrantLedger, timing: GrantTiming, ownerTerm: number) {
     this.#ledger = ledger;
     this.#timing = timing;
-    this.#epoch = epoch;
+    this.#ownerTerm = ownerTerm;
   }
 
   /** What may be granted as of the last call of `issue`, W; 0 before the first. */
@@ -183,7 +183,7 @@ export class GrantIssuer {
     const { reason } = control;
     return {
       control,
-      grant: { epoch: this.#epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
+      grant: { epoch: this.#ownerTerm, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
       mustStore: limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA,
       beforeTenthsA,
     };

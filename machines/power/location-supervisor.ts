@@ -32,8 +32,8 @@ export interface SupervisorOptions {
   readonly timing: GrantTiming;
   /** A connector that sends nothing for this long is stale. */
   readonly staleAfterMs: number;
-  /** Of this service: higher than that of any before it. */
-  readonly epoch: number;
+  /** Of this service, and the `epoch` of its grants: higher than that of any before it. */
+  readonly ownerTerm: number;
 }
 
 /** After a reservation that could not be written, renewals go without one for this long. */
@@ -48,21 +48,21 @@ export class LocationSupervisor {
   readonly ledger: GrantLedger;
   readonly timing: GrantTiming;
   readonly #horizonMs: number;
-  readonly #epoch: number;
+  readonly #ownerTerm: number;
   readonly #connectors: KnownConnectors;
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #decidedReservedW = 0;
   #estimatedW: number | undefined;
 
-  constructor({ timing, staleAfterMs, epoch }: SupervisorOptions) {
+  constructor({ timing, staleAfterMs, ownerTerm }: SupervisorOptions) {
     this.timing = timing;
     this.#horizonMs = horizonMsOf(timing);
-    this.#epoch = epoch;
+    this.#ownerTerm = ownerTerm;
     this.ledger = new GrantLedger(timing);
     this.meters = new MeterLedger(staleAfterMs);
     this.#connectors = new KnownConnectors(this.ledger, this.meters);
-    this.#issuer = new GrantIssuer(this.ledger, timing, epoch);
+    this.#issuer = new GrantIssuer(this.ledger, timing, ownerTerm);
   }
 
   /** By `connectorKey`; to read, and to hand back to the supervisor's methods, which alone write them. */
@@ -122,12 +122,12 @@ export class LocationSupervisor {
 
   /** Folds a reading in; true where a decision should follow. */
   hear(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
-    return hearReading(this.ledger, control, reading, this.#epoch, nowMs);
+    return hearReading(this.ledger, control, reading, this.#ownerTerm, nowMs);
   }
 
   /** `refused` for what was never sent; `news` where a decision should follow. */
   hearAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
-    const isOurs = ack.epoch === this.#epoch && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
+    const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
     if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
     if (ack.result !== 'APPLIED') return 'taken';
     return hearAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';

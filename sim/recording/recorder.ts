@@ -105,7 +105,7 @@ export class Recorder {
         this.#put({ kind: 'limit', ...decided });
         publisher.publishLimit(connector, grant);
       },
-      requestSync: (charger, epoch) => publisher.requestSync(charger, epoch),
+      requestSync: (charger, ownerTerm) => publisher.requestSync(charger, ownerTerm),
     };
   }
 
@@ -141,14 +141,14 @@ export class Recorder {
 }
 
 function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>): Life {
-  const { epoch, timing, staleAfterMs, powerRetentionDays } = given;
+  const { ownerTerm, timing, staleAfterMs, powerRetentionDays } = given;
   const told = Object.entries(settings).filter(([name]) => !SECRET_SETTINGS.has(name));
   return {
     kind: 'life',
     format: FORMAT,
     version: VERSION,
     settings: Object.fromEntries(told),
-    epoch,
+    epoch: ownerTerm,
     timing: { ...timing },
     staleAfterMs,
     powerRetentionDays,

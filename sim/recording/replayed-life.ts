@@ -74,7 +74,7 @@ export class ReplayedLife {
     const common = { clock: this.#clock, log: QUIET, metrics: createMetrics() };
     this.#actors = createActorSystem({
       ...common,
-      epoch,
+      ownerTerm: epoch,
       timing,
       staleAfterMs,
       powerRetentionDays,

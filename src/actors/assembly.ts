@@ -47,8 +47,8 @@ interface AssemblyOptions {
   readonly staleAfterMs: number;
   readonly clock: Clock;
   readonly timing: GrantTiming;
-  /** The epoch of this service's grants. */
-  readonly epoch: number;
+  /** Of this service: the `epoch` of its grants. */
+  readonly ownerTerm: number;
   /** An actor of the tenant threw: it must be built again from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
@@ -151,7 +151,7 @@ export class Assembly {
   }
 
   #newSupervisor(): LocationSupervisor {
-    const { staleAfterMs, timing, epoch } = this.#options;
+    const { staleAfterMs, timing, ownerTerm } = this.#options;
     return new LocationSupervisor({ timing, staleAfterMs, epoch });
   }
 

@@ -87,7 +87,7 @@ export interface Store {
   /**
    * Makes this store's service the owner of the database. Earlier owners can write no more: `append` of an
    * owner that was replaced rejects with StoreUnavailableError. A store that never claimed writes beside an owner.
-   * Resolves to its epoch, which is higher than that of every owner before.
+   * Resolves to its term as owner, which is higher than that of every owner before.
    */
   claim(): Promise<number>;
   /** False once another service claimed the database. */

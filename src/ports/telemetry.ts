@@ -109,7 +109,7 @@ export interface LimitPublisher {
   /** @param connector the same object for each limit of a connector, so that what is known of it can be kept by it. */
   publishLimit(connector: ConnectorAddress, grant: Grant): void;
   /** Asks a charger to send its state and meter values now. */
-  requestSync(charger: ChargerAddress, epoch: number): void;
+  requestSync(charger: ChargerAddress, ownerTerm: number): void;
 }
 
 /** The way to the chargers and back, over any transport. */

@@ -118,7 +118,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   const recovery = createRecovery(
     directory,
     new Assembly({
-      ...{ clock, directory, timing: TIMING, epoch: 1, staleAfterMs: 30_000, onDefect },
+      ...{ clock, directory, timing: TIMING, ownerTerm: 1, staleAfterMs: 30_000, onDefect },
     }),
   );
   scheduler.start({

@@ -5,7 +5,7 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
 
-const EPOCH = 1;
+const OWNER_TERM = 1;
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const BUDGET: Budget = {
   ...{ budgetW: 50_000, limitW: 50_000, untilMs: Number.POSITIVE_INFINITY },
@@ -25,7 +25,7 @@ function beat(boot: string): void {
   const { lastSeq } = control.holding;
   const reading = {
     ...{ powerW: 0, status: 'Available' as const, boot, hb: ++hb },
-    epoch: EPOCH,
+    epoch: OWNER_TERM,
     seq: lastSeq,
   };
   supervisor.meters.record(control.slot, reading, nowMs);
@@ -36,7 +36,7 @@ function beat(boot: string): void {
 
 beforeEach(() => {
   [nowMs, hb] = [0, 0];
-  supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 30_000, epoch: EPOCH });
+  supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 30_000, ownerTerm: OWNER_TERM });
   const actor = createConnectorActor('c/1');
   actor.send({ type: 'meter.heard' });
   control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, nowMs);

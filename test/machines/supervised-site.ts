@@ -41,7 +41,7 @@ export interface SiteOptions {
 /** One life of the service, from a start to a crash. */
 export class SupervisedSite {
   readonly supervisor: LocationSupervisor;
-  readonly epoch: number;
+  readonly ownerTerm: number;
   isAlive = true;
   readonly #options: SiteOptions;
   readonly #disk: Map<string, Reserved>;
@@ -49,11 +49,11 @@ export class SupervisedSite {
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #decidedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: SiteOptions, epoch: number, disk: Map<string, Reserved>) {
+  constructor(options: SiteOptions, ownerTerm: number, disk: Map<string, Reserved>) {
     this.#options = options;
     this.#disk = disk;
-    this.epoch = epoch;
-    this.supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, epoch });
+    this.ownerTerm = ownerTerm;
+    this.supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, ownerTerm });
     this.supervisor.rewire(options.fuses);
     for (const traits of options.chargers) this.#add(traits);
     this.decideSoon();

@@ -7,11 +7,9 @@ import type { Position } from './ownership.js';
 // Always the same length, so that it is written in place, inside one sector.
 const LENGTH = 200;
 
-const markSchema = z.object({
-  databaseId: z.string(),
-  epoch: z.number(),
-  commits: z.number(),
-});
+const markSchema = z
+  .object({ databaseId: z.string(), epoch: z.number(), commits: z.number() })
+  .transform(({ epoch, ...mark }) => ({ ...mark, ownerTerm: epoch }));
 
 /** The file that `CommitMark` keeps for a database file. Its name does not begin like the database's. */
 export function markFileOf(databaseFile: string): string {
@@ -41,9 +39,9 @@ export class CommitMark {
   }
 
   /** @throws the system's error where the file cannot be written. */
-  note({ databaseId, epoch, commits }: Position): void {
+  note({ databaseId, ownerTerm, commits }: Position): void {
     this.#descriptor ??= this.#open();
-    const text = `${JSON.stringify({ databaseId, epoch, commits }).padEnd(LENGTH - 1)}\n`;
+    const text = `${JSON.stringify({ databaseId, epoch: ownerTerm, commits }).padEnd(LENGTH - 1)}\n`;
     writeSync(this.#descriptor, text, 0);
   }
 

@@ -22,8 +22,8 @@ import { type Position, positionIn } from './ownership.js';
 import { inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-/** More epochs than can have been in use since any backup: each start of a service takes one. */
-const EPOCHS_SINCE_BACKUP = 1_000_000;
+/** More terms than can have been in use since any backup: each start of a service begins one. */
+const TERMS_SINCE_BACKUP = 1_000_000;
 const ROWS_AT_ONCE = 100;
 
 export interface Restored {
@@ -137,7 +137,7 @@ async function refuseUnusable(knex: Knex, file: string): Promise<void> {
   if (problem !== undefined) throw unusable(file, problem);
 }
 
-/** Brings the schema up to date, raises the epoch, and reserves every connector's maximum; all of it or nothing. */
+/** Brings the schema up to date, begins a new term, and reserves every connector's maximum; all of it or nothing. */
 async function prepare(
   knex: Knex,
   marked: Position | undefined,
@@ -151,16 +151,16 @@ async function prepare(
     const position = {
       // The database keeps its id, so that an older copy that is put back later is recognized as older.
       databaseId: marked?.databaseId ?? before.databaseId,
-      epoch: Math.max(before.epoch, marked?.epoch ?? 0) + EPOCHS_SINCE_BACKUP,
+      ownerTerm: Math.max(before.ownerTerm, marked?.ownerTerm ?? 0) + TERMS_SINCE_BACKUP,
       commits: Math.max(before.commits, marked?.commits ?? 0) + 1,
     };
     await trx('owner').update({
       database_id: position.databaseId,
-      epoch: position.epoch,
+      epoch: position.ownerTerm,
       commits: position.commits,
     });
     const restored = {
-      epoch: { before: before.epoch, after: position.epoch },
+      epoch: { before: before.ownerTerm, after: position.ownerTerm },
       tenants: await countOf(trx, 'tenants'),
       connectors: await reserveMaxima(trx),
       profiles: await countOf(trx, 'profiles'),

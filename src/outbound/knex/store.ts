@@ -14,7 +14,7 @@ import { loadCredentials } from './credentials.js';
 import { Database } from './database.js';
 import { Journal } from './journal.js';
 import { loadOperatorEvents, operatorEvents } from './operator-limits.js';
-import { countCommit, countCommitOf, currentEpoch, type Position, raiseEpoch } from './ownership.js';
+import { beginOwnerTerm, countCommit, countCommitOf, currentOwnerTerm, type Position } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
 import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
@@ -97,8 +97,8 @@ class OwnedDatabase {
   readonly #log: Log | undefined;
   readonly #rareLog: RareLog;
   readonly #journal: Journal;
-  /** The term of this process as owner; undefined until it claimed the database. */
-  #epoch: number | undefined;
+  /** Of this process; undefined until it claimed the database. */
+  #ownerTerm: number | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(knex: Knex, { database, log, clock, metrics, journal }: OpenDatabase) {
@@ -115,15 +115,15 @@ class OwnedDatabase {
   }
 
   async claim(): Promise<number> {
-    const position = await orUnavailable(() => inTransaction(this.#knex, raiseEpoch));
+    const position = await orUnavailable(() => inTransaction(this.#knex, beginOwnerTerm));
     this.#note(position);
     this.#database?.flushMark();
-    this.#epoch = position.epoch;
-    return position.epoch;
+    this.#ownerTerm = position.ownerTerm;
+    return position.ownerTerm;
   }
 
   isOwner(): Promise<boolean> {
-    return this.ask(async (trx) => this.#epoch === undefined || (await currentEpoch(trx)) === this.#epoch);
+    return this.ask(async (trx) => this.#ownerTerm === undefined || (await currentOwnerTerm(trx)) === this.#ownerTerm);
   }
 
   append(submission: Submission): Promise<void> {
@@ -160,7 +160,7 @@ class OwnedDatabase {
   async #write(submissions: readonly Submission[]): Promise<void> {
     const position = await inTransaction(this.#knex, async (trx) => {
       await writeChanges(trx, submissions);
-      return this.#epoch === undefined ? undefined : countCommitOf(trx, this.#epoch);
+      return this.#ownerTerm === undefined ? undefined : countCommitOf(trx, this.#ownerTerm);
     });
     if (position !== undefined) this.#note(position);
   }

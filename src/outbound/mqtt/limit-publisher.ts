@@ -41,8 +41,8 @@ export function createLimitPublisher(bus: Pick<MessageBus, 'publish'>): LimitPub
       const payload = JSON.stringify(limitMessageOf(grant));
       bus.publish(topicOf(connector), payload, OPTIONS);
     },
-    requestSync(charger, epoch) {
-      const message: SyncMessage = { v: 1, epoch };
+    requestSync(charger, ownerTerm) {
+      const message: SyncMessage = { v: 1, epoch: ownerTerm };
       bus.publish(buildTopic({ ...charger, kind: 'sync' }), JSON.stringify(message), OPTIONS);
     },
   };
