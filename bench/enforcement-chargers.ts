@@ -60,7 +60,7 @@ function connectCharger(url: URL, plan: FleetPlan, nth: number, tally: Tally): P
       if (kindOf(type) === KIND.publish) {
         const { payload, puback } = readSurePublish(body);
         socket.write(puback);
-        charger.takeLimit(JSON.parse(payload.toString()) as LimitMessage);
+        charger.applyLimit(JSON.parse(payload.toString()) as LimitMessage);
       } else if (kindOf(type) === KIND.connack) {
         if (body[1] !== 0) throw new Error(`${controllerUuid} was refused`);
         socket.write(subscribePacket(1, [charger.limitTopic]));

@@ -11,11 +11,11 @@ const SIZES = [100, 500, 2_000, 5_000];
 const OWNER_TERM = 1;
 const HEARTBEAT_MS = 10_000;
 const TIMING = { heartbeatMs: HEARTBEAT_MS, ttlMs: 60_000, settleMs: 10_000 };
-/** Between two changes of the limit all raises are through: settle, and the pace of raises. */
+/** Between two changes of the limit all raises are through: the settling time, and the pace of raises. */
 const HEARTBEATS_PER_LIMIT = 4;
 const TOGETHER = 10_000;
 const CHANGES = 30;
-const SETTLING_CHANGES = 2;
+const SKIPPED_CHANGES = 2;
 const WARM_UP_CHANGES = 5;
 const LOW_W_EACH = 6_500;
 const HIGH_W_EACH = 12_000;
@@ -142,7 +142,7 @@ function changesOf(connectors: number, count: number, hasFuses = false): readonl
     for (const site of sites) heartbeat(site);
     for (const site of sites) {
       const decided = decide(site, change % 2 === 0 ? HIGH_W_EACH : LOW_W_EACH);
-      if (beat % HEARTBEATS_PER_LIMIT === 0 && change >= SETTLING_CHANGES) changes.push(decided);
+      if (beat % HEARTBEATS_PER_LIMIT === 0 && change >= SKIPPED_CHANGES) changes.push(decided);
     }
   }
   return changes;
@@ -162,7 +162,7 @@ function decide(site: Site, wattsEach: number): Change {
 
 function costOf(connectors: number, hasFuses: boolean) {
   collectGarbage();
-  const changes = changesOf(connectors, CHANGES + SETTLING_CHANGES, hasFuses);
+  const changes = changesOf(connectors, CHANGES + SKIPPED_CHANGES, hasFuses);
   return {
     connectors,
     ms: median(changes.map((change) => change.ms)),

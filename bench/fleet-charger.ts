@@ -83,7 +83,7 @@ export class FleetCharger {
     this.#wait(this.#between(0, HEARTBEAT_MS), () => this.#beat());
   }
 
-  takeLimit({ epoch, seq, boot, ref, limitA }: LimitMessage): void {
+  applyLimit({ epoch, seq, boot, ref, limitA }: LimitMessage): void {
     const nowMs = systemClock.monotonicMs();
     const isNewer = epoch > this.#epoch || (epoch === this.#epoch && seq > this.#seq);
     this.#tally.limits++;

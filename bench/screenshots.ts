@@ -17,7 +17,7 @@ const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const TIMING = ['--heartbeat-s', '2', '--lease-ttl-s', '12', '--settle-s', '3'];
 const HOUR_MS = 3_600_000;
 /** Until cars have come and leases follow each other. */
-const SETTLES_WITHIN_MS = 30_000;
+const STEADY_WITHIN_MS = 30_000;
 const DRAWN_WITHIN_MS = 3_000;
 
 const SITES = [
@@ -128,7 +128,7 @@ await writePast(`sqlite:${join(dataDir, 'headroom.sqlite')}`, SITES);
 const demo = await startDemo(dataDir);
 try {
   await setLimits(demo.url, demo.apiKey);
-  await new Promise<void>((resolve) => void systemClock.after(SETTLES_WITHIN_MS, resolve));
+  await new Promise<void>((resolve) => void systemClock.after(STEADY_WITHIN_MS, resolve));
   mkdirSync(IMAGES, { recursive: true });
   await takePictures(demo.url, demo.apiKey);
 } finally {

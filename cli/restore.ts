@@ -40,7 +40,7 @@ function tell(backup: string | undefined, restored: Restored, isDryRun: boolean,
     `The epoch went from ${epoch.before} to ${epoch.after}: chargers take what the next service tells them.`,
   );
   printLine(
-    `The maximum of ${connectors} connectors is reserved until old promises are over: ${reservedS} s from the start, with this lease and settle time.`,
+    `The maximum of ${connectors} connectors is reserved until old promises are over: ${reservedS} s from the start, with this lease and settling time.`,
   );
   printLine('You may start the service now.');
   if (backup !== undefined)

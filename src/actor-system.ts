@@ -155,7 +155,7 @@ class LiveActorSystem implements ActorSystem {
       write: (location, change) => this.#bookkeeping.write(location.tenant.tenantUuid, change),
       onAlarm: (location, alarm, what) => {
         if (what === 'began') metrics.alarms.inc({ kind: alarm.kind });
-        this.#events.takeAlarm(location.tenant.tenantUuid, alarm);
+        this.#events.onAlarm(location.tenant.tenantUuid, alarm);
       },
     });
     return new Enforcement({
@@ -167,7 +167,7 @@ class LiveActorSystem implements ActorSystem {
       alarms,
       missedAfterMs: staleAfterMs,
       reservations: new Reservations({ store, log, clock }),
-      onGrant: (location, { control, grant }) => this.#events.takeGrant(location, control.key, grant),
+      onGrant: (location, { control, grant }) => this.#events.onGrant(location, control.key, grant),
     });
   }
 
@@ -192,8 +192,8 @@ class LiveActorSystem implements ActorSystem {
       onEffect: (effect) => {
         logEffect(this.#options.log, effect);
         this.#keepOperatorLimit(effect);
-        this.#events.takeEffect(effect);
-        this.#enforcement.takeEffect(effect);
+        this.#events.onEffect(effect);
+        this.#enforcement.onEffect(effect);
       },
       // A window that is only planned changes no limit yet, but what may be promised until then.
       onPlan: (location) => this.#enforcement.decideSoon(location),

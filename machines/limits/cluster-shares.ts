@@ -11,7 +11,7 @@ export function clusterScale(clusterLimitKw: number | null, sumLocationLimitsKw:
 export interface ReservedPower {
   /** Now, W. */
   readonly totalW: number;
-  /** As long as nothing lower is granted and settled, W. */
+  /** As long as nothing lower is granted and followed, W. */
   lastingW(): number;
 }
 

@@ -82,7 +82,7 @@ function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
       blocked.add(pole);
       continue;
     }
-    room.take(claim, claim.heldW, claim.floorW);
+    room.deduct(claim, claim.heldW, claim.floorW);
     running.push(i);
   }
   const overdrawn = room.overdrawn();
@@ -134,7 +134,7 @@ function shareAmong(
     const binding = room.bindingOf(claim, claim.heldW, claim.floorW);
     shares.bindings[i] = binding;
     if (binding !== undefined) continue;
-    room.take(claim, claim.heldW, claim.floorW);
+    room.deduct(claim, claim.heldW, claim.floorW);
     running.push(i);
   }
   const filled = fill(

@@ -19,7 +19,7 @@ export function createCompliance(): Compliance {
 }
 
 /**
- * Folds a reading in; true where the judgement changed. `entitledTenthsA` is the most that any grant in force, settle
+ * Folds a reading in; true where the judgement changed. `entitledTenthsA` is the most that any grant in force, settling time
  * included, lets it draw, so that a limit that just fell is not held against it.
  */
 export function foldCompliance(

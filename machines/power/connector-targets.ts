@@ -115,19 +115,19 @@ function roomBeside(
   for (const [i, control] of locked.entries()) {
     const shareW = allocation.lockedW[i] ?? 0;
     leftW -= shareW;
-    takeLoad(leftTenthsA, control, tenthsWithin(shareW, control.holding.milliwattsPerTenth));
+    deductLoad(leftTenthsA, control, tenthsWithin(shareW, control.holding.milliwattsPerTenth));
   }
   for (const [i, control] of unlocked.entries()) {
     const shareTenthsA = sharesTenthsA[i] ?? 0;
     const shareW = wattsOfTenths(shareTenthsA, control.holding.milliwattsPerTenth);
     leftW -= Math.max(shareW, heldWOf(control));
-    takeLoad(leftTenthsA, control, shareTenthsA);
+    deductLoad(leftTenthsA, control, shareTenthsA);
   }
   return { leftW, leftTenthsA };
 }
 
 /** What it loads its poles with at `tenthsA`, or falls back to where that is more, is taken out of what they can carry. */
-function takeLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
+function deductLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
   const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
   for (const pole of control.holding.poles) leftTenthsA[pole] = (leftTenthsA[pole] ?? 0) - loadTenthsA;
 }
@@ -183,7 +183,7 @@ function divide(
       rest.push(control);
     } else {
       leftW -= keepAtRest(control);
-      takeLoad(leftTenthsA, control, 0);
+      deductLoad(leftTenthsA, control, 0);
     }
   }
   const unlocked = [...near, ...inTurnOrder(rest, nowMs)];

@@ -10,7 +10,7 @@ const DESCRIBED_WITHIN_MS = 60_000;
  * none of them may; where the others' do not fit the lowest limit there can be, nobody may. Nominal voltages, so that a
  * reading never turns it.
  */
-export function settleFailsafes(
+export function allowFailsafes(
   controls: Iterable<ConnectorControl>,
   lowestW: number,
   capacitiesTenthsA: readonly number[],

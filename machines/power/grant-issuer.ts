@@ -92,11 +92,7 @@ export class GrantIssuer {
   }
 
   /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
-  #grantTargets(
-    controlled: readonly ConnectorControl[],
-    isShort: boolean,
-    nowMs: number,
-  ): DecidedGrant[] {
+  #grantTargets(controlled: readonly ConnectorControl[], isShort: boolean, nowMs: number): DecidedGrant[] {
     const grants: DecidedGrant[] = [];
     const raises: ConnectorControl[] = [];
     for (const control of controlled) {
@@ -122,8 +118,7 @@ export class GrantIssuer {
     const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= MINIMUM_TENTHS_A;
     const isFloorHeld = hadTenthsA >= MINIMUM_TENTHS_A && holding.boundTenthsA >= MINIMUM_TENTHS_A;
-    const isFloorKept =
-      isFloorOwed && (isCarried ? isShort || hadTenthsA >= MINIMUM_TENTHS_A : isFloorHeld);
+    const isFloorKept = isFloorOwed && (isCarried ? isShort || hadTenthsA >= MINIMUM_TENTHS_A : isFloorHeld);
     let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#budgetW));
     if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';

@@ -216,11 +216,11 @@ export class GrantLedger {
     const entry = holding as Entry;
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
-    const isReleased = entry.promises.settle(seq, nowMs);
+    const isReleased = entry.promises.acknowledge(seq, nowMs);
     // Without an anchor the lease began at the latest when its acknowledgement came.
     if (entry.lease === 'receipt') entry.promises.endBy(seq, nowMs + this.#leaseMs);
-    // What it was at until now takes settle to leave.
-    const leftTenthsA = entry.fallbacks.settle(seq);
+    // What it was at until now takes the settling time to leave.
+    const leftTenthsA = entry.fallbacks.acknowledge(seq);
     if (leftTenthsA > 0) entry.promises.leave(leftTenthsA, nowMs);
     const beforeW = entry.boundW;
     this.#rebound(entry);

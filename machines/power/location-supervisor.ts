@@ -7,7 +7,7 @@ import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from
 import { hearAck, hearReading } from './connector-readings.js';
 import { setTargets } from './connector-targets.js';
 import { estimatedWOf } from './counted-power.js';
-import { doOwnFailsafesFit, settleFailsafes } from './failsafes.js';
+import { allowFailsafes, doOwnFailsafesFit } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
@@ -207,7 +207,7 @@ export class LocationSupervisor {
     this.#validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
-    settleFailsafes(controls, budget.lowestW, fuses.capacitiesTenthsA);
+    allowFailsafes(controls, budget.lowestW, fuses.capacitiesTenthsA);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
     const controlled = controls.filter(isControlled);
     const { settleMs } = this.timing;

@@ -38,8 +38,8 @@ import {
 } from './connector.machine.js';
 import { turnOf } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
-import type { Decision, LocationSupervisor } from './location-supervisor.js';
 import type { ProvisionedConnector } from './known-connectors.js';
+import type { Decision, LocationSupervisor } from './location-supervisor.js';
 
 /** What a connector is built from, as a part of its location. */
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;

@@ -59,7 +59,7 @@ export class Room {
   }
 
   /** A claim that had `fromW` has `toW` from here on. */
-  take({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
+  deduct({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
     this.leftW -= toW - fromW;
     const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
     for (const pole of load.poles) this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsA;
@@ -100,7 +100,7 @@ export function fill(claims: readonly Claim[], room: Room): Filled {
   const filling = new Filling(claims, room);
   filling.run();
   const sharesW = claims.map((claim, i) => filling.shareW(claim, i));
-  for (const [i, claim] of claims.entries()) room.take(claim, claim.floorW, sharesW[i] ?? claim.floorW);
+  for (const [i, claim] of claims.entries()) room.deduct(claim, claim.floorW, sharesW[i] ?? claim.floorW);
   const bindings = claims.map(({ mostW }, i) => (sharesW[i] === mostW ? undefined : filling.bindings[i]));
   return { sharesW, bindings, levelW: filling.lowestW };
 }

@@ -1,13 +1,13 @@
 // What one charger was promised and may keep to still, and what it may fall back to (power safety, rules 1 and 4).
 
-/** A grant as it is kept. `endsAtMs` is when its lease has surely ended, settle left aside. */
+/** A grant as it is kept. `endsAtMs` is when its lease has surely ended; the settling time comes on top. */
 export interface Promised {
   readonly seq: number;
   readonly limitTenthsA: number;
   endsAtMs: number;
   /** The same for a charger that counts from its heartbeats. */
   readonly anchoredEndsAtMs: number;
-  /** Settled after a newer one was acknowledged. */
+  /** A settling time after a newer one was acknowledged. */
   releasedAtMs: number;
 }
 
@@ -64,7 +64,7 @@ export class Promises {
     this.#forgetOldest();
   }
 
-  /** It was at `tenthsA` until `nowMs`, and takes settle to leave it. */
+  /** It was at `tenthsA` until `nowMs`, and takes the settling time to leave it. */
   leave(tenthsA: number, nowMs: number): void {
     const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs: nowMs + this.#settleMs };
     this.#kept.unshift({ seq: 0, limitTenthsA: tenthsA, ...ends });
@@ -72,7 +72,7 @@ export class Promises {
   }
 
   /** Dates the end of what came before `seq`, which was acknowledged; true where there was something. */
-  settle(seq: number, nowMs: number): boolean {
+  acknowledge(seq: number, nowMs: number): boolean {
     let isReleased = false;
     for (const promise of this.#kept) {
       if (promise.seq >= seq) continue;
@@ -124,39 +124,43 @@ export class Promises {
 
 /** What the newest acknowledged grant lets it fall back to, then what unacknowledged newer ones do. */
 export class Fallbacks {
-  #settledTenthsA: number;
-  readonly #unsettled: Fallback[] = [];
+  #acknowledgedTenthsA: number;
+  readonly #unacknowledged: Fallback[] = [];
 
   constructor(tenthsA: number) {
-    this.#settledTenthsA = tenthsA;
+    this.#acknowledgedTenthsA = tenthsA;
   }
 
   get mostTenthsA(): number {
-    let mostTenthsA = this.#settledTenthsA;
-    for (const { tenthsA } of this.#unsettled) mostTenthsA = Math.max(mostTenthsA, tenthsA);
+    let mostTenthsA = this.#acknowledgedTenthsA;
+    for (const { tenthsA } of this.#unacknowledged) mostTenthsA = Math.max(mostTenthsA, tenthsA);
     return mostTenthsA;
   }
 
   /** Grant `seq` says so, which is newer than any before. */
   add(seq: number, tenthsA: number): void {
-    if ((this.#unsettled.at(-1)?.tenthsA ?? this.#settledTenthsA) === tenthsA) return;
-    this.#unsettled.push({ fromSeq: seq, tenthsA });
-    if (this.#unsettled.length > FALLBACKS_KEPT) this.raise(this.#unsettled.shift()?.tenthsA ?? 0);
+    if ((this.#unacknowledged.at(-1)?.tenthsA ?? this.#acknowledgedTenthsA) === tenthsA) return;
+    this.#unacknowledged.push({ fromSeq: seq, tenthsA });
+    if (this.#unacknowledged.length > FALLBACKS_KEPT) this.raise(this.#unacknowledged.shift()?.tenthsA ?? 0);
   }
 
   /** Grant `seq` was acknowledged. Gives the largest it leaves by that; 0 where it leaves nothing larger than it has now. */
-  settle(seq: number): number {
+  acknowledge(seq: number): number {
     let leftTenthsA = 0;
-    for (let [next] = this.#unsettled; next !== undefined && next.fromSeq <= seq; [next] = this.#unsettled) {
-      leftTenthsA = Math.max(leftTenthsA, this.#settledTenthsA);
-      this.#settledTenthsA = next.tenthsA;
-      this.#unsettled.shift();
+    for (
+      let [next] = this.#unacknowledged;
+      next !== undefined && next.fromSeq <= seq;
+      [next] = this.#unacknowledged
+    ) {
+      leftTenthsA = Math.max(leftTenthsA, this.#acknowledgedTenthsA);
+      this.#acknowledgedTenthsA = next.tenthsA;
+      this.#unacknowledged.shift();
     }
-    return leftTenthsA > this.#settledTenthsA ? leftTenthsA : 0;
+    return leftTenthsA > this.#acknowledgedTenthsA ? leftTenthsA : 0;
   }
 
   /** It may be at `tenthsA`, whatever was acknowledged. */
   raise(tenthsA: number): void {
-    this.#settledTenthsA = Math.max(this.#settledTenthsA, tenthsA);
+    this.#acknowledgedTenthsA = Math.max(this.#acknowledgedTenthsA, tenthsA);
   }
 }

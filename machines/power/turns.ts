@@ -31,7 +31,7 @@ export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
 
 /**
  * Whether its pause ends so soon that what it is due then must be made free now: others that use it meanwhile have to
- * acknowledge that they were lowered, and settle.
+ * acknowledge that they were lowered, and the settling time has to pass.
  * @param settleMs after which an acknowledged decrease has freed what it took.
  */
 export function isAboutToResume(control: ConnectorControl, nowMs: number, settleMs: number): boolean {

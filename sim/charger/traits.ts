@@ -3,7 +3,7 @@ import type { LeaseKind } from '../../machines/power/grant.js';
 
 /** The ways to be a bad charger. Any number of them can be combined. */
 export const MISBEHAVIOURS = {
-  'late-reaction': 'raises its power at once, and lowers it only when the settle time is over',
+  'late-reaction': 'raises its power at once, and lowers it only when the settling time is over',
   'ignore-limits': 'acknowledges every limit and draws the maximum of its hardware',
   overdraw: 'draws the limit times the overdraw factor',
   'impossible-power': 'follows its limits, but reports a power that no connector can draw',

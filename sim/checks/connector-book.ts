@@ -22,7 +22,7 @@ interface Promised {
   readonly epoch: number;
   readonly seq: number;
   readonly limitA: number;
-  /** Lease and settle are over by then. */
+  /** Lease and settling time are over by then. */
   overAtMs: number;
 }
 
@@ -84,7 +84,7 @@ export class ConnectorBook {
   readonly #given: LimitMessage[] = [];
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #promised: Promised[] = [];
-  #settledThenA: number;
+  #acknowledgedThenA: number;
   #thens: { readonly epoch: number; readonly seq: number; readonly thenA: number }[] = [];
   readonly #times: LeaseTimes;
   /** The most it was told lately, and in as long before. */
@@ -97,7 +97,7 @@ export class ConnectorBook {
     this.site = site;
     this.facts = facts;
     this.#times = times;
-    this.#settledThenA = facts.failsafeA;
+    this.#acknowledgedThenA = facts.failsafeA;
     this.#mostToldBeforeA = facts.failsafeA;
   }
 
@@ -112,7 +112,8 @@ export class ConnectorBook {
       (each) => each.overAtMs > nowMs && (each.limitA > limitA || each.overAtMs > overAtMs),
     );
     this.#promised.push({ epoch, seq, limitA, overAtMs });
-    if ((this.#thens.at(-1)?.thenA ?? this.#settledThenA) !== thenA) this.#thens.push({ epoch, seq, thenA });
+    if ((this.#thens.at(-1)?.thenA ?? this.#acknowledgedThenA) !== thenA)
+      this.#thens.push({ epoch, seq, thenA });
     this.told = { epoch, seq, limitA, thenA, reason };
     if (nowMs >= this.#turnsAtMs) {
       this.#mostToldBeforeA = this.#mostToldA;
@@ -128,22 +129,22 @@ export class ConnectorBook {
     return given?.epoch === epoch && given.seq === seq ? given : undefined;
   }
 
-  /** The service heard that the connector took this limit: earlier limits end when the settle time is over. */
-  take(taken: Numbered, nowMs: number): void {
-    if (!isOlder(this.holds, taken)) return;
-    this.holds = taken;
+  /** The service heard that the connector applied this limit: earlier limits end when the settling time is over. */
+  noteApplied(applied: Numbered, nowMs: number): void {
+    if (!isOlder(this.holds, applied)) return;
+    this.holds = applied;
     const { leaseMs, settleMs } = this.#times;
     for (const each of this.#promised) {
-      if (isOlder(each, taken)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
-      else if (each.seq === taken.seq) each.overAtMs = Math.min(each.overAtMs, nowMs + leaseMs + settleMs);
+      if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
+      else if (each.seq === applied.seq) each.overAtMs = Math.min(each.overAtMs, nowMs + leaseMs + settleMs);
     }
-    const beforeA = this.#settledThenA;
-    while (this.#thens[0] !== undefined && !isOlder(taken, this.#thens[0])) {
-      this.#settledThenA = this.#thens.shift()?.thenA ?? this.#settledThenA;
+    const beforeA = this.#acknowledgedThenA;
+    while (this.#thens[0] !== undefined && !isOlder(applied, this.#thens[0])) {
+      this.#acknowledgedThenA = this.#thens.shift()?.thenA ?? this.#acknowledgedThenA;
     }
     // It may have been at that until now.
-    if (beforeA > this.#settledThenA)
-      this.#promised.unshift({ epoch: taken.epoch, seq: 0, limitA: beforeA, overAtMs: nowMs + settleMs });
+    if (beforeA > this.#acknowledgedThenA)
+      this.#promised.unshift({ epoch: applied.epoch, seq: 0, limitA: beforeA, overAtMs: nowMs + settleMs });
   }
 
   /** Something of it was heard. */
@@ -179,7 +180,7 @@ export class ConnectorBook {
   boundA(nowMs: number): number {
     const { maxA, failsafeA } = this.facts;
     if (this.isReadOnly || this.isDistrusted || this.lease === 'none') return maxA;
-    let mostA = this.isForgetful ? Math.max(failsafeA, this.#settledThenA) : this.#settledThenA;
+    let mostA = this.isForgetful ? Math.max(failsafeA, this.#acknowledgedThenA) : this.#acknowledgedThenA;
     for (const { thenA } of this.#thens) if (thenA > mostA) mostA = thenA;
     for (const { limitA, overAtMs } of this.#promised) if (overAtMs > nowMs && limitA > mostA) mostA = limitA;
     return Math.min(mostA, maxA);

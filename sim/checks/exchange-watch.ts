@@ -81,7 +81,7 @@ export class ExchangeWatch {
     const ack = message.body ?? read(ackSchema, message.payload);
     if (ack?.result !== 'APPLIED') return;
     if (book.told !== undefined && isOlder(ack, book.told)) this.#reached.note('lateAck');
-    book.take(ack, this.#monotonicMs());
+    book.noteApplied(ack, this.#monotonicMs());
   }
 
   #violate(book: ConnectorBook, detail: string): void {
@@ -153,7 +153,7 @@ export class ExchangeWatch {
     if (seq === 0) return;
     if (book.told?.epoch === epoch && book.told.seq === seq && isOlder(book.holds, { epoch, seq }))
       this.#reached.note('lostAckHealed');
-    book.take({ epoch, seq }, nowMs);
+    book.noteApplied({ epoch, seq }, nowMs);
   }
 }
 

@@ -32,9 +32,9 @@ const STEPS_PER_MS = 1_000;
 /**
  * A decision must not depend on how fast the host is: the clock says the same for the whole of a turn.
  * The host runs all that a callback leaves behind before its next callback, so that turns never overlap.
- * @param take is told of each turn, before its work, and of each note.
+ * @param record is told of each turn, before its work, and of each note.
  */
-export function createTurns(host: Clock, take: (input: Input) => void): Turns {
+export function createTurns(host: Clock, record: (input: Input) => void): Turns {
   let standing: Instant | undefined;
   let isThawDue = false;
 
@@ -51,7 +51,7 @@ export function createTurns(host: Clock, take: (input: Input) => void): Turns {
     standing = instant();
     if (!isThawDue) setImmediate(thaw);
     isThawDue = true;
-    take(timed(input, standing));
+    record(timed(input, standing));
     return work();
   };
 
@@ -63,7 +63,7 @@ export function createTurns(host: Clock, take: (input: Input) => void): Turns {
     },
     turn,
     turnLater: (input, work) => void setImmediate(() => turn(input, work)),
-    note: (input) => take(timed(input, instant())),
+    note: (input) => record(timed(input, instant())),
   };
 }
 

@@ -91,13 +91,13 @@ export class ThreadCells implements CellHost {
   /** @throws what the thread threw */
   #answer(): Promise<CellAnswer> {
     return new Promise((resolve, reject) => {
-      const settle = (how: () => void) => {
+      const finish = (how: () => void) => {
         this.#thread.off('message', onMessage).off('error', onError).off('exit', onExit);
         how();
       };
-      const onMessage = (answer: CellAnswer) => settle(() => resolve(answer));
-      const onError = (error: Error) => settle(() => reject(error));
-      const onExit = () => settle(() => reject(new Error('a thread of the simulation ended early')));
+      const onMessage = (answer: CellAnswer) => finish(() => resolve(answer));
+      const onError = (error: Error) => finish(() => reject(error));
+      const onExit = () => finish(() => reject(new Error('a thread of the simulation ended early')));
       this.#thread.on('message', onMessage).on('error', onError).on('exit', onExit);
     });
   }

@@ -22,10 +22,10 @@ export class Pace {
   }
 
   /** Waits for what the service does outside the thread, which takes no virtual time. */
-  async settle(): Promise<void> {
+  async untilIdle(): Promise<void> {
     await null;
     await null;
-    while (!this.#isSettled()) {
+    while (!this.#isIdle()) {
       const next = this.#tasks.shift();
       if (next === undefined) await this.#outstanding.idle();
       else await next();
@@ -43,7 +43,7 @@ export class Pace {
       if (Math.min(timerMs, agendaMs) > untilMs) break;
       if (timerMs <= agendaMs) {
         clock.step();
-        // What a timer promised is done, so far as it needs nobody else; a call of `settle` for each would cost more.
+        // What a timer promised is done, so far as it needs nobody else; a call of `untilIdle` for each would cost more.
         await null;
         await null;
         await null;
@@ -52,12 +52,12 @@ export class Pace {
         clock.passTo(agendaMs);
         agenda.happen();
       }
-      if (!this.#isSettled()) await this.settle();
+      if (!this.#isIdle()) await this.untilIdle();
     }
     clock.passTo(untilMs);
   }
 
-  #isSettled() {
+  #isIdle() {
     return this.#outstanding.isIdle && this.#tasks.length === 0;
   }
 }

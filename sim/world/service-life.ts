@@ -94,7 +94,7 @@ class HeldPower {
   }
 
   /** False where it is not to be held. */
-  take(tenantUuid: TenantUuid, changes: readonly Change[]): boolean {
+  hold(tenantUuid: TenantUuid, changes: readonly Change[]): boolean {
     if (this.#held.length >= HELD || changes.some(({ kind }) => kind !== 'power.put')) return false;
     this.#held.push({ tenantUuid, changes });
     return true;
@@ -131,7 +131,7 @@ function mortalStore(
         return Promise.reject(new StoreUnavailableError('the database is busy'));
       const fate = fateOf(changes);
       if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
-      if (power.take(tenantUuid, changes)) {
+      if (power.hold(tenantUuid, changes)) {
         onWritten(changes);
         return Promise.resolve();
       }

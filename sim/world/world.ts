@@ -195,7 +195,7 @@ export class World {
     const call = { method, path, body };
     this.#book.before(call);
     const answer = await this.#service.ask(call, tenantUuid);
-    await this.#pace.settle();
+    await this.#pace.untilIdle();
     // Death was meant for this call, or for nobody.
     this.#doom = undefined;
     this.#book.after(call, answer);
@@ -255,7 +255,7 @@ export class World {
   }
 
   async close(): Promise<void> {
-    await this.#pace.settle();
+    await this.#pace.untilIdle();
     await this.#service.stop();
     await this.#carrier.close();
     rmSync(this.#dataDir, { recursive: true, force: true });

@@ -113,8 +113,8 @@ export class Assembly {
         : Object.assign(held, { record, actor, limitsView: undefined });
     tenant.locations.set(record.locationId, location);
     placeConnectors(location, supervisor);
-    this.#run(tenant.tenantUuid, actor, (take) =>
-      actor.on('*', (effect) => take({ entity: location, effect })),
+    this.#run(tenant.tenantUuid, actor, (emit) =>
+      actor.on('*', (effect) => emit({ entity: location, effect })),
     );
     if (held !== undefined) this.#remind(location, linksBefore);
     supervisor.estimate();
@@ -129,20 +129,20 @@ export class Assembly {
     if (held !== undefined) directory.dropCluster(held);
     const cluster: ClusterEntity = held ?? { kind: 'cluster', tenant, record, actor, members: new Set() };
     Object.assign(cluster, { record, actor });
-    this.#run(tenant.tenantUuid, actor, (take) =>
-      actor.on('*', (effect) => take({ entity: cluster, effect })),
+    this.#run(tenant.tenantUuid, actor, (emit) =>
+      actor.on('*', (effect) => emit({ entity: cluster, effect })),
     );
     directory.configureCluster(cluster);
     return cluster;
   }
 
   /** Starts an actor. A throw in it, or in what its effects set off, is a defect, never an uncaught exception. */
-  #run(tenantUuid: TenantUuid, actor: AnyActor, listen?: (take: (effect: Effect) => void) => void): void {
+  #run(tenantUuid: TenantUuid, actor: AnyActor, listen?: (emit: (effect: Effect) => void) => void): void {
     const { directory, onDefect } = this.#options;
     actor.subscribe({ error: (error) => onDefect(tenantUuid, error) });
     listen?.((effect) => {
       try {
-        directory.take(effect);
+        directory.carry(effect);
       } catch (error) {
         onDefect(tenantUuid, error);
       }
@@ -152,7 +152,7 @@ export class Assembly {
 
   #newSupervisor(): LocationSupervisor {
     const { staleAfterMs, timing, ownerTerm } = this.#options;
-    return new LocationSupervisor({ timing, staleAfterMs, epoch });
+    return new LocationSupervisor({ timing, staleAfterMs, ownerTerm });
   }
 
   /** Tells a location that was built anew what its rows do not say: how its chargers are reached, and the clusters' shares. */

@@ -37,7 +37,7 @@ export class Directory {
   readonly #scheduler: Scheduler<TimedEntity>;
   readonly #tenants = new Map<TenantUuid, Tenant>();
   /** What members of a cluster are newly set to, told to it once the event in hand has been dealt with everywhere. */
-  readonly #unsettled = new Map<ClusterEntity, Map<LocationId, ClusterMember>>();
+  readonly #changedMembers = new Map<ClusterEntity, Map<LocationId, ClusterMember>>();
   #depth = 0;
   #listener: DirectoryListener | undefined;
 
@@ -143,7 +143,7 @@ export class Directory {
     const { clusterId } = cluster.record;
     for (const location of cluster.members) this.#setShare(location, clusterId, undefined);
     setMembers(cluster, []);
-    this.#unsettled.delete(cluster);
+    this.#changedMembers.delete(cluster);
     cluster.tenant.clusters.delete(clusterId);
     cluster.actor.stop();
   }
@@ -165,8 +165,8 @@ export class Directory {
     this.#scheduler.arm(entity, dueAtMs, dueAtMs !== undefined && hasEndAt(entity, dueAtMs));
   }
 
-  /** Takes what an actor emitted. Never throws. */
-  take(left: Effect): void {
+  /** Carries what an actor emitted to the entities it concerns, then to the listener. Never throws. */
+  carry(left: Effect): void {
     if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
       this.#noteLimit(left.entity, left.effect.effectiveLimitKw);
     }
@@ -187,14 +187,17 @@ export class Directory {
 
   #noteLimit(location: LocationEntity, setLimitKw: number): void {
     for (const cluster of location.clusters) {
-      const members = this.#unsettled.get(cluster) ?? new Map<LocationId, ClusterMember>();
-      this.#unsettled.set(cluster, members.set(location.record.locationId, memberOf(location, setLimitKw)));
+      const members = this.#changedMembers.get(cluster) ?? new Map<LocationId, ClusterMember>();
+      this.#changedMembers.set(
+        cluster,
+        members.set(location.record.locationId, memberOf(location, setLimitKw)),
+      );
     }
   }
 
   #shareAnew(): void {
-    for (const [cluster, members] of this.#unsettled) {
-      this.#unsettled.delete(cluster);
+    for (const [cluster, members] of this.#changedMembers) {
+      this.#changedMembers.delete(cluster);
       cluster.actor.send({ type: 'members.changed', members: [...members.values()] });
     }
   }

@@ -62,7 +62,7 @@ export class EventStream {
     };
   }
 
-  takeEffect({ entity, effect }: Effect): void {
+  onEffect({ entity, effect }: Effect): void {
     if (entity.kind !== 'location') return;
     const audience = this.#audiences.get(entity.tenant.tenantUuid);
     if (audience === undefined) return;
@@ -71,14 +71,14 @@ export class EventStream {
   }
 
   /** An alarm that began or, with its end, one that ended. */
-  takeAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void {
+  onAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void {
     const audience = this.#audiences.get(tenantUuid);
     if (audience === undefined) return;
     this.#tell(audience, alarm.locationId, { name: 'alarm', data: viewOfAlarm(alarm) });
   }
 
   /** A limit that was granted to a connector. One that is the same as before is not told again. */
-  takeGrant(location: LocationEntity, key: string, { limitTenthsA, limitW, reason }: Grant): void {
+  onGrant(location: LocationEntity, key: string, { limitTenthsA, limitW, reason }: Grant): void {
     const audience = this.#audiences.get(location.tenant.tenantUuid);
     if (audience === undefined) return;
     const told = audience.toldGrants.get(key);

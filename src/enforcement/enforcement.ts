@@ -127,7 +127,7 @@ export class Enforcement {
   }
 
   /** Something of an actor changed. */
-  takeEffect({ entity, effect }: Effect): void {
+  onEffect({ entity, effect }: Effect): void {
     if (entity.kind !== 'location') return;
     if (effect.type === 'limitInForce.changed') {
       const nowMs = this.#options.clock.monotonicMs();
@@ -135,8 +135,8 @@ export class Enforcement {
       // A heartbeat that comes first is answered under the new limit too.
       supervisorOf(entity).expireBudget(nowMs);
     }
-    if (effect.type === 'decided') this.#takeDecision(entity, effect);
-    else if (effect.type === 'decision.failed') this.#takeFailure(entity, effect.error);
+    if (effect.type === 'decided') this.#carryOut(entity, effect);
+    else if (effect.type === 'decision.failed') this.#stopRenewing(entity, effect.error);
     // That there is room is the clusters' to share; what it changes for this location, they tell it.
     else if (effect.type !== 'room.made') this.decideSoon(entity);
   }
@@ -157,7 +157,7 @@ export class Enforcement {
     location.actor.send({ type: 'decision.due', now: this.#options.clock.nowMs(), nowMs });
   }
 
-  #takeDecision(location: LocationEntity, decision: Decision): void {
+  #carryOut(location: LocationEntity, decision: Decision): void {
     const { clock, reservations, alarms } = this.#options;
     this.#wakeups.wakeBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
     this.#send(location, decision.grants);
@@ -167,7 +167,7 @@ export class Enforcement {
   }
 
   /** A defect in a decision is this location's alone: its chargers fall back by themselves. */
-  #takeFailure(location: LocationEntity, error: unknown): void {
+  #stopRenewing(location: LocationEntity, error: unknown): void {
     const { log, metrics, timing } = this.#options;
     const { locationId } = location.record;
     metrics.ledgerViolations.inc();

@@ -110,7 +110,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   directory.listen({
     onEffect(left) {
       effects.push(left.effect);
-      enforcement.takeEffect(left);
+      enforcement.onEffect(left);
     },
     onPlan: (location) => enforcement.decideSoon(location),
   });

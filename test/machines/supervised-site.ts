@@ -53,7 +53,11 @@ export class SupervisedSite {
     this.#options = options;
     this.#disk = disk;
     this.ownerTerm = ownerTerm;
-    this.supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, ownerTerm });
+    this.supervisor = new LocationSupervisor({
+      timing: TIMING,
+      staleAfterMs: 3 * TIMING.heartbeatMs,
+      ownerTerm,
+    });
     this.supervisor.rewire(options.fuses);
     for (const traits of options.chargers) this.#add(traits);
     this.decideSoon();

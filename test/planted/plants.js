@@ -16,7 +16,7 @@ export const PLANTS = [
     name: 'grant-on-send',
     file: 'machines/power/grant-ledger.js',
     text: 'entry.fallbacks.add(seq, thenTenthsA);',
-    bug: 'entry.fallbacks.add(seq, thenTenthsA); entry.promises.settle(seq, Number.NEGATIVE_INFINITY); entry.promises.release(Number.MIN_SAFE_INTEGER);',
+    bug: 'entry.fallbacks.add(seq, thenTenthsA); entry.promises.acknowledge(seq, Number.NEGATIVE_INFINITY); entry.promises.release(Number.MIN_SAFE_INTEGER);',
     seed: 1,
     invariant: 'P2',
   },

@@ -33,7 +33,7 @@ export function useLocationPreview(
   nowMs: EpochMs,
 ): LocationPreviewState {
   const asked = change === undefined ? undefined : queryOf(change);
-  const query = useSettled(asked);
+  const query = useDebounced(asked);
   const fromMs = Math.floor(nowMs / NOW_STEP_MS) * NOW_STEP_MS;
   const endsAtMs = change === undefined ? fromMs : previewWindow(state, change, fromMs).endsAtMs;
   const toMs = Math.min(endsAtMs, fromMs + LONGEST_MS);
@@ -63,11 +63,11 @@ function queryOf(change: LimitChange): string {
 }
 
 /** The newest value once it has stayed the same for a moment. */
-function useSettled(value: string | undefined): string | undefined {
-  const [settled, setSettled] = useState(value);
+function useDebounced(value: string | undefined): string | undefined {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(value), TYPED_WITHIN_MS);
+    const timer = window.setTimeout(() => setDebounced(value), TYPED_WITHIN_MS);
     return () => window.clearTimeout(timer);
   }, [value]);
-  return settled;
+  return debounced;
 }

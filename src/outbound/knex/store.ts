@@ -123,7 +123,9 @@ class OwnedDatabase {
   }
 
   isOwner(): Promise<boolean> {
-    return this.ask(async (trx) => this.#ownerTerm === undefined || (await currentOwnerTerm(trx)) === this.#ownerTerm);
+    return this.ask(
+      async (trx) => this.#ownerTerm === undefined || (await currentOwnerTerm(trx)) === this.#ownerTerm,
+    );
   }
 
   append(submission: Submission): Promise<void> {

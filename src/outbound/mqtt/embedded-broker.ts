@@ -124,7 +124,7 @@ export class EmbeddedBroker implements MessageBus {
     const closed = new Promise<void>((resolve) => this.#listener.server.close(() => resolve()));
     this.#listener.dropConnections();
     // aedes fails what is still on its way when it closes; without a connection none of it waits for long.
-    await this.#outgoing.settled();
+    await this.#outgoing.drained();
     await this.#closeBroker();
     await closed;
   }
@@ -139,7 +139,7 @@ export class EmbeddedBroker implements MessageBus {
 
   #serve(socket: Socket, session: Session): void {
     const gatekeeper = this.#gatekeeper;
-    const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => gatekeeper.takePacket(session));
+    const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => gatekeeper.admitPacket(session));
     const read = socket.read.bind(socket);
     // aedes takes its bytes by `read`: what the guard refuses never reaches the parser.
     socket.read = (size?: number) => {
@@ -159,21 +159,21 @@ export class EmbeddedBroker implements MessageBus {
 /** Counts the messages that were handed to aedes and have not reached every subscriber yet. */
 class Outgoing {
   #count = 0;
-  #onSettled: (() => void) | undefined;
+  #onDrained: (() => void) | undefined;
 
   /** Returns what to call once the message was delivered or given up. */
   begin(): () => void {
     this.#count++;
     return () => {
       this.#count--;
-      if (this.#count === 0) this.#onSettled?.();
+      if (this.#count === 0) this.#onDrained?.();
     };
   }
 
-  settled(): Promise<void> {
+  drained(): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      this.#onSettled = resolve;
+      this.#onDrained = resolve;
     });
   }
 }

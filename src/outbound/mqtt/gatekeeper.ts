@@ -139,7 +139,7 @@ export class Gatekeeper {
   }
 
   /** Whether the session may send one more packet. */
-  takePacket(session: Session): boolean {
+  admitPacket(session: Session): boolean {
     return session.packets.take(this.#clock.monotonicMs());
   }
 

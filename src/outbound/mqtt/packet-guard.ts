@@ -41,7 +41,7 @@ const QOS = 0b0110;
 
 export class PacketGuard {
   readonly #packetLimitBytes: number;
-  readonly #takePacket: () => boolean;
+  readonly #admitPacket: () => boolean;
   #state: 'header' | 'length' | 'body' = 'header';
   #isConnecting = true;
   #header = 0;
@@ -55,10 +55,10 @@ export class PacketGuard {
   #looksUntil = 0;
   #name = '';
 
-  /** `takePacket` is asked once per packet, as soon as its first byte is there. */
-  constructor(packetLimitBytes: number, takePacket: () => boolean) {
+  /** `admitPacket` is asked once per packet, as soon as its first byte is there. */
+  constructor(packetLimitBytes: number, admitPacket: () => boolean) {
     this.#packetLimitBytes = packetLimitBytes;
-    this.#takePacket = takePacket;
+    this.#admitPacket = admitPacket;
   }
 
   /** Checks the next bytes of the stream; after a fault the connection must be closed. */
@@ -99,7 +99,7 @@ export class PacketGuard {
   }
 
   #beginPacket(byte: number): PacketFault | undefined {
-    if (!this.#takePacket()) return 'flood';
+    if (!this.#admitPacket()) return 'flood';
     this.#header = byte;
     this.#lengthBytes = 0;
     this.#bodyBytes = 0;

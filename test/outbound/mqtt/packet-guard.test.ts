@@ -24,8 +24,8 @@ function publishOf(bodyBytes: number): Buffer {
   return packetOf(0x30, [...textOf('a'), ...Array<number>(bodyBytes - 3).fill(0xff)]);
 }
 
-function guardOf(takePacket = () => true): PacketGuard {
-  return new PacketGuard(LIMIT_BYTES, takePacket);
+function guardOf(admitPacket = () => true): PacketGuard {
+  return new PacketGuard(LIMIT_BYTES, admitPacket);
 }
 
 const PING = packetOf(0xc0, []);

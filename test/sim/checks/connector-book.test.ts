@@ -38,7 +38,7 @@ describe('A connector', () => {
     book.give(limit(1, 20), 0, 0);
     book.give(limit(2, 6), 10_000, 10_000);
     expect(book.boundA(30_000)).toBe(20);
-    book.take({ epoch: 1, seq: 2 }, 30_000);
+    book.noteApplied({ epoch: 1, seq: 2 }, 30_000);
     expect(book.boundA(39_999)).toBe(20);
     expect(book.boundA(40_000)).toBe(6);
   });
@@ -47,7 +47,7 @@ describe('A connector', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
     book.give(limit(2, 6), 0, 0);
-    book.take({ epoch: 1, seq: 1 }, 1_000);
+    book.noteApplied({ epoch: 1, seq: 1 }, 1_000);
     expect(book.boundA(20_000)).toBe(20);
   });
 
@@ -55,7 +55,7 @@ describe('A connector', () => {
     const book = bookOf(6);
     book.give(limit(1, 10, 0), 0, 0);
     expect(book.boundA(80_000)).toBe(6);
-    book.take({ epoch: 1, seq: 1 }, 80_000);
+    book.noteApplied({ epoch: 1, seq: 1 }, 80_000);
     expect(book.boundA(89_999)).toBe(6);
     expect(book.boundA(90_000)).toBe(0);
   });
@@ -64,7 +64,7 @@ describe('A connector', () => {
     const book = bookOf(6);
     book.isForgetful = true;
     book.give(limit(1, 10, 0), 0, 0);
-    book.take({ epoch: 1, seq: 1 }, 100);
+    book.noteApplied({ epoch: 1, seq: 1 }, 100);
     expect(book.boundA(1_000_000)).toBe(6);
   });
 
@@ -94,7 +94,7 @@ describe('A connector', () => {
     book.lease = 'receipt';
     book.give(limit(1, 20), 0, 0);
     expect(book.boundA(1_000_000)).toBe(20);
-    book.take({ epoch: 1, seq: 1 }, 1_000_000);
+    book.noteApplied({ epoch: 1, seq: 1 }, 1_000_000);
     expect(book.boundA(1_071_199)).toBe(20);
     expect(book.boundA(1_071_200)).toBe(0);
   });
