@@ -78,9 +78,9 @@ export const PLANTS = [
   },
   {
     name: 'no-drift-margin',
-    file: 'machines/power/grant-ledger.js',
-    text: 'export const DRIFT = 1.02;',
-    bug: 'export const DRIFT = 1;',
+    file: 'machines/power/grant.js',
+    text: 'const DRIFT = 1.02;',
+    bug: 'const DRIFT = 1;',
     seed: 1,
     invariant: 'P1',
   },
