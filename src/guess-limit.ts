@@ -19,7 +19,7 @@ export class GuessLimit {
   readonly #clock: Clock;
   readonly #failuresPerMin: number;
   readonly #addresses = new LRUCache<string, TokenBucket>({ max: ADDRESSES });
-  /** By name alone, and by name and address. */
+  /** By name alone, and by name and address; each by how often the password was refused before. */
   readonly #names = new LRUCache<string, TokenBucket>({ max: NAMES });
   readonly #overall: TokenBucket;
 
@@ -37,22 +37,24 @@ export class GuessLimit {
   /**
    * Milliseconds until a password of `name` (undefined for a name nobody has) is checked for the address. Where the address
    * failed too often, or all together did, a name that did not is checked all the same: it may be a neighbour of those who
-   * guess.
+   * guess. Passwords that were refused unchecked `refusals` times have a count of their own for each doubling: whoever guesses
+   * uses up that of new passwords, and a charger always comes with the same one.
    */
-  passwordWaitMs(address: string, name: string | undefined): number {
+  passwordWaitMs(address: string, name: string | undefined, refusals = 0): number {
     const nowMs = this.#clock.monotonicMs();
     const overallMs = this.#overall.waitMs(nowMs);
     const waitMs = Math.max(this.waitMs(address), overallMs);
     if (waitMs === 0 || name === undefined) return waitMs;
-    return this.#names.get(overallMs > 0 ? name : nameAt(address, name))?.waitMs(nowMs) ?? 0;
+    const who = overallMs > 0 ? name : nameAt(address, name);
+    return this.#names.get(afterRefusals(who, refusals))?.waitMs(nowMs) ?? 0;
   }
 
-  /** A credential from this address was wrong; `name` is whose password it was said to be. */
-  count(address: string, name?: string): void {
+  /** A credential from this address was wrong; `name` is whose password it was said to be, if one was checked. */
+  count(address: string, name?: string, refusals = 0): void {
     this.#take(this.#addresses, addressBlock(address), 1, BURST);
     if (name === undefined) return;
-    this.#take(this.#names, name, 1 / NAME_SLOWER, NAME_BURST);
-    this.#take(this.#names, nameAt(address, name), 1 / NAME_SLOWER, NAME_BURST);
+    for (const who of [name, nameAt(address, name)])
+      this.#take(this.#names, afterRefusals(who, refusals), 1 / NAME_SLOWER, NAME_BURST);
   }
 
   /** A password took the work of a check and was wrong. */
@@ -73,6 +75,10 @@ export class GuessLimit {
 
 function nameAt(address: string, name: string): string {
   return `${addressBlock(address)} ${name}`;
+}
+
+function afterRefusals(who: string, refusals: number): string {
+  return `${Math.floor(Math.log2(1 + refusals))} ${who}`;
 }
 
 /** One subscriber's worth of addresses: an IPv4 address, or the /64 an IPv6 subscriber can pick from freely. */

@@ -21,9 +21,13 @@ export type PasswordVerdict =
 const RIGHT: PasswordVerdict = { is: 'right' };
 const WRONG: PasswordVerdict = { is: 'wrong' };
 const REMEMBERED = 50_000;
+// Of wrong ones, and of those that were refused: strangers fill these.
+const WRONG_REMEMBERED = 20_000;
 // As many chargers as the broker takes in its default settings, and more.
 const WAITING_AT_MOST = 25_000;
 const BUSY_WAIT_MS = 5_000;
+/** In the place of what is stored, for a name that nobody has. */
+const NOTHING = '';
 
 /**
  * Runs so many pieces of work at a time: of each address in the order they came, the addresses by turns. So who sends much
@@ -82,6 +86,10 @@ export class PasswordCheck {
   readonly #key = randomBytes(32);
   /** What was stored when a name and password were right, by their HMAC: neither can be read from here. */
   readonly #right = new LRUCache<string, string>({ max: REMEMBERED });
+  /** What was stored, or nothing, when a name and password were wrong; by the same HMAC. */
+  readonly #wrong = new LRUCache<string, string>({ max: WRONG_REMEMBERED });
+  /** How often a name and password were refused unchecked; by the same HMAC. */
+  readonly #refusals = new LRUCache<string, number>({ max: WRONG_REMEMBERED });
   readonly #underWay = new Map<string, Promise<PasswordVerdict>>();
 
   /** @param atOnce checks that may run at the same time, each on one of the four threads that the database needs too. */
@@ -90,7 +98,10 @@ export class PasswordCheck {
     this.#turns = new Turns(atOnce);
   }
 
-  /** What was right before is accepted at once; wrong ones are counted. Asking again while a check waits keeps its place. */
+  /**
+   * What was right before is accepted at once, and what was wrong before is refused without work. Asking again while a check
+   * waits keeps its place.
+   */
   async check(attempt: PasswordAttempt): Promise<PasswordVerdict> {
     const { address, stored } = attempt;
     const key = this.#keyOf(attempt);
@@ -106,21 +117,28 @@ export class PasswordCheck {
   async #judge(attempt: PasswordAttempt, key: string): Promise<PasswordVerdict> {
     // Generated secrets cannot be guessed and are cheap to check, so failures of the same address do not delay them.
     if (isGenerated(attempt.password)) return this.#verify(attempt, key);
-    const refusal = this.#turns.isFull ? later(BUSY_WAIT_MS) : this.#refusalOf(attempt);
+    if (this.#wrong.get(key) === (attempt.stored ?? NOTHING)) return this.#countWrong(attempt.address);
+    const refusal = this.#turns.isFull ? later(BUSY_WAIT_MS) : this.#refusalOf(attempt, key);
     if (refusal !== undefined) return refusal;
     return this.#turns.run(attempt.address, async () => {
       // Those before it in the queue may have failed since.
-      const now = this.#refusalOf(attempt);
+      const now = this.#refusalOf(attempt, key);
       if (now !== undefined) return now;
       const verdict = await this.#verify(attempt, key);
-      if (verdict !== RIGHT) this.#guesses.countWork();
+      if (verdict !== RIGHT) {
+        this.#guesses.countWork();
+        this.#wrong.set(key, attempt.stored ?? NOTHING);
+      }
       return verdict;
     });
   }
 
-  #refusalOf({ address, name, stored }: PasswordAttempt): PasswordVerdict | undefined {
-    const waitMs = this.#guesses.passwordWaitMs(address, stored === undefined ? undefined : name);
-    return waitMs > 0 ? later(waitMs) : undefined;
+  #refusalOf({ address, name, stored }: PasswordAttempt, key: string): PasswordVerdict | undefined {
+    const refusals = this.#refusals.get(key) ?? 0;
+    const waitMs = this.#guesses.passwordWaitMs(address, stored === undefined ? undefined : name, refusals);
+    if (waitMs === 0) return undefined;
+    this.#refusals.set(key, refusals + 1);
+    return later(waitMs);
   }
 
   async #verify({ address, name, password, stored }: PasswordAttempt, key: string): Promise<PasswordVerdict> {
@@ -129,8 +147,12 @@ export class PasswordCheck {
       this.#right.set(key, stored);
       return RIGHT;
     }
+    return this.#countWrong(address, stored === undefined ? undefined : name, this.#refusals.get(key));
+  }
+
+  #countWrong(address: string, name?: string, refusals?: number): PasswordVerdict {
     const waitMs = this.#guesses.waitMs(address);
-    this.#guesses.count(address, stored === undefined ? undefined : name);
+    this.#guesses.count(address, name, refusals);
     return waitMs > 0 ? later(waitMs) : WRONG;
   }
 

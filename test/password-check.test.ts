@@ -50,6 +50,17 @@ it('checks anew once another password is stored, and one that was right is right
   expect(await is({ stored: undefined })).toBe('wrong');
 });
 
+it('takes none for what was wrong before, from wherever, until another password is stored', async () => {
+  const [password, address] = ['an old password', '198.51.100.7'];
+  expect([await is({ password }), await is({ password }), await is({ password, address })]).toEqual([
+    'wrong',
+    'wrong',
+    'wrong',
+  ]);
+  expect(slowHashes).toBe(1);
+  expect(await is({ password, stored: await hashPassword(password) })).toBe('right');
+});
+
 it('takes as long for a name that nobody has', async () => {
   expect([await is({ password: 'guess' }), await is({ stored: undefined })]).toEqual(['wrong', 'wrong']);
   expect(slowHashes).toBe(2);
@@ -84,6 +95,22 @@ it('lets in a whole site after a restart while one of it guesses on', async () =
   const verdicts = await Promise.all(site);
   expect(verdicts.filter((_, i) => i % 2 === 1)).toEqual(passwords.map(() => 'right'));
   expect(verdicts.filter((_, i) => i % 2 === 0)).toEqual(passwords.map(() => 'later'));
+});
+
+it('lets a charger in soon though a neighbour at its address guesses on for its very name, and repeats each guess', async () => {
+  for (let i = 0; i < 110; i++) guesses.count(HERE, 'q1-a');
+  let guess = 0;
+  let attempts = 0;
+  do {
+    // The neighbour is faster than the charger each time.
+    for (let second = 0; second < 5; second++) {
+      clock.advance(1_000);
+      for (let i = 0; i < 10; i++, guess++)
+        for (const _ of ['once', 'twice']) await is({ password: `guess ${guess}` });
+    }
+    attempts++;
+  } while ((await is()) !== 'right' && attempts < 100);
+  expect(attempts).toBeLessThan(10);
 });
 
 it('keeps the turn of who hangs up and comes again', async () => {

@@ -43,6 +43,14 @@ export interface ProvisioningAction {
   readonly id: string;
 }
 
+/** One slow hash that shows of many passwords at once that none has changed since each was hashed. */
+export interface PasswordSeal {
+  /** Whose passwords, as `charger/q1-a`. */
+  readonly owners: readonly string[];
+  /** `hashPassword` of all of them together. */
+  readonly hash: string;
+}
+
 /** Something the command line asked for that does not exist or is taken; the message is for the operator. */
 export class AdministrationError extends Error {}
 
@@ -70,5 +78,8 @@ export interface Administration {
   disableOauthClient(clientId: string, atMs: EpochMs): Promise<void>;
   /** Which chargers and gateways of the tenant have a password already. */
   mqttLogins(tenantUuid: TenantUuid): Promise<readonly MqttLoginRecord[]>;
+  passwordSeals(tenantUuid: TenantUuid): Promise<readonly PasswordSeal[]>;
+  /** Takes the place of those that were kept. No running service is told: seals are of use to provisioning alone. */
+  keepPasswordSeals(tenantUuid: TenantUuid, seals: readonly PasswordSeal[]): Promise<void>;
   close(): Promise<void>;
 }

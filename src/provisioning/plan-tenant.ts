@@ -3,7 +3,7 @@ import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
-import type { PresetSecrets } from './preset-secrets.js';
+import type { PresetSecret } from './preset-secrets.js';
 import type { OperatorEntry, TenantEntry } from './provisioning-schema.js';
 
 /** A secret that was made because the file names none: it is shown once and kept nowhere but as a hash. */
@@ -30,12 +30,14 @@ class SecretPlan {
   readonly issued: IssuedSecret[] = [];
   readonly #tenantUuid: string;
   readonly #held: HeldCredentials;
-  readonly #presets: PresetSecrets;
+  readonly #stored: ReadonlyMap<string, string>;
+  readonly #hashes: ReadonlyMap<string, string>;
 
-  constructor(tenantUuid: string, held: HeldCredentials, presets: PresetSecrets) {
+  constructor(tenantUuid: string, held: HeldCredentials, hashes: ReadonlyMap<string, string>) {
     this.#tenantUuid = tenantUuid;
     this.#held = held;
-    this.#presets = presets;
+    this.#stored = storedOf(held);
+    this.#hashes = hashes;
   }
 
   key({ key, scopes, expiresAt }: TenantEntry['apiKeys'][number], position: number) {
@@ -49,31 +51,19 @@ class SecretPlan {
     return { keyId, secretHash, scopes, expiresAtMs: expiresAt ?? null };
   }
 
-  async client({ clientId, clientSecret, scopes }: TenantEntry['clients'][number]) {
-    const stored = this.#held.oauthClients.find((record) => record.clientId === clientId)?.secretHash;
-    const secretHash = await this.#password('client', clientId, clientSecret, stored);
-    return { clientId, secretHash, scopes };
+  client({ clientId, scopes }: TenantEntry['clients'][number]) {
+    return { clientId, secretHash: this.#password('client', clientId), scopes };
   }
 
   /** undefined keeps the password that is stored. */
-  async login(
-    kind: 'charger' | 'gateway' | 'operator',
-    id: string,
-    password: string | undefined,
-    stored: string | undefined,
-  ) {
-    const hash = await this.#password(kind, id, password, stored);
-    return hash === stored ? undefined : hash;
+  login(kind: 'charger' | 'gateway' | 'operator', id: string): string | undefined {
+    const hash = this.#password(kind, id);
+    return hash === this.#stored.get(ownerOf(kind, id)) ? undefined : hash;
   }
 
-  async #password(
-    kind: IssuedSecret['kind'],
-    id: string,
-    password: string | undefined,
-    stored: string | undefined,
-  ): Promise<string> {
-    if (password === undefined) return stored ?? this.#issue(kind, id);
-    return this.#presets.hashOf(`${this.#tenantUuid}/${kind}/${id}`, password, stored);
+  #password(kind: IssuedSecret['kind'], id: string): string {
+    const owner = ownerOf(kind, id);
+    return this.#hashes.get(owner) ?? this.#stored.get(owner) ?? this.#issue(kind, id);
   }
 
   #issue(kind: IssuedSecret['kind'], id: string, format = (secret: string) => secret): string {
@@ -83,66 +73,88 @@ class SecretPlan {
   }
 }
 
+function ownerOf(kind: IssuedSecret['kind'], id: string): string {
+  // A charger, a gateway and an operator log in by the same names: what is stored does not say which of them it is.
+  return `${kind === 'client' ? 'client' : 'login'}/${id}`;
+}
+
+function storedOf({ oauthClients, mqttLogins }: HeldCredentials): Map<string, string> {
+  return new Map([
+    ...oauthClients.map(({ clientId, secretHash }) => [ownerOf('client', clientId), secretHash] as const),
+    ...mqttLogins.map(({ clientId, secretHash }) => [ownerOf('charger', clientId), secretHash] as const),
+  ]);
+}
+
+/** The passwords and client secrets of `entry` that somebody preset. */
+export function presetsOf(
+  { clients, locations, gateways }: TenantEntry,
+  held: HeldCredentials,
+): readonly PresetSecret[] {
+  const stored = storedOf(held);
+  const preset = (kind: IssuedSecret['kind'], id: string, password: string | undefined): PresetSecret[] => {
+    const owner = ownerOf(kind, id);
+    return password === undefined ? [] : [{ owner, password, stored: stored.get(owner) }];
+  };
+  return [
+    ...clients.flatMap(({ clientId, clientSecret }) => preset('client', clientId, clientSecret)),
+    ...locations.flatMap(({ operator, chargers }) => [
+      ...(operator === undefined ? [] : preset('operator', operator.operatorUuid, operator.mqttPassword)),
+      ...chargers.flatMap(({ controllerUuid, mqttPassword }) =>
+        preset('charger', controllerUuid, mqttPassword),
+      ),
+    ]),
+    ...gateways.flatMap(({ gatewayId, mqttPassword }) => preset('gateway', gatewayId, mqttPassword)),
+  ];
+}
+
 /**
- * The plan for `entry`. An API key without `key` gets an id made from the tenant and its place in the list, so that
- * the same file finds it again at the next run.
+ * The plan for `entry`; `hashes` has what to store of its `presetsOf`. An API key without `key` gets an id made from the
+ * tenant and its place in the list, so that the same file finds it again at the next run.
  */
-export async function planTenant(
+export function planTenant(
   entry: TenantEntry,
   held: HeldCredentials,
-  presets: PresetSecrets,
-): Promise<TenantPlan> {
+  hashes: ReadonlyMap<string, string>,
+): TenantPlan {
   const { tenantUuid, name, features, apiKeys, clients, locations, gateways } = entry;
-  const plan = new SecretPlan(tenantUuid, held, presets);
-  const passwords = new Map(held.mqttLogins.map(({ clientId, secretHash }) => [clientId, secretHash]));
+  const plan = new SecretPlan(tenantUuid, held, hashes);
 
   const planChargers = (chargers: TenantEntry['locations'][number]['chargers']) =>
-    Promise.all(
-      chargers.map(async ({ controllerUuid, mqttPassword, feeder, connectors }) => ({
-        controllerUuid,
-        feeder: feeder ?? null,
-        mqttSecretHash: await plan.login(
-          'charger',
-          controllerUuid,
-          mqttPassword,
-          passwords.get(controllerUuid),
-        ),
-        connectors: connectors.map(({ rotation = null, ...connector }) => ({ ...connector, rotation })),
-      })),
-    );
+    chargers.map(({ controllerUuid, feeder, connectors }) => ({
+      controllerUuid,
+      feeder: feeder ?? null,
+      mqttSecretHash: plan.login('charger', controllerUuid),
+      connectors: connectors.map(({ rotation = null, ...connector }) => ({ ...connector, rotation })),
+    }));
 
-  const planOperator = async (
-    { mqttPassword, failsafeKw, ...operator }: OperatorEntry,
+  const planOperator = (
+    { mqttPassword: _, failsafeKw, ...operator }: OperatorEntry,
     chargingPoints: number,
-  ) => {
-    const stored = passwords.get(operator.operatorUuid);
-    const mqttSecretHash = await plan.login('operator', operator.operatorUuid, mqttPassword, stored);
-    return { ...operator, failsafeKw: failsafeKw ?? guaranteedPowerKw(chargingPoints), mqttSecretHash };
-  };
+  ) => ({
+    ...operator,
+    failsafeKw: failsafeKw ?? guaranteedPowerKw(chargingPoints),
+    mqttSecretHash: plan.login('operator', operator.operatorUuid),
+  });
 
   const tenant: ProvisionedTenant = {
     tenantUuid,
     name,
     features,
     apiKeys: apiKeys.map((key, position) => plan.key(key, position)),
-    oauthClients: await Promise.all(clients.map((client) => plan.client(client))),
-    locations: await Promise.all(
-      locations.map(async ({ gridLimitKw, operator, connection, feeders, chargers, ...location }) => ({
-        ...location,
-        gridLimitKw: gridLimitKw ?? null,
-        operator: operator === undefined ? null : await planOperator(operator, connectorsOf(chargers)),
-        connection: connection ?? null,
-        feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
-        chargers: await planChargers(chargers),
-      })),
-    ),
-    gateways: await Promise.all(
-      gateways.map(async ({ gatewayId, mqttPassword, controllers }) => ({
-        gatewayId,
-        mqttSecretHash: await plan.login('gateway', gatewayId, mqttPassword, passwords.get(gatewayId)),
-        controllers,
-      })),
-    ),
+    oauthClients: clients.map((client) => plan.client(client)),
+    locations: locations.map(({ gridLimitKw, operator, connection, feeders, chargers, ...location }) => ({
+      ...location,
+      gridLimitKw: gridLimitKw ?? null,
+      operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
+      connection: connection ?? null,
+      feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
+      chargers: planChargers(chargers),
+    })),
+    gateways: gateways.map(({ gatewayId, controllers }) => ({
+      gatewayId,
+      mqttSecretHash: plan.login('gateway', gatewayId),
+      controllers,
+    })),
   };
   return { tenant, issued: plan.issued };
 }

@@ -1,21 +1,108 @@
 // The secrets a provisioning file presets, as they are stored: what is stored already stays, unless its hash is out of date.
-import { hashPassword, isHashOutdated, isPassword, secretIdOf } from '../secrets.js';
+import type { PasswordSeal } from '../ports/administration.js';
+import { hashPassword, isGenerated, isHashOutdated, isPassword, secretIdOf } from '../secrets.js';
 
-/** Hashes of one run: each takes long, and a run plans twice. */
+/** A password or client secret in the file, and what is stored for its owner now. */
+export interface PresetSecret {
+  /** Whose it is inside its tenant, such as `charger/q1-a`. */
+  readonly owner: string;
+  readonly password: string;
+  readonly stored: string | undefined;
+}
+
+/** So few that one that changed has not many others hashed with it, and so many that whoever changed none waits for little. */
+const SEALED_TOGETHER = 50;
+
+/** The secrets of one tenant in one run. Each slow hash takes long, and a run plans twice. */
 export class PresetSecrets {
-  readonly #hashes = new Map<string, Promise<string>>();
+  readonly #seals: readonly PasswordSeal[];
+  readonly #onSlow: (count: number) => void;
+  readonly #together: number;
+  /** By what was asked. */
+  readonly #hashes = new Map<string, string>();
+  readonly #proved = new Set<PasswordSeal>();
 
-  /** What to store for `password`, where `stored` is there now. `owner` is whose it is, such as `charger/q1-a`. */
-  hashOf(owner: string, password: string, stored: string | undefined): Promise<string> {
-    const key = JSON.stringify([owner, password, stored]);
-    const hash = this.#hashes.get(key) ?? hashOf(password, stored);
-    this.#hashes.set(key, hash);
-    return hash;
+  /**
+   * @param seals of earlier runs.
+   * @param onSlow told how many secrets are about to be hashed one by one.
+   * @param together how many a seal has at most.
+   */
+  constructor(
+    seals: readonly PasswordSeal[],
+    onSlow: (count: number) => void,
+    together: number = SEALED_TOGETHER,
+  ) {
+    this.#seals = seals;
+    this.#onSlow = onSlow;
+    this.#together = together;
+  }
+
+  /** What to store for each owner. */
+  async hashesOf(presets: readonly PresetSecret[]): Promise<ReadonlyMap<string, string>> {
+    const isNew = (preset: PresetSecret) => !this.#hashes.has(keyOf(preset));
+    const chosen = presets.filter(isNew).filter(({ password }) => !isGenerated(password));
+    await this.#prove(chosen);
+    const slow = chosen.filter(isNew);
+    if (slow.length > 0) this.#onSlow(slow.length);
+    await Promise.all(
+      presets.filter(isNew).map(async (preset) => {
+        this.#hashes.set(keyOf(preset), await hashOf(preset));
+      }),
+    );
+    return new Map(presets.map((preset) => [preset.owner, this.#hashes.get(keyOf(preset)) ?? '']));
+  }
+
+  /** Seals for what is stored now; undefined where those of before say all of it. */
+  async sealsOf(presets: readonly PresetSecret[]): Promise<readonly PasswordSeal[] | undefined> {
+    const hashes = await this.hashesOf(presets);
+    // Of owners that this file does not name another one may.
+    const isOfOthers = ({ owners }: PasswordSeal) => !owners.some((owner) => hashes.has(owner));
+    const kept = this.#seals.filter((seal) => this.#proved.has(seal) || isOfOthers(seal));
+    const sealed = new Set(kept.flatMap(({ owners }) => owners));
+    const open = presets
+      .filter(({ owner, password }) => !sealed.has(owner) && !isGenerated(password))
+      .map((preset) => ({ ...preset, stored: hashes.get(preset.owner) }));
+    const groups: PresetSecret[][] = [];
+    for (let i = 0; i < open.length; i += this.#together) groups.push(open.slice(i, i + this.#together));
+    // Of one alone its own hash says as much.
+    const made = groups.filter(({ length }) => length > 1).map(sealOf);
+    if (made.length === 0 && kept.length === this.#seals.length) return undefined;
+    return [...kept, ...(await Promise.all(made))];
+  }
+
+  /** Takes over what is stored for all of whom a seal shows that nothing changed. */
+  async #prove(presets: readonly PresetSecret[]): Promise<void> {
+    const byOwner = new Map(presets.map((preset) => [preset.owner, preset]));
+    const prove = async (seal: PasswordSeal) => {
+      const sealed = seal.owners.flatMap((owner) => byOwner.get(owner) ?? []);
+      if (sealed.length < seal.owners.length || sealed.some(isOutdated)) return;
+      if (!(await isPassword(textOf(sealed), seal.hash))) return;
+      this.#proved.add(seal);
+      for (const preset of sealed) this.#hashes.set(keyOf(preset), preset.stored ?? '');
+    };
+    await Promise.all(this.#seals.map(prove));
   }
 }
 
-async function hashOf(password: string, stored: string | undefined): Promise<string> {
+function keyOf({ owner, password, stored }: PresetSecret): string {
+  return JSON.stringify([owner, password, stored]);
+}
+
+function isOutdated({ password, stored }: PresetSecret): boolean {
+  return stored === undefined || isHashOutdated(password, stored);
+}
+
+async function hashOf({ password, stored }: PresetSecret): Promise<string> {
   if (stored === undefined || !(await isPassword(password, stored))) return hashPassword(password);
   // The same secret keeps its id, so that neither tokens nor connections end.
   return isHashOutdated(password, stored) ? hashPassword(password, secretIdOf(stored)) : stored;
+}
+
+async function sealOf(presets: readonly PresetSecret[]): Promise<PasswordSeal> {
+  return { owners: presets.map(({ owner }) => owner), hash: await hashPassword(textOf(presets)) };
+}
+
+/** Whoever would guess one of them by the seal must know all others, and has as much work for each guess as with its own hash. */
+function textOf(presets: readonly PresetSecret[]): string {
+  return JSON.stringify(presets.map(({ owner, password, stored }) => [owner, password, stored]));
 }

@@ -1,8 +1,8 @@
 // Applies a provisioning file: nothing of it if any tenant cannot be applied, else each tenant all or nothing.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Administration, ProvisioningAction } from '../ports/administration.js';
-import { type IssuedSecret, planTenant, type TenantPlan } from './plan-tenant.js';
-import { PresetSecrets } from './preset-secrets.js';
+import { type HeldCredentials, type IssuedSecret, planTenant, presetsOf } from './plan-tenant.js';
+import { type PresetSecret, PresetSecrets } from './preset-secrets.js';
 import type { ProvisioningFile, TenantEntry } from './provisioning-schema.js';
 
 /** What became, or in a dry run would become, of one tenant. */
@@ -13,17 +13,58 @@ export interface TenantOutcome {
   readonly issued: readonly IssuedSecret[];
 }
 
-async function plan(
-  administration: Administration,
-  entry: TenantEntry,
-  presets: PresetSecrets,
-): Promise<TenantPlan> {
-  const held = {
-    apiKeys: await administration.listApiKeys(entry.tenantUuid),
-    oauthClients: await administration.listOauthClients(entry.tenantUuid),
-    mqttLogins: await administration.mqttLogins(entry.tenantUuid),
-  };
-  return planTenant(entry, held, presets);
+interface Options {
+  readonly dryRun: boolean;
+  readonly atMs: EpochMs;
+  /** Told how many secrets are about to be hashed one by one. */
+  readonly onSlow?: (count: number) => void;
+}
+
+/** One tenant of the file, before and after it is applied. */
+class TenantRun {
+  readonly #administration: Administration;
+  readonly #entry: TenantEntry;
+  readonly #secrets: PresetSecrets;
+  #presets: readonly PresetSecret[] = [];
+
+  private constructor(administration: Administration, entry: TenantEntry, secrets: PresetSecrets) {
+    this.#administration = administration;
+    this.#entry = entry;
+    this.#secrets = secrets;
+  }
+
+  static async begin(
+    administration: Administration,
+    entry: TenantEntry,
+    onSlow: (count: number) => void,
+  ): Promise<TenantRun> {
+    const seals = await administration.passwordSeals(entry.tenantUuid);
+    return new TenantRun(administration, entry, new PresetSecrets(seals, onSlow));
+  }
+
+  async provision({ dryRun, atMs }: Options): Promise<TenantOutcome> {
+    const held = await this.#held();
+    this.#presets = presetsOf(this.#entry, held);
+    const hashes = await this.#secrets.hashesOf(this.#presets);
+    const { tenant, issued } = planTenant(this.#entry, held, hashes);
+    const actions = await this.#administration.provision(tenant, { dryRun, atMs });
+    return { tenantUuid: tenant.tenantUuid, actions, issued };
+  }
+
+  /** Spares the next run the slow hashes of what was provisioned. */
+  async seal(): Promise<void> {
+    const seals = await this.#secrets.sealsOf(this.#presets);
+    if (seals !== undefined) await this.#administration.keepPasswordSeals(this.#entry.tenantUuid, seals);
+  }
+
+  async #held(): Promise<HeldCredentials> {
+    const { tenantUuid } = this.#entry;
+    return {
+      apiKeys: await this.#administration.listApiKeys(tenantUuid),
+      oauthClients: await this.#administration.listOauthClients(tenantUuid),
+      mqttLogins: await this.#administration.mqttLogins(tenantUuid),
+    };
+  }
 }
 
 /**
@@ -33,21 +74,21 @@ async function plan(
 export async function* provisionFile(
   administration: Administration,
   { tenants }: ProvisioningFile,
-  options: { readonly dryRun: boolean; readonly atMs: EpochMs },
+  options: Options,
 ): AsyncGenerator<TenantOutcome> {
+  const runs: TenantRun[] = [];
   const rehearsed: TenantOutcome[] = [];
-  const presets = new PresetSecrets();
   for (const entry of tenants) {
-    const { tenant, issued } = await plan(administration, entry, presets);
-    const actions = await administration.provision(tenant, { ...options, dryRun: true });
-    rehearsed.push({ tenantUuid: tenant.tenantUuid, actions, issued });
+    const run = await TenantRun.begin(administration, entry, options.onSlow ?? (() => {}));
+    runs.push(run);
+    rehearsed.push(await run.provision({ ...options, dryRun: true }));
   }
   if (options.dryRun) {
     yield* rehearsed;
     return;
   }
-  for (const entry of tenants) {
-    const { tenant, issued } = await plan(administration, entry, presets);
-    yield { tenantUuid: tenant.tenantUuid, actions: await administration.provision(tenant, options), issued };
+  for (const run of runs) {
+    yield await run.provision(options);
+    await run.seal();
   }
 }

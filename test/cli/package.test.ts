@@ -22,7 +22,7 @@ const lockSchema = z.object({
   ),
 });
 
-it('carries the service, its pages and their licences, and is small', () => {
+it('carries the service, its pages, their licences and what changed, and is small', () => {
   const arguments_ = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const output = execFileSync('npm', arguments_, { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] });
   const [{ size, files }] = packedSchema.parse(JSON.parse(output.toString()));
@@ -30,6 +30,7 @@ it('carries the service, its pages and their licences, and is small', () => {
   expect(paths).toEqual(
     expect.arrayContaining([
       ...['bin/headroom.js', 'dist/cli/main.js', 'dist/web/index.html', 'dist/sim/report/page/page.js'],
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'scenarios/README.md'],
       ...['dist/docs/swagger-ui-bundle.js.gz', 'dist/docs/swagger-ui.css.gz', 'dist/docs/LICENSE'],
     ]),
   );

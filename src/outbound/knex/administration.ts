@@ -1,7 +1,7 @@
 // What the command line may change, beside a running service: every change takes a revision the service will notice.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { type Administration, AdministrationError } from '../../ports/administration.js';
+import { type Administration, AdministrationError, type PasswordSeal } from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
 import {
   apiKeyRow,
@@ -80,8 +80,29 @@ function administrationOver(database: Database): Administration {
         ),
       ),
     mqttLogins: (tenantUuid) => orUnavailable(() => loadMqttLogins(knex, tenantUuid)),
+    passwordSeals: (tenantUuid) => orUnavailable(() => loadPasswordSeals(knex, tenantUuid)),
+    keepPasswordSeals: (tenantUuid, seals) => orUnavailable(() => keepPasswordSeals(knex, tenantUuid, seals)),
     close: () => database.close(),
   };
+}
+
+async function loadPasswordSeals(knex: Knex, tenantUuid: TenantUuid): Promise<readonly PasswordSeal[]> {
+  const row: { seals: string } | undefined = await knex('password_seals')
+    .where('tenant_uuid', tenantUuid)
+    .first('seals');
+  // Written below.
+  return row === undefined ? [] : (JSON.parse(row.seals) as PasswordSeal[]);
+}
+
+async function keepPasswordSeals(
+  knex: Knex,
+  tenantUuid: TenantUuid,
+  seals: readonly PasswordSeal[],
+): Promise<void> {
+  await knex('password_seals')
+    .insert({ tenant_uuid: tenantUuid, seals: JSON.stringify(seals) })
+    .onConflict('tenant_uuid')
+    .merge();
 }
 
 async function listTenants(trx: Knex.Transaction) {

@@ -8,6 +8,7 @@ import * as commitCount from './migrations/0005-commit-count.js';
 import * as alarmReasons from './migrations/0006-alarm-reasons.js';
 import * as operatorLimits from './migrations/0008-operator-limits.js';
 import * as fuses from './migrations/0009-fuses.js';
+import * as passwordSeals from './migrations/0010-password-seals.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -23,6 +24,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0006-alarm-reasons', ...alarmReasons },
   { name: '0008-operator-limits', ...operatorLimits },
   { name: '0009-fuses', ...fuses },
+  { name: '0010-password-seals', ...passwordSeals },
 ];
 
 /** The migrations, for knex. */

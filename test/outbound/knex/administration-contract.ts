@@ -116,6 +116,16 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await administration.mqttLogins(RIVAL)).toEqual([]);
     });
 
+    it('keeps seals of passwords by tenant, those that were kept last', async () => {
+      await provision(FULL);
+      await provision(RIVAL_TENANT);
+      const seals = [{ owners: ['login/crane', 'login/gw'], hash: 'h' }];
+      await administration.keepPasswordSeals(HARBOUR, [{ owners: ['login/crane'], hash: 'before' }]);
+      await administration.keepPasswordSeals(HARBOUR, seals);
+      expect(await administration.passwordSeals(HARBOUR)).toEqual(seals);
+      expect(await administration.passwordSeals(RIVAL)).toEqual([]);
+    });
+
     it('says the same in a dry run and leaves no trace', async () => {
       const before = await everything(store);
       const said = await provision(FULL, { dryRun: true });
