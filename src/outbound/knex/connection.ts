@@ -13,6 +13,8 @@ import { MIGRATIONS } from './migrations.js';
 export const LOCK_TIMEOUT_MS = 2000;
 /** How long a start waits for others that start on the same new SQLite file, one of which creates its schema. */
 export const START_LOCK_TIMEOUT_MS = 10_000;
+/** The wait at a start, in parts. */
+const SETTINGS_ATTEMPTS = 10;
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 5000;
 // A process whose connection breaks unnoticed would otherwise keep its locks for ever.
@@ -21,7 +23,7 @@ const POSTGRES_CONNECTIONS = 5;
 
 // The timeout comes first: what follows may already have to wait for another process.
 const SQLITE_SETTINGS = `
-  pragma busy_timeout = ${START_LOCK_TIMEOUT_MS};
+  pragma busy_timeout = ${START_LOCK_TIMEOUT_MS / SETTINGS_ATTEMPTS};
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma foreign_keys = on;
@@ -83,10 +85,26 @@ function sqliteSettings(filename: string): Knex.Config {
       min: 1,
       max: 1,
       afterCreate(connection: SqliteConnection, done: (error: Error | null) => void) {
-        connection.exec(SQLITE_SETTINGS, done);
+        applySqliteSettings(connection, done, SETTINGS_ATTEMPTS);
       },
     },
   };
+}
+
+/**
+ * Of two who make a new file a WAL database at once, SQLite refuses one without a wait: each would wait for the other. At the
+ * next attempt it waits, or finds it done.
+ */
+function applySqliteSettings(
+  connection: SqliteConnection,
+  done: (error: Error | null) => void,
+  attemptsLeft: number,
+): void {
+  connection.exec(SQLITE_SETTINGS, (error) => {
+    const isRefused = error !== null && 'code' in error && error.code === 'SQLITE_BUSY';
+    if (isRefused && attemptsLeft > 1) applySqliteSettings(connection, done, attemptsLeft - 1);
+    else done(error);
+  });
 }
 
 function postgresSettings(connectionString: string): Knex.Config {
