@@ -59,8 +59,7 @@ function fusesOf(size: number): Fuses {
 
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
 function siteOf(size: number, hasFuses: boolean): Site {
-  const staleAfterMs = 3 * HEARTBEAT_MS;
-  const supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs, ownerTerm: OWNER_TERM });
+  const supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: OWNER_TERM });
   const connectors = Array.from({ length: size }, (_, i) => {
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
     return {

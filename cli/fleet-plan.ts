@@ -26,10 +26,11 @@ export interface FleetWish {
 export function membersOfFile({ tenants }: ProvisioningFile, wish: FleetWish): readonly FleetMember[] {
   const members = tenants.flatMap(({ tenantUuid, locations }) =>
     locations.flatMap(({ locationId, chargers }) =>
-      chargers.map(({ controllerUuid, mqttPassword, connectors }) => ({
+      chargers.map(({ controllerUuid, mqttPassword, timing, connectors }) => ({
         address: { tenantUuid, locationId, controllerUuid },
         username: `${tenantUuid}/${controllerUuid}`,
         password: wish.password ?? mqttPassword,
+        timing,
         connectors,
       })),
     ),

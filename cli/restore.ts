@@ -17,9 +17,9 @@ const TIMING_SETTINGS: readonly SettingKey[] = ['heartbeatS', 'leaseTtlS', 'sett
 type RestoreFlags = AdministrationFlags & { readonly asIs?: true; readonly dryRun?: true };
 
 /** How long old promises may last, s, rounded up. */
-function reservedSecondsOf({ heartbeatS, leaseTtlS, settleS }: Config): number {
-  const timing = { heartbeatMs: 1000 * heartbeatS, ttlMs: 1000 * leaseTtlS, settleMs: 1000 * settleS };
-  return Math.ceil(horizonMsOf(timing) / 1000);
+function reservedSecondsOf({ leaseTtlS, settleS }: Config, { longestTtlMs }: Restored): number {
+  const ttlMs = Math.max(1000 * leaseTtlS, longestTtlMs ?? 0);
+  return Math.ceil(horizonMsOf({ ttlMs, settleMs: 1000 * settleS }) / 1000);
 }
 
 function tell(backup: string | undefined, restored: Restored, isDryRun: boolean, reservedS: number): void {
@@ -62,7 +62,7 @@ async function restore(
   const stamp = toInstant(systemClock.nowMs()).replaceAll(/[-:]/g, '');
   const restored = await restoreDatabase(databaseUrlOf(config), { backup, isDryRun, stamp });
   if (json) printJson({ dryRun: isDryRun, backup: backup ?? null, ...restored });
-  else tell(file, restored, isDryRun, reservedSecondsOf(config));
+  else tell(file, restored, isDryRun, reservedSecondsOf(config, restored));
 }
 
 export function restoreCommand(): Command {

@@ -1,6 +1,7 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
 import { linkOf } from '../machines/power/connector-control.js';
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
+import { staleAfterMsOf } from '../machines/power/known-connectors.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
 import type { ConnectorEntity, LocationEntity, TimedEntity } from './actors/entities.js';
@@ -44,8 +45,6 @@ interface ActorSystemOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly newId: () => string;
-  /** A connector that sends nothing for this long is stale. */
-  readonly staleAfterMs: number;
   readonly timing: GrantTiming;
   /** Of this service's grants: higher than that of any before it. */
   readonly ownerTerm: number;
@@ -145,7 +144,7 @@ class LiveActorSystem implements ActorSystem {
   }
 
   #createEnforcement(): Enforcement {
-    const { clock, store, log, metrics, newId, staleAfterMs, timing, publisher } = this.#options;
+    const { clock, store, log, metrics, newId, timing, publisher } = this.#options;
     // Prometheus sees no increase in a counter that first appears as 1, so each starts at 0.
     for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
     const alarms = new AlarmBook({
@@ -165,18 +164,16 @@ class LiveActorSystem implements ActorSystem {
       timing,
       publisher,
       alarms,
-      missedAfterMs: staleAfterMs,
       reservations: new Reservations({ store, log, clock }),
       onGrant: (location, { control, grant }) => this.#events.onGrant(location, control.key, grant),
     });
   }
 
   #createAssembly(): Assembly {
-    const { clock, log, metrics, staleAfterMs, timing, ownerTerm } = this.#options;
+    const { clock, log, metrics, timing, ownerTerm } = this.#options;
     return new Assembly({
       clock,
       directory: this.#directory,
-      staleAfterMs,
       timing,
       ownerTerm,
       onDefect: (tenantUuid, error) => {
@@ -253,10 +250,10 @@ class LiveActorSystem implements ActorSystem {
   }
 
   #keepHouse(): void {
-    const { clock, staleAfterMs, timing } = this.#options;
+    const { clock, timing } = this.#options;
     const nowMs = clock.monotonicMs();
     for (const location of this.#locations()) this.#expireReadings(location, nowMs);
-    if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMs) {
+    if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
       this.#askedAtMs = nowMs;
       // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
       for (const location of this.#locations()) this.#requestSync(location, isStateMissing);

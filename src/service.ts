@@ -49,7 +49,6 @@ export interface Seams {
 
 type ActorOptions = Parameters<typeof createActorSystem>[0];
 
-const STALE_AFTER_HEARTBEATS = 3;
 const LOOK_AT_FILES_EVERY_MS = 1_000;
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
 
@@ -207,7 +206,6 @@ export class Service {
       ...ports,
       timing,
       newId: this.#seams.newId ?? randomUUID,
-      staleAfterMs: STALE_AFTER_HEARTBEATS * timing.heartbeatMs,
       powerRetentionDays: this.#config.powerRetentionDays,
       onTakenOver: () => {
         this.#common.log.error({}, 'another service has taken over this database; this one stops');

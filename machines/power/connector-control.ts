@@ -12,7 +12,7 @@ import { type Compliance, createCompliance } from './compliance.js';
 import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
-import type { LeaseKind, LimitReason } from './grant.js';
+import type { LeaseKind, LeaseTiming, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import type { MeterSlot } from './meter-ledger.js';
@@ -23,6 +23,8 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
   readonly isActive: boolean;
   /** A per phase. */
   readonly failsafeA: number;
+  /** Of its charger; that of the service where its charger has none of its own. */
+  readonly timing?: LeaseTiming | null;
 }
 
 /** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */
@@ -32,6 +34,8 @@ export interface ConnectorControl {
   /** Its machine: lock, throttle and link are read from there. Another one once its location is built anew. */
   actor: ConnectorActor;
   readonly holding: Holding;
+  /** How often it is expected to report, and how long it keeps to a grant. */
+  timing: LeaseTiming;
   spec: ConnectorSpec;
   /** Of its location. */
   fuses: Fuses;
@@ -55,6 +59,8 @@ export interface ConnectorControl {
   /** What the connector is reserved for on disk. */
   storedLimitTenthsA: number;
   storedThenTenthsA: number;
+  /** For how long the disk has it keep to a grant at most, ms. */
+  storedTtlMs: number;
   /** How the disk has it count its leases; undefined where that is not known. */
   storedLease: LeaseKind | undefined;
   /** A reservation is on its way to the disk. */
@@ -68,8 +74,8 @@ export interface ConnectorControl {
   /** The newest grant's limit; undefined where none was given since the charger started. */
   sentTenthsA: number | undefined;
   sentAtMs: number;
-  /** From when the lease of the newest grant counts at the latest. */
-  leasedFromMs: number;
+  /** When the lease of the newest grant ends at the latest, by a clock that is right. */
+  leasedUntilMs: number;
   raisedAtMs: number;
   /** What it is due; what was sent may still be less. */
   targetTenthsA: number;
@@ -83,7 +89,7 @@ export function createControl(
   slot: MeterSlot,
   actor: ConnectorActor,
   spec: ConnectorSpec,
-  lease: LeaseKind,
+  { lease, timing }: { readonly lease: LeaseKind; readonly timing: LeaseTiming },
   nowMs: number,
 ): ConnectorControl {
   const maxTenthsA = tenthsAOf(spec.maxCurrentA);
@@ -93,6 +99,7 @@ export function createControl(
     failsafeTenthsA,
     milliwattsPerTenth: milliwattsPerTenthA(capVoltageV(spec), spec.phases),
     lease,
+    ttlMs: timing.ttlMs,
     keepsThen: false,
     poles: fuses.polesOf(spec),
   });
@@ -101,6 +108,7 @@ export function createControl(
     slot,
     actor,
     holding,
+    timing,
     spec,
     fuses,
     phases: spec.phases,
@@ -113,6 +121,7 @@ export function createControl(
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
+    storedTtlMs: 0,
     storedLease: lease,
     isStoring: false,
     storesAgainAtMs: Number.NEGATIVE_INFINITY,
@@ -121,7 +130,7 @@ export function createControl(
     heardAtMs: 0,
     sentTenthsA: undefined,
     sentAtMs: Number.NEGATIVE_INFINITY,
-    leasedFromMs: Number.NEGATIVE_INFINITY,
+    leasedUntilMs: Number.NEGATIVE_INFINITY,
     raisedAtMs: Number.NEGATIVE_INFINITY,
     targetTenthsA: 0,
     reason: 'failsafe',
@@ -161,10 +170,17 @@ function polesOf({ fuses, spec, phases }: ConnectorControl): readonly number[] {
   return fuses.polesOf({ ...spec, phases });
 }
 
-/** What is surely on disk of what it is reserved for, tenths of A per phase. */
-export function setStored(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): void {
-  control.storedLimitTenthsA = limitTenthsA;
-  control.storedThenTenthsA = thenTenthsA;
+/** What is surely on disk of what it is reserved for, tenths of A per phase, and for leases of what length. */
+export interface StoredReservation {
+  readonly limitTenthsA: number;
+  readonly thenTenthsA: number;
+  readonly ttlMs: number;
+}
+
+export function setStored(control: ConnectorControl, stored: StoredReservation): void {
+  control.storedLimitTenthsA = stored.limitTenthsA;
+  control.storedThenTenthsA = stored.thenTenthsA;
+  control.storedTtlMs = stored.ttlMs;
 }
 
 /** It reports power but takes no limits, or none that would outlast a cut connection. */

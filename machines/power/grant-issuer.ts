@@ -3,7 +3,7 @@
 import { MINIMUM_TENTHS_A, tenthsAOf } from '../values/units.js';
 import { type ConnectorControl, isControlled, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { thenTenthsAOf } from './connector-targets.js';
-import type { Grant, GrantTiming } from './grant.js';
+import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 
@@ -28,15 +28,13 @@ const TAKING_STOCK_MS = 3_000;
 
 export class GrantIssuer {
   readonly #ledger: GrantLedger;
-  readonly #timing: GrantTiming;
   readonly #ownerTerm: number;
   #budgetW = 0;
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
-  constructor(ledger: GrantLedger, timing: GrantTiming, ownerTerm: number) {
+  constructor(ledger: GrantLedger, ownerTerm: number) {
     this.#ledger = ledger;
-    this.#timing = timing;
     this.#ownerTerm = ownerTerm;
   }
 
@@ -71,7 +69,7 @@ export class GrantIssuer {
     const { sentTenthsA, sentAtMs, holding } = control;
     if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
     const isTaken = holding.ackedSeq === holding.lastSeq;
-    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * this.#timing.heartbeatMs : HEAL_AFTER_MS;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * control.timing.heartbeatMs : HEAL_AFTER_MS;
     if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
     return this.#grant(control, sentTenthsA, nowMs);
   }
@@ -172,14 +170,17 @@ export class GrantIssuer {
     const beforeTenthsA = control.sentTenthsA;
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
-    control.leasedFromMs = heardAtMs;
     const limitW = Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000);
-    const { ttlMs } = this.#timing;
-    const { reason } = control;
+    const { reason, storedTtlMs } = control;
+    // What leaves at once lasts no longer than is on disk.
+    const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(holding.ttlMs, storedTtlMs) : holding.ttlMs;
+    control.leasedUntilMs = heardAtMs + ttlMs;
+    const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
     return {
       control,
       grant: { epoch: this.#ownerTerm, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
-      mustStore: limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA,
+      mustStore:
+        limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA || isLonger,
       beforeTenthsA,
     };
   }

@@ -2,7 +2,7 @@
 
 import { wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
-import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
+import { type GrantTiming, type LeaseKind, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
 import { Fallbacks, Promises } from './promises.js';
 
@@ -30,16 +30,14 @@ export interface NewGrant {
 /** The ledger of one location's connectors. All times are of one monotonic clock, in ms. */
 export class GrantLedger {
   readonly #entries = new Set<Entry>();
-  readonly #settleMs: number;
-  readonly #leaseMs: number;
+  readonly #timing: GrantTiming;
   #totalW = 0;
   #loadsTenthsA: number[] = [];
   #capacitiesTenthsA: readonly number[] = [];
   #reservesOwn = true;
 
   constructor(timing: GrantTiming) {
-    this.#settleMs = timing.settleMs;
-    this.#leaseMs = longestLeaseMsOf(timing);
+    this.#timing = timing;
   }
 
   /** Sum of all bounds, W. */
@@ -65,6 +63,7 @@ export class GrantLedger {
       maxTenthsA: spec.maxTenthsA,
       milliwattsPerTenth: spec.milliwattsPerTenth,
       lease: spec.lease,
+      ttlMs: spec.ttlMs ?? this.#timing.ttlMs,
       keepsThen: spec.keepsThen,
       poles: spec.poles ?? [],
       isWorstCase: false,
@@ -77,7 +76,7 @@ export class GrantLedger {
       ackedSeq: 0,
       ownFailsafeTenthsA: 0,
       saidFailsafeTenthsA: spec.failsafeTenthsA,
-      promises: new Promises(this.#settleMs),
+      promises: new Promises(this.#timing.settleMs),
       toldThenTenthsA: 0,
       isDescribed: false,
       fallbacks: new Fallbacks(spec.failsafeTenthsA),
@@ -113,6 +112,7 @@ export class GrantLedger {
     }
     const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
     if (spec.lease !== undefined) this.#countBy(entry, spec.lease, isFirstWord);
+    if (spec.ttlMs !== undefined) entry.ttlMs = spec.ttlMs;
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     entry.isDescribed ||= spec.keepsThen !== undefined;
     if (spec.failsafeTenthsA !== undefined) {
@@ -154,12 +154,18 @@ export class GrantLedger {
     entry.ackedSeq = seq;
   }
 
-  /** What was on disk at the start: it may be in force until a horizon from `nowMs`. */
-  restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number): void {
+  /** What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known. */
+  restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number, ttlMs?: number): void {
     const entry = holding as Entry;
-    this.#promise(entry, 0, limitTenthsA, nowMs);
+    this.#promise(entry, 0, limitTenthsA, nowMs, ttlMs);
     entry.fallbacks = new Fallbacks(thenTenthsA);
     this.#rebound(entry);
+  }
+
+  /** The length of a lease, ms, that from `nowMs` on outlasts all it was promised, and all it can be promised now. */
+  coveringTtlMs(holding: Holding, nowMs: number): number {
+    const { promises, ttlMs } = holding as Entry;
+    return Math.max(ttlMs, ttlMsOf(promises.latestEndMs - nowMs));
   }
 
   /**
@@ -218,7 +224,7 @@ export class GrantLedger {
     entry.ackedSeq = seq;
     const isReleased = entry.promises.acknowledge(seq, nowMs);
     // Without an anchor the lease began at the latest when its acknowledgement came.
-    if (entry.lease === 'receipt') entry.promises.endBy(seq, nowMs + this.#leaseMs);
+    if (entry.lease === 'receipt') entry.promises.endBy(seq, nowMs + longestLeaseMsOf(entry));
     // What it was at until now takes the settling time to leave.
     const leftTenthsA = entry.fallbacks.acknowledge(seq);
     if (leftTenthsA > 0) entry.promises.leave(leftTenthsA, nowMs);
@@ -246,8 +252,8 @@ export class GrantLedger {
   }
 
   /** @param fromMs from when a charger that counts from its heartbeats counts at the latest */
-  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number): void {
-    const anchoredEndsAtMs = fromMs + this.#leaseMs;
+  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number, ttlMs = entry.ttlMs): void {
+    const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
     const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
     const releasedAtMs = Number.POSITIVE_INFINITY;
     entry.promises.add({ seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs });

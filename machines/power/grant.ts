@@ -7,11 +7,14 @@
 export const LEASE_KINDS = ['heartbeat', 'receipt', 'none'] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
-/** Of the grant protocol, in whole ms. */
-export interface GrantTiming {
+/** How often a charger reports, and how long it may keep to a grant by its own clock, in whole ms. */
+export interface LeaseTiming {
   readonly heartbeatMs: number;
-  /** How long a charger may keep to a grant, by its own clock. */
   readonly ttlMs: number;
+}
+
+/** Of the grant protocol, in whole ms; a charger may have a heartbeat and a lease of its own. */
+export interface GrantTiming extends LeaseTiming {
   /** How long charger and car may take to follow a limit. */
   readonly settleMs: number;
 }
@@ -20,12 +23,17 @@ export interface GrantTiming {
 const DRIFT = 1.02;
 
 /** How long a lease lasts by the slowest clock, ms. */
-export function longestLeaseMsOf({ ttlMs }: GrantTiming): number {
+export function longestLeaseMsOf({ ttlMs }: Pick<GrantTiming, 'ttlMs'>): number {
   return Math.ceil(ttlMs * DRIFT);
 }
 
+/** How long a lease may last by a clock that is right, ms, of which so much is left by the slowest one. */
+export function ttlMsOf(leaseLeftMs: number): number {
+  return Math.ceil(leaseLeftMs / DRIFT);
+}
+
 /** The longest a grant that leaves now can be in force, ms: lease, drift and settling time. */
-export function horizonMsOf(timing: GrantTiming): number {
+export function horizonMsOf(timing: Omit<GrantTiming, 'heartbeatMs'>): number {
   return longestLeaseMsOf(timing) + timing.settleMs;
 }
 

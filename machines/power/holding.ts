@@ -8,6 +8,8 @@ export interface HoldingSpec {
   readonly failsafeTenthsA: number;
   readonly milliwattsPerTenth: number;
   readonly lease: LeaseKind;
+  /** How long it may keep to a grant; as long as any charger of the service where it is left out. */
+  readonly ttlMs?: number;
   /** It falls back to what the newest grant it took says, over a restart too; otherwise to `failsafeTenthsA` as well. */
   readonly keepsThen: boolean;
   /** Places of the poles it may load with all of its current; none where they are left out. */
@@ -20,6 +22,7 @@ export interface Holding {
   readonly maxTenthsA: number;
   readonly milliwattsPerTenth: number;
   readonly lease: LeaseKind;
+  readonly ttlMs: number;
   readonly keepsThen: boolean;
   readonly poles: readonly number[];
   /** Its maximum is reserved, whatever it was granted: it did not comply, or keeps to no lease. */

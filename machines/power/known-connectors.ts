@@ -11,7 +11,7 @@ import {
   setStored,
 } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
-import type { LeaseKind } from './grant.js';
+import type { LeaseKind, LeaseTiming } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { MeterLedger } from './meter-ledger.js';
 
@@ -29,22 +29,42 @@ export interface PromisedBefore {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
   readonly lease: LeaseKind;
+  /** How long its leases lasted; as long as they last now where that is not known. */
+  readonly ttlMs?: number | null;
+}
+
+/** A connector that sends nothing for this many heartbeats is stale. */
+const STALE_AFTER_HEARTBEATS = 3;
+
+/** How long a charger with that heartbeat may say nothing, ms. */
+export function staleAfterMsOf({ heartbeatMs }: Pick<LeaseTiming, 'heartbeatMs'>): number {
+  return STALE_AFTER_HEARTBEATS * heartbeatMs;
 }
 
 export class KnownConnectors {
   readonly #ledger: GrantLedger;
   readonly #meters: MeterLedger;
+  readonly #timing: LeaseTiming;
   readonly #controls = new Map<string, ConnectorControl>();
   #fuses = NO_FUSES;
 
-  constructor(ledger: GrantLedger, meters: MeterLedger) {
+  /** @param timing of chargers that have none of their own */
+  constructor(ledger: GrantLedger, meters: MeterLedger, timing: LeaseTiming) {
     this.#ledger = ledger;
     this.#meters = meters;
+    this.#timing = timing;
   }
 
   /** By `connectorKey`. */
   get controls(): ReadonlyMap<string, ConnectorControl> {
     return this.#controls;
+  }
+
+  /** The longest lease that any of them may be given, ms. */
+  get longestTtlMs(): number {
+    let longestMs = this.#controls.size === 0 ? this.#timing.ttlMs : 0;
+    for (const { timing } of this.#controls.values()) longestMs = Math.max(longestMs, timing.ttlMs);
+    return longestMs;
   }
 
   get fuses(): Fuses {
@@ -72,9 +92,10 @@ export class KnownConnectors {
       return held;
     }
     if (held !== undefined) this.#meters.removeConnector(held.slot);
-    const slot = this.#meters.addConnector(key);
-    const lease = promised?.lease ?? 'receipt';
-    const control = createControl(this.#ledger, this.#fuses, key, slot, actor, spec, lease, nowMs);
+    const timing = spec.timing ?? this.#timing;
+    const slot = this.#meters.addConnector(key, staleAfterMsOf(timing));
+    const leased = { lease: promised?.lease ?? 'receipt', timing } as const;
+    const control = createControl(this.#ledger, this.#fuses, key, slot, actor, spec, leased, nowMs);
     this.#controls.set(key, control);
     if (held !== undefined) this.#succeed(held, control, nowMs);
     else if (promised !== undefined) this.#restore(control, promised, nowMs);
@@ -95,6 +116,9 @@ export class KnownConnectors {
   /** Provisioned otherwise, with the same rating. */
   #respecify(control: ConnectorControl, spec: ConnectorSpec): void {
     control.spec = spec;
+    control.timing = spec.timing ?? this.#timing;
+    this.#meters.setStaleAfter(control.slot, staleAfterMsOf(control.timing));
+    this.#ledger.describe(control.holding, { ttlMs: control.timing.ttlMs });
     rewire(this.#ledger, control, this.#fuses);
     // A charger that spoke for itself knows better what it falls back to.
     if (control.holding.isDescribed) return;
@@ -108,27 +132,31 @@ export class KnownConnectors {
    */
   #succeed(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
     const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
+    const ttlMs = this.#ledger.coveringTtlMs(gone.holding, nowMs);
     this.#ledger.remove(gone.holding);
-    this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA }, nowMs);
+    this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA, ttlMs }, nowMs);
     this.#ledger.continueAfter(control.holding, lastSeq);
-    setStored(control, gone.storedLimitTenthsA, gone.storedThenTenthsA);
+    const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA, storedTtlMs } = gone;
+    setStored(control, { limitTenthsA, thenTenthsA, ttlMs: storedTtlMs });
     control.storedLease = gone.storedLease;
   }
 
   /** What was on disk at the start. */
   #restore(
     control: ConnectorControl,
-    { limitTenthsA, thenTenthsA }: Omit<PromisedBefore, 'lease'>,
+    { limitTenthsA, thenTenthsA, ttlMs: knownTtlMs }: Omit<PromisedBefore, 'lease'>,
     nowMs: number,
   ): void {
     const { maxTenthsA } = control.holding;
+    const ttlMs = knownTtlMs ?? control.timing.ttlMs;
     this.#ledger.restore(
       control.holding,
       Math.min(limitTenthsA, maxTenthsA),
       Math.min(thenTenthsA, maxTenthsA),
       nowMs,
+      ttlMs,
     );
-    setStored(control, limitTenthsA, thenTenthsA);
+    setStored(control, { limitTenthsA, thenTenthsA, ttlMs });
     control.heardBeforeW = undefined;
     reserveWorstCase(this.#ledger, control);
   }

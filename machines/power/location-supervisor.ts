@@ -3,7 +3,13 @@
 import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
-import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from './connector-control.js';
+import {
+  type ConnectorControl,
+  isControlled,
+  reserveWorstCase,
+  type StoredReservation,
+  setStored,
+} from './connector-control.js';
 import { hearAck, hearReading } from './connector-readings.js';
 import { setTargets } from './connector-targets.js';
 import { estimatedWOf } from './counted-power.js';
@@ -12,7 +18,7 @@ import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
-import { KnownConnectors, type ProvisionedConnector } from './known-connectors.js';
+import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import type { DrawnPower } from './power-minute.js';
 import { shortOfFuse, shortOfPower } from './shortage.js';
@@ -29,9 +35,8 @@ export interface Decision {
 }
 
 export interface SupervisorOptions {
+  /** Heartbeat and lease are those of chargers that have none of their own. */
   readonly timing: GrantTiming;
-  /** A connector that sends nothing for this long is stale. */
-  readonly staleAfterMs: number;
   /** Of this service, and the `epoch` of its grants: higher than that of any before it. */
   readonly ownerTerm: number;
 }
@@ -47,7 +52,7 @@ export class LocationSupervisor {
   /** What they may be entitled to. */
   readonly ledger: GrantLedger;
   readonly timing: GrantTiming;
-  readonly #horizonMs: number;
+  #horizonMs: number;
   readonly #ownerTerm: number;
   readonly #connectors: KnownConnectors;
   readonly #issuer: GrantIssuer;
@@ -55,14 +60,14 @@ export class LocationSupervisor {
   #decidedReservedW = 0;
   #estimatedW: number | undefined;
 
-  constructor({ timing, staleAfterMs, ownerTerm }: SupervisorOptions) {
+  constructor({ timing, ownerTerm }: SupervisorOptions) {
     this.timing = timing;
     this.#horizonMs = horizonMsOf(timing);
     this.#ownerTerm = ownerTerm;
     this.ledger = new GrantLedger(timing);
-    this.meters = new MeterLedger(staleAfterMs);
-    this.#connectors = new KnownConnectors(this.ledger, this.meters);
-    this.#issuer = new GrantIssuer(this.ledger, timing, ownerTerm);
+    this.meters = new MeterLedger(staleAfterMsOf(timing));
+    this.#connectors = new KnownConnectors(this.ledger, this.meters, timing);
+    this.#issuer = new GrantIssuer(this.ledger, ownerTerm);
   }
 
   /** By `connectorKey`; to read, and to hand back to the supervisor's methods, which alone write them. */
@@ -80,7 +85,7 @@ export class LocationSupervisor {
     return this.#issuer.budgetW;
   }
 
-  /** How far a lease that is given now reaches, ms. */
+  /** How far the longest lease that is given now reaches, ms. */
   get horizonMs(): number {
     return this.#horizonMs;
   }
@@ -115,9 +120,10 @@ export class LocationSupervisor {
     return this.#connectors.place(connector, actor, nowMs);
   }
 
-  /** Lets go of all other connectors. */
+  /** Lets go of all other connectors, and looks as far ahead as these need. */
   keepOnly(keys: { has(key: string): boolean }): void {
     this.#connectors.keepOnly(keys);
+    this.#reach();
   }
 
   /** Folds a reading in; true where a decision should follow. */
@@ -176,9 +182,9 @@ export class LocationSupervisor {
     control.isStoring = isStoring;
   }
 
-  /** What is surely on disk of what it is reserved for, tenths of A per phase. */
-  setStored(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): void {
-    setStored(control, limitTenthsA, thenTenthsA);
+  /** What is surely on disk of what it is reserved for. */
+  setStored(control: ConnectorControl, stored: StoredReservation): void {
+    setStored(control, stored);
   }
 
   /** How the disk has it count its leases; undefined where that is not known. */
@@ -190,7 +196,7 @@ export class LocationSupervisor {
   withdraw(decided: DecidedGrant, nowMs: number): void {
     const { grant, beforeTenthsA } = decided;
     const control: ConnectorControl = decided.control;
-    control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * this.timing.heartbeatMs;
+    control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * control.timing.heartbeatMs;
     if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
     control.sentTenthsA = beforeTenthsA;
   }
@@ -223,6 +229,14 @@ export class LocationSupervisor {
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
       unattainable: shortOfPower(controls, budget.limitW) ?? shortOfFuse(controls, fuses),
     };
+  }
+
+  /** How far leases reach: where that is further than before, a decision comes before the next of them. */
+  #reach(): void {
+    const { settleMs } = this.timing;
+    const horizonMs = horizonMsOf({ ttlMs: this.#connectors.longestTtlMs, settleMs });
+    if (horizonMs > this.#horizonMs) this.expireBudget(Number.NEGATIVE_INFINITY);
+    this.#horizonMs = horizonMs;
   }
 
   /** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */

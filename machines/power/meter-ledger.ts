@@ -39,6 +39,8 @@ export interface MeterSlot {
   readonly key: string;
   /** Its last reading counts as what it draws: it came within three heartbeats of the last call of `expire`, and no goodbye since. */
   readonly isFresh: boolean;
+  /** Three of its heartbeats: then its last reading is fresh no longer. */
+  readonly staleAfterMs: number;
   /** Last reading, 0 before the first. It stays when the charger falls silent; what it counts with then says `countedWOf`. */
   readonly powerW: number;
   /** On the clock handed to the ledger; undefined before the first reading. */
@@ -58,11 +60,39 @@ export type RecordResult = 'refused' | 'accepted' | 'resumed';
 // A value of a boot that was replaced this many boots ago could pass for new.
 const RETIRED_BOOTS = 8;
 
-/** What changes hands as `MeterSlot`; fresh entries form a list, oldest reading first, so that expiry needs no search. */
+/** What changes hands as `MeterSlot`. */
 interface Entry extends Writable<MeterSlot> {
   retiredBoots: string[] | undefined;
   older: Entry | undefined;
   newer: Entry | undefined;
+}
+
+/** Fresh entries that turn stale after the same time, oldest reading first, so that expiry needs no search. */
+class FreshList {
+  oldest: Entry | undefined;
+  #newest: Entry | undefined;
+
+  insert(entry: Entry): void {
+    let older = this.#newest;
+    // A reading is newer than all others, but for one that comes from another list.
+    while (older !== undefined && (older.receivedAtMs ?? 0) > (entry.receivedAtMs ?? 0)) older = older.older;
+    const newer = older === undefined ? this.oldest : older.newer;
+    entry.older = older;
+    entry.newer = newer;
+    if (older === undefined) this.oldest = entry;
+    else older.newer = entry;
+    if (newer === undefined) this.#newest = entry;
+    else newer.older = entry;
+  }
+
+  remove(entry: Entry): void {
+    if (entry.older === undefined) this.oldest = entry.newer;
+    else entry.older.newer = entry.newer;
+    if (entry.newer === undefined) this.#newest = entry.older;
+    else entry.newer.older = entry.older;
+    entry.older = undefined;
+    entry.newer = undefined;
+  }
 }
 
 /**
@@ -72,12 +102,12 @@ interface Entry extends Writable<MeterSlot> {
 export class MeterLedger {
   readonly #staleAfterMs: number;
   readonly #entries = new Map<string, Entry>();
-  #oldest: Entry | undefined;
-  #newest: Entry | undefined;
+  /** By `staleAfterMs`; there are few different ones. */
+  readonly #fresh = new Map<number, FreshList>();
   #latestMs = Number.NEGATIVE_INFINITY;
   #measuredW = 0;
 
-  /** @param staleAfterMs three heartbeats */
+  /** @param staleAfterMs three heartbeats of those that have none of their own */
   constructor(staleAfterMs: number) {
     this.#staleAfterMs = staleAfterMs;
   }
@@ -87,10 +117,11 @@ export class MeterLedger {
     return this.#measuredW;
   }
 
-  /** Throws where `key` is taken. */
-  addConnector(key: string): MeterSlot {
+  /** @param staleAfterMs three of its own heartbeats. Throws where `key` is taken. */
+  addConnector(key: string, staleAfterMs = this.#staleAfterMs): MeterSlot {
     if (this.#entries.has(key)) throw new Error(`connector ${key} is in the ledger already`);
     const entry: Entry = {
+      staleAfterMs,
       isCurrent: true,
       key,
       isFresh: false,
@@ -109,6 +140,14 @@ export class MeterLedger {
     };
     this.#entries.set(key, entry);
     return entry;
+  }
+
+  /** Its heartbeats come otherwise from now on. */
+  setStaleAfter(slot: MeterSlot, staleAfterMs: number): void {
+    const entry = slot as Entry;
+    if (entry.isFresh) this.#freshOf(entry).remove(entry);
+    entry.staleAfterMs = staleAfterMs;
+    if (entry.isFresh) this.#freshOf(entry).insert(entry);
   }
 
   /** Takes its power out of the sum; the slot refuses everything from then on. */
@@ -135,6 +174,8 @@ export class MeterLedger {
     if (reading.boot !== undefined && reading.boot !== entry.boot) this.#startBoot(entry, reading.boot);
     this.#measuredW += reading.powerW - (entry.isFresh ? entry.powerW : 0);
     entry.powerW = reading.powerW;
+    const fresh = this.#freshOf(entry);
+    if (entry.isFresh) fresh.remove(entry);
     entry.receivedAtMs = atMs;
     if (reading.hb !== undefined) entry.hb = reading.hb;
     entry.status = reading.status;
@@ -143,9 +184,8 @@ export class MeterLedger {
     entry.voltageV = reading.voltageV;
     entry.energyWh = reading.energyWh;
     const isResumed = !entry.isFresh;
-    if (entry.isFresh) this.#unlink(entry);
     entry.isFresh = true;
-    this.#append(entry);
+    fresh.insert(entry);
     return isResumed ? 'resumed' : 'accepted';
   }
 
@@ -160,17 +200,21 @@ export class MeterLedger {
 
   /** When the next reading is fresh no longer; undefined while none is. Ask again after `expire` and `resumed`. */
   nextStaleAtMs(): number | undefined {
-    return this.#oldest === undefined ? undefined : this.#staleAtMs(this.#oldest);
+    let nextMs: number | undefined;
+    for (const { oldest } of this.#fresh.values())
+      if (oldest !== undefined) nextMs = Math.min(nextMs ?? Number.POSITIVE_INFINITY, staleAtMs(oldest));
+    return nextMs;
   }
 
   /** Lets go of the readings that are fresh no longer at `nowMs`, telling of each. */
   expire(nowMs: number, onStale: (slot: MeterSlot) => void): void {
     const atMs = this.#notBefore(nowMs);
-    while (this.#oldest !== undefined && atMs >= this.#staleAtMs(this.#oldest)) {
-      const entry = this.#oldest;
-      this.#leaveFresh(entry);
-      onStale(entry);
-    }
+    for (const fresh of this.#fresh.values())
+      while (fresh.oldest !== undefined && atMs >= staleAtMs(fresh.oldest)) {
+        const entry = fresh.oldest;
+        this.#leaveFresh(entry);
+        onStale(entry);
+      }
   }
 
   #notBefore(nowMs: number): number {
@@ -178,14 +222,16 @@ export class MeterLedger {
     return this.#latestMs;
   }
 
-  #staleAtMs(slot: MeterSlot): number {
-    return (slot.receivedAtMs ?? Number.NEGATIVE_INFINITY) + this.#staleAfterMs;
+  #freshOf({ staleAfterMs }: Entry): FreshList {
+    const fresh = this.#fresh.get(staleAfterMs) ?? new FreshList();
+    this.#fresh.set(staleAfterMs, fresh);
+    return fresh;
   }
 
   #isNews(entry: Entry, reading: MeterReading, atMs: number): boolean {
     if (reading.boot !== undefined && reading.boot !== entry.boot) {
       // What was overtaken by a newer boot may have retired it: the one that speaks while the other is silent is running.
-      return !entry.retiredBoots?.includes(reading.boot) || atMs >= this.#staleAtMs(entry);
+      return !entry.retiredBoots?.includes(reading.boot) || atMs >= staleAtMs(entry);
     }
     if (reading.hb === undefined || entry.hb === undefined || reading.hb > entry.hb) return true;
     // A charger without a boot id restarts its counter unannounced: a lower one counts once the old one fell silent.
@@ -204,28 +250,16 @@ export class MeterLedger {
   }
 
   #isFreshAt(entry: Entry, atMs: number): boolean {
-    return entry.isFresh && atMs < this.#staleAtMs(entry);
+    return entry.isFresh && atMs < staleAtMs(entry);
   }
 
   #leaveFresh(entry: Entry): void {
-    this.#unlink(entry);
+    this.#freshOf(entry).remove(entry);
     this.#measuredW -= entry.powerW;
     entry.isFresh = false;
   }
+}
 
-  #append(entry: Entry): void {
-    entry.older = this.#newest;
-    if (this.#newest === undefined) this.#oldest = entry;
-    else this.#newest.newer = entry;
-    this.#newest = entry;
-  }
-
-  #unlink(entry: Entry): void {
-    if (entry.older === undefined) this.#oldest = entry.newer;
-    else entry.older.newer = entry.newer;
-    if (entry.newer === undefined) this.#newest = entry.older;
-    else entry.newer.older = entry.older;
-    entry.older = undefined;
-    entry.newer = undefined;
-  }
+function staleAtMs({ receivedAtMs = Number.NEGATIVE_INFINITY, staleAfterMs }: MeterSlot): number {
+  return receivedAtMs + staleAfterMs;
 }

@@ -43,6 +43,13 @@ export class Promises {
     return nextMs;
   }
 
+  /** By when each has ended for a charger that counts from its heartbeats, settle left aside; infinitely long ago where none is kept. */
+  get latestEndMs(): number {
+    let latestMs = Number.NEGATIVE_INFINITY;
+    for (const { anchoredEndsAtMs } of this.#kept) latestMs = Math.max(latestMs, anchoredEndsAtMs);
+    return latestMs;
+  }
+
   /** What grant `seq` promised, where it is the newest; 0 otherwise. */
   newestTenthsA(seq: number): number {
     const newest = this.#kept.at(-1);

@@ -1,6 +1,6 @@
 // Many virtual chargers on one broker, and what they do together.
 import { randomUUID } from 'node:crypto';
-import type { LimitReason } from '../../machines/power/grant.js';
+import type { LeaseTiming, LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { wattsOf } from '../../machines/values/units.js';
@@ -16,6 +16,8 @@ export interface FleetMember {
   readonly address: ChargerAddress;
   readonly username: string | undefined;
   readonly password: string | undefined;
+  /** Of its own; that of the others where left out. */
+  readonly timing?: LeaseTiming | undefined;
   readonly connectors: readonly VirtualConnectorSpec[];
 }
 
@@ -106,10 +108,11 @@ export function startFleet(options: {
   const running: { readonly link: ChargerLink; readonly charger: VirtualCharger }[] = [];
   const apartMs = Math.min(APART_MS, SPREAD_MS / members.length);
 
-  function start({ username, password, ...member }: FleetMember, i: number): void {
+  function start({ username, password, timing, ...member }: FleetMember, i: number): void {
     const startsAtMs = clock.monotonicMs();
     const boot = randomUUID();
-    const charger = new VirtualCharger({ ...member, boot, seed: seed + i, traffic, startsAtMs, traits });
+    const own = timing === undefined ? traits : { ...traits, meterPeriodMs: timing.heartbeatMs };
+    const charger = new VirtualCharger({ ...member, boot, seed: seed + i, traffic, startsAtMs, traits: own });
     running.push({ link: new ChargerLink({ url, username, password, tls, charger, clock }), charger });
   }
 

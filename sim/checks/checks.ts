@@ -85,7 +85,6 @@ export class Checks {
       books: this.#books,
       sites: this.#books.sites,
       reached: this.reached,
-      horizonMs: world.times.leaseMs + world.times.settleMs,
     };
     this.#exchange = new ExchangeWatch(given);
     this.#grants = new GrantWatch({ ...given, clock: world });

@@ -7,6 +7,8 @@ import { HeartbeatLog } from './heartbeat-log.js';
 export interface LeaseTimes {
   readonly leaseMs: number;
   readonly settleMs: number;
+  /** Three heartbeats. */
+  readonly silenceMs: number;
 }
 
 export interface ConnectorFacts {
@@ -40,6 +42,8 @@ export interface SiteBook {
   readonly tenantUuid: string;
   readonly locationId: string;
   readonly connectors: readonly ConnectorBook[];
+  /** How far the longest lease of its chargers reaches, settle included, ms. */
+  readonly horizonMs: number;
 }
 
 export interface Numbered {
@@ -58,7 +62,6 @@ export function isOlder(a: Numbered, b: Numbered): boolean {
 const SLACK_A = 0.5;
 const SLACK_SHARE = 1.1;
 const TOLERATED_MS = 7_000;
-const SILENCE_MS = 30_000;
 /** A meter value may be delayed by minutes and name an earlier limit. */
 const LATELY_MS = 300_000;
 
@@ -149,13 +152,13 @@ export class ConnectorBook {
 
   /** Something of it was heard. */
   hear(nowMs: number, isNewBoot: boolean): void {
-    if (isNewBoot || nowMs - this.#heardAtMs > SILENCE_MS) this.onlineSinceMs = nowMs;
+    if (isNewBoot || nowMs - this.#heardAtMs > this.#times.silenceMs) this.onlineSinceMs = nowMs;
     this.#heardAtMs = nowMs;
   }
 
   /** It was silent for so long that the service counts it as out of reach. */
   isSilent(nowMs: number): boolean {
-    return nowMs - this.#heardAtMs > SILENCE_MS;
+    return nowMs - this.#heardAtMs > this.#times.silenceMs;
   }
 
   /** Its meter shows that much. */

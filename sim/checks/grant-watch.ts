@@ -4,7 +4,7 @@ import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
-import type { ConnectorBook, LeaseTimes, SiteBook } from './connector-book.js';
+import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { isOlder } from './connector-book.js';
 import type { Reached } from './reached.js';
 
@@ -24,13 +24,11 @@ export class GrantWatch {
   readonly #clock: Instants;
   readonly #reached: Reached;
   readonly #report: Report;
-  readonly #horizonMs: number;
 
   constructor(options: {
     readonly oracle: LimitOracle;
     readonly watch: PowerWatch;
     readonly sites: ReadonlyMap<string, SiteBook>;
-    readonly times: LeaseTimes;
     readonly clock: Instants;
     readonly reached: Reached;
     readonly report: Report;
@@ -41,7 +39,6 @@ export class GrantWatch {
     this.#clock = options.clock;
     this.#reached = options.reached;
     this.#report = options.report;
-    this.#horizonMs = options.times.leaseMs + options.times.settleMs;
   }
 
   /** The limit leaves now, for `book`'s connector. */
@@ -98,7 +95,7 @@ export class GrantWatch {
     // The minimum of a lock is granted under any limit (who gets how much, 4).
     if (mostA <= MINIMUM_CURRENT_A && this.#oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
     const sumW = this.#sumWithW(book.site, book, mostA, nowMs);
-    const lowestW = this.#oracle.lowestW(locationId, wallMs, wallMs + this.#horizonMs);
+    const lowestW = this.#oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs);
     if (sumW > lowestW + TOLERANCE_W) {
       const detail = `${mostA} A left: ${sumW.toFixed(0)} W may be drawn together, ${lowestW} W is the lowest limit ahead`;
       this.#violate('P2', book, detail);
@@ -142,7 +139,7 @@ export class GrantWatch {
       const wallMs = this.#clock.wallMs();
       const { locationId } = book.site;
       const isAhead =
-        this.#oracle.lowestW(locationId, wallMs, wallMs + this.#horizonMs) <
+        this.#oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs) <
         this.#oracle.limitW(locationId, wallMs);
       if (isAhead) this.#reached.note('lookAheadLowered');
     }

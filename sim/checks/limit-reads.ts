@@ -53,7 +53,6 @@ export function isSubmission(view: ProfileView, held: Submission): boolean {
 export class LimitReads {
   readonly #oracle: LimitOracle;
   readonly #sites: ReadonlyMap<string, SiteBook>;
-  readonly #horizonMs: number;
   readonly #wallMs: () => EpochMs;
   readonly #ask: Ask;
   readonly #reached: Reached;
@@ -62,7 +61,6 @@ export class LimitReads {
   constructor(options: {
     readonly oracle: LimitOracle;
     readonly sites: ReadonlyMap<string, SiteBook>;
-    readonly horizonMs: number;
     readonly wallMs: () => EpochMs;
     readonly ask: Ask;
     readonly reached: Reached;
@@ -70,7 +68,6 @@ export class LimitReads {
   }) {
     this.#oracle = options.oracle;
     this.#sites = options.sites;
-    this.#horizonMs = options.horizonMs;
     this.#wallMs = options.wallMs;
     this.#ask = options.ask;
     this.#reached = options.reached;
@@ -179,8 +176,8 @@ export class LimitReads {
     // Before its first decision there is none.
     if (budgetKw === 0) return;
     const nowMs = this.#wallMs();
-    const lowestKw = (fromMs: EpochMs) =>
-      this.#oracle.lowestW(locationId, fromMs, fromMs + this.#horizonMs) / 1000;
+    const horizonMs = this.#sites.get(locationId)?.horizonMs ?? 0;
+    const lowestKw = (fromMs: EpochMs) => this.#oracle.lowestW(locationId, fromMs, fromMs + horizonMs) / 1000;
     const isAsOf = (fromMs: EpochMs) =>
       isExact
         ? Math.abs(budgetKw - lowestKw(fromMs)) <= TOLERANCE_KW

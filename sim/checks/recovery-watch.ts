@@ -4,6 +4,7 @@ import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
+import type { SiteBook } from './connector-book.js';
 
 export interface RecoveryWatch {
   /** How much of the best possible the location draws now, 0 to 1. */
@@ -21,14 +22,15 @@ export function createRecoveryWatch(options: {
   readonly oracle: LimitOracle;
   readonly runs: readonly ChargerRun[];
   readonly wallMs: () => number;
-  readonly horizonMs: number;
+  readonly sites: ReadonlyMap<string, SiteBook>;
   readonly report: Report;
 }): RecoveryWatch {
-  const { oracle, runs, wallMs, horizonMs, report } = options;
+  const { oracle, runs, wallMs, sites, report } = options;
 
   /** No more than is left of it until a lease that is given now is over. */
   function limitW(locationId: string): number {
-    const [fromMs, toMs] = [wallMs(), wallMs() + horizonMs];
+    const fromMs = wallMs();
+    const toMs = fromMs + (sites.get(locationId)?.horizonMs ?? 0);
     const sharesKw = [fromMs, toMs].map((atMs) => oracle.shareKw(locationId, atMs));
     return Math.min(oracle.lowestW(locationId, fromMs, toMs), ...sharesKw.map((shareKw) => 1000 * shareKw));
   }

@@ -1,4 +1,6 @@
 // The locations and connectors of a world as its checks know them, each found without a search.
+
+import { type LeaseTiming, longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { buildTopic } from '../../src/wire/topics.js';
 import { ConnectorBook, type LeaseTimes, type SiteBook } from './connector-book.js';
@@ -11,6 +13,22 @@ export interface SiteBooks {
   ofCharger(controllerUuid: string): Iterable<ConnectorBook>;
 }
 
+/** Those of a charger that has a heartbeat and a lease of its own, or of any. */
+function timesOf(timing: LeaseTiming | undefined, usual: LeaseTimes): LeaseTimes {
+  if (timing === undefined) return usual;
+  return {
+    leaseMs: longestLeaseMsOf(timing),
+    settleMs: usual.settleMs,
+    silenceMs: 3 * timing.heartbeatMs,
+  };
+}
+
+/** How far the longest lease of `chargers` reaches, settle included, ms. */
+function horizonMsOf(chargers: readonly { readonly timing?: LeaseTiming }[], usual: LeaseTimes): number {
+  const leasesMs = chargers.map(({ timing }) => timesOf(timing, usual).leaseMs);
+  return Math.max(...(leasesMs.length === 0 ? [usual.leaseMs] : leasesMs)) + usual.settleMs;
+}
+
 export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTimes): SiteBooks {
   const sites = new Map<string, SiteBook>();
   const topics = new Map<string, ConnectorBook>();
@@ -19,15 +37,15 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
   for (const { tenantUuid, locations } of tenants) {
     for (const { locationId, chargers: entries } of locations) {
       const connectors: ConnectorBook[] = [];
-      const site: SiteBook = { tenantUuid, locationId, connectors };
+      const site: SiteBook = { tenantUuid, locationId, connectors, horizonMs: horizonMsOf(entries, times) };
       sites.set(locationId, site);
-      for (const { controllerUuid, connectors: specs } of entries) {
+      for (const { controllerUuid, timing, connectors: specs } of entries) {
         const own = new Map<string, ConnectorBook>();
         chargers.set(controllerUuid, own);
         for (const { connectorId, phases, voltageV, maxCurrentA: maxA, failsafeA } of specs) {
           const key = `${controllerUuid}/${connectorId}`;
           const wattsPerA = phases * voltageV;
-          const book = new ConnectorBook(site, { key, wattsPerA, maxA, failsafeA }, times);
+          const book = new ConnectorBook(site, { key, wattsPerA, maxA, failsafeA }, timesOf(timing, times));
           connectors.push(book);
           own.set(connectorId, book);
           const address = { tenantUuid, locationId, controllerUuid, connectorId };

@@ -141,7 +141,7 @@ export class Recorder {
 }
 
 function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>): Life {
-  const { ownerTerm, timing, staleAfterMs, powerRetentionDays } = given;
+  const { ownerTerm, timing, powerRetentionDays } = given;
   const told = Object.entries(settings).filter(([name]) => !SECRET_SETTINGS.has(name));
   return {
     kind: 'life',
@@ -150,7 +150,6 @@ function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>
     settings: Object.fromEntries(told),
     epoch: ownerTerm,
     timing: { ...timing },
-    staleAfterMs,
     powerRetentionDays,
   };
 }

@@ -66,7 +66,6 @@ const lifeSchema = z.object({
   settings: z.record(z.string(), z.unknown()),
   epoch: count,
   timing: z.object({ heartbeatMs: count, ttlMs: count, settleMs: count }),
-  staleAfterMs: z.number(),
   powerRetentionDays: z.number(),
 });
 export type Life = z.output<typeof lifeSchema>;

@@ -70,13 +70,12 @@ export class ReplayedLife {
   #idsTaken = 0;
   #limits: DecidedLimit[] = [];
 
-  constructor({ epoch, timing, staleAfterMs, powerRetentionDays }: Life) {
+  constructor({ epoch, timing, powerRetentionDays }: Life) {
     const common = { clock: this.#clock, log: QUIET, metrics: createMetrics() };
     this.#actors = createActorSystem({
       ...common,
       ownerTerm: epoch,
       timing,
-      staleAfterMs,
       powerRetentionDays,
       publisher: this.#createPublisher(),
       store: this.#store.store,

@@ -1,6 +1,7 @@
 // The chargers of a world: made from what is provisioned, found by their address, started again.
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
@@ -52,7 +53,13 @@ export class WorldChargers {
     this.#traitsOf = options.traitsOf ?? (() => ({}));
   }
 
-  add(address: ChargerAddress, connectors: Connectors, events: ChargerEvents): void {
+  /** @param timing of the charger's own, where it has one */
+  add(
+    address: ChargerAddress,
+    connectors: Connectors,
+    events: ChargerEvents,
+    timing: LeaseTiming | undefined,
+  ): void {
     const { controllerUuid } = address;
     const charger = new VirtualCharger({
       address,
@@ -61,7 +68,10 @@ export class WorldChargers {
       seed: seedFor(this.#seed, 'cars', controllerUuid),
       startsAtMs: 0,
       traffic: this.#visitorsOf(address),
-      traits: this.#traitsOf(address, mersenne(seedFor(this.#seed, 'traits', controllerUuid))),
+      traits: {
+        ...this.#traitsOf(address, mersenne(seedFor(this.#seed, 'traits', controllerUuid))),
+        ...(timing === undefined ? {} : { meterPeriodMs: timing.heartbeatMs }),
+      },
       onCar: (connectorId, note) => events.visited(address, connectorId, note),
     });
     const run = new ChargerRun({

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { horizonMsOf } from '../../machines/power/grant.js';
+import { horizonMsOf, longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Config } from '../../src/config.js';
@@ -115,11 +115,7 @@ export class World {
     this.#keys = keysOf(this.#tenants);
     const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
     this.#config = configOf(this.#dataDir, { ...options.environment, ...ofTransport });
-    this.#horizonMs = horizonMsOf({
-      heartbeatMs: this.#config.heartbeatS * 1000,
-      ttlMs: this.#config.leaseTtlS * 1000,
-      settleMs: this.#config.settleS * 1000,
-    });
+    this.#horizonMs = longestHorizonMs(this.#tenants, this.#config);
     this.#clock = createVirtualClock(startMs);
     this.#pace = new Pace(this.#clock, this.#outstanding);
     this.agenda = this.#pace.agenda;
@@ -158,8 +154,8 @@ export class World {
       for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
         this.oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
         this.#power.look(locationId);
-        for (const { controllerUuid, connectors } of chargers)
-          this.#chargers.add({ tenantUuid, locationId, controllerUuid }, connectors, events);
+        for (const { controllerUuid, connectors, timing } of chargers)
+          this.#chargers.add({ tenantUuid, locationId, controllerUuid }, connectors, events, timing);
       }
     }
     await this.#live();
@@ -418,7 +414,7 @@ export class World {
 
   #createChecks(startMs: EpochMs, keepsMessages: boolean): Checks {
     const carrier = this.#carrier;
-    const settleMs = this.#config.settleS * 1000;
+    const { heartbeatS, leaseTtlS, settleS } = this.#config;
     return new Checks({
       tenants: this.#tenants,
       oracle: this.oracle,
@@ -430,7 +426,11 @@ export class World {
       monotonicMs: () => this.monotonicMs(),
       wallMs: () => this.nowMs(),
       keepsMessages,
-      times: { leaseMs: this.#horizonMs - settleMs, settleMs },
+      times: {
+        leaseMs: longestLeaseMsOf({ ttlMs: 1000 * leaseTtlS }),
+        settleMs: 1000 * settleS,
+        silenceMs: 3000 * heartbeatS,
+      },
       soon: (task) => this.#pace.soon(task),
       at: (atMs, task) => this.agenda.at(atMs - startMs, task),
       deliver: carrier.sayAgain && ((run, message) => carrier.sayAgain?.(run.wire, message)),
@@ -439,6 +439,14 @@ export class World {
       metrics: () => this.#service.metrics,
     });
   }
+}
+
+/** How far the longest lease reaches that a charger of the world may have, ms. */
+function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS }: Config): number {
+  const own = tenants.flatMap(({ locations }) =>
+    locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),
+  );
+  return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
 }
 
 function describe(fields: object): string {

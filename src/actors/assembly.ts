@@ -43,8 +43,6 @@ export interface LocationRows {
 
 interface AssemblyOptions {
   readonly directory: Directory;
-  /** A connector that sends nothing for this long is stale. */
-  readonly staleAfterMs: number;
   readonly clock: Clock;
   readonly timing: GrantTiming;
   /** Of this service: the `epoch` of its grants. */
@@ -151,8 +149,8 @@ export class Assembly {
   }
 
   #newSupervisor(): LocationSupervisor {
-    const { staleAfterMs, timing, ownerTerm } = this.#options;
-    return new LocationSupervisor({ timing, staleAfterMs, ownerTerm });
+    const { timing, ownerTerm } = this.#options;
+    return new LocationSupervisor({ timing, ownerTerm });
   }
 
   /** Tells a location that was built anew what its rows do not say: how its chargers are reached, and the clusters' shares. */

@@ -23,8 +23,6 @@ interface EnforcementOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly timing: GrantTiming;
-  /** A charger is missed when it was not heard of for this long after the start. */
-  readonly missedAfterMs: number;
   readonly publisher: LimitPublisher;
   readonly reservations: Reservations;
   readonly alarms: AlarmBook;
@@ -112,14 +110,15 @@ export class Enforcement {
 
   /** Chargers that never report are missed once they had time to: told every so often. */
   missSilent(location: LocationEntity, nowMs: number): void {
+    const supervisor = supervisorOf(location);
     for (const connector of location.connectors.values()) {
       const { control } = connector;
       const link = linkOf(control);
       if (!control.spec.isActive) {
         // Of a connector that is INACTIVE, or whose location is, no report is expected.
         this.#setLinkAlarms(connector, 'online');
-      } else if (link !== 'online' && nowMs - control.awaitedSinceMs >= this.#options.missedAfterMs) {
-        supervisorOf(location).presumeMaximum(control);
+      } else if (link !== 'online' && nowMs - control.awaitedSinceMs >= control.slot.staleAfterMs) {
+        supervisor.presumeMaximum(control);
         // An alarm that is open since before a restart may be of the other kind: it ends here.
         this.#setLinkAlarms(connector, link);
       }

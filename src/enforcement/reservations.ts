@@ -1,26 +1,23 @@
 // The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
+import type { StoredReservation } from '../../machines/power/connector-control.js';
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
-import type { ReservationRecord } from '../ports/records.js';
 import { type Store, StoreUnavailableError } from '../ports/store.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-
-/** Currents in tenths of A per phase. */
-type Stored = Pick<ReservationRecord, 'limitTenthsA' | 'thenTenthsA'>;
 
 type Control = ConnectorEntity['control'];
 
 interface Write {
   readonly connector: ConnectorEntity;
-  readonly stored: Stored;
+  readonly stored: StoredReservation;
   readonly lease: LeaseKind;
 }
 
-const NOTHING: Stored = { limitTenthsA: 0, thenTenthsA: 0 };
+const NOTHING: StoredReservation = { limitTenthsA: 0, thenTenthsA: 0, ttlMs: 0 };
 
 interface ReservationsOptions {
   readonly store: Pick<Store, 'append'>;
@@ -31,15 +28,17 @@ interface ReservationsOptions {
 export class Reservations {
   readonly #store: Pick<Store, 'append'>;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #rareLog: RareLog;
   /** What is surely on disk, and what is on its way there, the oldest first. */
-  readonly #onDisk = new WeakMap<Control, Stored>();
-  readonly #underWay = new WeakMap<Control, Stored[]>();
+  readonly #onDisk = new WeakMap<Control, StoredReservation>();
+  readonly #underWay = new WeakMap<Control, StoredReservation[]>();
   readonly #busy = new WeakSet<LocationEntity>();
 
   constructor({ store, log, clock }: ReservationsOptions) {
     this.#store = store;
     this.#log = log;
+    this.#clock = clock;
     this.#rareLog = createRareLog(clock);
   }
 
@@ -74,7 +73,7 @@ export class Reservations {
   }
 
   async #write(location: LocationEntity): Promise<boolean> {
-    const writes = writesOf(location);
+    const writes = writesOf(location, this.#clock.monotonicMs());
     this.#busy.add(location);
     for (const each of writes) this.#begin(each);
     const changes = writes.map(({ connector: { record }, stored, lease }) => {
@@ -119,29 +118,36 @@ export class Reservations {
     const before = this.#onDisk.get(control) ?? {
       limitTenthsA: control.storedLimitTenthsA,
       thenTenthsA: control.storedThenTenthsA,
+      ttlMs: control.storedTtlMs,
     };
     this.#onDisk.set(control, before);
     const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
-    supervisorOf(location).setStored(control, surely.limitTenthsA, surely.thenTenthsA);
+    supervisorOf(location).setStored(control, surely);
   }
 }
 
-function leastOf(all: readonly Stored[]): Stored {
+function leastOf(all: readonly StoredReservation[]): StoredReservation {
   return {
     limitTenthsA: Math.min(...all.map(({ limitTenthsA }) => limitTenthsA)),
     thenTenthsA: Math.min(...all.map(({ thenTenthsA }) => thenTenthsA)),
+    ttlMs: Math.min(...all.map(({ ttlMs }) => ttlMs)),
   };
 }
 
-/** Those that are promised more than is on disk, and, as they cost little more, those of which too much is kept there. */
-function writesOf({ connectors }: LocationEntity): readonly Write[] {
+/**
+ * Those that are promised more than is on disk, or for longer, and, as they cost little more, those of which too much is kept
+ * there.
+ */
+function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
+  const { ledger } = supervisorOf(location);
   const writes: Write[] = [];
-  for (const connector of connectors.values()) {
-    const { holding, storedLimitTenthsA, storedThenTenthsA, storedLease } = connector.control;
-    const { lease } = holding;
-    const stored = { limitTenthsA: holding.boundTenthsA, thenTenthsA: holding.failsafeTenthsA };
-    const isSame = stored.limitTenthsA === storedLimitTenthsA && stored.thenTenthsA === storedThenTenthsA;
-    if (!isSame || lease !== storedLease) writes.push({ connector, stored, lease });
+  for (const connector of location.connectors.values()) {
+    const { holding, storedLimitTenthsA, storedThenTenthsA, storedTtlMs, storedLease } = connector.control;
+    const { lease, boundTenthsA: limitTenthsA, failsafeTenthsA: thenTenthsA } = holding;
+    const stored = { limitTenthsA, thenTenthsA, ttlMs: ledger.coveringTtlMs(holding, nowMs) };
+    const isSame = limitTenthsA === storedLimitTenthsA && thenTenthsA === storedThenTenthsA;
+    if (!isSame || stored.ttlMs > storedTtlMs || lease !== storedLease)
+      writes.push({ connector, stored, lease });
   }
   return writes;
 }

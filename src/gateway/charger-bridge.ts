@@ -63,6 +63,11 @@ export class ChargerBridge implements UplinkReceiver {
     this.session = new ChargerSession({ connectors, heartbeatMs, newBoot, provenFirmware });
   }
 
+  /** How often it is heard of, pongs included. */
+  get heartbeatMs(): number {
+    return this.#parts.heartbeatMs;
+  }
+
   get isOpen(): boolean {
     return this.#live !== undefined;
   }

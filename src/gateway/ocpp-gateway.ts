@@ -59,7 +59,7 @@ export class OcppGateway {
     this.#server = new OcppServer({
       door: this.#door,
       dialectOf,
-      heartbeatMs,
+      pingEveryMs: Math.min(heartbeatMs, ...this.#bridges.map((bridge) => bridge.heartbeatMs)),
       tls: options.tls,
       clock,
       log,
@@ -130,12 +130,15 @@ export class OcppGateway {
 function bridgesOf({ tenants }: ProvisioningFile, parts: BridgeParts): readonly ChargerBridge[] {
   return tenants.flatMap(({ tenantUuid, locations }) =>
     locations.flatMap(({ locationId, chargers }) =>
-      chargers.map(({ controllerUuid, connectors }) => {
+      chargers.map(({ controllerUuid, timing, connectors }) => {
         const numbered = connectors.map((connector, i) => ({
           ...connector,
           evse: evseOf(connector.connectorId, i),
         }));
-        return new ChargerBridge({ tenantUuid, locationId, controllerUuid }, numbered, parts);
+        return new ChargerBridge({ tenantUuid, locationId, controllerUuid }, numbered, {
+          ...parts,
+          heartbeatMs: timing?.heartbeatMs ?? parts.heartbeatMs,
+        });
       }),
     ),
   );

@@ -37,7 +37,8 @@ const REFUSED = [
 export interface OcppServerOptions {
   readonly door: ChargerDoor;
   readonly dialectOf: (guest: Guest) => Dialect;
-  readonly heartbeatMs: number;
+  /** The shortest heartbeat of all chargers. */
+  readonly pingEveryMs: number;
   /** For `wss://`; with `ca` each charger has to show a certificate. */
   readonly tls: Pick<ServerOptions, 'cert' | 'key' | 'ca'> | undefined;
   readonly clock: Clock;
@@ -68,7 +69,7 @@ export class OcppServer {
       maxBadMessages: BAD_MESSAGES_IN_A_ROW,
       callTimeoutMs: CALL_TIMEOUT_MS,
       // An idle charger counts as there for two heartbeats after its last pong.
-      pingIntervalMs: options.heartbeatMs,
+      pingIntervalMs: options.pingEveryMs,
       wssOptions: { maxPayload: MOST_BYTES },
     });
     this.#rpc.auth((accept, reject, handshake) => void this.#admit(accept, reject, handshake));

@@ -1,5 +1,6 @@
 // What the command line may change from outside a running service.
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
+import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
@@ -25,7 +26,12 @@ export interface ProvisionedTenant extends TenantRecord {
       readonly mqttSecretHash: string | undefined;
       /** Left out where it hangs on the connection itself. */
       readonly feeder?: string | null;
-      readonly connectors: readonly (Omit<ConnectorRecord, 'controllerUuid' | 'feeder' | 'rotation'> &
+      /** Left out where heartbeat and lease are as the service is set. */
+      readonly timing?: LeaseTiming | null;
+      readonly connectors: readonly (Omit<
+        ConnectorRecord,
+        'controllerUuid' | 'feeder' | 'timing' | 'rotation'
+      > &
         Partial<Pick<ConnectorRecord, 'rotation'>>)[];
     }[];
   })[];

@@ -3,7 +3,7 @@
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/operator.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Connection, Feeder, Rotation } from '../../machines/power/fuses.js';
-import type { AlarmKind, LeaseKind } from '../../machines/power/grant.js';
+import type { AlarmKind, LeaseKind, LeaseTiming } from '../../machines/power/grant.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
   ClusterId,
@@ -45,6 +45,8 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly status: OperatingStatus;
   /** Current the charger falls back to by itself when it hears nothing, A per phase. */
   readonly failsafeA: number;
+  /** How often its charger reports and how long its leases last; null where that is as the service is set. */
+  readonly timing: LeaseTiming | null;
   /** How it is wired to the phases of the grid; null where that is not known. */
   readonly rotation: Rotation | null;
   /** The feeder its charger hangs on; null where that is the connection itself. */
@@ -115,6 +117,8 @@ export interface ReservationRecord {
   /** What it falls back to when its lease ends. */
   readonly thenTenthsA: number;
   readonly lease: LeaseKind;
+  /** How long its longest lease lasts; null where that was written before leases had lengths of their own. */
+  readonly ttlMs: number | null;
 }
 
 /** Something an operator should know of. `controllerUuid` and `connectorId` are null for an alarm of the whole location. */

@@ -6,6 +6,8 @@ import { fuseProblems } from './fuse-checks.js';
 
 export type { FieldPath, FieldProblem } from './found-fields.js';
 
+const LEASE_OUTLASTS_HEARTBEATS = 3;
+
 /** `tenants[0].name` for people. */
 export function formatPath(path: FieldPath): string {
   return path
@@ -42,6 +44,22 @@ function failsafeProblems(connectors: readonly Found[]): FieldProblem[] {
     const message = `is ${failsafe.value}; must be at most maxCurrentA (${maximum.value}), in A per phase`;
     return [{ path: failsafe.path, message }];
   });
+}
+
+/** @param group a location or a charger: a heartbeat and a lease go together */
+function timingProblems(group: Found): FieldProblem[] {
+  const heartbeat = collect(group, ['heartbeatS'])[0];
+  const lease = collect(group, ['leaseTtlS'])[0];
+  if (heartbeat === undefined && lease === undefined) return [];
+  if (heartbeat === undefined || lease === undefined) {
+    const missing = heartbeat === undefined ? 'heartbeatS' : 'leaseTtlS';
+    return [{ path: [...group.path, missing], message: 'is missing; heartbeatS and leaseTtlS go together' }];
+  }
+  if (typeof heartbeat.value !== 'number' || typeof lease.value !== 'number') return [];
+  if (lease.value >= LEASE_OUTLASTS_HEARTBEATS * heartbeat.value) return [];
+  const leastS = LEASE_OUTLASTS_HEARTBEATS * heartbeat.value;
+  const message = `is ${lease.value}; must be at least ${leastS}, because a lease must outlast three heartbeats of ${heartbeat.value} s`;
+  return [{ path: lease.path, message }];
 }
 
 function gatewayProblems(tenant: Found, chargers: readonly Found[]): FieldProblem[] {
@@ -90,6 +108,7 @@ export function crossCheck(document: unknown): readonly FieldProblem[] {
       ...duplicates(collect(location, ['feeders', '*', 'name']), 'inside the location'),
       ...fuseProblems(location),
     ]),
+    ...[...locations, ...chargers].flatMap(timingProblems),
     ...failsafeProblems(chargers.flatMap((charger) => collect(charger, ['connectors', '*']))),
   ];
 }

@@ -120,8 +120,9 @@ export function planTenant(
   const plan = new SecretPlan(tenantUuid, held, hashes);
 
   const planChargers = (chargers: TenantEntry['locations'][number]['chargers']) =>
-    chargers.map(({ controllerUuid, feeder, connectors }) => ({
+    chargers.map(({ controllerUuid, feeder, timing, connectors }) => ({
       controllerUuid,
+      timing: timing ?? null,
       feeder: feeder ?? null,
       mqttSecretHash: plan.login('charger', controllerUuid),
       connectors: connectors.map(({ rotation = null, ...connector }) => ({ ...connector, rotation })),

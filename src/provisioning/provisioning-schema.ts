@@ -1,6 +1,7 @@
 // The provisioning file's shape: what an operator may write, with bounds and defaults. Each error says what must be.
 import { z } from 'zod';
 import { ROTATIONS } from '../../machines/power/fuses.js';
+import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
@@ -97,15 +98,45 @@ const connectorSchema = z.strictObject(
   GROUP_RULE,
 );
 
-const chargerSchema = z.strictObject(
-  {
-    controllerUuid: idSchema<ControllerUuid>(),
-    mqttPassword: secretSchema().optional(),
-    feeder: z.string(FEEDER_RULE).optional(),
-    connectors: listSchema(connectorSchema).min(1, 'must name at least one connector'),
-  },
-  GROUP_RULE,
-);
+/** Of a charger, or of all of a location that have none of their own: both or neither (`timingProblems`). */
+const timingFields = {
+  heartbeatS: wholeSchema(1, 3_600).optional(),
+  leaseTtlS: wholeSchema(3, 86_400).optional(),
+};
+
+function timingOf({
+  heartbeatS,
+  leaseTtlS,
+}: {
+  heartbeatS?: number | undefined;
+  leaseTtlS?: number | undefined;
+}): LeaseTiming | undefined {
+  if (heartbeatS === undefined || leaseTtlS === undefined) return undefined;
+  return { heartbeatMs: 1000 * heartbeatS, ttlMs: 1000 * leaseTtlS };
+}
+
+const chargerSchema = z
+  .strictObject(
+    {
+      controllerUuid: idSchema<ControllerUuid>(),
+      mqttPassword: secretSchema().optional(),
+      feeder: z.string(FEEDER_RULE).optional(),
+      ...timingFields,
+      connectors: listSchema(connectorSchema).min(1, 'must name at least one connector'),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ heartbeatS, leaseTtlS, ...charger }) =>
+    withTiming(charger, timingOf({ heartbeatS, leaseTtlS })),
+  );
+
+/** @param timing left out of the result where there is none */
+function withTiming<T extends object>(
+  entry: T,
+  timing: LeaseTiming | undefined,
+): T & { timing?: LeaseTiming } {
+  return timing === undefined ? entry : { ...entry, timing };
+}
 
 /** The grid operator's side of a location; silence of two heartbeats means that it is lost (EEBUS LPC-911: 120 s). */
 const operatorSchema = z
@@ -125,20 +156,28 @@ const operatorSchema = z
     missingAfterMs: 2 * heartbeatS * 1000,
   }));
 
-const locationSchema = z.strictObject(
-  {
-    locationId: idSchema<LocationId>(),
-    name: textSchema(200),
-    status: statusSchema,
-    permanentLimitKw: powerSchema(),
-    gridLimitKw: powerSchema().optional(),
-    operator: operatorSchema.optional(),
-    connection: connectionSchema.optional(),
-    feeders: listSchema(feederSchema).default([]),
-    chargers: listSchema(chargerSchema).default([]),
-  },
-  GROUP_RULE,
-);
+const locationSchema = z
+  .strictObject(
+    {
+      locationId: idSchema<LocationId>(),
+      name: textSchema(200),
+      status: statusSchema,
+      permanentLimitKw: powerSchema(),
+      gridLimitKw: powerSchema().optional(),
+      operator: operatorSchema.optional(),
+      connection: connectionSchema.optional(),
+      feeders: listSchema(feederSchema).default([]),
+      ...timingFields,
+      chargers: listSchema(chargerSchema).default([]),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ heartbeatS, leaseTtlS, chargers, ...location }) => ({
+    ...location,
+    chargers: chargers.map((charger) =>
+      withTiming(charger, charger.timing ?? timingOf({ heartbeatS, leaseTtlS })),
+    ),
+  }));
 
 const gatewaySchema = z.strictObject(
   {

@@ -80,6 +80,8 @@ export const connectorLiveSchema = z
     reservedKw: z.number().meta({ description: 'The most it may be entitled to draw.' }),
     reason: z.enum(LIMIT_REASONS),
     explanation: z.string().meta({ description: 'The reason as a sentence.' }),
+    heartbeatS: z.number().meta({ description: 'How often its charger is expected to report, s.' }),
+    leaseTtlS: z.number().meta({ description: 'How long a limit lasts without renewal, s.' }),
     leaseLeftSeconds: z.number().nullable(),
     lastHeardSecondsAgo: z.number().nullable(),
   })

@@ -35,6 +35,7 @@ export const CRANE: ConnectorRecord = {
   maxCurrentA: 32,
   failsafeA: 6,
   rotation: null,
+  timing: null,
   feeder: null,
 };
 
@@ -101,7 +102,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const enforcement = new Enforcement({
-    ...{ clock, log, timing: TIMING, missedAfterMs: 30_000, metrics: createMetrics() },
+    ...{ clock, log, timing: TIMING, metrics: createMetrics() },
     publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
     reservations: new Reservations({ store, log, clock }),
     alarms: new AlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
@@ -118,7 +119,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   const recovery = createRecovery(
     directory,
     new Assembly({
-      ...{ clock, directory, timing: TIMING, ownerTerm: 1, staleAfterMs: 30_000, onDefect },
+      ...{ clock, directory, timing: TIMING, ownerTerm: 1, onDefect },
     }),
   );
   scheduler.start({

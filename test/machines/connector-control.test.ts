@@ -21,7 +21,7 @@ function reservedW(...readings: readonly (readonly number[] | undefined)[]): rea
     slot,
     createConnectorActor('crane/1'),
     SPEC,
-    'heartbeat',
+    { lease: 'heartbeat', timing: TIMING },
     0,
   );
   return readings.map((voltageV, i) => {

@@ -7,7 +7,7 @@ const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
 
 export function newSupervisor(): LocationSupervisor {
-  return new LocationSupervisor({ timing: TIMING, staleAfterMs: 3 * TIMING.heartbeatMs, ownerTerm: 1 });
+  return new LocationSupervisor({ timing: TIMING, ownerTerm: 1 });
 }
 
 /** A connector of 32 A on three phases. */

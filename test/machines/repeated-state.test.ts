@@ -36,7 +36,7 @@ function beat(boot: string): void {
 
 beforeEach(() => {
   [nowMs, hb] = [0, 0];
-  supervisor = new LocationSupervisor({ timing: TIMING, staleAfterMs: 30_000, ownerTerm: OWNER_TERM });
+  supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: OWNER_TERM });
   const actor = createConnectorActor('c/1');
   actor.send({ type: 'meter.heard' });
   control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, nowMs);

@@ -18,6 +18,7 @@ const NOMINAL_V = 230;
 export interface Reserved {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
+  readonly ttlMs: number;
 }
 
 export interface SiteOptions {
@@ -55,7 +56,6 @@ export class SupervisedSite {
     this.ownerTerm = ownerTerm;
     this.supervisor = new LocationSupervisor({
       timing: TIMING,
-      staleAfterMs: 3 * TIMING.heartbeatMs,
       ownerTerm,
     });
     this.supervisor.rewire(options.fuses);
@@ -202,7 +202,11 @@ export class SupervisedSite {
     const { entitledTenthsA, failsafeTenthsA } = control.holding;
     this.#pending.push({
       key: control.key,
-      reserved: { limitTenthsA: entitledTenthsA, thenTenthsA: failsafeTenthsA },
+      reserved: {
+        limitTenthsA: entitledTenthsA,
+        thenTenthsA: failsafeTenthsA,
+        ttlMs: this.supervisor.ledger.coveringTtlMs(control.holding, this.#options.agenda.nowMs),
+      },
     });
     this.#countStored(control);
   }
@@ -219,11 +223,11 @@ export class SupervisedSite {
   #countStored(control: ConnectorControl): void {
     const surely = this.#pending.filter(({ key }) => key === control.key).map(({ reserved }) => reserved);
     const onDisk = this.#disk.get(control.key);
-    surely.push(onDisk ?? { limitTenthsA: 0, thenTenthsA: 0 });
-    this.supervisor.setStored(
-      control,
-      Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA)),
-      Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA)),
-    );
+    surely.push(onDisk ?? { limitTenthsA: 0, thenTenthsA: 0, ttlMs: 0 });
+    this.supervisor.setStored(control, {
+      limitTenthsA: Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA)),
+      thenTenthsA: Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA)),
+      ttlMs: Math.min(...surely.map(({ ttlMs }) => ttlMs)),
+    });
   }
 }

@@ -27,7 +27,7 @@ interface Turn {
 /** Connectors with a car each, by name. */
 function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
   const timing = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
-  const supervisor = new LocationSupervisor({ timing, staleAfterMs: 30_000, ownerTerm: 1 });
+  const supervisor = new LocationSupervisor({ timing, ownerTerm: 1 });
   const spec = { phases: 3, voltageV: 230, maxCurrentA: 32, isActive: true, failsafeA: 0 } as const;
   return Object.entries(turns).map(([key, { arrivedAtMs = 0, isResting = false, ...turn }]) => {
     const { onSinceMs, pausedSinceMs } = turn;

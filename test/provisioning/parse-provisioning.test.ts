@@ -122,6 +122,27 @@ describe('A provisioning file', () => {
     ['phases: 3', 'phases: 2', '20:37', 'phases', 'is 2; must be 1 or 3'],
     ['failsafeA: 6', 'failsafeA: 3', '20:96', 'failsafeA', 'is 3; must be 0, or from 6 up to maxCurrentA'],
     ['failsafeA: 6', 'failsafeA: 33', '20:96', 'failsafeA', 'is 33; must be at most maxCurrentA (32)'],
+    [
+      'controllerUuid: q1-b',
+      'controllerUuid: q1-b\n            heartbeatS: 30\n            leaseTtlS: 89',
+      '23:13',
+      'leaseTtlS',
+      'is 89; must be at least 90, because a lease must outlast three heartbeats of 30 s',
+    ],
+    [
+      'gridLimitKw: 80',
+      'gridLimitKw: 80\n        leaseTtlS: 180',
+      '11:9',
+      'heartbeatS',
+      'is missing; heartbeatS and leaseTtlS go together',
+    ],
+    [
+      'gridLimitKw: 80',
+      'gridLimitKw: 80\n        heartbeatS: 0.5\n        leaseTtlS: 180',
+      '16:9',
+      'heartbeatS',
+      'is 0.5; must be a whole number from 1 to 3600',
+    ],
     ['maxCurrentA: 32', 'maxCurrentA: 5', '20:63', 'maxCurrentA', 'is 5; must be a number from 6 to 1000'],
     ['[energy-management]', '[energy-managment]', '4:16', 'features[0]', 'must be energy-management'],
     ['clientId: harbour-backend, ', '', '9:9', 'clientId', 'is missing'],
@@ -140,6 +161,22 @@ describe('A provisioning file', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^site\\.yaml:${place} tenants\\[0\\]\\.\\S*`));
     expect(problems[0]?.split(': ')[0]).toMatch(new RegExp(`${field.replace(/[[\]]/g, '\\$&')}$`));
+  });
+
+  it('gives a charger its own heartbeat and lease, or those of its location', () => {
+    const both = 'heartbeatS: 30\n            leaseTtlS: 180';
+    const text = harbourWith('gridLimitKw: 80', 'heartbeatS: 20\n        leaseTtlS: 60').replace(
+      'controllerUuid: q1-b',
+      `controllerUuid: q1-b\n            ${both}`,
+    );
+    const [location] = parseProvisioning(text, 'site.yaml').tenants[0]?.locations ?? [];
+    expect(location?.chargers.map(({ timing }) => timing)).toEqual([
+      { heartbeatMs: 20_000, ttlMs: 60_000 },
+      { heartbeatMs: 30_000, ttlMs: 180_000 },
+    ]);
+    expect(parseProvisioning(HARBOUR, 'site.yaml').tenants[0]?.locations[0]?.chargers[0]).not.toHaveProperty(
+      'timing',
+    );
   });
 
   it('tells all its errors at once, in the order of the file', () => {

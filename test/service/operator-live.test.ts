@@ -147,6 +147,8 @@ describe('GET /locations/{locationId}/live', () => {
       chargingStatus: null,
       limitA: null,
       limitKw: null,
+      heartbeatS: 10,
+      leaseTtlS: 60,
       leaseLeftSeconds: null,
       lastHeardSecondsAgo: null,
       reason: 'failsafe',

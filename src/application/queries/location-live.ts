@@ -43,9 +43,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     budgetKw: Math.min(supervisor.budgetW / 1000, limit.limitKw),
     reservedKw: supervisor.reservedW / 1000,
     ...drawnKwOf(location),
-    connectors: [...connectors.values()].map((connector) =>
-      liveOf(connector, limit, supervisor.timing.ttlMs, instant),
-    ),
+    connectors: [...connectors.values()].map((connector) => liveOf(connector, limit, instant)),
     alarms: [...alarms.values()].sort((a, b) => b.beganAtMs - a.beganAtMs).map((alarm) => viewOfAlarm(alarm)),
   };
 }
@@ -53,12 +51,11 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
 function liveOf(
   { record, control }: ConnectorEntity,
   limit: LimitInForce,
-  ttlMs: number,
   { monotonicMs }: Instant,
 ): ConnectorLive {
   const { slot, holding, reason, sentTenthsA } = control;
   const wattsAt = (tenthsA: number) => wattsOfTenths(tenthsA, holding.milliwattsPerTenth);
-  const leaseLeftMs = control.leasedFromMs + ttlMs - monotonicMs;
+  const leaseLeftMs = control.leasedUntilMs - monotonicMs;
   const hasLease = sentTenthsA !== undefined && leaseLeftMs > 0;
   const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { maxCurrentA } = record;
@@ -86,6 +83,8 @@ function liveOf(
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsAt(holding.maxTenthsA) / 1000,
     }),
+    heartbeatS: control.timing.heartbeatMs / 1000,
+    leaseTtlS: control.timing.ttlMs / 1000,
     leaseLeftSeconds: hasLease ? Math.floor(leaseLeftMs / 1000) : null,
     lastHeardSecondsAgo:
       slot.receivedAtMs === undefined ? null : Math.floor((monotonicMs - slot.receivedAtMs) / 1000),

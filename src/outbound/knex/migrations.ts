@@ -9,6 +9,7 @@ import * as alarmReasons from './migrations/0006-alarm-reasons.js';
 import * as operatorLimits from './migrations/0008-operator-limits.js';
 import * as fuses from './migrations/0009-fuses.js';
 import * as passwordSeals from './migrations/0010-password-seals.js';
+import * as leaseTimes from './migrations/0011-lease-times.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -25,6 +26,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0008-operator-limits', ...operatorLimits },
   { name: '0009-fuses', ...fuses },
   { name: '0010-password-seals', ...passwordSeals },
+  { name: '0011-lease-times', ...leaseTimes },
 ];
 
 /** The migrations, for knex. */

@@ -188,6 +188,8 @@ function planCharger(
     location_id: location.locationId,
     mqtt_secret_hash: charger.mqttSecretHash ?? before?.mqtt_secret_hash ?? null,
     feeder: charger.feeder ?? null,
+    heartbeat_ms: charger.timing?.heartbeatMs ?? null,
+    lease_ttl_ms: charger.timing?.ttlMs ?? null,
   };
   const action = actionOf(before, row);
   plan.actions.push({ action, kind: 'charger', id: controllerUuid });

@@ -15,6 +15,7 @@ interface ReservationRow {
   readonly limit_tenths_a: number;
   readonly then_tenths_a: number;
   readonly lease: ReservationRecord['lease'];
+  readonly ttl_ms: number | null;
 }
 
 const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
@@ -29,6 +30,7 @@ const RESERVATIONS = {
     limit_tenths_a: 'integer',
     then_tenths_a: 'integer',
     lease: 'text',
+    ttl_ms: 'integer',
   },
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
@@ -48,6 +50,7 @@ export async function putReservations(
         limit_tenths_a: reservation.limitTenthsA,
         then_tenths_a: reservation.thenTenthsA,
         lease: reservation.lease,
+        ttl_ms: reservation.ttlMs,
       },
     ]),
   );
@@ -61,7 +64,7 @@ export async function loadReservations(
 ): Promise<ReservationRecord[]> {
   const rows: ReservationRow[] = await trx('reservations')
     .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'connector_id', 'limit_tenths_a', 'then_tenths_a', 'lease')
+    .select('controller_uuid', 'connector_id', 'limit_tenths_a', 'then_tenths_a', 'lease', 'ttl_ms')
     .orderBy(['controller_uuid', 'connector_id']);
   return rows.map((row) => ({
     controllerUuid: row.controller_uuid,
@@ -69,5 +72,6 @@ export async function loadReservations(
     limitTenthsA: row.limit_tenths_a,
     thenTenthsA: row.then_tenths_a,
     lease: row.lease,
+    ttlMs: row.ttl_ms,
   }));
 }

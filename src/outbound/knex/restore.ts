@@ -33,6 +33,8 @@ export interface Restored {
   readonly tenants: number;
   /** Their maximum is reserved. */
   readonly connectors: number;
+  /** The longest lease any of them may have, ms; null where all are as the service is set. */
+  readonly longestTtlMs: number | null;
   readonly profiles: number;
 }
 
@@ -162,7 +164,7 @@ async function prepare(
     const restored = {
       epoch: { before: before.ownerTerm, after: position.ownerTerm },
       tenants: await countOf(trx, 'tenants'),
-      connectors: await reserveMaxima(trx),
+      ...(await reserveMaxima(trx)),
       profiles: await countOf(trx, 'profiles'),
     };
     prepared = { restored, position };
@@ -186,19 +188,22 @@ interface ConnectorRow {
   readonly max_current_a: number;
   readonly failsafe_a: number;
   readonly lease: string | null;
+  readonly ttl_ms: number | null;
+  readonly lease_ttl_ms: number | null;
 }
 
 /**
  * What each connector was promised last is not known, so it may be its maximum, and its fail-safe after that. How its
  * charger counts leases rarely changes; one that had no limit yet is taken to end it in time.
  */
-async function reserveMaxima(trx: Knex.Transaction): Promise<number> {
+async function reserveMaxima(trx: Knex.Transaction): Promise<Pick<Restored, 'connectors' | 'longestTtlMs'>> {
   const connectors: ConnectorRow[] = await trx('connectors as c')
     .leftJoin('reservations as r', {
       'r.tenant_uuid': 'c.tenant_uuid',
       'r.controller_uuid': 'c.controller_uuid',
       'r.connector_id': 'c.connector_id',
     })
+    .leftJoin('chargers as h', { 'h.tenant_uuid': 'c.tenant_uuid', 'h.controller_uuid': 'c.controller_uuid' })
     .select(
       'c.tenant_uuid',
       'c.controller_uuid',
@@ -206,15 +211,19 @@ async function reserveMaxima(trx: Knex.Transaction): Promise<number> {
       'c.max_current_a',
       'c.failsafe_a',
       'r.lease',
+      'r.ttl_ms',
+      'h.lease_ttl_ms',
     );
   await trx('reservations').delete();
-  const rows = connectors.map(({ max_current_a, failsafe_a, lease, ...key }) => ({
+  const rows = connectors.map(({ max_current_a, failsafe_a, lease, ttl_ms, lease_ttl_ms, ...key }) => ({
     ...key,
     limit_tenths_a: tenthsAOf(max_current_a),
     then_tenths_a: tenthsAOf(failsafe_a),
     lease: lease ?? 'heartbeat',
+    ttl_ms: Math.max(ttl_ms ?? 0, lease_ttl_ms ?? 0) || null,
   }));
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
     await trx('reservations').insert(rows.slice(at, at + ROWS_AT_ONCE));
-  return rows.length;
+  const longestTtlMs = rows.reduce((longestMs, { ttl_ms }) => Math.max(longestMs, ttl_ms ?? 0), 0);
+  return { connectors: rows.length, longestTtlMs: longestTtlMs || null };
 }

@@ -28,6 +28,9 @@ export interface ChargerRow {
   readonly location_id: LocationId;
   readonly mqtt_secret_hash: string | null;
   readonly feeder: string | null;
+  /** Both, or neither. */
+  readonly heartbeat_ms: number | null;
+  readonly lease_ttl_ms: number | null;
 }
 
 export interface ConnectorRow {
@@ -89,6 +92,8 @@ export const CHARGERS = {
     location_id: 'text',
     mqtt_secret_hash: 'text',
     feeder: 'text',
+    heartbeat_ms: 'integer',
+    lease_ttl_ms: 'integer',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -119,9 +124,9 @@ export async function loadLocations(
     .where('tenant_uuid', tenantUuid)
     .select('location_id', 'name', 'status', 'permanent_limit_kw', 'grid_limit_kw', 'connection', 'feeders')
     .orderBy('location_id');
-  const chargers: Pick<ChargerRow, 'controller_uuid' | 'location_id' | 'feeder'>[] = await trx('chargers')
+  const chargers: Omit<ChargerRow, 'mqtt_secret_hash'>[] = await trx('chargers')
     .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'location_id', 'feeder');
+    .select('controller_uuid', 'location_id', 'feeder', 'heartbeat_ms', 'lease_ttl_ms');
   const connectors: ConnectorRow[] = await trx('connectors')
     .where('tenant_uuid', tenantUuid)
     .select(...CONNECTOR_COLUMNS)
@@ -132,7 +137,7 @@ export async function loadLocations(
   const byController = new Map(chargers.map((row) => [row.controller_uuid, row]));
   for (const row of connectors) {
     const charger = byController.get(row.controller_uuid);
-    if (charger !== undefined) atLocation.get(charger.location_id)?.push(connectorOf(row, charger.feeder));
+    if (charger !== undefined) atLocation.get(charger.location_id)?.push(connectorOf(row, charger));
   }
   return locations.map((row) => ({
     locationId: row.location_id,
@@ -156,7 +161,10 @@ function operatorOf(row: OperatorRow): OperatorRecord {
   };
 }
 
-function connectorOf(row: ConnectorRow, feeder: string | null): ConnectorRecord {
+function connectorOf(
+  row: ConnectorRow,
+  { feeder, heartbeat_ms: heartbeatMs, lease_ttl_ms: ttlMs }: Omit<ChargerRow, 'mqtt_secret_hash'>,
+): ConnectorRecord {
   return {
     controllerUuid: row.controller_uuid,
     connectorId: row.connector_id,
@@ -167,5 +175,6 @@ function connectorOf(row: ConnectorRow, feeder: string | null): ConnectorRecord 
     failsafeA: row.failsafe_a,
     rotation: row.rotation,
     feeder,
+    timing: heartbeatMs === null || ttlMs === null ? null : { heartbeatMs, ttlMs },
   };
 }

@@ -148,7 +148,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect((await store.loadCredentials()).oauthClients).toHaveLength(1);
     });
 
-    it('keeps the fuses of a location, and how its connectors hang on them, and changes nothing the second time', async () => {
+    it('keeps the fuses of a location, how its connectors hang on them and their leases, and changes nothing the second time', async () => {
       const quay = location(QUAY, [CRANE]);
       const [crane] = quay.chargers;
       if (crane === undefined) throw new Error('no crane');
@@ -161,6 +161,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
             {
               ...crane,
               feeder: 'hall',
+              timing: { heartbeatMs: 30_000, ttlMs: 180_000 },
               connectors: crane.connectors.map((each) => ({ ...each, rotation: 'STR' as const })),
             },
           ],
@@ -173,13 +174,18 @@ export function describeAdministration(server: () => DatabaseServer): void {
         connection: { currentA: [63, 63, 50], voltageV: 230 },
         feeders: [{ name: 'hall', currentA: [32, 32, 32], parent: null }],
       });
-      expect(stored?.connectors.map(({ rotation, feeder }) => [rotation, feeder])).toEqual([
-        ['STR', 'hall'],
-        ['STR', 'hall'],
+      const timing = { heartbeatMs: 30_000, ttlMs: 180_000 };
+      expect(stored?.connectors).toMatchObject([
+        { rotation: 'STR', feeder: 'hall', timing },
+        { rotation: 'STR', feeder: 'hall', timing },
       ]);
       expect(await provision(tenant(HARBOUR, [quay]))).toContain('updated location quay-1');
       const [without] = (await store.loadTenant(HARBOUR)).locations;
-      expect(without).toMatchObject({ connection: null, feeders: [] });
+      expect(without).toMatchObject({
+        connection: null,
+        feeders: [],
+        connectors: [{ timing: null }, { timing: null }],
+      });
     });
 
     it('keeps a password the file leaves out', async () => {

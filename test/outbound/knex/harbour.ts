@@ -108,6 +108,7 @@ export function reservation(over: Partial<ReservationRecord> = {}): ReservationR
     limitTenthsA: 160,
     thenTenthsA: 60,
     lease: 'heartbeat',
+    ttlMs: 60_000,
     ...over,
   };
 }

@@ -113,6 +113,7 @@ export function describeStore(server: () => DatabaseServer): void {
           maxCurrentA: 32,
           failsafeA: 6,
           rotation: null,
+          timing: null,
           feeder: null,
         })),
       });

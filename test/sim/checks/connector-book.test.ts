@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
 import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
-const TIMES = { leaseMs: 61_200, settleMs: 10_000 };
+const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
 
 function bookOf(failsafeA = 0): ConnectorBook {
-  const site: SiteBook = { tenantUuid: 't', locationId: 'quay', connectors: [] };
+  const site: SiteBook = { tenantUuid: 't', locationId: 'quay', connectors: [], horizonMs: 71_200 };
   return new ConnectorBook(site, { key: 'q/1', wattsPerA: 690, maxA: 32, failsafeA }, TIMES);
 }
 

@@ -1,0 +1,135 @@
+// Chargers with a heartbeat and a lease of their own beside others: how long they keep to limits, and when they are missed.
+import { describe, expect, it } from 'vitest';
+import type { Budget } from '../../machines/power/budget.js';
+import { horizonMsOf } from '../../machines/power/grant.js';
+import type { PromisedBefore } from '../../machines/power/known-connectors.js';
+import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { createConnectorActor } from './connector-actor.js';
+
+const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+const SLOW = { heartbeatMs: 30_000, ttlMs: 180_000 };
+const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 0, isActive: true } as const;
+const ROOMY: Budget = {
+  budgetW: 50_000,
+  limitW: 50_000,
+  lowestW: 50_000,
+  untilMs: Number.POSITIVE_INFINITY,
+  isClusterBound: false,
+  isLockNear: () => false,
+};
+
+/** A site with one charger that takes three-minute leases. */
+class Site {
+  readonly supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: 1 });
+  #hb = 0;
+
+  constructor(timing: typeof SLOW | null = SLOW, promised?: PromisedBefore) {
+    this.place(timing, promised);
+    this.describe();
+  }
+
+  place(timing: typeof SLOW | null, promised?: PromisedBefore, nowMs = 0): void {
+    const actor = this.supervisor.controls.get('slow')?.actor ?? createConnectorActor('slow');
+    this.supervisor.place({ key: 'slow', spec: { ...SPEC, timing }, promised }, actor, nowMs);
+    this.supervisor.keepOnly(new Set(['slow']));
+  }
+
+  describe(): void {
+    this.supervisor.describe(this.control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true });
+  }
+
+  get control() {
+    const control = this.supervisor.controls.get('slow');
+    if (control === undefined) throw new Error('it is not there');
+    return control;
+  }
+
+  /** It reports a car that wants all it can get. */
+  hear(nowMs: number): void {
+    const { slot, actor } = this.control;
+    const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000 } as const;
+    this.supervisor.meters.record(slot, reading, nowMs);
+    actor.send({ type: 'meter.heard' });
+    this.supervisor.hear(this.control, reading, nowMs);
+  }
+
+  decide(nowMs: number, budget = ROOMY) {
+    return this.supervisor.decide(budget, nowMs).grants[0]?.grant;
+  }
+
+  /** All that is reserved for it, when what has ended by then is let go of. */
+  reservedW(nowMs: number): number {
+    this.supervisor.ledger.release(nowMs);
+    return this.supervisor.reservedW;
+  }
+}
+
+describe('A charger with a lease of its own', () => {
+  it('is granted leases of that length, and reserved for that long, the slowest clock and settling included', () => {
+    const site = new Site();
+    site.hear(0);
+    expect(site.decide(0)).toMatchObject({ ttlMs: 180_000, limitTenthsA: 320 });
+    expect(site.reservedW(193_599)).toBeGreaterThan(20_000);
+    expect(site.reservedW(193_600)).toBe(0);
+  });
+
+  it('has the budget of its location look ahead to its end', () => {
+    expect(new Site().supervisor.horizonMs).toBe(horizonMsOf({ ttlMs: 180_000, settleMs: 10_000 }));
+    expect(new Site(null).supervisor.horizonMs).toBe(horizonMsOf(TIMING));
+  });
+
+  it('is told again after three quarters of its own heartbeat, and is stale after three of them', () => {
+    const site = new Site();
+    site.hear(0);
+    const seq = site.decide(0)?.seq ?? 0;
+    site.supervisor.hearAck(site.control, { boot: 'b', epoch: 1, seq, result: 'APPLIED', appliedA: 32 }, 1);
+    site.hear(20_000);
+    expect(site.supervisor.renew(site.control, 20_000)).toBeUndefined();
+    site.hear(23_000);
+    expect(site.supervisor.renew(site.control, 23_000)?.grant.ttlMs).toBe(180_000);
+    expect(site.supervisor.meters.nextStaleAtMs()).toBe(23_000 + 90_000);
+  });
+
+  it('that is given another one keeps what it was promised, and nothing is granted before the next decision', () => {
+    const site = new Site(null);
+    site.hear(0);
+    expect(site.decide(0)?.ttlMs).toBe(60_000);
+    site.place(SLOW, undefined, 1_000);
+    expect(site.supervisor.validUntilMs).toBe(Number.NEGATIVE_INFINITY);
+    expect(site.supervisor.meters.nextStaleAtMs()).toBe(90_000);
+    site.place(null, undefined, 2_000);
+    expect(site.supervisor.meters.nextStaleAtMs()).toBe(30_000);
+    expect(site.reservedW(71_199)).toBeGreaterThan(20_000);
+    expect(site.reservedW(71_200)).toBe(0);
+  });
+});
+
+describe('What is on disk', () => {
+  const STORED = { limitTenthsA: 320, thenTenthsA: 0, lease: 'heartbeat' } as const;
+
+  it('is reserved after a start for as long as it was promised, also where leases are shorter now', () => {
+    const site = new Site(null, { ...STORED, ttlMs: 180_000 });
+    expect(site.reservedW(193_599)).toBeGreaterThan(20_000);
+    expect(site.reservedW(193_600)).toBe(0);
+  });
+
+  it('must say so before a longer lease leaves, and what cannot wait for that lasts no longer than it says', () => {
+    const site = new Site(SLOW, { ...STORED, ttlMs: 60_000 });
+    site.hear(4_000);
+    const { grants } = site.supervisor.decide(ROOMY, 4_000);
+    expect(grants[0]).toMatchObject({ mustStore: true, grant: { ttlMs: 180_000 } });
+    const lower = { ...ROOMY, budgetW: 11_000, limitW: 11_000 };
+    const [decrease] = site.supervisor.decide(lower, 5_000).grants;
+    expect(decrease).toMatchObject({ mustStore: false, grant: { ttlMs: 60_000 } });
+  });
+
+  it('covers a lease that was longer until that is over', () => {
+    const site = new Site();
+    site.hear(0);
+    site.decide(0);
+    site.place(null, undefined, 1_000);
+    const { ledger } = site.supervisor;
+    expect(ledger.coveringTtlMs(site.control.holding, 1_000)).toBeGreaterThanOrEqual(179_000);
+    expect(ledger.coveringTtlMs(site.control.holding, 150_000)).toBe(60_000);
+  });
+});
