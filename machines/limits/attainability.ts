@@ -1,7 +1,7 @@
 // Looking ahead of a write: whether locks and 6 A floors will fit the limits to come, and from when to when they do not.
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
-import { MINIMUM_TENTHS_A, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
+import { tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import type { LimitSegment } from './limit-in-force.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
@@ -11,6 +11,8 @@ export interface ConnectorAhead {
   readonly maxTenthsA: number;
   /** Power of a tenth of an ampere, mW. */
   readonly milliwattsPerTenth: number;
+  /** The least it can be told other than 0: 6 A for AC. */
+  readonly leastTenthsA: number;
 }
 
 /**
@@ -155,14 +157,14 @@ function lockChanges(
   return changes;
 }
 
-function floorWOf({ milliwattsPerTenth }: ConnectorAhead): number {
-  return wattsOfTenths(MINIMUM_TENTHS_A, milliwattsPerTenth);
+function floorWOf({ leastTenthsA, milliwattsPerTenth }: ConnectorAhead): number {
+  return wattsOfTenths(leastTenthsA, milliwattsPerTenth);
 }
 
 /** What a lock at `limitKw` may use: at most the connector's maximum, at least its floor. */
-function lockWOf({ maxTenthsA, milliwattsPerTenth }: ConnectorAhead, limitKw: number): number {
+function lockWOf({ leastTenthsA, maxTenthsA, milliwattsPerTenth }: ConnectorAhead, limitKw: number): number {
   const tenthsA = Math.min(tenthsWithin(wattsOfLimit(limitKw), milliwattsPerTenth), maxTenthsA);
-  return wattsOfTenths(Math.max(tenthsA, MINIMUM_TENTHS_A), milliwattsPerTenth);
+  return wattsOfTenths(Math.max(tenthsA, leastTenthsA), milliwattsPerTenth);
 }
 
 /** The most any lock of the connector may use inside the window; 0 where it has none. */

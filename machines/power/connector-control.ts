@@ -2,9 +2,9 @@
 
 import {
   type ConnectorRating,
-  capVoltageV,
-  MINIMUM_TENTHS_A,
+  leastTenthsAOf,
   milliwattsPerTenthA,
+  ratedMilliwattsPerTenth,
   tenthsAOf,
   wattsOfTenths,
 } from '../values/units.js';
@@ -97,7 +97,8 @@ export function createControl(
   const holding = ledger.add(key, {
     maxTenthsA,
     failsafeTenthsA,
-    milliwattsPerTenth: milliwattsPerTenthA(capVoltageV(spec), spec.phases),
+    milliwattsPerTenth: ratedMilliwattsPerTenth(spec),
+    leastTenthsA: leastTenthsAOf(spec),
     lease,
     ttlMs: timing.ttlMs,
     keepsThen: false,
@@ -219,7 +220,7 @@ export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
   return actor.getSnapshot().context.turn;
 }
 
-/** The 6 A floor in W. */
+/** The least it can be told other than 0, in W: 6 A for AC. */
 export function floorWOf({ holding }: ConnectorControl): number {
-  return wattsOfTenths(MINIMUM_TENTHS_A, holding.milliwattsPerTenth);
+  return wattsOfTenths(holding.leastTenthsA, holding.milliwattsPerTenth);
 }

@@ -62,6 +62,8 @@ export interface DrawnReading {
   readonly status: ChargingStatus | undefined;
   readonly drawnTenthsA: number;
   readonly limitTenthsA: number;
+  /** The least it can be offered: 6 A where it is left out. */
+  readonly leastTenthsA?: number;
   readonly maxTenthsA: number;
 }
 
@@ -82,7 +84,7 @@ export function createDemand(maxTenthsA: number): Demand {
 
 /** Folds a reading in, on a monotonic clock in ms; true where who gets how much may change by it. */
 export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number): boolean {
-  const { status, drawnTenthsA, limitTenthsA, maxTenthsA } = reading;
+  const { status, drawnTenthsA, limitTenthsA, maxTenthsA, leastTenthsA = MINIMUM_TENTHS_A } = reading;
   const hasCar = status === undefined || !WITHOUT_CAR.has(status);
   if (hasCar !== demand.hasCar) {
     // A car that just came is judged by its next readings.
@@ -90,22 +92,23 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
     return true;
   }
   if (!hasCar) return false;
-  if (limitTenthsA < MINIMUM_TENTHS_A) {
+  if (limitTenthsA < leastTenthsA) {
     demand.belowSinceMs = undefined;
     demand.hasCharged = false;
     return stopResting(demand, nowMs - demand.restingSinceMs >= demand.restsForMs);
   }
   if (drawnTenthsA >= RESTING_TENTHS_A) Object.assign(demand, { restsForMs: 0, hasCharged: true });
   if (drawnTenthsA >= limitTenthsA * WANTING) return want(demand, maxTenthsA);
-  const isLowered = status === 'SuspendedEV' && demand.hasCharged && lowerAtOnce(demand, drawnTenthsA);
-  return lower(demand, drawnTenthsA, limitTenthsA, nowMs) || isLowered;
+  const isLowered =
+    status === 'SuspendedEV' && demand.hasCharged && lowerAtOnce(demand, drawnTenthsA, leastTenthsA);
+  return lower(demand, { drawnTenthsA, limitTenthsA, leastTenthsA }, nowMs) || isLowered;
 }
 
 /** The charger says itself that its car stopped: what is above the floor need not wait for more readings. */
-function lowerAtOnce(demand: Demand, drawnTenthsA: number): boolean {
-  const leastTenthsA = withStep(drawnTenthsA);
-  if (drawnTenthsA >= RESTING_TENTHS_A || demand.mostTenthsA <= leastTenthsA) return false;
-  demand.mostTenthsA = leastTenthsA;
+function lowerAtOnce(demand: Demand, drawnTenthsA: number, leastTenthsA: number): boolean {
+  const keptTenthsA = withStep(drawnTenthsA, leastTenthsA);
+  if (drawnTenthsA >= RESTING_TENTHS_A || demand.mostTenthsA <= keptTenthsA) return false;
+  demand.mostTenthsA = keptTenthsA;
   return true;
 }
 
@@ -123,12 +126,17 @@ function stopResting(demand: Demand, when: boolean): boolean {
 }
 
 /** What would be wanted with room above it: drawing it stays below the share at which a car is seen to want more. */
-function withStep(drawnTenthsA: number): number {
-  return Math.max(MINIMUM_TENTHS_A, Math.ceil(drawnTenthsA / WANTING) + STEP_TENTHS_A);
+function withStep(drawnTenthsA: number, leastTenthsA: number): number {
+  return Math.max(leastTenthsA, Math.ceil(drawnTenthsA / WANTING) + STEP_TENTHS_A);
 }
 
-function lower(demand: Demand, drawnTenthsA: number, limitTenthsA: number, nowMs: number): boolean {
-  const isClearlyLess = withStep(drawnTenthsA) + STEP_TENTHS_A <= limitTenthsA;
+function lower(
+  demand: Demand,
+  reading: Required<Pick<DrawnReading, 'drawnTenthsA' | 'limitTenthsA' | 'leastTenthsA'>>,
+  nowMs: number,
+): boolean {
+  const { drawnTenthsA, limitTenthsA, leastTenthsA } = reading;
+  const isClearlyLess = withStep(drawnTenthsA, leastTenthsA) + STEP_TENTHS_A <= limitTenthsA;
   const isIdle = drawnTenthsA < RESTING_TENTHS_A;
   if (!isClearlyLess && !isIdle) {
     demand.belowSinceMs = undefined;
@@ -136,7 +144,7 @@ function lower(demand: Demand, drawnTenthsA: number, limitTenthsA: number, nowMs
   }
   const peakTenthsA = peakWith(demand, drawnTenthsA, nowMs);
   if (nowMs - (demand.belowSinceMs ?? nowMs) < LOWER_AFTER_MS) return false;
-  const mostTenthsA = withStep(peakTenthsA);
+  const mostTenthsA = withStep(peakTenthsA, leastTenthsA);
   const isResting = peakTenthsA < RESTING_TENTHS_A;
   const isNews = mostTenthsA !== demand.mostTenthsA || isResting !== demand.isResting;
   if (isResting && !demand.isResting) {

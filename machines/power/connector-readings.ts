@@ -38,7 +38,7 @@ export function hearReading(
   }
   // Where no fuse is known, no phase counts by itself.
   const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
-  const drawnTenthsA = drawnTenthsAOf(reading, spec);
+  const drawnTenthsA = drawnTenthsAOf(reading, control);
   // Who cannot be told a limit breaks none.
   const allowedTenthsA = control.hb === undefined ? holding.maxTenthsA : holding.entitledTenthsA;
   const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
@@ -55,6 +55,7 @@ export function hearReading(
         status: reading.status,
         drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
         limitTenthsA,
+        leastTenthsA: holding.leastTenthsA,
         maxTenthsA,
       },
       nowMs,
@@ -109,8 +110,10 @@ function limitTenthsAOf({ sentTenthsA, holding }: ConnectorControl, { limitA }: 
 }
 
 /** The most loaded phase, by its current or, where that is more, by its share of the power; rounded up. */
-function drawnTenthsAOf({ powerW, currentA }: MeterReading, { voltageV, phases }: ConnectorRating): number {
-  let drawnA = powerW / (voltageV * phases);
+function drawnTenthsAOf({ powerW, currentA }: MeterReading, { spec, holding }: ConnectorControl): number {
+  const { voltageV, phases, dc } = spec;
+  // A DC connector is held to a power: how much of it flows does not depend on the voltage.
+  let drawnA = dc == null ? powerW / (voltageV * phases) : (powerW * 100) / holding.milliwattsPerTenth;
   if (currentA !== undefined) for (const phaseA of currentA) drawnA = Math.max(drawnA, phaseA);
   return Math.ceil(drawnA * 10 - 1e-6);
 }
@@ -118,10 +121,10 @@ function drawnTenthsAOf({ powerW, currentA }: MeterReading, { voltageV, phases }
 /** Of power alone it is not known how many phases the car uses: with one it may be using all of its limit. */
 function usedTenthsAOf(
   { powerW, currentA }: MeterReading,
-  { voltageV }: ConnectorRating,
+  { voltageV, dc }: ConnectorRating,
   drawnTenthsA: number,
 ): number {
-  return currentA === undefined ? Math.ceil((powerW / voltageV) * 10 - 1e-6) : drawnTenthsA;
+  return currentA === undefined && dc == null ? Math.ceil((powerW / voltageV) * 10 - 1e-6) : drawnTenthsA;
 }
 
 /** Phases with a current that is none of a meter's noise. */
@@ -135,7 +138,7 @@ function followVoltage(
   { holding, spec, phases }: ConnectorControl,
   voltageV: readonly number[] | undefined,
 ): boolean {
-  if (voltageV === undefined) return false;
+  if (voltageV === undefined || spec.dc != null) return false;
   let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
   // A meter that is broken or lies must not make room for more current.

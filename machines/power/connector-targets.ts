@@ -1,6 +1,6 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 
-import { MINIMUM_TENTHS_A, tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
+import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate, type Claim } from './allocation.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
 import { failsafeTenthsAOf } from './failsafes.js';
@@ -84,7 +84,7 @@ function unlockedTenthsA(division: Division): readonly number[] {
   const { allocation, unlocked } = division;
   const fairTenthsA = unlocked.map(({ holding }, i) => {
     const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, holding.milliwattsPerTenth);
-    const isPaused = tenthsA < MINIMUM_TENTHS_A || allocation.yielding[i] === true;
+    const isPaused = tenthsA < holding.leastTenthsA || allocation.yielding[i] === true;
     return isPaused ? 0 : Math.min(tenthsA, holding.maxTenthsA);
   });
   const room = roomBeside(division, fairTenthsA);
@@ -199,8 +199,8 @@ function divide(
 }
 
 /** By what it was told, or says that it holds. */
-function isRunning({ sentTenthsA, slot: { limitA = 0 } }: ConnectorControl): boolean {
-  return (sentTenthsA ?? tenthsAOf(limitA)) >= MINIMUM_TENTHS_A;
+function isRunning({ sentTenthsA, holding, slot: { limitA = 0 } }: ConnectorControl): boolean {
+  return (sentTenthsA ?? tenthsAOf(limitA)) >= holding.leastTenthsA;
 }
 
 /** Its pause is not over, though it has a share already. */
@@ -216,10 +216,10 @@ function keepAtRest(control: ConnectorControl): number {
 }
 
 function claimOf(control: ConnectorControl, wantedTenthsA: number): Claim {
-  const { milliwattsPerTenth, maxTenthsA, poles } = control.holding;
+  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, poles } = control.holding;
   const heldTenthsA = heldTenthsAOf(control);
   const heldLoadTenthsA = poles.length === 0 ? 0 : heldLoadTenthsAOf(control);
-  const floorTenthsA = Math.max(MINIMUM_TENTHS_A, heldTenthsA, heldLoadTenthsA);
+  const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
   return {
     heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
@@ -254,6 +254,6 @@ function aimLocked(control: ConnectorControl, shareW: number, isLastResort: bool
   const { holding } = control;
   const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);
   // Power is owed to a lock's floor whatever the limit; a fuse that does not carry it is not overloaded for it.
-  control.targetTenthsA = tenthsA < MINIMUM_TENTHS_A ? 0 : tenthsA;
+  control.targetTenthsA = tenthsA < holding.leastTenthsA ? 0 : tenthsA;
   control.reason = isLastResort ? 'lastResort' : 'lock';
 }

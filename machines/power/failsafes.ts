@@ -1,5 +1,5 @@
 // Who may fall back to its fail-safe: reserved for everybody at once, they must fit the lowest limit and every fuse.
-import { capVoltageV, milliwattsPerTenthA, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import { ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import type { ConnectorControl } from './connector-control.js';
 
 /** A charger that tells of itself has done so by then. */
@@ -49,8 +49,7 @@ function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowM
 function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
   let sumW = 0;
   for (const control of controls) {
-    const { spec } = control;
-    sumW += wattsOfTenths(failsafeTenthsAOf(control), milliwattsPerTenthA(capVoltageV(spec), spec.phases));
+    sumW += wattsOfTenths(failsafeTenthsAOf(control), ratedMilliwattsPerTenth(control.spec));
   }
   return sumW;
 }

@@ -1,6 +1,6 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
-import { MINIMUM_TENTHS_A, tenthsAOf } from '../values/units.js';
+import { dcWOfTenths, tenthsAOf } from '../values/units.js';
 import { type ConnectorControl, isControlled, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { thenTenthsAOf } from './connector-targets.js';
 import type { Grant } from './grant.js';
@@ -110,15 +110,16 @@ export class GrantIssuer {
 
   #raise(control: ConnectorControl, isShort: boolean, nowMs: number): DecidedGrant | undefined {
     const { sentTenthsA, targetTenthsA, holding } = control;
+    const { leastTenthsA } = holding;
     if (control.isStoring) return undefined;
-    const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < MINIMUM_TENTHS_A;
+    const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < leastTenthsA;
     // What it may draw by a grant of the service's life before this one.
     const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
-    const isCarried = this.#ledger.carriableTenthsA(holding) >= MINIMUM_TENTHS_A;
-    const isFloorHeld = hadTenthsA >= MINIMUM_TENTHS_A && holding.boundTenthsA >= MINIMUM_TENTHS_A;
-    const isFloorKept = isFloorOwed && (isCarried ? isShort || hadTenthsA >= MINIMUM_TENTHS_A : isFloorHeld);
+    const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
+    const isFloorHeld = hadTenthsA >= leastTenthsA && holding.boundTenthsA >= leastTenthsA;
+    const isFloorKept = isFloorOwed && (isCarried ? isShort || hadTenthsA >= leastTenthsA : isFloorHeld);
     let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#budgetW));
-    if (tenthsA < MINIMUM_TENTHS_A) tenthsA = isFloorKept ? MINIMUM_TENTHS_A : 0;
+    if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
     if (tenthsA < hadTenthsA && this.#isTakingStock(nowMs)) return undefined;
     if (sentTenthsA !== undefined) {
@@ -141,7 +142,7 @@ export class GrantIssuer {
       return undefined;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
     const isRoomy = this.#ledger.totalW <= this.#budgetW && isCarried && !isNonCompliant;
-    control.targetTenthsA = isRoomy ? holding.maxTenthsA : MINIMUM_TENTHS_A;
+    control.targetTenthsA = isRoomy ? holding.maxTenthsA : holding.leastTenthsA;
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs);
   }
@@ -152,14 +153,14 @@ export class GrantIssuer {
     const grantable = this.#ledger.grantableTenthsA(holding, this.#budgetW);
     let limitTenthsA = wantedTenthsA;
     if (!isLockFloor && wantedTenthsA > grantable)
-      limitTenthsA = grantable < MINIMUM_TENTHS_A ? 0 : grantable;
+      limitTenthsA = grantable < holding.leastTenthsA ? 0 : grantable;
     const wantedThen = thenTenthsAOf(control);
     // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
     const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
     const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
     const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
     // A charger takes no limit that falls back to less than a car can be offered.
-    const thenTenthsA = fittingThen < MINIMUM_TENTHS_A ? 0 : fittingThen;
+    const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
     const seq = this.#ledger.grant(holding, {
       limitTenthsA,
       thenTenthsA,
@@ -170,18 +171,39 @@ export class GrantIssuer {
     const beforeTenthsA = control.sentTenthsA;
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
-    const limitW = Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000);
     const { reason, storedTtlMs } = control;
     // What leaves at once lasts no longer than is on disk.
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(holding.ttlMs, storedTtlMs) : holding.ttlMs;
     control.leasedUntilMs = heardAtMs + ttlMs;
+    const powers = powersOf(control, limitTenthsA, thenTenthsA);
     const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
     return {
       control,
-      grant: { epoch: this.#ownerTerm, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, reason },
+      grant: {
+        epoch: this.#ownerTerm,
+        seq,
+        boot,
+        ref: hb,
+        ttlMs,
+        limitTenthsA,
+        thenTenthsA,
+        ...powers,
+        reason,
+      },
       mustStore:
         limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA || isLonger,
       beforeTenthsA,
     };
   }
+}
+
+/** The powers that a grant tells: of a DC connector those at the car, which it keeps to. */
+function powersOf(
+  { holding, spec: { voltageV, dc } }: ConnectorControl,
+  limitTenthsA: number,
+  thenTenthsA: number,
+): Pick<Grant, 'limitW' | 'thenW'> {
+  if (dc == null) return { limitW: Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000) };
+  const unit = { voltageV, dc };
+  return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };
 }

@@ -1,6 +1,6 @@
 // What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
 
-import { wattsOfTenths } from '../values/units.js';
+import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
@@ -62,6 +62,7 @@ export class GrantLedger {
       key,
       maxTenthsA: spec.maxTenthsA,
       milliwattsPerTenth: spec.milliwattsPerTenth,
+      leastTenthsA: spec.leastTenthsA ?? MINIMUM_TENTHS_A,
       lease: spec.lease,
       ttlMs: spec.ttlMs ?? this.#timing.ttlMs,
       keepsThen: spec.keepsThen,

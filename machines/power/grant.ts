@@ -82,10 +82,12 @@ export interface Grant {
   readonly ref: number;
   readonly ttlMs: number;
   readonly limitTenthsA: number;
-  /** Power at that current, W. */
+  /** Power at that current, W; of a DC connector the power at the car, which it keeps to. */
   readonly limitW: number;
   /** What applies when the lease ends. */
   readonly thenTenthsA: number;
+  /** The same of a DC connector, W at the car; undefined for AC. */
+  readonly thenW?: number | undefined;
   readonly reason: LimitReason;
 }
 
@@ -97,6 +99,8 @@ export interface Ack {
   readonly result: AckResult;
   /** A per phase. */
   readonly appliedA?: number | undefined;
+  /** Of a DC connector, W at the car. */
+  readonly appliedW?: number | undefined;
 }
 
 export const ALARM_KINDS = ['LIMIT_UNATTAINABLE', 'NON_COMPLIANT', 'OFFLINE', 'STALE'] as const;

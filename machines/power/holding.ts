@@ -7,6 +7,8 @@ export interface HoldingSpec {
   /** What the charger does by itself, as far as is known. */
   readonly failsafeTenthsA: number;
   readonly milliwattsPerTenth: number;
+  /** The least it can be told other than 0; the 6 A of AC where it is left out. */
+  readonly leastTenthsA?: number;
   readonly lease: LeaseKind;
   /** How long it may keep to a grant; as long as any charger of the service where it is left out. */
   readonly ttlMs?: number;
@@ -21,6 +23,8 @@ export interface Holding {
   readonly key: string;
   readonly maxTenthsA: number;
   readonly milliwattsPerTenth: number;
+  /** The least it can be told other than 0. */
+  readonly leastTenthsA: number;
   readonly lease: LeaseKind;
   readonly ttlMs: number;
   readonly keepsThen: boolean;

@@ -168,5 +168,6 @@ export class KnownConnectors {
 }
 
 function isSameRating(a: ConnectorSpec, b: ConnectorSpec): boolean {
-  return a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
+  const isSameDc = JSON.stringify(a.dc ?? null) === JSON.stringify(b.dc ?? null);
+  return isSameDc && a.maxCurrentA === b.maxCurrentA && a.phases === b.phases && a.voltageV === b.voltageV;
 }

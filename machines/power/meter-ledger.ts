@@ -23,6 +23,8 @@ export interface MeterReading {
   readonly hb?: number | undefined;
   readonly status?: ChargingStatus | undefined;
   readonly limitA?: number | undefined;
+  /** What a DC connector says instead, W at the car. */
+  readonly limitW?: number | undefined;
   readonly currentA?: readonly number[] | undefined;
   readonly voltageV?: readonly number[] | undefined;
   readonly energyWh?: number | undefined;

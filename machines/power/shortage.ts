@@ -1,5 +1,5 @@
 // Why a limit or a fuse cannot be kept by any grants: what cannot be lowered any further needs more than there is.
-import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
+import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
 import { heldLoadTenthsAOf, heldWOf } from './connector-targets.js';
 import { type Fuses, nameOfPole, type Pole } from './fuses.js';
@@ -33,7 +33,7 @@ export function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fus
       const heldTenthsA = heldLoadTenthsAOf(control);
       if (!isControlled(control)) need.uncontrolledTenthsA += lastingTenthsAOf(control);
       else if (isLocked(control) && control.demand.hasCar)
-        need.lockedTenthsA += Math.max(MINIMUM_TENTHS_A, heldTenthsA);
+        need.lockedTenthsA += Math.max(control.holding.leastTenthsA, heldTenthsA);
       else need.heldTenthsA += heldTenthsA;
     }
   }

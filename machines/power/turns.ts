@@ -1,6 +1,5 @@
 // Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that waited longest.
 
-import { MINIMUM_TENTHS_A } from '../values/units.js';
 import type { Throttle } from './connector.machine.js';
 import { type ConnectorControl, throttleOf, turnOf } from './connector-control.js';
 
@@ -79,9 +78,9 @@ export function followDecision(control: ConnectorControl, nowMs: number): void {
 
 function decidedThrottle({ targetTenthsA, demand, holding }: ConnectorControl): Throttle {
   if (!demand.hasCar) return 'free';
-  if (targetTenthsA < MINIMUM_TENTHS_A) return 'paused';
+  if (targetTenthsA < holding.leastTenthsA) return 'paused';
   if (targetTenthsA >= Math.min(demand.mostTenthsA, holding.maxTenthsA)) return 'free';
-  return targetTenthsA === MINIMUM_TENTHS_A ? 'minimum' : 'limited';
+  return targetTenthsA === holding.leastTenthsA ? 'minimum' : 'limited';
 }
 
 /**

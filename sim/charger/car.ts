@@ -59,9 +59,14 @@ export function acceptedCurrentA(car: Car, storedWh: number): number {
   return car.maxCurrentA * (1 - beyond * (1 - TAPER_TO_SHARE));
 }
 
-/** What the car wants of an offer, A per phase: nothing of less than 6 A. */
-export function wantedCurrentA(car: Car, storedWh: number, offeredA: number): number {
-  return offeredA < MINIMUM_CURRENT_A ? 0 : Math.min(acceptedCurrentA(car, storedWh), offeredA);
+/** What the car wants of an offer, A per phase: nothing of less than `leastA`. */
+export function wantedCurrentA(
+  car: Car,
+  storedWh: number,
+  offeredA: number,
+  leastA = MINIMUM_CURRENT_A,
+): number {
+  return offeredA < leastA ? 0 : Math.min(acceptedCurrentA(car, storedWh), offeredA);
 }
 
 /** What is drawn `elapsedMs` after `drawnA` on the way to `wantedA` (A per phase). */

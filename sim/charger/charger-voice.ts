@@ -1,7 +1,6 @@
 // What a virtual charger says and when: heartbeats, changes at once, acks and its state, within its message budget.
 import type { AckResult } from '../../machines/power/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
-import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { buildTopic } from '../../src/wire/topics.js';
@@ -106,14 +105,12 @@ class Voice implements ChargerVoice {
     for (const line of this.#lines) line.told = undefined;
   }
 
-  acknowledge(
-    { spec, holder }: VirtualConnector,
-    of: { epoch: number; seq: number },
-    result: AckResult,
-  ): void {
+  acknowledge(connector: VirtualConnector, of: { epoch: number; seq: number }, result: AckResult): void {
     const { epoch, seq } = of;
-    const { limitA } = holder.applied;
-    const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, appliedA: limitA };
+    const { spec } = connector;
+    const held = connector.heldTo();
+    const applied = 'limitW' in held ? { appliedW: held.limitW } : { appliedA: held.limitA };
+    const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, ...applied };
     const topic = this.#ackTopics.get(spec.connectorId) ?? '';
     this.#acks.push(acknowledgement(topic, spec.connectorId, message));
     if (this.#acks.length > ACKS_KEPT) this.#acks.shift();
@@ -185,7 +182,7 @@ class Voice implements ChargerVoice {
   #meter(line: Line, reading: Reading, nowMs: number, wallMs: number): ChargerMessage {
     const { holder } = line.connector;
     const { status, powerW, currentA, voltageV, energyWh } = reading;
-    const { epoch, seq, limitA } = holder.applied;
+    const { epoch, seq } = holder.applied;
     const hb = ++line.hb;
     holder.noteHeartbeat(hb, nowMs);
     line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector) };
@@ -201,7 +198,7 @@ class Voice implements ChargerVoice {
       voltageV,
       epoch,
       seq,
-      limitA,
+      ...line.connector.heldTo(),
       leaseLeftS,
     };
     const { connectorId } = line.connector.spec;
@@ -213,13 +210,10 @@ class Voice implements ChargerVoice {
   #state(online: boolean): ChargerMessage {
     this.#isStateDue = false;
     const connectors = this.#lines.map((line) => {
-      const { spec, holder } = line.connector;
-      const { failsafeA } = holder;
-      line.toldFailsafeA = failsafeA;
-      const { connectorId: id, phases, maxCurrentA: maxA } = spec;
+      line.toldFailsafeA = line.connector.holder.failsafeA;
       const { lease, misbehaviours } = this.#traits;
       const keepsThen = lease !== 'none' && !misbehaviours.includes('forget-then');
-      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
+      return line.connector.described(lease, keepsThen);
     });
     return this.#stateMessage({ v: 1, online, boot: this.#boot, firmware: 'virtual', connectors });
   }

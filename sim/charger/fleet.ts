@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { LeaseTiming, LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
-import { wattsOf } from '../../machines/values/units.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { ChargerLink, type ChargerTls } from './charger-link.js';
+import { countedV } from './direct-current.js';
 import type { Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 import { VirtualCharger } from './virtual-charger.js';
@@ -89,7 +89,7 @@ function connectorsOf(charger: VirtualCharger, nowMs: number): readonly FleetCon
     const leaseLeftS = Number.isFinite(endsAtMs) ? Math.max(0, Math.round((endsAtMs - nowMs) / 1000)) : null;
     const powerW = Math.round(charger.physicalPowerW(connectorId));
     const { status } = reading;
-    const limitW = wattsOf(limitA, spec);
+    const limitW = Math.round(limitA * spec.phases * countedV(spec));
     return [{ locationId, controllerUuid, connectorId, status, powerW, limitA, limitW, reason, leaseLeftS }];
   });
 }

@@ -1,6 +1,5 @@
 // The charger's side of the grant protocol for one connector: fence, lease, what applies now and what applies then.
 import type { AckResult, LeaseKind, LimitReason } from '../../machines/power/grant.js';
-import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 
 /** What a connector is held to. Currents in A per phase. */
@@ -16,6 +15,9 @@ export interface HeldLimit {
   readonly endsAtMs: number;
 }
 
+/** Of a limit, what a connector goes by. */
+export type TakenLimit = Omit<LimitMessage, 'limitW' | 'thenW'>;
+
 /** Times are instants of one monotonic clock in true ms; every time is at or after the one before. */
 export interface GrantHolder {
   /** What the hardware took. */
@@ -26,8 +28,8 @@ export interface GrantHolder {
   readonly nextDueMs: number;
   /** The heartbeat `hb` leaves now; each is one more than the one before. */
   noteHeartbeat(hb: number, nowMs: number): void;
-  /** What to answer at once; undefined where the answer follows when the hardware has taken it. */
-  receive(limit: LimitMessage, nowMs: number): AckResult | undefined;
+  /** Takes a limit, in A per phase. What to answer at once; undefined where the answer follows when the hardware has taken it. */
+  receive(limit: TakenLimit, nowMs: number): AckResult | undefined;
   /** Does what is due, at most one thing. True where the hardware took another limit, to be acknowledged if it is a grant. */
   advance(nowMs: number): boolean;
   /** The charger started again as `boot`: grants are gone, a fail-safe that it could keep applies at once. */
@@ -40,6 +42,8 @@ export interface GrantHolderOptions {
   readonly boot: string;
   readonly lease: LeaseKind;
   readonly maxCurrentA: number;
+  /** The least it can offer a car, A per phase. */
+  readonly leastOfferA: number;
   readonly configuredFailsafeA: number;
   /** From accepting a limit until the pilot tells the car, by the charger's own clock. */
   readonly pilotDelayMs: number;
@@ -52,10 +56,6 @@ export interface GrantHolderOptions {
 /** A grant answers one of the newest heartbeats, so older ones need not be remembered. */
 const REMEMBERED_HEARTBEATS = 64;
 const NEVER = Number.POSITIVE_INFINITY;
-
-function isOfferable(currentA: number): boolean {
-  return currentA === 0 || currentA >= MINIMUM_CURRENT_A;
-}
 
 class Holder implements GrantHolder {
   applied: HeldLimit;
@@ -86,9 +86,9 @@ class Holder implements GrantHolder {
     this.#lastHb = hb;
   }
 
-  receive(limit: LimitMessage, nowMs: number): AckResult | undefined {
+  receive(limit: TakenLimit, nowMs: number): AckResult | undefined {
     if (limit.boot !== this.#boot || !this.#isNewer(limit)) return 'STALE';
-    if (!isOfferable(limit.limitA) || !isOfferable(limit.thenA) || limit.ref > this.#lastHb)
+    if (!this.#isOfferable(limit.limitA) || !this.#isOfferable(limit.thenA) || limit.ref > this.#lastHb)
       return 'REJECTED';
     const endsAtMs = this.#endOf(limit, nowMs);
     if (endsAtMs <= nowMs) return 'EXPIRED';
@@ -130,7 +130,11 @@ class Holder implements GrantHolder {
     return Math.max(0, Math.floor(10 * leftS) / 10);
   }
 
-  #isNewer({ epoch, seq }: LimitMessage): boolean {
+  #isOfferable(currentA: number): boolean {
+    return currentA === 0 || currentA >= this.#options.leastOfferA;
+  }
+
+  #isNewer({ epoch, seq }: TakenLimit): boolean {
     return epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
   }
 
@@ -139,7 +143,7 @@ class Holder implements GrantHolder {
     return nowMs + Math.floor(ownMs * this.#options.secondLastsS);
   }
 
-  #endOf({ ref, ttlS }: LimitMessage, nowMs: number): number {
+  #endOf({ ref, ttlS }: TakenLimit, nowMs: number): number {
     const { lease } = this.#options;
     if (lease === 'none') return NEVER;
     if (lease === 'receipt') return this.#after(nowMs, 1000 * ttlS);

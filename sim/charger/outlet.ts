@@ -1,8 +1,9 @@
 // One outlet of a virtual charger and the car at it: the power that truly flows, which reports may not tell.
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
-import { type ConnectorRating, MINIMUM_CURRENT_A } from '../../machines/values/units.js';
+import type { ConnectorRating } from '../../machines/values/units.js';
 import { type Car, type NextCar, nextCurrentA, taperBeginsAtWh, wantedCurrentA } from './car.js';
+import { countedV, efficiencyOf, leastOfferA } from './direct-current.js';
 import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
 import {
   type ConnectorMode,
@@ -23,7 +24,7 @@ export interface Outlet {
   readonly drawnA: number;
   /** Phases that carry current: a single-phase car uses one of the connector's three. */
   readonly phases: number;
-  /** Meter register; it only rises. */
+  /** Meter register, at the car; it only rises. */
   readonly energyWh: number;
 }
 
@@ -40,10 +41,6 @@ const RECOGNISED_AFTER_MS = 2000;
 const UNPLUGGED_AFTER_MS = 2000;
 const MS_PER_HOUR = 3_600_000;
 
-function isOffer(offeredA: number): boolean {
-  return offeredA >= MINIMUM_CURRENT_A;
-}
-
 class VirtualOutlet implements Outlet {
   drawnA = 0;
   #registerWh = 0;
@@ -52,6 +49,9 @@ class VirtualOutlet implements Outlet {
   #dueMs = Number.NaN;
   #nowMs: number;
   readonly #rating: ConnectorRating;
+  readonly #voltageV: number;
+  readonly #efficiency: number;
+  readonly #leastOfferA: number;
   readonly #overdraw: number;
   readonly #nextCar: NextCar;
   readonly #onCar: (note: CarNote) => void;
@@ -68,6 +68,9 @@ class VirtualOutlet implements Outlet {
 
   constructor({ rating, startsAtMs, offeredA, nextCar, onCar, overdraw, lateMs }: OutletOptions) {
     this.#rating = rating;
+    this.#voltageV = countedV(rating);
+    this.#efficiency = efficiencyOf(rating);
+    this.#leastOfferA = leastOfferA(rating);
     this.#overdraw = overdraw;
     this.#nextCar = nextCar;
     this.#onCar = onCar;
@@ -89,7 +92,9 @@ class VirtualOutlet implements Outlet {
   }
 
   get phases(): number {
-    return this.#mode === 'available' ? 0 : Math.min(this.#car.phases, this.#rating.phases);
+    if (this.#mode === 'available') return 0;
+    // Whatever the car does with it, a DC connector takes it from all phases alike.
+    return this.#rating.dc == null ? Math.min(this.#car.phases, this.#rating.phases) : 3;
   }
 
   get nextDueMs(): number {
@@ -118,9 +123,9 @@ class VirtualOutlet implements Outlet {
     this.advance(nowMs);
     // Between two whole seconds too: what flowed so far must not be counted at the new offer.
     if (nowMs > this.#atMs) this.#passTo(nowMs);
-    if (isOffer(offeredA) !== isOffer(this.#offeredA)) {
+    if (this.#isOffer(offeredA) !== this.#isOffer(this.#offeredA)) {
       const { isStubborn } = this.#car;
-      this.#tell(isOffer(offeredA) ? { type: 'offer.made' } : { type: 'offer.withdrawn', isStubborn });
+      this.#tell(this.#isOffer(offeredA) ? { type: 'offer.made' } : { type: 'offer.withdrawn', isStubborn });
     }
     this.#offeredA = offeredA;
     this.#reaction.offer(offeredA, nowMs);
@@ -149,10 +154,19 @@ class VirtualOutlet implements Outlet {
     return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#steadyUntilMs);
   }
 
+  #isOffer(offeredA: number): boolean {
+    return offeredA > 0 && offeredA >= this.#leastOfferA;
+  }
+
+  /** What the car gets of what flows, W. */
+  get #chargingW(): number {
+    return this.drawnA * this.#voltageV * this.phases * this.#efficiency;
+  }
+
   /** While what it draws is what it wants, seconds differ in nothing but energy: they are passed over in one step. */
   get #steadyUntilMs(): number {
     if (this.drawnA !== this.#wantedA()) return this.#nextStepMs;
-    const powerW = this.drawnA * this.#rating.voltageV * this.phases;
+    const powerW = this.#chargingW;
     const { batteryWh } = this.#car;
     const isNewlyFull = this.#mode === 'charging' && this.#storedWh >= batteryWh;
     if (powerW === 0) return isNewlyFull ? this.#nextStepMs : Number.POSITIVE_INFINITY;
@@ -163,7 +177,7 @@ class VirtualOutlet implements Outlet {
 
   /** When a car that does not taper off will be full, if nothing changes. */
   get #fullAtMs(): number {
-    const powerW = this.drawnA * this.#rating.voltageV * this.phases;
+    const powerW = this.#chargingW;
     if (powerW === 0) return Number.POSITIVE_INFINITY;
     const missingWh = Math.max(0, this.#car.batteryWh - this.#storedWh);
     return this.#atMs + Math.max(1, Math.ceil((missingWh * MS_PER_HOUR) / powerW));
@@ -172,7 +186,7 @@ class VirtualOutlet implements Outlet {
   #wantedA(): number {
     if (!this.#isPluggedIn || this.#mode === 'suspendedEv') return 0;
     const followedA = this.#reaction.followedA(this.#atMs);
-    return this.#overdraw * wantedCurrentA(this.#car, this.#storedWh, followedA);
+    return this.#overdraw * wantedCurrentA(this.#car, this.#storedWh, followedA, this.#leastOfferA);
   }
 
   /** Lets time pass to `stopMs`, up to which nothing but charge and draw changes. */
@@ -193,9 +207,9 @@ class VirtualOutlet implements Outlet {
     this.#forgetInstants();
   }
 
-  /** Since it was last counted. */
+  /** Since it was last counted, at the car. */
   #flowedWh(nowMs: number): number {
-    return (this.drawnA * this.#rating.voltageV * this.phases * (nowMs - this.#atMs)) / MS_PER_HOUR;
+    return (this.#chargingW * (nowMs - this.#atMs)) / MS_PER_HOUR;
   }
 
   #follow(elapsedMs: number): void {
@@ -211,7 +225,7 @@ class VirtualOutlet implements Outlet {
       const recognisedAtMs = nowMs + (this.#car.isIdeal ? 0 : RECOGNISED_AFTER_MS);
       this.#modeEndsAtMs = Math.min(recognisedAtMs, this.#car.leavesAtMs);
     } else if (this.#mode === 'preparing' && nowMs < this.#car.leavesAtMs) {
-      this.#tell({ type: 'car.recognised', isOffered: isOffer(this.#offeredA) });
+      this.#tell({ type: 'car.recognised', isOffered: this.#isOffer(this.#offeredA) });
       this.#modeEndsAtMs = this.#car.leavesAtMs;
       this.#follow(0);
     } else if (this.#mode === 'finishing') {

@@ -86,7 +86,7 @@ export class VirtualCharger {
     const part = this.#parts.find(({ spec }) => spec.connectorId === connectorId);
     if (part === undefined) return;
     part.advance(nowMs);
-    const result = part.holder.receive(limit, nowMs);
+    const result = part.receive(limit, nowMs);
     if (result !== undefined) this.#voice.acknowledge(part, limit, result);
     part.advance(nowMs);
   }

@@ -1,9 +1,12 @@
 // One connector of a virtual charger: the outlet with its cars, held to the grants the connector holds.
 import { mersenne } from 'pure-rand/generator/mersenne';
+import type { AckResult, LeaseKind } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
+import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { NextCar } from './car.js';
+import { ampereOfDcW, countedV, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
 import { type CarNote, createOutlet, type Outlet } from './outlet.js';
 import { drawCar, type Traffic } from './traffic.js';
@@ -32,18 +35,43 @@ export interface VirtualConnector {
   advance(nowMs: number): void;
   /** The charger starts again as `boot`, in no time. */
   restart(boot: string, nowMs: number): void;
+  /** `…/limit` came; what to answer at once, if anything. */
+  receive(limit: LimitMessage, nowMs: number): AckResult | undefined;
   /** When its limit, mode or draw changes next. */
   nextDueMs(): number;
   reading(): Reading;
   readonly status: ChargingStatus;
+  /** What it says that it is held to, in A per phase or, where it is DC, in W at the car. */
+  heldTo(): { readonly limitA: number } | { readonly limitW: number };
+  /** What it says of itself. */
+  described(lease: LeaseKind, keepsThen: boolean): ConnectorState;
   /** `powerW` of the reading. */
   measuredPowerW(): number;
-  /** What truly flows, W; the reading may say something else. */
+  /** What truly flows from the grid, W; the reading may say something else. */
   physicalPowerW(): number;
 }
 
 function onPhases(value: number, phases: number): [number, number, number] {
   return [phases > 0 ? value : 0, phases > 1 ? value : 0, phases > 2 ? value : 0];
+}
+
+type ConnectorState = NonNullable<StateMessage['connectors']>[number];
+
+function stateOf(
+  spec: VirtualConnectorSpec,
+  own: { readonly lease: LeaseKind; readonly keepsThen: boolean; readonly failsafeA: number },
+): ConnectorState {
+  const { connectorId: id, phases, maxCurrentA, dc } = spec;
+  const { failsafeA, ...rest } = own;
+  if (dc == null) return { id, phases, minA: leastOfferA(spec), maxA: maxCurrentA, failsafeA, ...rest };
+  const [minW, maxW] = [Math.round(1000 * dc.minPowerKw), Math.round(1000 * dc.maxPowerKw)];
+  return { id, powerType: 'DC', minW, maxW, failsafeW: dcWOfAmpere(failsafeA, spec), ...rest };
+}
+
+/** A DC connector goes by `limitW` and `thenW`, and would take what has none for nothing at all. */
+function inAmperes(limit: LimitMessage, spec: VirtualConnectorSpec): LimitMessage {
+  const [limitA, thenA] = [limit.limitW, limit.thenW ?? 0].map((dcW) => ampereOfDcW(dcW, spec));
+  return { ...limit, limitA: limitA ?? 0, thenA: thenA ?? 0 };
 }
 
 /** Who comes to each connector: cars drawn from the seed, or those somebody gives. */
@@ -67,6 +95,7 @@ function holderOf(spec: VirtualConnectorSpec, traits: ChargerTraits, boot: strin
     boot,
     lease: does.has('power-only') ? 'none' : traits.lease,
     maxCurrentA: spec.maxCurrentA,
+    leastOfferA: leastOfferA(spec),
     configuredFailsafeA: spec.failsafeA,
     pilotDelayMs: acksAtOnce ? 0 : traits.pilotDelayMs,
     secondLastsS: 1 + traits.driftShare,
@@ -123,10 +152,20 @@ export function createVirtualConnector(
   const outlet = outletOf(spec, options, offerOf(holder.applied.limitA));
   /** The meter tells tenths of an ampere. */
   const measuredA = () => Math.round(outlet.drawnA * 10) / 10;
-  const measuredPowerW = () => Math.round(measuredA() * spec.voltageV * outlet.phases);
+  const isDc = spec.dc != null;
+  const measuredPowerW = () =>
+    isDc ? dcWOfAmpere(outlet.drawnA, spec) : Math.round(measuredA() * spec.voltageV * outlet.phases);
   return {
     spec,
     holder,
+    receive(limit, nowMs) {
+      return holder.receive(isDc ? inAmperes(limit, spec) : limit, nowMs);
+    },
+    heldTo() {
+      const { limitA } = holder.applied;
+      return isDc ? { limitW: dcWOfAmpere(limitA, spec) } : { limitA };
+    },
+    described: (lease, keepsThen) => stateOf(spec, { lease, keepsThen, failsafeA: holder.failsafeA }),
     advance(nowMs) {
       for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
         if (!holder.advance(dueMs)) continue;
@@ -145,16 +184,18 @@ export function createVirtualConnector(
     },
     reading() {
       const { phases } = outlet;
+      // From the grid it takes a power: at its nominal voltage, less current than where that is lowest.
+      const currentA = isDc ? (outlet.drawnA * countedV(spec)) / spec.voltageV : measuredA();
       return {
         connectorId: spec.connectorId,
         status: outlet.status,
         powerW: measuredPowerW(),
-        currentA: onPhases(measuredA(), phases),
+        currentA: onPhases(Math.round(currentA * 10) / 10, phases),
         voltageV: onPhases(spec.voltageV, spec.phases),
         energyWh: Math.round(outlet.energyWh),
       };
     },
     measuredPowerW,
-    physicalPowerW: () => outlet.drawnA * spec.voltageV * outlet.phases,
+    physicalPowerW: () => outlet.drawnA * countedV(spec) * outlet.phases,
   };
 }

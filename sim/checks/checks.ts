@@ -6,6 +6,7 @@ import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
+import { countedV } from '../charger/direct-current.js';
 import type { VirtualCharger } from '../charger/virtual-charger.js';
 import type { CallBook } from '../world/call-book.js';
 import type { ChargerRun } from '../world/charger-run.js';
@@ -109,8 +110,9 @@ export class Checks {
     const connector = this.#books.byId(controllerUuid, connectorId);
     if (connector === undefined) return;
     if (!this.#drawsA.has(connector)) this.#drawsA.set(connector, this.#drawOf(controllerUuid, connectorId));
-    this.#locks.left(connector, limit);
-    this.#grants.left(connector, limit);
+    const inAmperes = connector.inAmperes(limit);
+    this.#locks.left(connector, inAmperes);
+    this.#grants.left(connector, inAmperes);
   }
 
   said(charger: VirtualCharger, message: ChargerMessage): void {
@@ -200,7 +202,7 @@ export class Checks {
       .find(({ charger }) => charger.address.controllerUuid === controllerUuid)
       ?.charger.outlets.find(({ spec }) => spec.connectorId === connectorId);
     if (outlet === undefined) return () => 0;
-    return () => outlet.physicalPowerW() / (outlet.spec.phases * outlet.spec.voltageV);
+    return () => outlet.physicalPowerW() / (outlet.spec.phases * countedV(outlet.spec));
   }
 
   async #tellAgain(locationId: string): Promise<void> {

@@ -16,7 +16,11 @@ export interface ConnectorFacts {
   /** W for one ampere on each of its phases. */
   readonly wattsPerA: number;
   readonly maxA: number;
+  /** The least it may be told other than 0. */
+  readonly leastA: number;
   readonly failsafeA: number;
+  /** Of a DC connector, which speaks of W at the car: the share of what it takes from the grid; undefined for AC. */
+  readonly efficiency: number | undefined;
 }
 
 /** A limit that left, until it can be in force no longer. */
@@ -102,6 +106,16 @@ export class ConnectorBook {
     this.#times = times;
     this.#acknowledgedThenA = facts.failsafeA;
     this.#mostToldBeforeA = facts.failsafeA;
+  }
+
+  /** A limit as what it lets the connector take from each phase: a DC connector goes by W at the car. */
+  inAmperes(limit: LimitMessage): LimitMessage {
+    const { efficiency, wattsPerA } = this.facts;
+    if (efficiency === undefined) return limit;
+    const [limitA = 0, thenA = 0] = [limit.limitW, limit.thenW ?? 0].map(
+      (dcW) => dcW / efficiency / wattsPerA,
+    );
+    return { ...limit, limitA, thenA };
   }
 
   /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */

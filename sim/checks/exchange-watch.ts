@@ -159,7 +159,8 @@ export class ExchangeWatch {
 
 /** The most loaded phase, or what the power comes to on all of them. */
 function drawnA({ facts }: ConnectorBook, { powerW, currentA }: MeterMessage): number {
-  let mostA = powerW / facts.wattsPerA;
+  const { wattsPerA, efficiency = 1 } = facts;
+  let mostA = powerW / efficiency / wattsPerA;
   if (currentA === undefined) return mostA;
   for (const phaseA of currentA) if (phaseA > mostA) mostA = phaseA;
   return mostA;

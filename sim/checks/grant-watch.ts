@@ -1,6 +1,5 @@
 // Judges every limit that leaves the service: that it fits beside what all others may be entitled to (P2), that it is one
 // that may be commanded (P3), that it can be told from every other (P7).
-import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
@@ -16,6 +15,8 @@ interface Instants {
 /** Sums of floating-point watts, against a limit in whole ones. */
 const TOLERANCE_W = 1;
 const TOLERANCE_A = 0.05;
+/** The least power of a DC connector is rounded up to whole tenths. */
+const DC_ROUNDING_A = 0.1;
 
 export class GrantWatch {
   readonly #oracle: LimitOracle;
@@ -71,8 +72,9 @@ export class GrantWatch {
 
   #judgeCurrents(book: ConnectorBook, { limitA, thenA }: LimitMessage): void {
     for (const currentA of [limitA, thenA]) {
-      if (currentA !== 0 && currentA < MINIMUM_CURRENT_A)
-        this.#violate('P3', book, `${currentA} A is between 0 and 6 A`);
+      const { leastA } = book.facts;
+      if (currentA !== 0 && currentA < leastA - 1e-6)
+        this.#violate('P3', book, `${currentA} A is between 0 and ${leastA} A`);
     }
   }
 
@@ -93,7 +95,9 @@ export class GrantWatch {
     const { locationId } = book.site;
     const wallMs = this.#clock.wallMs();
     // The minimum of a lock is granted under any limit (who gets how much, 4).
-    if (mostA <= MINIMUM_CURRENT_A && this.#oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
+    const { leastA, efficiency } = book.facts;
+    const floorA = efficiency === undefined ? leastA : leastA + DC_ROUNDING_A;
+    if (mostA <= floorA && this.#oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
     const sumW = this.#sumWithW(book.site, book, mostA, nowMs);
     const lowestW = this.#oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs);
     if (sumW > lowestW + TOLERANCE_W) {

@@ -1,5 +1,4 @@
 // Priority locks (P4): an active one is never below 6 A while its charger is reachable, and below its limit in last resort only.
-import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
@@ -11,6 +10,8 @@ const MADE_ROOM_MS = 100_000;
 const STEADY_LIMITS = 10;
 /** A raise is at least an ampere. */
 const TOLERANCE_A = 1.05;
+/** A tenth of an ampere as whole watts is a little less. */
+const TOLERANCE_LEAST_A = 0.01;
 
 interface Standing {
   /** Limits in a row that were below the lock's, though the car drew all of them. */
@@ -84,10 +85,10 @@ export class LockWatch {
 
   #judgeLocked(book: ConnectorBook, { limitA, reason }: LimitMessage, lockKw: number): void {
     const standing = this.#standingOf(book);
-    const { wattsPerA, maxA } = book.facts;
-    if (limitA < MINIMUM_CURRENT_A && this.#isSteady(book))
+    const { wattsPerA, maxA, leastA } = book.facts;
+    if (limitA < leastA - TOLERANCE_LEAST_A && this.#isSteady(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
-    const owedA = Math.min(maxA, Math.max(MINIMUM_CURRENT_A, (1000 * lockKw) / wattsPerA));
+    const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
       reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#drawnA(book) > limitA - TOLERANCE_A;
     standing.belowLock = isBelow ? standing.belowLock + 1 : 0;

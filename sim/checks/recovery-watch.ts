@@ -1,5 +1,5 @@
 // Once nothing goes wrong any more, every reachable connector holds a lease, and a site draws as much as it can (P12).
-import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
+import { countedV, leastOfferA } from '../charger/direct-current.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
@@ -75,13 +75,13 @@ export function createRecoveryWatch(options: {
 }
 
 function floorWOf({ spec }: OutletState): number {
-  return MINIMUM_CURRENT_A * spec.phases * spec.voltageV;
+  return leastOfferA(spec) * spec.phases * countedV(spec);
 }
 
 /** W: what the car would take, what has to be kept free beside what it draws, and what it draws. */
 function needOf(outlet: OutletState, lockW: number): { wants: number; keeps: number; draws: number } {
   const { spec, status, holder } = outlet;
-  const wattsPerA = spec.phases * spec.voltageV;
+  const wattsPerA = spec.phases * countedV(spec);
   const draws = outlet.physicalPowerW();
   const drawnA = draws / wattsPerA;
   const { limitA } = holder.applied;
@@ -93,6 +93,6 @@ function needOf(outlet: OutletState, lockW: number): { wants: number; keeps: num
     const wants = Math.max(draws, Math.min(spec.maxCurrentA * wattsPerA, lockW));
     return { wants, keeps: keptA * wattsPerA, draws };
   }
-  const keptA = Math.max(spec.failsafeA, drawnA / WANTING + 2 * STEP_A, MINIMUM_CURRENT_A) - drawnA;
+  const keptA = Math.max(spec.failsafeA, drawnA / WANTING + 2 * STEP_A, leastOfferA(spec)) - drawnA;
   return { wants: draws, keeps: keptA * wattsPerA, draws };
 }

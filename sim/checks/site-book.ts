@@ -3,6 +3,7 @@
 import { type LeaseTiming, longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { buildTopic } from '../../src/wire/topics.js';
+import { countedV, leastOfferA } from '../charger/direct-current.js';
 import { ConnectorBook, type LeaseTimes, type SiteBook } from './connector-book.js';
 
 export interface SiteBooks {
@@ -42,10 +43,14 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
       for (const { controllerUuid, timing, connectors: specs } of entries) {
         const own = new Map<string, ConnectorBook>();
         chargers.set(controllerUuid, own);
-        for (const { connectorId, phases, voltageV, maxCurrentA: maxA, failsafeA } of specs) {
+        for (const spec of specs) {
+          const { connectorId, phases, maxCurrentA: maxA, failsafeA } = spec;
           const key = `${controllerUuid}/${connectorId}`;
-          const wattsPerA = phases * voltageV;
-          const book = new ConnectorBook(site, { key, wattsPerA, maxA, failsafeA }, timesOf(timing, times));
+          const wattsPerA = phases * countedV(spec);
+          const leastA = leastOfferA(spec);
+          const efficiency = spec.dc?.efficiency;
+          const facts = { key, wattsPerA, maxA, leastA, failsafeA, efficiency };
+          const book = new ConnectorBook(site, facts, timesOf(timing, times));
           connectors.push(book);
           own.set(connectorId, book);
           const address = { tenantUuid, locationId, controllerUuid, connectorId };

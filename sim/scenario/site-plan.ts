@@ -17,10 +17,11 @@ export function sitePlanOf({ tenants }: ProvisioningFile): SitePlan {
   const connectors = tenants.flatMap(({ tenantUuid, locations }) =>
     locations.flatMap(({ locationId, chargers }) =>
       chargers.flatMap((charger) =>
-        charger.connectors.map(({ connectorId, phases, voltageV, maxCurrentA }) => {
+        charger.connectors.map(({ connectorId, phases, voltageV, maxCurrentA, dc }) => {
           const { controllerUuid } = charger;
           const key = connectorKey({ controllerUuid, connectorId });
-          return { tenantUuid, locationId, controllerUuid, connectorId, key, phases, voltageV, maxCurrentA };
+          const rating = { phases, voltageV, maxCurrentA, dc };
+          return { tenantUuid, locationId, controllerUuid, connectorId, key, ...rating };
         }),
       ),
     ),

@@ -1,6 +1,7 @@
 // One car's visit to one connector, and the car as its class and the connector make it.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Car } from '../charger/car.js';
+import { ampereOfDcW } from '../charger/direct-current.js';
 import type { Draw } from '../scenario/draw.js';
 import type { ScenarioConnector, VehicleClass } from '../scenario/scenario.js';
 
@@ -35,14 +36,16 @@ export function carOf(
   }: { readonly requestedWh: number; readonly maxKw?: number | undefined; readonly draw: Draw },
 ): VisitingCar {
   const { phases, taperFrom, isIdeal, reactionMs, stubbornShare } = vehicle;
-  const phasesOfMax = maxKw === undefined ? phases : Math.min(phases, connector.phases);
+  const isDc = connector.dc != null;
+  const phasesOfMax = isDc ? 3 : maxKw === undefined ? phases : Math.min(phases, connector.phases);
+  const maxW = 1000 * (maxKw ?? vehicle.maxKw);
   return {
     phases,
     taperFrom,
     isIdeal,
     batteryWh: requestedWh,
     storedWh: 0,
-    maxCurrentA: (1000 * (maxKw ?? vehicle.maxKw)) / (connector.voltageV * phasesOfMax),
+    maxCurrentA: isDc ? ampereOfDcW(maxW, connector) : maxW / (connector.voltageV * phasesOfMax),
     reactionMs: draw.whole(reactionMs),
     isStubborn: draw.share() < stubbornShare,
   };

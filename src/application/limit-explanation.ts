@@ -7,10 +7,10 @@ import { toInstant } from '../wire/rest.js';
 export interface Explained {
   readonly reason: LimitReason;
   readonly limit: LimitInForce;
-  /** A per phase. */
-  readonly maxCurrentA: number;
-  /** A per phase. */
-  readonly failsafeA: number;
+  /** What its hardware can do, the least that it can, and what it falls back to, each with its unit: `32 A`, `150 kW`. */
+  readonly maximum: string;
+  readonly minimum: string;
+  readonly failsafe: string;
   readonly lockLimitKw: number | null;
   /** Power at 6 A, and at its maximum, at the voltage enforcement counts with. */
   readonly minimumKw: number;
@@ -18,7 +18,7 @@ export interface Explained {
 }
 
 const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
-  maximum: ({ maxCurrentA }) => `It is not limited: it may draw its maximum of ${maxCurrentA} A.`,
+  maximum: ({ maximum }) => `It is not limited: it may draw its maximum of ${maximum}.`,
   demand: () => 'Its car takes less than it may: the limit is what the car takes and a step more.',
   fairShare: ({ limit }) =>
     `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
@@ -32,21 +32,21 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
   lastResort: ({ limit }) =>
     `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
-  failsafe: ({ failsafeA }) =>
-    `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafeA} A by itself.`,
-  nonCompliant: ({ maxCurrentA }) =>
-    `It drew more than it was allowed: its maximum of ${maxCurrentA} A is reserved for it until it keeps to its limit.`,
-  readOnly: ({ maxCurrentA }) =>
-    `It takes no limits: its maximum of ${maxCurrentA} A is reserved for it, and the others share the rest.`,
+  failsafe: ({ failsafe }) =>
+    `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafe} by itself.`,
+  nonCompliant: ({ maximum }) =>
+    `It drew more than it was allowed: its maximum of ${maximum} is reserved for it until it keeps to its limit.`,
+  readOnly: ({ maximum }) =>
+    `It takes no limits: its maximum of ${maximum} is reserved for it, and the others share the rest.`,
 };
 
 /** A lock neither takes away the least a car can use, nor gives more than the hardware can do. */
-function lockText({ lockLimitKw, minimumKw, maximumKw, maxCurrentA }: Explained): string {
+function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Explained): string {
   const upTo = (what: string) => `A profile locks it: it runs up to ${what}, whatever the others draw.`;
   if (lockLimitKw === null) return upTo('its limit');
-  if (lockLimitKw >= maximumKw) return upTo(`its maximum of ${maxCurrentA} A`);
+  if (lockLimitKw >= maximumKw) return upTo(`its maximum of ${maximum}`);
   if (lockLimitKw >= minimumKw) return upTo(`${round(lockLimitKw)} kW`);
-  return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than 6 A: it runs up to ${round(minimumKw)} kW.`;
+  return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than ${minimum}: it runs up to ${round(minimumKw)} kW.`;
 }
 
 /** One sentence. */

@@ -140,8 +140,9 @@ function connectorsOf(location: LocationEntity): readonly ConnectorAhead[] {
   for (const { control } of location.connectors.values()) {
     const { key, spec, holding } = control;
     if (!spec.isActive) continue;
-    const { maxTenthsA, milliwattsPerTenth } = holding;
-    connectors.push({ stack: connectorStackOf(location, key), maxTenthsA, milliwattsPerTenth });
+    const { leastTenthsA, maxTenthsA, milliwattsPerTenth } = holding;
+    const stack = connectorStackOf(location, key);
+    connectors.push({ stack, leastTenthsA, maxTenthsA, milliwattsPerTenth });
   }
   return connectors;
 }

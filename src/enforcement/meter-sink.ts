@@ -11,6 +11,7 @@ import {
   type LocationId,
   type TenantUuid,
 } from '../../machines/values/ids.js';
+import { type DcUnit, gridWOfDcW, tenthsOfDcW } from '../../machines/values/units.js';
 import type { Directory } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
@@ -72,8 +73,9 @@ export class ConnectorMeterSink implements MeterSink {
     const result = supervisor.meters.recordState(control.slot, state.online, state.boot);
     if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
-    if (own !== undefined) {
-      const { failsafeA, lease, keepsThen = false } = own;
+    const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
+    if (own !== undefined && failsafeA !== undefined) {
+      const { lease, keepsThen = false } = own;
       supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
       this.#enforcement.decideSoon(location);
     }
@@ -99,8 +101,10 @@ class Meter implements ConnectorMeter {
     return this.#connector.control.slot.isCurrent;
   }
 
-  record(reading: MeterReading, nowMs: number): RecordResult {
+  record(said: MeterReading, nowMs: number): RecordResult {
     const connector = this.#connector;
+    const unit = unitOf(connector);
+    const reading = unit === undefined ? said : inAmperes(said, unit);
     const result = supervisorOf(connector.location).meters.record(connector.control.slot, reading, nowMs);
     if (result === 'refused') return result;
     if (result === 'resumed')
@@ -109,9 +113,40 @@ class Meter implements ConnectorMeter {
     return result;
   }
 
-  acknowledge(ack: Ack, nowMs: number): RecordResult {
+  acknowledge(said: Ack, nowMs: number): RecordResult {
+    const unit = unitOf(this.#connector);
+    const { appliedW } = said;
+    const isInW = unit !== undefined && appliedW !== undefined;
+    const ack = isInW ? { ...said, appliedA: tenthsOfDcW(appliedW, unit) / 10 } : said;
     return this.#enforcement.hearAck(this.#connector, ack, nowMs) ? 'accepted' : 'refused';
   }
+}
+
+/** What turns W at the car of a DC connector into amperes; undefined for AC. */
+function unitOf({ record: { dc, voltageV } }: ConnectorEntity): DcUnit | undefined {
+  return dc === null ? undefined : { dc, voltageV };
+}
+
+/** What a DC connector says in W at the car, as power and current from the grid: only that counts from here on. */
+function inAmperes(said: MeterReading, unit: DcUnit): MeterReading {
+  const { powerW, limitW } = said;
+  return {
+    ...said,
+    powerW: gridWOfDcW(powerW, unit.dc),
+    limitA: limitW === undefined ? said.limitA : tenthsOfDcW(limitW, unit) / 10,
+  };
+}
+
+/** undefined where a charger says W of an AC connector: nobody knows what it would fall back to. */
+function failsafeAOf(
+  {
+    failsafeA,
+    failsafeW,
+  }: { readonly failsafeA?: number | undefined; readonly failsafeW?: number | undefined },
+  unit: DcUnit | undefined,
+): number | undefined {
+  if (failsafeW === undefined) return failsafeA;
+  return unit && tenthsOfDcW(failsafeW, unit) / 10;
 }
 
 /** Tells the connector's machine what may move its link; where it did, enforcement is told. */

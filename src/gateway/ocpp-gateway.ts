@@ -130,7 +130,13 @@ export class OcppGateway {
 function bridgesOf({ tenants }: ProvisioningFile, parts: BridgeParts): readonly ChargerBridge[] {
   return tenants.flatMap(({ tenantUuid, locations }) =>
     locations.flatMap(({ locationId, chargers }) =>
-      chargers.map(({ controllerUuid, timing, connectors }) => {
+      chargers.flatMap(({ controllerUuid, timing, connectors }) => {
+        if (connectors.some(({ dc }) => dc !== null)) {
+          const why =
+            'the gateway tells chargers A per phase, and a DC connector keeps to W: it has to join by MQTT';
+          parts.log.warn({ tenantUuid, locationId, controllerUuid, why }, 'charger left out');
+          return [];
+        }
         const numbered = connectors.map((connector, i) => ({
           ...connector,
           evse: evseOf(connector.connectorId, i),

@@ -30,9 +30,9 @@ export interface ProvisionedTenant extends TenantRecord {
       readonly timing?: LeaseTiming | null;
       readonly connectors: readonly (Omit<
         ConnectorRecord,
-        'controllerUuid' | 'feeder' | 'timing' | 'rotation'
+        'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc'
       > &
-        Partial<Pick<ConnectorRecord, 'rotation'>>)[];
+        Partial<Pick<ConnectorRecord, 'rotation' | 'dc'>>)[];
     }[];
   })[];
   readonly gateways: readonly {

@@ -13,7 +13,7 @@ import type {
   TenantUuid,
 } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { ConnectorRating } from '../../machines/values/units.js';
+import type { ConnectorRating, DcRating } from '../../machines/values/units.js';
 
 export type OperatingStatus = 'ACTIVE' | 'INACTIVE';
 
@@ -47,6 +47,7 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly failsafeA: number;
   /** How often its charger reports and how long its leases last; null where that is as the service is set. */
   readonly timing: LeaseTiming | null;
+  readonly dc: DcRating | null;
   /** How it is wired to the phases of the grid; null where that is not known. */
   readonly rotation: Rotation | null;
   /** The feeder its charger hangs on; null where that is the connection itself. */

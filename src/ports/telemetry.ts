@@ -59,9 +59,12 @@ export interface ChargerState {
   readonly connectors?:
     | readonly {
         readonly id: string;
-        readonly failsafeA: number;
+        /** Of an AC connector. */
+        readonly failsafeA?: number | undefined;
+        /** Of a DC connector, W at the car. */
+        readonly failsafeW?: number | undefined;
         readonly lease: LeaseKind;
-        /** It keeps the newest `thenA` over a restart. */
+        /** It keeps the newest `thenA` (`thenW`) over a restart. */
         readonly keepsThen?: boolean | undefined;
       }[]
     | undefined;

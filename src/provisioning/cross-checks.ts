@@ -62,6 +62,27 @@ function timingProblems(group: Found): FieldProblem[] {
   return [{ path: lease.path, message }];
 }
 
+/** Of DC connectors, in kW at the car: the least they can do and their fail-safe, against what they can do at most. */
+function dcProblems(connectors: readonly Found[]): FieldProblem[] {
+  return connectors.flatMap((connector) => {
+    const [minimum, maximum, failsafe] = ['minPowerKw', 'maxPowerKw', 'failsafeKw'].map(
+      (field) => collect(connector, [field])[0],
+    );
+    if (typeof maximum?.value !== 'number') return [];
+    const most = maximum.value;
+    const least = typeof minimum?.value === 'number' ? minimum.value : 0;
+    const problems: FieldProblem[] = [];
+    if (minimum !== undefined && least > most)
+      problems.push({ path: minimum.path, message: `is ${least}; must be at most maxPowerKw (${most})` });
+    if (typeof failsafe?.value !== 'number') return problems;
+    const { path, value } = failsafe;
+    if (value > most) problems.push({ path, message: `is ${value}; must be at most maxPowerKw (${most})` });
+    else if (value !== 0 && value < least)
+      problems.push({ path, message: `is ${value}; must be 0, or from minPowerKw (${least}) up` });
+    return problems;
+  });
+}
+
 function gatewayProblems(tenant: Found, chargers: readonly Found[]): FieldProblem[] {
   const known = new Set(chargers.map(({ value }) => value));
   const named = collect(tenant, ['gateways', '*', 'controllers', '*']);
@@ -93,6 +114,7 @@ export function crossCheck(document: unknown): readonly FieldProblem[] {
   const tenants = collect(root, ['tenants', '*']);
   const locations = collect(root, ['tenants', '*', 'locations', '*']);
   const chargers = locations.flatMap((location) => collect(location, ['chargers', '*']));
+  const connectors = chargers.flatMap((charger) => collect(charger, ['connectors', '*']));
   const presetKeys = collect(root, ['tenants', '*', 'apiKeys', '*', 'key']).filter(
     ({ value }) => typeof value === 'string' && parseApiKey(value) !== undefined,
   );
@@ -109,6 +131,7 @@ export function crossCheck(document: unknown): readonly FieldProblem[] {
       ...fuseProblems(location),
     ]),
     ...[...locations, ...chargers].flatMap(timingProblems),
-    ...failsafeProblems(chargers.flatMap((charger) => collect(charger, ['connectors', '*']))),
+    ...failsafeProblems(connectors),
+    ...dcProblems(connectors),
   ];
 }

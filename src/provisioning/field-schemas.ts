@@ -53,6 +53,18 @@ export function phaseCurrentsSchema() {
     .transform((given): PhaseCurrents => (typeof given === 'number' ? [given, given, given] : given));
 }
 
+/** What arrives at the car of a DC charger. */
+export function dcPowerSchema(leastKw: number) {
+  return numberSchema(leastKw, 10_000, 'kW at the car');
+}
+
+/** What is on the market has 0.93 to 0.96 at most loads: left out, it is less, so that more is reserved than is drawn. */
+const EFFICIENCY = 0.9;
+
+export function efficiencySchema() {
+  return numberSchema(0.5, 1, 'kW at the car for each kW from the grid').default(EFFICIENCY);
+}
+
 export function wholeSchema(min: number, max: number) {
   const rule = `must be a whole number from ${min} to ${max}`;
   return z.number(rule).int(rule).min(min, rule).max(max, rule);

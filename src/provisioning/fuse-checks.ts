@@ -1,8 +1,8 @@
 // What is wrong with the fuses of a location: feeders that are not there or go round, ratings that no charger can use.
 import { z } from 'zod';
 import { type Connection, type Feeder, Fuses, nameOfPole, ROTATIONS } from '../../machines/power/fuses.js';
-import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A } from '../../machines/values/units.js';
-import { phaseCurrentsSchema } from './field-schemas.js';
+import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsOfDcW } from '../../machines/values/units.js';
+import { dcPowerSchema, efficiencySchema, phaseCurrentsSchema } from './field-schemas.js';
 import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
 
 // Only as much as is asked here: what a field lacks otherwise is told by the schema of the file.
@@ -12,12 +12,26 @@ const feederShape = z.object({
   currentA: phaseCurrentsSchema(),
   parent: z.string().nullable().default(null),
 });
-const connectorShape = z.object({
+const acShape = z.object({
+  powerType: z.literal('AC').optional(),
   phases: z.literal([1, 3]),
   rotation: z.enum(ROTATIONS).optional(),
   voltageV: z.number().default(230),
   failsafeA: z.number().default(MINIMUM_CURRENT_A),
 });
+const dcShape = z
+  .object({
+    powerType: z.literal('DC'),
+    voltageV: z.number().min(1).default(230),
+    efficiency: efficiencySchema(),
+    failsafeKw: dcPowerSchema(0).default(0),
+  })
+  .transform(({ voltageV, efficiency, failsafeKw }) => {
+    const dc = { maxPowerKw: failsafeKw, minPowerKw: 0, efficiency };
+    const failsafeA = tenthsOfDcW(1000 * failsafeKw, { voltageV, dc }) / 10;
+    return { phases: 3 as const, rotation: undefined, voltageV, failsafeA, failsafeKw };
+  });
+const connectorShape = z.union([acShape, dcShape]);
 
 /** Everything wrong with the fuses of `location`, raw data of any shape, and with how its chargers hang on them. */
 export function fuseProblems(location: Found): readonly FieldProblem[] {
@@ -125,12 +139,15 @@ function connectorProblems(
       const wayOut =
         phases === 1 ? 'name a phase that has one' : 'a connector of three phases needs all of them';
       const message = `would load ${nameOfPole(pole)}, which has no fuse; ${wayOut}`;
-      problems.push({ path: [...connector.path, phases === 1 ? 'rotation' : 'phases'], message });
+      const field = 'failsafeKw' in parsed.data ? 'powerType' : phases === 1 ? 'rotation' : 'phases';
+      problems.push({ path: [...connector.path, field], message });
       break;
     }
     if (failsafeA > carriedA) {
-      const message = `is ${failsafeA}; must be at most the ${carriedA} A of ${nameOfPole(pole)}`;
-      problems.push({ path: [...connector.path, 'failsafeA'], message });
+      const isDc = 'failsafeKw' in parsed.data;
+      const is = isDc ? `takes up to ${failsafeA} A from each phase` : `is ${failsafeA}`;
+      const message = `${is}; must be at most the ${carriedA} A of ${nameOfPole(pole)}`;
+      problems.push({ path: [...connector.path, isDc ? 'failsafeKw' : 'failsafeA'], message });
       break;
     }
   }

@@ -3,11 +3,13 @@ import { z } from 'zod';
 import { ROTATIONS } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
-import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
+import { MINIMUM_CURRENT_A, tenthsOfDcW } from '../../machines/values/units.js';
 import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit, parseApiKey } from '../secrets.js';
 import { fromInstant, instantSchema, MOST_LIMIT_KW } from '../wire/rest.js';
 import {
+  dcPowerSchema,
+  efficiencySchema,
   GROUP_RULE,
   idSchema,
   listSchema,
@@ -71,6 +73,7 @@ const FEEDER_RULE = 'must be the name of one feeder: what hangs on it hangs on t
 const ROTATION_RULE =
   'must be RST, RTS, SRT, STR, TRS or TSR with three phases, R, S or T with one; leave it out where it is not known';
 
+const POWER_TYPE_RULE = 'must be AC or DC; left out it is AC';
 const connectionSchema = z.strictObject(
   {
     currentA: phaseCurrentsSchema(),
@@ -88,15 +91,55 @@ const feederSchema = z.strictObject(
   GROUP_RULE,
 );
 
-const connectorSchema = z.strictObject(
+const acConnectorSchema = z.strictObject(
   {
     connectorId: idSchema<ConnectorId>(),
+    powerType: z.literal('AC').optional(),
     ...ratingFields,
     rotation: z.enum(ROTATIONS, ROTATION_RULE).optional(),
     status: statusSchema,
   },
   GROUP_RULE,
 );
+
+/** A DC connector loads all phases alike and has no 6 A floor: what it can do is said in kW at the car. */
+const dcConnectorSchema = z.strictObject(
+  {
+    connectorId: idSchema<ConnectorId>(),
+    powerType: z.literal('DC'),
+    voltageV: ratingFields.voltageV,
+    maxPowerKw: dcPowerSchema(0.1),
+    minPowerKw: dcPowerSchema(0).default(0),
+    efficiency: efficiencySchema(),
+    failsafeKw: dcPowerSchema(0).default(0),
+    status: statusSchema,
+  },
+  GROUP_RULE,
+);
+
+/** Of DC connectors, the current that they take from each phase is what everything else counts with. */
+const connectorSchema = z
+  .discriminatedUnion('powerType', [acConnectorSchema, dcConnectorSchema], {
+    error: ({ code }) => (code === 'invalid_union' ? POWER_TYPE_RULE : GROUP_RULE),
+  })
+  .transform((connector) => {
+    if (connector.powerType !== 'DC') {
+      const { powerType: _, ...rating } = connector;
+      return { ...rating, dc: null };
+    }
+    const { connectorId, status, voltageV, maxPowerKw, minPowerKw, efficiency, failsafeKw } = connector;
+    const dc = { maxPowerKw, minPowerKw, efficiency };
+    return {
+      connectorId,
+      status,
+      phases: 3 as const,
+      voltageV,
+      maxCurrentA: tenthsOfDcW(1000 * maxPowerKw, { voltageV, dc }) / 10,
+      failsafeA: tenthsOfDcW(1000 * failsafeKw, { voltageV, dc }) / 10,
+      rotation: undefined,
+      dc,
+    };
+  });
 
 /** Of a charger, or of all of a location that have none of their own: both or neither (`timingProblems`). */
 const timingFields = {

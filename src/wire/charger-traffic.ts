@@ -52,6 +52,21 @@ const state: ChargerTraffic<StateMessage> = {
         ],
       },
     },
+    {
+      name: 'dc',
+      summary: 'A charger with one DC connector, which says everything in W at the car.',
+      payload: {
+        v: 1,
+        online: true,
+        boot: BOOT,
+        connectors: [
+          {
+            ...({ id: '1', powerType: 'DC', minW: 5_000, maxW: 150_000, failsafeW: 0 } as const),
+            ...({ lease: 'heartbeat', keepsThen: true } as const),
+          },
+        ],
+      },
+    },
     { name: 'lost', summary: 'The last will.', payload: { v: 1, online: false, boot: BOOT } },
   ],
 };
@@ -98,6 +113,21 @@ const meter: ChargerTraffic<MeterMessage> = {
         limitA: 6,
       },
     },
+    {
+      name: 'dc',
+      summary: 'A car takes 80 kW of a DC connector, which is held to 84.6 kW.',
+      payload: {
+        v: 1,
+        boot: BOOT,
+        hb: 17,
+        status: 'Charging',
+        powerW: 80_000,
+        epoch: 4,
+        seq: 9,
+        limitW: 84_642,
+        leaseLeftS: 52.4,
+      },
+    },
     { name: 'simple', summary: 'All that a simple charger sends.', payload: { powerW: 7400 } },
   ],
 };
@@ -123,6 +153,23 @@ const limit: ChargerTraffic<LimitMessage> = {
         limitA: 10.9,
         limitW: 7521,
         thenA: 6,
+        reason: 'fairShare',
+      },
+    },
+    {
+      name: 'dc',
+      summary: '84.6 kW at the car of a DC connector, then nothing: 145 A of each phase at most, at 94 %.',
+      payload: {
+        v: 1,
+        epoch: 4,
+        seq: 9,
+        boot: BOOT,
+        ref: 17,
+        ttlS: 60,
+        limitA: 145,
+        limitW: 84_642,
+        thenA: 0,
+        thenW: 0,
         reason: 'fairShare',
       },
     },
@@ -157,6 +204,11 @@ const ack: ChargerTraffic<AckMessage> = {
       name: 'applied',
       summary: 'The car has been told 10.9 A.',
       payload: { v: 1, boot: BOOT, epoch: 4, seq: 9, result: 'APPLIED', appliedA: 10.9 },
+    },
+    {
+      name: 'dc',
+      summary: 'A DC connector keeps to 84.6 kW at the car.',
+      payload: { v: 1, boot: BOOT, epoch: 4, seq: 9, result: 'APPLIED', appliedW: 84_642 },
     },
     {
       name: 'expired',

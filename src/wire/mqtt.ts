@@ -11,6 +11,8 @@ const MAX_VOLTAGE_V = 10_000;
 const MAX_LEASE_S = 1_000_000;
 const MAX_CONNECTORS = 100;
 
+const powerWSchema = z.number().int().min(0).max(MAX_POWER_W);
+
 const versionSchema = z.literal(1).optional().describe('Version of the message format.');
 const bootSchema = z.string().min(1).max(64);
 const counterSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -36,7 +38,7 @@ export const meterSchema = z.object({
     .describe("Instant by the charger's clock, RFC 3339 in UTC. Not interpreted."),
   status: z.enum(CHARGING_STATUSES).optional().describe('Status of the connector, in the words of OCPP 1.6.'),
   // Never below 0: one faulty charger would hide what the others draw.
-  powerW: z.number().int().min(0).max(MAX_POWER_W).describe('Power drawn now, W.'),
+  powerW: powerWSchema.describe('Power drawn now, W; of a DC connector what its car takes.'),
   currentA: z
     .tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema])
     .optional()
@@ -48,7 +50,8 @@ export const meterSchema = z.object({
   energyWh: counterSchema.optional().describe('Energy register of the connector, Wh.'),
   epoch: counterSchema.optional().describe('Of the limit it keeps to; 0 without a lease.'),
   seq: counterSchema.optional().describe('Of the limit it keeps to; 0 without a lease.'),
-  limitA: currentASchema.optional().describe('What it is held to now, A per phase.'),
+  limitA: currentASchema.optional().describe('What it is held to now, A per phase; an AC connector says it.'),
+  limitW: powerWSchema.optional().describe('What it is held to now, W at the car; a DC connector says it.'),
   leaseLeftS: z
     .number()
     .min(0)
@@ -58,6 +61,38 @@ export const meterSchema = z.object({
 });
 export type MeterMessage = z.output<typeof meterSchema>;
 
+const ofEveryConnector = {
+  id: z.string().min(1).max(128).describe('connectorId, as provisioned.'),
+  lease: z
+    .enum(LEASE_KINDS)
+    .describe(
+      'From when a lease counts: heartbeat (sending of the heartbeat ref), receipt (of the limit), or none.',
+    ),
+  // It keeps the newest `thenA` over a restart, and tells it as `failsafeA`: nothing else need be reserved for it.
+  keepsThen: z.boolean().optional().describe('It keeps the newest thenA (DC: thenW) over a restart.'),
+};
+
+const acStateSchema = z.object({
+  ...ofEveryConnector,
+  powerType: z.literal('AC').optional().describe('Left out it is AC.'),
+  phases: z.literal([1, 3]).describe('Phases that are connected.'),
+  minA: currentASchema.describe('Lowest current it can offer a car, A per phase.'),
+  maxA: currentASchema.describe('Highest current of the hardware, A per phase.'),
+  failsafeA: currentASchema.describe(
+    'What it falls back to after a restart, A per phase: as configured or, with keepsThen, the newest thenA.',
+  ),
+});
+
+const dcStateSchema = z.object({
+  ...ofEveryConnector,
+  powerType: z.literal('DC'),
+  minW: powerWSchema.describe('Lowest power it can offer a car, W.'),
+  maxW: powerWSchema.describe('Highest power of the hardware, W at the car.'),
+  failsafeW: powerWSchema.describe(
+    'What it falls back to after a restart, W at the car: as configured or, with keepsThen, the newest thenW.',
+  ),
+});
+
 /** `…/state`: a charger came or, in its last will, was lost; then `online: false` alone is enough. */
 export const stateSchema = z.object({
   v: versionSchema,
@@ -65,24 +100,7 @@ export const stateSchema = z.object({
   boot: ownBootSchema,
   firmware: z.string().max(128).optional().describe('Name and version of the firmware.'),
   connectors: z
-    .array(
-      z.object({
-        id: z.string().min(1).max(128).describe('connectorId, as provisioned.'),
-        phases: z.literal([1, 3]).describe('Phases that are connected.'),
-        minA: currentASchema.describe('Lowest current it can offer a car, A per phase.'),
-        maxA: currentASchema.describe('Highest current of the hardware, A per phase.'),
-        failsafeA: currentASchema.describe(
-          'What it falls back to after a restart, A per phase: as configured or, with keepsThen, the newest thenA.',
-        ),
-        lease: z
-          .enum(LEASE_KINDS)
-          .describe(
-            'From when a lease counts: heartbeat (sending of the heartbeat ref), receipt (of the limit), or none.',
-          ),
-        // It keeps the newest `thenA` over a restart, and tells it as `failsafeA`: nothing else need be reserved for it.
-        keepsThen: z.boolean().optional().describe('It keeps the newest thenA over a restart.'),
-      }),
-    )
+    .array(z.discriminatedUnion('powerType', [acStateSchema, dcStateSchema]))
     .max(MAX_CONNECTORS)
     .optional()
     .describe('Every connector of the charger.'),
@@ -100,7 +118,8 @@ export const ackSchema = z.object({
     .describe(
       'APPLIED once the hardware took it; STALE: of another boot, or not newer; EXPIRED: its lease was over; REJECTED: cannot be taken.',
     ),
-  appliedA: currentASchema.optional().describe('What the connector is held to now, A per phase.'),
+  appliedA: currentASchema.optional().describe('What an AC connector is held to now, A per phase.'),
+  appliedW: powerWSchema.optional().describe('What a DC connector is held to now, W at the car.'),
 });
 export type AckMessage = z.output<typeof ackSchema>;
 
@@ -117,9 +136,18 @@ export const limitSchema = z.object({
   // `hb` of the heartbeat from whose sending the charger counts `ttlS`; 0 for a charger that counts from receipt.
   ref: counterSchema.describe('hb of the heartbeat it answers; 0 where the charger sends none.'),
   ttlS: z.number().min(0).max(MAX_LEASE_S).describe('How long the lease lasts, s.'),
-  limitA: currentASchema.describe('Limit, A per phase, whole tenths: 0 (pause) or at least 6.'),
-  limitW: z.number().int().min(0).max(MAX_POWER_W).describe('Power at that current, W; for display.'),
-  thenA: currentASchema.describe('What applies when the lease ends, A per phase: 0 or at least 6.'),
+  limitA: currentASchema.describe(
+    'Limit, A per phase, whole tenths: 0 (pause) or at least 6. To a DC connector, which keeps to limitW, what that may take from each phase.',
+  ),
+  limitW: powerWSchema.describe(
+    'Power at that current, W; for display. To a DC connector the limit: W at the car, 0 (pause) or at least its minimum.',
+  ),
+  thenA: currentASchema.describe(
+    'What applies when the lease ends, A per phase: 0 or at least 6. A DC connector keeps to thenW.',
+  ),
+  thenW: powerWSchema
+    .optional()
+    .describe('To a DC connector: what applies when the lease ends, W at the car.'),
   reason: z.enum(LIMIT_REASONS).describe('Why it is this much.'),
 });
 export type LimitMessage = z.output<typeof limitSchema>;

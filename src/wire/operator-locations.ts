@@ -61,6 +61,10 @@ export const connectorLiveSchema = z
     controllerUuid: z.string(),
     connectorId: z.string(),
     status: operatingStatusSchema,
+    powerType: z.enum(['AC', 'DC']).meta({
+      description:
+        'A DC connector keeps to a power: its `limitA` is what that takes from each phase at most, and its kW are what it takes from the grid.',
+    }),
     link: z.enum(LINKS),
     throttle: z.enum(THROTTLES).meta({
       description:

@@ -27,6 +27,7 @@ export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const QUAY = 'quay-1' as LocationId;
 export const PIER = 'pier' as LocationId;
 export const CRANE: ConnectorRecord = {
+  dc: null,
   controllerUuid: 'crane' as ControllerUuid,
   connectorId: '1' as ConnectorId,
   status: 'ACTIVE',

@@ -78,6 +78,35 @@ it('is held by the service, falls back when the broker is gone, and is held agai
   await eventually(async () => expect(await liveKw()).toBe(9.039));
 });
 
+it('is a DC charger where it is told so: it takes no more from the grid than the limit', async () => {
+  const controllerUuid = 'q.1' as ControllerUuid;
+  const dc = { maxPowerKw: 150, minPowerKw: 1, efficiency: 0.8 };
+  const connectors = [
+    {
+      ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA: 302, failsafeA: 0, dc },
+      ...({ phases: 3, status: 'ACTIVE' } as const),
+    },
+  ];
+  const charger = { controllerUuid, mqttSecretHash: hashSecret(CHARGER_PASSWORD), connectors };
+  const quay = { ...site('quay', { permanentLimitKw: 15 }), chargers: [charger] };
+  const running = await runService([tenantWith(HARBOUR, [quay])], {}, TIMING);
+  onTestFinished(() => running.stop());
+  const { lines } = startSample(newDirectory(), {
+    ...{ MQTT_URL: running.mqttUrl, LOCATION: 'quay', CHARGER: controllerUuid, PASSWORD: CHARGER_PASSWORD },
+    DC_W: '150000',
+  });
+  // 24.1 A of each phase at 207 V are 14,966 W from the grid, of which 80 % arrive.
+  await eventually(() => expect(lines.at(-1)).toMatch(/^held to 11972 W: /));
+  await eventually(async () => {
+    const { actualKw, connectors } = bodyOf(
+      await running.call('GET', '/locations/quay/live'),
+      locationLiveSchema,
+    );
+    expect(actualKw).toBe(14.965);
+    expect(connectors).toMatchObject([{ powerType: 'DC', limitA: 24.1 }]);
+  });
+});
+
 const PATTERN = { state: stateSchema, meter: meterSchema, ack: ackSchema };
 
 /** The sample as `q1-a` on a broker of its own, where the test says what the service would. */
@@ -138,7 +167,10 @@ it('takes a limit, keeps its thenA on disk first, and says so in its next heartb
     ...{ v: 1, boot, epoch: 4, seq: 9, result: 'APPLIED', appliedA: 10.9 },
   });
   expect(readFileSync(join(directory, 'q1-a.then'), 'utf8')).toBe('0');
-  expect(said('state').map(({ connectors }) => connectors?.[0]?.failsafeA)).toEqual([6, 0]);
+  expect(said('state').map(({ connectors }) => connectors?.[0])).toMatchObject([
+    { failsafeA: 6 },
+    { failsafeA: 0 },
+  ]);
   const kinds = rig.received.map(({ topic }) => topic.split('/').at(-1));
   expect(kinds.lastIndexOf('state')).toBeLessThan(kinds.indexOf('ack'));
   await eventually(() =>

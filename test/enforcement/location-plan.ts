@@ -26,7 +26,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
       gridLimitKw: 10_000,
       ...(connection !== undefined && { connection }),
       operator: null,
-      chargers: chargers.map(({ maxCurrentA = 32, failsafeA = 6 }, i) => ({
+      chargers: chargers.map(({ maxCurrentA = 32, failsafeA = 6, dc = null }, i) => ({
         controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
         mqttSecretHash: hashSecret(CHARGER_PASSWORD),
         connectors: [
@@ -35,6 +35,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
             ...({ phases: 3, voltageV: 230, status: 'ACTIVE' } as const),
             maxCurrentA,
             failsafeA,
+            dc,
           },
         ],
       })),

@@ -1,6 +1,8 @@
 // A virtual charger in a rig's hands: what it draws and is held to, and the network between it and the broker.
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
+import type { DcRating } from '../../machines/values/units.js';
 import { ChargerLink } from '../../sim/charger/charger-link.js';
+import { countedV } from '../../sim/charger/direct-current.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
 import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
@@ -13,6 +15,8 @@ export interface ChargerPlan {
   readonly traits?: Partial<ChargerTraits>;
   readonly traffic?: Traffic;
   readonly maxCurrentA?: number;
+  /** A DC connector instead; then `maxCurrentA` is that of each phase at the lowest voltage. */
+  readonly dc?: DcRating;
   /** A per phase, as provisioned. */
   readonly failsafeA?: number;
   /** What the charger itself is configured to; as provisioned unless said otherwise. */
@@ -26,7 +30,7 @@ export interface RigCharger {
   readonly locationId: string;
   readonly charger: VirtualCharger;
   readonly link: ChargerLink;
-  /** What truly flows, A per phase of three. */
+  /** What truly flows, A per phase of three; of a DC connector at the lowest voltage. */
   drawnA(): number;
   heldA(): number;
   reason(): string;
@@ -101,6 +105,7 @@ export function startRigCharger(options: {
         ...({ phases: 3, voltageV: 230 } as const),
         maxCurrentA,
         failsafeA: ownFailsafeA,
+        ...(plan.dc !== undefined && { dc: plan.dc }),
       },
     ],
     boot: `${controllerUuid}-boot-1`,
@@ -120,7 +125,10 @@ export function startRigCharger(options: {
     ...{ controllerUuid, locationId, charger, link },
     drawnA() {
       charger.advance(clock.monotonicMs());
-      return charger.physicalPowerW() / 690;
+      return (
+        charger.physicalPowerW() /
+        (3 * countedV({ phases: 3, voltageV: 230, maxCurrentA, dc: plan.dc ?? null }))
+      );
     },
     heldA: () => held()?.limitA ?? 0,
     reason: () => held()?.reason ?? '',

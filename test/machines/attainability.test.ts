@@ -15,7 +15,7 @@ import {
   type ProfileStack,
   putProfile,
 } from '../../machines/limits/profile-stack.js';
-import { wattsOfLimit } from '../../machines/values/units.js';
+import { MINIMUM_TENTHS_A, wattsOfLimit } from '../../machines/values/units.js';
 import { eraMs, moved, profileWithin } from './arbitraries.js';
 import { decidingAt, effectiveKwAt, type History } from './oracle.js';
 
@@ -71,6 +71,7 @@ function build({ era, now, own, connectors, scales, operatorEnd, operatorKw, ...
     connectors: connectors.map(
       ({ locks, ...rating }): ConnectorAhead => ({
         ...rating,
+        leastTenthsA: MINIMUM_TENTHS_A,
         stack: stackOf(locks.map((lock) => moved(lock, era))),
       }),
     ),
@@ -212,6 +213,7 @@ describe('What is short after a write', () => {
 describe('Windows of a shortage', () => {
   const locked = (startsAtMs: number, endsAtMs: number, limitKw: number): ConnectorAhead => ({
     stack: [{ priority: 0, limitKw, startsAtMs, endsAtMs }],
+    leastTenthsA: MINIMUM_TENTHS_A,
     maxTenthsA: 320,
     milliwattsPerTenth: 69_000,
   });

@@ -3,10 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type ConnectorRating,
+  dcWOfTenths,
+  gridWOfDcW,
+  leastTenthsAOf,
   MINIMUM_CURRENT_A,
   MINIMUM_TENTHS_A,
   milliwattsPerTenthA,
   tenthsAOf,
+  tenthsOfDcW,
   tenthsWithin,
   wattsOf,
   wattsOfLimit,
@@ -72,5 +76,44 @@ describe('Current and power of a connector (section 8)', () => {
       }),
     );
     expect(wattsOfLimit(Number.MAX_VALUE)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it('power of a DC connector takes no more from a phase than it is counted with, at any voltage down to 10 % below nominal', () => {
+    const kilowatts = fc.integer({ min: 1, max: 400_000 });
+    const share = fc.integer({ min: 500, max: 1_000 });
+    fc.assert(
+      fc.property(
+        kilowatts,
+        share,
+        fc.integer({ min: 0, max: 400_000 }),
+        voltageV,
+        (maxW, eff, atW, volts) => {
+          const dc = { maxPowerKw: maxW / 1_000, minPowerKw: 0, efficiency: eff / 1_000 };
+          const unit = { voltageV: volts, dc };
+          const dcW = Math.min(atW, maxW);
+          const tenths = tenthsOfDcW(dcW, unit);
+          const fromGridW = dcW / dc.efficiency;
+          expect(fromGridW / (3 * 0.9 * volts)).toBeLessThanOrEqual(tenths / 10 + 1e-6);
+          expect(gridWOfDcW(dcW, dc)).toBeGreaterThanOrEqual(fromGridW - 1e-5);
+          // What is granted in tenths is told in W, and reported in W again.
+          const toldW = dcWOfTenths(tenths, unit);
+          expect(toldW).toBeLessThanOrEqual(maxW);
+          expect(tenthsOfDcW(toldW, unit)).toBeLessThanOrEqual(tenths);
+          expect(toldW).toBeGreaterThanOrEqual(dcW);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('a DC connector has no floor of 6 A, but the least that it can give', () => {
+    const unit = (minPowerKw: number) => ({
+      voltageV: 230,
+      dc: { maxPowerKw: 50, minPowerKw, efficiency: 0.9 },
+    });
+    expect([0, 5, 10].map((minPowerKw) => leastTenthsAOf(unit(minPowerKw)))).toEqual([1, 90, 179]);
+    expect(leastTenthsAOf({ voltageV: 230, dc: null })).toBe(60);
+    // 207 V on three phases, and 10 % of it does not arrive.
+    expect(dcWOfTenths(100, unit(0))).toBe(5_589);
   });
 });

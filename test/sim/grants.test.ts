@@ -342,7 +342,7 @@ describe('A virtual charger that restarts', () => {
     const rig = chargerRig({ traits: { misbehaviours: ['forget-then'] } });
     rig.limit(16, { thenA: 0 });
     rig.pass(2);
-    expect(rig.states.at(-1)?.connectors?.[0]?.failsafeA).toBe(6);
+    expect(rig.states.at(-1)?.connectors?.[0]).toMatchObject({ failsafeA: 6 });
     rig.charger.reboot('boot-2', rig.nowMs());
     expect(rig.heldA()).toBe(6);
     rig.pass(1);

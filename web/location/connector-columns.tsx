@@ -130,13 +130,14 @@ function State({ status, chargingStatus }: Pick<ConnectorLive, 'status' | 'charg
 }
 
 function Name({ connector }: { readonly connector: ReadConnector }) {
-  const { link, lockLimitKw } = connector;
+  const { link, lockLimitKw, powerType } = connector;
   const name = nameOf(connector);
   return (
     <>
       <span class="connector-name" title={name}>
         {name}
       </span>{' '}
+      {powerType === 'DC' && <Badge tone="neutral">DC</Badge>}
       {link !== 'online' && <Badge tone={link === 'stale' ? 'warning' : 'bad'}>{link}</Badge>}
       {lockLimitKw !== null && (
         <span class="narrow-only">

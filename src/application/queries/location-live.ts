@@ -4,7 +4,7 @@ import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
 import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/power/connector-control.js';
 import { countedWOf, isEstimated } from '../../../machines/power/counted-power.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { wattsOfTenths } from '../../../machines/values/units.js';
+import { dcWOfTenths, wattsOfTenths } from '../../../machines/values/units.js';
 import { type ConnectorEntity, supervisorOf } from '../../actors/entities.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
 import { toInstant } from '../../wire/rest.js';
@@ -58,12 +58,14 @@ function liveOf(
   const leaseLeftMs = control.leasedUntilMs - monotonicMs;
   const hasLease = sentTenthsA !== undefined && leaseLeftMs > 0;
   const lockLimitKw = lockLimitKwOf(control) ?? null;
-  const { maxCurrentA } = record;
-  const failsafeA = holding.failsafeTenthsA / 10;
+  const { dc, voltageV } = record;
+  const asText = (tenthsA: number) =>
+    dc === null ? `${tenthsA / 10} A` : `${dcWOfTenths(tenthsA, { dc, voltageV }) / 1000} kW`;
   return {
     controllerUuid: record.controllerUuid,
     connectorId: record.connectorId,
     status: record.status,
+    powerType: dc === null ? 'AC' : 'DC',
     link: linkOf(control),
     throttle: throttleOf(control),
     chargingStatus: slot.status ?? null,
@@ -77,8 +79,9 @@ function liveOf(
     explanation: explanationOf({
       reason,
       limit,
-      maxCurrentA,
-      failsafeA,
+      maximum: asText(holding.maxTenthsA),
+      minimum: asText(holding.leastTenthsA),
+      failsafe: asText(holding.failsafeTenthsA),
       lockLimitKw,
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsAt(holding.maxTenthsA) / 1000,

@@ -10,6 +10,7 @@ import * as operatorLimits from './migrations/0008-operator-limits.js';
 import * as fuses from './migrations/0009-fuses.js';
 import * as passwordSeals from './migrations/0010-password-seals.js';
 import * as leaseTimes from './migrations/0011-lease-times.js';
+import * as directCurrent from './migrations/0012-direct-current.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -27,6 +28,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0009-fuses', ...fuses },
   { name: '0010-password-seals', ...passwordSeals },
   { name: '0011-lease-times', ...leaseTimes },
+  { name: '0012-direct-current', ...directCurrent },
 ];
 
 /** The migrations, for knex. */

@@ -205,6 +205,7 @@ function planCharger(
       max_current_a: connector.maxCurrentA,
       failsafe_a: connector.failsafeA,
       rotation: connector.rotation ?? null,
+      direct_current: connector.dc == null ? null : JSON.stringify(connector.dc),
     };
     const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });
     const connectorAction = actionOf(stored.connectors.get(id), connectorRow);

@@ -2,6 +2,7 @@
 import type { Knex } from 'knex';
 import type { Connection, Feeder, Rotation } from '../../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { DcRating } from '../../../machines/values/units.js';
 import type {
   ConnectorRecord,
   LocationRecord,
@@ -42,6 +43,8 @@ export interface ConnectorRow {
   readonly max_current_a: number;
   readonly failsafe_a: number;
   readonly rotation: Rotation | null;
+  /** JSON of a `DcRating`; null for AC. */
+  readonly direct_current: string | null;
 }
 
 export const LOCATIONS = {
@@ -110,6 +113,7 @@ export const CONNECTORS = {
     max_current_a: 'double precision',
     failsafe_a: 'double precision',
     rotation: 'text',
+    direct_current: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -174,6 +178,7 @@ function connectorOf(
     maxCurrentA: row.max_current_a,
     failsafeA: row.failsafe_a,
     rotation: row.rotation,
+    dc: row.direct_current === null ? null : (JSON.parse(row.direct_current) as DcRating),
     feeder,
     timing: heartbeatMs === null || ttlMs === null ? null : { heartbeatMs, ttlMs },
   };

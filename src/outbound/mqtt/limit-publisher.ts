@@ -9,7 +9,7 @@ const OPTIONS = { qos: 1, retain: false } as const;
 
 /** `grant` as a charger is told it. */
 export function limitMessageOf(grant: Grant): LimitMessage {
-  const { epoch, seq, boot, ref, ttlMs, limitTenthsA, limitW, thenTenthsA, reason } = grant;
+  const { epoch, seq, boot, ref, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason } = grant;
   return {
     v: 1,
     epoch,
@@ -20,6 +20,7 @@ export function limitMessageOf(grant: Grant): LimitMessage {
     limitA: limitTenthsA / 10,
     limitW,
     thenA: thenTenthsA / 10,
+    ...(thenW !== undefined && { thenW }),
     reason,
   };
 }

@@ -188,6 +188,21 @@ export function describeAdministration(server: () => DatabaseServer): void {
       });
     });
 
+    it('keeps what a DC connector can do, and changes nothing the second time', async () => {
+      const quay = location(QUAY, [CRANE]);
+      const dc = { maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94 };
+      const chargers = quay.chargers.map((charger) => ({
+        ...charger,
+        connectors: charger.connectors.map((each) => ({ ...each, dc })),
+      }));
+      await provision(tenant(HARBOUR, [{ ...quay, chargers }]));
+      expect(await provision(tenant(HARBOUR, [{ ...quay, chargers }]))).toEqual([]);
+      const connectors = async () => (await store.loadTenant(HARBOUR)).locations[0]?.connectors ?? [];
+      expect((await connectors()).map((each) => each.dc)).toEqual([dc, dc]);
+      await provision(tenant(HARBOUR, [quay]));
+      expect((await connectors()).map((each) => each.dc)).toEqual([null, null]);
+    });
+
     it('keeps a password the file leaves out', async () => {
       await provision(FULL);
       const silent = location(QUAY, [CRANE]);

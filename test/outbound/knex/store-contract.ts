@@ -112,6 +112,7 @@ export function describeStore(server: () => DatabaseServer): void {
           voltageV: 230,
           maxCurrentA: 32,
           failsafeA: 6,
+          dc: null,
           rotation: null,
           timing: null,
           feeder: null,

@@ -7,7 +7,8 @@ const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
 
 function bookOf(failsafeA = 0): ConnectorBook {
   const site: SiteBook = { tenantUuid: 't', locationId: 'quay', connectors: [], horizonMs: 71_200 };
-  return new ConnectorBook(site, { key: 'q/1', wattsPerA: 690, maxA: 32, failsafeA }, TIMES);
+  const facts = { key: 'q/1', wattsPerA: 690, maxA: 32, leastA: 6, failsafeA, efficiency: undefined };
+  return new ConnectorBook(site, facts, TIMES);
 }
 
 function limit(seq: number, limitA: number, thenA = 0, epoch = 1): LimitMessage {
