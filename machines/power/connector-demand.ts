@@ -19,6 +19,12 @@ const RESTED_AFTER_MS = 30 * 60_000;
 /** Each time it does not, it is asked half as often, down to this: a full battery is not to take turns from others. */
 const RESTED_AT_MOST_MS = 4 * RESTED_AFTER_MS;
 
+/**
+ * A car that is found paused by an owner before this one stays so for this long: it may be full, and trying all of those at
+ * once would take from the others what they have.
+ */
+const PAUSED_BEFORE_MS = 5 * 60_000;
+
 /** Words of a charger that has no car to serve. */
 const WITHOUT_CAR: ReadonlySet<ChargingStatus> = new Set([
   'Available',
@@ -46,6 +52,8 @@ export interface Demand {
   mostTenthsA: number;
   /** It could charge and does not: others go first. */
   isResting: boolean;
+  /** It is taken to rest because an owner before this one left it paused, and for no other reason. */
+  isFoundPaused: boolean;
   /** It has charged since it came or was paused last. */
   hasCharged: boolean;
   /** Since when it has drawn clearly less than it may; undefined while it does not. */
@@ -65,6 +73,8 @@ export interface DrawnReading {
   /** The least it can be offered: 6 A where it is left out. */
   readonly leastTenthsA?: number;
   readonly maxTenthsA: number;
+  /** What it holds by a grant from before the service started; undefined where nothing. */
+  readonly heldTenthsA?: number | undefined;
 }
 
 /** Nothing is known of the car yet: it may want all there is. */
@@ -74,6 +84,7 @@ export function createDemand(maxTenthsA: number): Demand {
     arrivedAtMs: 0,
     mostTenthsA: maxTenthsA,
     isResting: false,
+    isFoundPaused: false,
     hasCharged: false,
     belowSinceMs: undefined,
     peaks: [],
@@ -89,6 +100,7 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   if (hasCar !== demand.hasCar) {
     // A car that just came is judged by its next readings.
     Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs });
+    if (hasCar) takeOver(demand, reading, nowMs);
     return true;
   }
   if (!hasCar) return false;
@@ -102,6 +114,17 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   const isLowered =
     status === 'SuspendedEV' && demand.hasCharged && lowerAtOnce(demand, drawnTenthsA, leastTenthsA);
   return lower(demand, { drawnTenthsA, limitTenthsA, leastTenthsA }, nowMs) || isLowered;
+}
+
+/** A car that was there before the start needs no more than the owner before gave it, unless it uses all of that. */
+function takeOver(demand: Demand, { drawnTenthsA, heldTenthsA }: DrawnReading, nowMs: number): void {
+  if (heldTenthsA === undefined) return;
+  if (heldTenthsA < MINIMUM_TENTHS_A) {
+    const resting = { isResting: true, isFoundPaused: true, restingSinceMs: nowMs };
+    Object.assign(demand, { mostTenthsA: withStep(0), ...resting, restsForMs: PAUSED_BEFORE_MS });
+  } else if (drawnTenthsA < heldTenthsA * WANTING) {
+    demand.mostTenthsA = Math.min(demand.mostTenthsA, heldTenthsA);
+  }
 }
 
 /** The charger says itself that its car stopped: what is above the floor need not wait for more readings. */
@@ -121,8 +144,13 @@ function want(demand: Demand, maxTenthsA: number): boolean {
 
 function stopResting(demand: Demand, when: boolean): boolean {
   if (!demand.isResting || !when) return false;
-  demand.isResting = false;
+  Object.assign(demand, { isResting: false, isFoundPaused: false });
   return true;
+}
+
+/** One that was found paused may have waited for its turn, where not everybody could charge. */
+export function doubtRest(demand: Demand): void {
+  stopResting(demand, demand.isFoundPaused);
 }
 
 /** What would be wanted with room above it: drawing it stays below the share at which a car is seen to want more. */
@@ -153,6 +181,7 @@ function lower(
   }
   demand.mostTenthsA = mostTenthsA;
   demand.isResting = isResting;
+  demand.isFoundPaused = false;
   return isNews;
 }
 

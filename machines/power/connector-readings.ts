@@ -27,6 +27,8 @@ export function hearReading(
   nowMs: number,
 ): boolean {
   const { holding, spec } = control;
+  const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
+  if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0);
   let isNews = followVoltage(ledger, control, reading.voltageV);
   if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
   if (
@@ -57,6 +59,7 @@ export function hearReading(
         limitTenthsA,
         leastTenthsA: holding.leastTenthsA,
         maxTenthsA,
+        heldTenthsA,
       },
       nowMs,
     ) || isNews
@@ -102,6 +105,18 @@ function isKeptTo(
 ): boolean {
   if (seq !== holding.lastSeq || heldToA === undefined || sentTenthsA === undefined) return true;
   return tenthsAOf(heldToA) <= Math.max(sentTenthsA, holding.failsafeTenthsA);
+}
+
+/** What its charger holds by a grant of an owner before this one; undefined where it holds none, or was told anew since. */
+function heldFromBefore(
+  { holding }: ConnectorControl,
+  reading: MeterReading,
+  ownerTerm: number,
+): number | undefined {
+  const { limitA, seq = 0 } = reading;
+  const isFromBefore = reading.epoch !== undefined && reading.epoch < ownerTerm;
+  const isHeld = seq > 0 && isFromBefore && holding.lastSeq === 0;
+  return isHeld && limitA !== undefined ? Math.min(tenthsAOf(limitA), holding.maxTenthsA) : undefined;
 }
 
 function limitTenthsAOf({ sentTenthsA, holding }: ConnectorControl, { limitA }: MeterReading): number {

@@ -3,6 +3,7 @@
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate, type Claim } from './allocation.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
+import { doubtRest } from './connector-demand.js';
 import { failsafeTenthsAOf } from './failsafes.js';
 import { steadyShares } from './steady-shares.js';
 import { inTurnOrder, isAboutToResume, isDwelling } from './turns.js';
@@ -57,6 +58,7 @@ export function setTargets(
   limits: Limits,
   circumstances: Circumstances,
 ): void {
+  if (!doFloorsFit(controlled, circumstances)) for (const { demand } of controlled) doubtRest(demand);
   for (const control of controlled) control.isFailsafeWaived = false;
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division)) {
@@ -77,6 +79,20 @@ export function setTargets(
     if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
     else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
   }
+}
+
+/** Whether every car could be at its floor at once. */
+function doFloorsFit(
+  controlled: readonly ConnectorControl[],
+  { availableW, availableTenthsA }: Circumstances,
+): boolean {
+  let leftW = availableW;
+  const leftTenthsA = [...availableTenthsA];
+  for (const control of controlled) {
+    leftW -= Math.max(heldWOf(control), control.demand.hasCar ? floorWOf(control) : 0);
+    deductLoad(leftTenthsA, control, control.demand.hasCar ? MINIMUM_TENTHS_A : 0);
+  }
+  return leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
 }
 
 /** What is due to each unlocked connector, tenths of an ampere: 0, or its fair share but for less than a step. */

@@ -11,6 +11,8 @@ interface Entry extends Writable<Holding> {
   readonly promises: Promises;
   /** Of the newest grant. What its charger says of itself may be older. */
   toldThenTenthsA: number;
+  /** What its charger holds by a grant from before the start; counts until the first grant. */
+  heldTenthsA: number;
   fallbacks: Fallbacks;
 }
 
@@ -79,6 +81,7 @@ export class GrantLedger {
       saidFailsafeTenthsA: spec.failsafeTenthsA,
       promises: new Promises(this.#timing.settleMs),
       toldThenTenthsA: 0,
+      heldTenthsA: 0,
       isDescribed: false,
       fallbacks: new Fallbacks(spec.failsafeTenthsA),
     };
@@ -159,6 +162,8 @@ export class GrantLedger {
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number, ttlMs?: number): void {
     const entry = holding as Entry;
     this.#promise(entry, 0, limitTenthsA, nowMs, ttlMs);
+    // It may hold that still, until it says otherwise: nothing is granted before it is heard of.
+    entry.heldTenthsA = limitTenthsA;
     entry.fallbacks = new Fallbacks(thenTenthsA);
     this.#rebound(entry);
   }
@@ -167,6 +172,11 @@ export class GrantLedger {
   coveringTtlMs(holding: Holding, nowMs: number): number {
     const { promises, ttlMs } = holding as Entry;
     return Math.max(ttlMs, ttlMsOf(promises.latestEndMs - nowMs));
+  }
+
+  /** Its charger says that it holds so much by a grant from before the start; 0 where by none. */
+  noteHeld(holding: Holding, tenthsA: number): void {
+    (holding as Entry).heldTenthsA = tenthsA;
   }
 
   /**
@@ -276,8 +286,10 @@ export class GrantLedger {
     if (entry.isWorstCase) return entry.maxTenthsA;
     // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
     const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
-    // Before the first grant only what was on disk is known, and that may have ended long ago.
-    if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
+    // Before the first grant only what was on disk is known, and that may have ended long ago: except what its charger
+    // holds still.
+    const heldTenthsA = Math.min(entry.heldTenthsA, entry.promises.mostTenthsA);
+    if (entry.lastSeq === 0) return Math.min(Math.max(ownTenthsA, heldTenthsA), entry.maxTenthsA);
     return Math.max(ownTenthsA, entry.promises.newestTenthsA(entry.lastSeq), entry.toldThenTenthsA);
   }
 

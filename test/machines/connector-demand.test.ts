@@ -5,6 +5,7 @@ import {
   createDemand,
   type Demand,
   type DrawnReading,
+  doubtRest,
   foldDemand,
 } from '../../machines/power/connector-demand.js';
 
@@ -214,5 +215,45 @@ describe('A car that does not charge though it may', () => {
     const demand = withCar();
     expect(draw(demand, [0, 0], [10_000, 600_000])).toBe(false);
     expect(demand).toMatchObject({ isResting: false, mostTenthsA: 320 });
+  });
+});
+
+describe('A car that was there before the service started', () => {
+  it.each([
+    ['needs no more than the limit it does not use up', { drawnTenthsA: 90, heldTenthsA: 110 }, 110],
+    ['may want more where it uses all of its limit', { drawnTenthsA: 105, heldTenthsA: 110 }, 320],
+    ['keeps the floor where it draws nothing there', { drawnTenthsA: 0, heldTenthsA: 60 }, 60],
+    [
+      'is like one that just came where its charger holds no limit',
+      { drawnTenthsA: 90, heldTenthsA: undefined },
+      320,
+    ],
+  ])('%s', (_, held, mostTenthsA) => {
+    const demand = createDemand(320);
+    foldDemand(demand, { ...CHARGING, limitTenthsA: held.heldTenthsA ?? 320, ...held }, 0);
+    expect(demand).toMatchObject({ mostTenthsA, isResting: false });
+  });
+
+  it('rests for five minutes where it is paused, unless that is doubted', () => {
+    const paused = { ...CHARGING, limitTenthsA: 0, heldTenthsA: 0 };
+    const [patient, doubted] = [createDemand(320), createDemand(320)];
+    for (const demand of [patient, doubted]) {
+      foldDemand(demand, paused, 0);
+      expect(demand.isResting).toBe(true);
+    }
+    doubtRest(doubted);
+    expect(doubted.isResting).toBe(false);
+    foldDemand(patient, paused, 299_999);
+    expect(patient.isResting).toBe(true);
+    foldDemand(patient, paused, 300_000);
+    expect(patient.isResting).toBe(false);
+  });
+
+  it('rests whatever is doubted once it was seen to', () => {
+    const demand = createDemand(320);
+    foldDemand(demand, { ...CHARGING, limitTenthsA: 0, heldTenthsA: 0 }, 0);
+    draw(demand, [0, 60], [10_000, 60_000]);
+    doubtRest(demand);
+    expect(demand.isResting).toBe(true);
   });
 });

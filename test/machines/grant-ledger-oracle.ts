@@ -26,6 +26,7 @@ export class HoldingOracle {
   #restored:
     | { readonly tenthsA: number; readonly thenTenthsA: number; readonly endsAtMs: number }
     | undefined;
+  #heldTenthsA = 0;
 
   constructor(
     timing: GrantTiming,
@@ -50,6 +51,12 @@ export class HoldingOracle {
     const endsAtMs =
       this.#lease === 'heartbeat' ? nowMs + 1.02 * this.#timing.ttlMs : Number.POSITIVE_INFINITY;
     this.#restored = { tenthsA, thenTenthsA, endsAtMs };
+    this.#heldTenthsA = tenthsA;
+  }
+
+  /** What its charger says that it holds of what was on disk. */
+  noteHeld(tenthsA: number): void {
+    this.#heldTenthsA = tenthsA;
   }
 
   grant(limitTenthsA: number, thenTenthsA: number, heardAtMs: number, nowMs: number): number {
@@ -82,7 +89,7 @@ export class HoldingOracle {
     if (this.isWorstCase) return this.#maxTenthsA;
     const own = this.#keepsThen || !this.isDescribed ? 0 : this.#ownTenthsA;
     const newest = this.#given.at(-1);
-    if (newest === undefined) return own;
+    if (newest === undefined) return Math.max(own, Math.min(this.#heldTenthsA, this.#restoredTenthsA(nowMs)));
     const limit = this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
     return Math.max(own, limit, newest.thenTenthsA);
   }
