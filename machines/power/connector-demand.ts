@@ -117,11 +117,16 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
 }
 
 /** A car that was there before the start needs no more than the owner before gave it, unless it uses all of that. */
-function takeOver(demand: Demand, { drawnTenthsA, heldTenthsA }: DrawnReading, nowMs: number): void {
+function takeOver(demand: Demand, reading: DrawnReading, nowMs: number): void {
+  const { drawnTenthsA, heldTenthsA, leastTenthsA = MINIMUM_TENTHS_A } = reading;
   if (heldTenthsA === undefined) return;
-  if (heldTenthsA < MINIMUM_TENTHS_A) {
+  if (heldTenthsA < leastTenthsA) {
     const resting = { isResting: true, isFoundPaused: true, restingSinceMs: nowMs };
-    Object.assign(demand, { mostTenthsA: withStep(0), ...resting, restsForMs: PAUSED_BEFORE_MS });
+    Object.assign(demand, {
+      mostTenthsA: withStep(0, leastTenthsA),
+      ...resting,
+      restsForMs: PAUSED_BEFORE_MS,
+    });
   } else if (drawnTenthsA < heldTenthsA * WANTING) {
     demand.mostTenthsA = Math.min(demand.mostTenthsA, heldTenthsA);
   }

@@ -90,7 +90,7 @@ function doFloorsFit(
   const leftTenthsA = [...availableTenthsA];
   for (const control of controlled) {
     leftW -= Math.max(heldWOf(control), control.demand.hasCar ? floorWOf(control) : 0);
-    deductLoad(leftTenthsA, control, control.demand.hasCar ? MINIMUM_TENTHS_A : 0);
+    deductLoad(leftTenthsA, control, control.demand.hasCar ? control.holding.leastTenthsA : 0);
   }
   return leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
 }
