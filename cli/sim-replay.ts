@@ -54,6 +54,10 @@ function printState(state: TraceState): void {
   }
   for (const { fault, target } of state.faults) printLine(`fault ${fault} ${target}`.trimEnd());
   for (const { alarm, target } of state.alarms) printLine(`alarm ${alarm} ${target}`);
+  for (const { line, l1TenthsV, l2TenthsV, l3TenthsV } of state.voltages) {
+    const volts = [l1TenthsV, l2TenthsV, l3TenthsV].map((tenths) => (tenths / 10).toFixed(1));
+    printLine(`line ${line}: ${volts.join(', ')} V on L1, L2, L3`);
+  }
   const { lastViolation } = state;
   if (lastViolation !== undefined)
     printLine(

@@ -52,6 +52,8 @@ export interface ConnectorControl {
   heardBeforeW: number | undefined;
   /** The most its charger said, in the boot of `boot`, that it falls back to; undefined before it said anything. */
   said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
+  /** When the voltage that its current counts at was measured last; before it ever was, minus infinity. */
+  voltageSeenAtMs: number;
   /** It may fall back to its fail-safe, as far as limit and fuses go, as of the last decision. */
   usesFailsafe: boolean;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
@@ -118,6 +120,7 @@ export function createControl(
     awaitedSinceMs: nowMs,
     heardBeforeW: 0,
     said: undefined,
+    voltageSeenAtMs: Number.NEGATIVE_INFINITY,
     usesFailsafe: true,
     isFailsafeWaived: false,
     storedLimitTenthsA: 0,

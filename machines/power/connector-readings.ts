@@ -12,8 +12,8 @@ const LEAST_VOLTAGE = 0.9;
 const MOST_VOLTAGE = 1.15;
 /** Less than this on a phase is a meter's noise. */
 const LEAST_PHASE_A = 1;
-/** A voltage counts as lower only when it is by this much, so that it does not move limits with every reading. */
-const VOLTAGE_STEP_V = 3;
+/** A voltage that was measured may be back at any instant of as long, when others on the same line draw less. */
+const VOLTAGE_LASTS_MS = 3_600_000;
 
 /**
  * Folds in a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
@@ -29,7 +29,7 @@ export function hearReading(
   const { holding, spec } = control;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
   if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0);
-  let isNews = followVoltage(ledger, control, reading.voltageV);
+  let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
   if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
   if (
     reading.epoch === ownerTerm &&
@@ -147,20 +147,28 @@ function phasesUsed({ currentA = [] }: MeterReading): number {
   return currentA.filter((phaseA) => phaseA >= LEAST_PHASE_A).length;
 }
 
-/** The highest phase voltage, in whole volts, from which on a current is worth more power; lowered only by a clear step. */
+/**
+ * What a current is worth: the highest phase voltage measured within about an hour, in whole volts, and never less than the
+ * nominal one. Where the voltage sags, the same power would allow more current; it would be too much power as soon as the
+ * voltage recovers, long before the next reading.
+ */
 function followVoltage(
   ledger: GrantLedger,
-  { holding, spec, phases }: ConnectorControl,
+  control: ConnectorControl,
   voltageV: readonly number[] | undefined,
+  nowMs: number,
 ): boolean {
+  const { holding, spec, phases } = control;
   if (voltageV === undefined || spec.dc != null) return false;
   let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
   // A meter that is broken or lies must not make room for more current.
   if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
-  const wantedV = Math.ceil(Math.min(highestV, spec.voltageV * MOST_VOLTAGE));
+  const wantedV = Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)));
   const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, phases);
-  if (wantedV === heldV || (wantedV < heldV && wantedV + VOLTAGE_STEP_V > heldV)) return false;
+  if (wantedV < heldV && nowMs < control.voltageSeenAtMs + VOLTAGE_LASTS_MS) return false;
+  control.voltageSeenAtMs = nowMs;
+  if (wantedV === heldV) return false;
   ledger.describe(holding, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
   return true;
 }

@@ -18,15 +18,27 @@ export interface Outlet {
   advance(nowMs: number): void;
   /** The pilot tells the car from `nowMs` on that it may draw `offeredA`. */
   offer(offeredA: number, nowMs: number): void;
+  /** From `nowMs` on its phases have these voltages, phase to neutral; until then, and without a grid, its rating's. */
+  supply(voltagesV: PerPhase, nowMs: number): void;
   /** When its mode or, faster than by taper, its draw changes next. */
   readonly nextDueMs: number;
   readonly status: ChargingStatus;
+  /** A DC connector holds a power instead: what it would be where the voltage is lowest. */
   readonly drawnA: number;
+  /** What flows in each of the phases that carry current. */
+  readonly currentA: number;
+  /** Mean of the phases that carry current. */
+  readonly voltageV: number;
+  /** What flows. */
+  readonly powerW: number;
   /** Phases that carry current: a single-phase car uses one of the connector's three. */
   readonly phases: number;
   /** Meter register, at the car; it only rises. */
   readonly energyWh: number;
 }
+
+/** A value of L1, L2 and L3 as the outlet is wired; voltages are phase to neutral. */
+export type PerPhase = readonly [number, number, number];
 
 /** A car came to the outlet or left it; `deliveredWh` is what it has got on this visit. */
 export interface CarNote {
@@ -49,7 +61,7 @@ class VirtualOutlet implements Outlet {
   #dueMs = Number.NaN;
   #nowMs: number;
   readonly #rating: ConnectorRating;
-  readonly #voltageV: number;
+  readonly #countedV: number;
   readonly #efficiency: number;
   readonly #leastOfferA: number;
   readonly #overdraw: number;
@@ -65,10 +77,11 @@ class VirtualOutlet implements Outlet {
   #atMs: number;
   #modeEndsAtMs: number;
   #offeredA: number;
+  #supplyV: PerPhase | undefined;
 
   constructor({ rating, startsAtMs, offeredA, nextCar, onCar, overdraw, lateMs }: OutletOptions) {
     this.#rating = rating;
-    this.#voltageV = countedV(rating);
+    this.#countedV = countedV(rating);
     this.#efficiency = efficiencyOf(rating);
     this.#leastOfferA = leastOfferA(rating);
     this.#overdraw = overdraw;
@@ -97,6 +110,22 @@ class VirtualOutlet implements Outlet {
     return this.#rating.dc == null ? Math.min(this.#car.phases, this.#rating.phases) : 3;
   }
 
+  get voltageV(): number {
+    if (this.#supplyV === undefined) return this.#rating.voltageV;
+    const inUseV = this.#supplyV.slice(0, Math.max(1, this.phases));
+    return inUseV.reduce((sum, phaseV) => sum + phaseV, 0) / inUseV.length;
+  }
+
+  get powerW(): number {
+    const heldV = this.#rating.dc == null ? this.voltageV : this.#countedV;
+    return this.drawnA * heldV * this.phases;
+  }
+
+  get currentA(): number {
+    if (this.#rating.dc == null) return this.drawnA;
+    return this.phases === 0 || this.voltageV === 0 ? 0 : this.powerW / (this.phases * this.voltageV);
+  }
+
   get nextDueMs(): number {
     if (Number.isNaN(this.#dueMs)) this.#dueMs = this.#findDueMs();
     return this.#dueMs;
@@ -119,10 +148,14 @@ class VirtualOutlet implements Outlet {
     for (let stopMs = this.#nextStopMs; stopMs <= nowMs; stopMs = this.#nextStopMs) this.#passTo(stopMs);
   }
 
+  supply(voltagesV: PerPhase, nowMs: number): void {
+    this.#countUpTo(nowMs);
+    this.#supplyV = voltagesV;
+    this.#forgetInstants();
+  }
+
   offer(offeredA: number, nowMs: number): void {
-    this.advance(nowMs);
-    // Between two whole seconds too: what flowed so far must not be counted at the new offer.
-    if (nowMs > this.#atMs) this.#passTo(nowMs);
+    this.#countUpTo(nowMs);
     if (this.#isOffer(offeredA) !== this.#isOffer(this.#offeredA)) {
       const { isStubborn } = this.#car;
       this.#tell(this.#isOffer(offeredA) ? { type: 'offer.made' } : { type: 'offer.withdrawn', isStubborn });
@@ -131,6 +164,12 @@ class VirtualOutlet implements Outlet {
     this.#reaction.offer(offeredA, nowMs);
     this.#follow(0);
     this.#forgetInstants();
+  }
+
+  /** Between two whole seconds too: what flowed so far must not be counted at a new offer or voltage. */
+  #countUpTo(nowMs: number): void {
+    this.advance(nowMs);
+    if (nowMs > this.#atMs) this.#passTo(nowMs);
   }
 
   get #isPluggedIn(): boolean {
@@ -160,7 +199,7 @@ class VirtualOutlet implements Outlet {
 
   /** What the car gets of what flows, W. */
   get #chargingW(): number {
-    return this.drawnA * this.#voltageV * this.phases * this.#efficiency;
+    return this.powerW * this.#efficiency;
   }
 
   /** While what it draws is what it wants, seconds differ in nothing but energy: they are passed over in one step. */

@@ -4,7 +4,7 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from './charger-message.js';
 import { type ChargerVoice, createChargerVoice } from './charger-voice.js';
 import type { HeldLimit } from './grant-holder.js';
-import type { CarNote } from './outlet.js';
+import type { CarNote, PerPhase } from './outlet.js';
 import { type ChargerTraits, HONEST } from './traits.js';
 import {
   createVirtualConnector,
@@ -15,7 +15,10 @@ import {
 } from './virtual-connector.js';
 
 /** A connector beyond what its meter says. */
-export type OutletState = Pick<VirtualConnector, 'spec' | 'status' | 'physicalPowerW'> & {
+export type OutletState = Pick<
+  VirtualConnector,
+  'spec' | 'status' | 'physicalPowerW' | 'physicalCurrentA'
+> & {
   readonly holder: { readonly applied: HeldLimit };
 };
 
@@ -66,6 +69,11 @@ export class VirtualCharger {
   /** Lets time pass up to `nowMs`; going back is ignored. */
   advance(nowMs: number): void {
     for (const part of this.#parts) part.advance(nowMs);
+  }
+
+  /** From `nowMs` on its connector number `i` is fed with these voltages. */
+  supply(i: number, voltagesV: PerPhase, nowMs: number): void {
+    this.#parts[i]?.supply(voltagesV, nowMs);
   }
 
   /** When it has something to do or to say next; never before `nowMs`. */

@@ -6,14 +6,16 @@ import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { NextCar } from './car.js';
-import { ampereOfDcW, countedV, dcWOfAmpere, leastOfferA } from './direct-current.js';
+import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
-import { type CarNote, createOutlet, type Outlet } from './outlet.js';
+import { type CarNote, createOutlet, type Outlet, type PerPhase } from './outlet.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
 /** A connector as the charger knows it. `failsafeA` in A per phase. */
 export interface VirtualConnectorSpec extends ConnectorRating {
+  /** How it is wired to the grid. */
+  readonly rotation?: string | null | undefined;
   readonly connectorId: ConnectorId;
   readonly failsafeA: number;
 }
@@ -33,6 +35,8 @@ export interface VirtualConnector {
   readonly holder: GrantHolder;
   /** Lets time pass up to `nowMs`; going back is ignored. */
   advance(nowMs: number): void;
+  /** From `nowMs` on its phases have these voltages, phase to neutral. */
+  supply(voltagesV: PerPhase, nowMs: number): void;
   /** The charger starts again as `boot`, in no time. */
   restart(boot: string, nowMs: number): void;
   /** `…/limit` came; what to answer at once, if anything. */
@@ -49,6 +53,8 @@ export interface VirtualConnector {
   measuredPowerW(): number;
   /** What truly flows from the grid, W; the reading may say something else. */
   physicalPowerW(): number;
+  /** The same in A, on each of its phases in use. */
+  physicalCurrentA(): PerPhase;
 }
 
 function onPhases(value: number, phases: number): [number, number, number] {
@@ -72,6 +78,12 @@ function stateOf(
 function inAmperes(limit: LimitMessage, spec: VirtualConnectorSpec): LimitMessage {
   const [limitA, thenA] = [limit.limitW, limit.thenW ?? 0].map((dcW) => ampereOfDcW(dcW, spec));
   return { ...limit, limitA: limitA ?? 0, thenA: thenA ?? 0 };
+}
+
+/** The meter tells tenths of a volt. */
+function measuredVoltages([l1V, l2V, l3V]: PerPhase, phases: 1 | 3): [number, number, number] {
+  const tenths = (voltageV: number) => Math.round(10 * voltageV) / 10;
+  return phases === 1 ? [tenths(l1V), 0, 0] : [tenths(l1V), tenths(l2V), tenths(l3V)];
 }
 
 /** Who comes to each connector: cars drawn from the seed, or those somebody gives. */
@@ -154,7 +166,8 @@ export function createVirtualConnector(
   const measuredA = () => Math.round(outlet.drawnA * 10) / 10;
   const isDc = spec.dc != null;
   const measuredPowerW = () =>
-    isDc ? dcWOfAmpere(outlet.drawnA, spec) : Math.round(measuredA() * spec.voltageV * outlet.phases);
+    isDc ? dcWOfAmpere(outlet.drawnA, spec) : Math.round(measuredA() * outlet.voltageV * outlet.phases);
+  let phaseVoltagesV: PerPhase = onPhases(spec.voltageV, 3);
   return {
     spec,
     holder,
@@ -174,6 +187,10 @@ export function createVirtualConnector(
       }
       outlet.advance(nowMs);
     },
+    supply(voltagesV, nowMs) {
+      outlet.supply(voltagesV, nowMs);
+      phaseVoltagesV = voltagesV;
+    },
     restart(boot, nowMs) {
       holder.restart(boot);
       outlet.offer(offerOf(holder.applied.limitA), nowMs);
@@ -183,19 +200,17 @@ export function createVirtualConnector(
       return outlet.status;
     },
     reading() {
-      const { phases } = outlet;
-      // From the grid it takes a power: at its nominal voltage, less current than where that is lowest.
-      const currentA = isDc ? (outlet.drawnA * countedV(spec)) / spec.voltageV : measuredA();
       return {
         connectorId: spec.connectorId,
         status: outlet.status,
         powerW: measuredPowerW(),
-        currentA: onPhases(Math.round(currentA * 10) / 10, phases),
-        voltageV: onPhases(spec.voltageV, spec.phases),
+        currentA: onPhases(Math.round(outlet.currentA * 10) / 10, outlet.phases),
+        voltageV: measuredVoltages(phaseVoltagesV, spec.phases),
         energyWh: Math.round(outlet.energyWh),
       };
     },
     measuredPowerW,
-    physicalPowerW: () => outlet.drawnA * countedV(spec) * outlet.phases,
+    physicalPowerW: () => outlet.powerW,
+    physicalCurrentA: () => onPhases(outlet.currentA, outlet.phases),
   };
 }

@@ -46,21 +46,40 @@ function isDivisible({ provision, actions }: Scenario, homes: ReadonlyMap<string
   return !hasGateways && actions.every((action) => locationOf(action, homes) !== undefined);
 }
 
-/** Neighbours in the order of the file. */
-function groupsOf({ provision }: Scenario): readonly ReadonlySet<string>[] {
+/** Neighbours in the order of the file; what one line of the grid feeds stays together. */
+function groupsOf(scenario: Scenario): readonly ReadonlySet<string>[] {
   const groups: Set<string>[] = [];
   let connectors = Number.POSITIVE_INFINITY;
-  for (const { locations } of provision.tenants)
-    for (const { locationId, chargers } of locations) {
-      const own = chargers.reduce((sum, charger) => sum + charger.connectors.length, 0);
-      if (connectors + own > MOST_CONNECTORS) {
-        groups.push(new Set());
-        connectors = 0;
-      }
-      groups.at(-1)?.add(locationId);
-      connectors += own;
+  for (const { locationIds, own } of neighboursOf(scenario)) {
+    if (connectors + own > MOST_CONNECTORS) {
+      groups.push(new Set());
+      connectors = 0;
     }
+    for (const locationId of locationIds) groups.at(-1)?.add(locationId);
+    connectors += own;
+  }
   return groups;
+}
+
+/** Locations that share a line of the grid, or one alone, with the number of their connectors. */
+function neighboursOf({ provision, grid, connectors }: Scenario) {
+  const lineOf = new Map(grid.flatMap((line) => line.locationIds.map((id) => [id, line.name])));
+  const neighbours = new Map<string, { readonly locationIds: string[]; own: number }>();
+  const ofLocation = new Map<string, { own: number }>();
+  for (const { locations } of provision.tenants)
+    for (const { locationId } of locations) {
+      const line = lineOf.get(locationId);
+      const key = line === undefined ? `location ${locationId}` : `line ${line}`;
+      const found = neighbours.get(key) ?? { locationIds: [], own: 0 };
+      neighbours.set(key, found);
+      ofLocation.set(locationId, found);
+      found.locationIds.push(locationId);
+    }
+  for (const { locationId } of connectors) {
+    const found = ofLocation.get(locationId);
+    if (found !== undefined) found.own++;
+  }
+  return neighbours.values();
 }
 
 function cellOf(
@@ -69,7 +88,7 @@ function cellOf(
   homes: ReadonlyMap<string, string>,
   { group, isFirst }: { readonly group: ReadonlySet<string>; readonly isFirst: boolean },
 ): Cell {
-  const { provision, connectors, actions, faults, expectations } = scenario;
+  const { provision, connectors, grid, actions, faults, expectations } = scenario;
   const tenants = provision.tenants.flatMap((tenant) => {
     const locations = tenant.locations.filter(({ locationId }) => group.has(locationId));
     return locations.length === 0 ? [] : [{ ...tenant, locations }];
@@ -83,6 +102,7 @@ function cellOf(
       ...scenario,
       provision: { ...provision, tenants },
       connectors: own,
+      grid: grid.filter(({ locationIds }) => locationIds.some((locationId) => group.has(locationId))),
       sessions: { kind: 'visits', visits: [] },
       actions: actions.filter((action) => group.has(locationOf(action, homes) ?? '')),
       // Each keeps its place: what is drawn for a fault is drawn by that.

@@ -18,7 +18,7 @@ export function createScenarioWorld(
   onEvent: (event: TraceEvent) => void,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
-  const { provision, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const { provision, grid, seed, startsAtMs, meterPeriodMs, transport } = scenario;
   const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
     faultPlanOf(scenario, seed)
@@ -27,6 +27,7 @@ export function createScenarioWorld(
   );
   return createWorld({
     tenants: provision.tenants,
+    grid,
     seed,
     startMs: startsAtMs,
     transport,

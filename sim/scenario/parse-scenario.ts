@@ -8,6 +8,7 @@ import { type ExpectationEntry, measuresOf } from './expectation-schema.js';
 import type { FaultLevel } from './fault-levels.js';
 import { type FaultEntry, faultsSchema } from './fault-schema.js';
 import { fillSecrets } from './fill-secrets.js';
+import { gridOf } from './grid-schema.js';
 import { DAY_MS, type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
 import {
   type Action,
@@ -199,6 +200,7 @@ function scenarioOf(
     transport,
     provision,
     connectors: [...plan.connectors.values()],
+    grid: gridOf(file.grid, plan, span),
     sessions: sessionsOfFile(file.sessions, path, span),
     vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),
     actions: file.actions

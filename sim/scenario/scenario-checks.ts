@@ -3,6 +3,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { type ActionEntry, actionProblems, OPERATIONS, parseKept } from './action-schema.js';
 import { expectationProblems } from './expectation-schema.js';
+import { gridProblems } from './grid-schema.js';
 import { type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
 import type { ScenarioFile } from './scenario-schema.js';
 import type { VisitEntry } from './session-schema.js';
@@ -197,6 +198,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
     ...(file.provision === undefined ? [] : provisionProblems(file.provision)),
     ...visitProblems(file.sessions.visits ?? [], context),
     ...stationProblems(context),
+    ...gridProblems(file.grid, context.plan, (moment, path) => outside(moment, context.span, path)),
     ...vehicleProblems(file),
     ...actionsProblems(context),
     ...faultsProblems(context),

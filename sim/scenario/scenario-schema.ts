@@ -6,6 +6,7 @@ import { actionSchema } from './action-schema.js';
 import { LARGEST_SEED } from './draw.js';
 import { expectationSchema } from './expectation-schema.js';
 import { faultsSchema } from './fault-schema.js';
+import { gridSchema } from './grid-schema.js';
 import { durationSchema, localInstantSchema } from './moment.js';
 import { sessionsSchema, vehicleSchema } from './session-schema.js';
 import { sitesSchema } from './site-generator.js';
@@ -22,6 +23,7 @@ export const scenarioSchema = z.strictObject(
     transport: z.enum(['inProcess', 'mqtt'], 'must be inProcess or mqtt').default('inProcess'),
     provision: provisioningSchema.optional(),
     sites: sitesSchema.optional(),
+    grid: gridSchema,
     sessions: sessionsSchema,
     vehicles: listSchema(vehicleSchema).min(1, 'must name at least one class').optional(),
     actions: listSchema(actionSchema).default([]),

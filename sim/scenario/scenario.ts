@@ -106,6 +106,19 @@ export interface Fault {
   readonly direction: CutDirection;
 }
 
+/**
+ * A line of the low-voltage grid, from its source to the locations at its end. Voltages are phase to neutral, the resistance
+ * is that of one phase, source and neutral included. From `fromMs` on others draw `kw`, in the order of time; before the first
+ * step what it says.
+ */
+export interface GridLine {
+  readonly name: string;
+  readonly locationIds: readonly string[];
+  readonly sourceVoltageV: number;
+  readonly resistanceOhm: number;
+  readonly base: readonly { readonly fromMs: EpochMs; readonly kw: number }[];
+}
+
 /** Faults of the service as a whole; the others befall chargers. */
 export const SERVICE_FAULTS: readonly Fault['kind'][] = ['serviceCrash', 'brokerRestart', 'databaseBusy'];
 
@@ -152,6 +165,8 @@ export interface Scenario extends ScenarioSpan {
   /** With every secret filled in. */
   readonly provision: ProvisioningFile;
   readonly connectors: readonly ScenarioConnector[];
+  /** Locations on no line have the voltage of their rating. */
+  readonly grid: readonly GridLine[];
   readonly sessions: Sessions;
   readonly vehicles: readonly VehicleClass[];
   /** In the order of time. */

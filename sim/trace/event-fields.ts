@@ -46,6 +46,7 @@ const FIELDS = {
   fault: { fault: FAULT_KINDS, target: 'name', isOn: FLAG },
   alarm: { alarm: ALARM_KINDS, target: 'name', isOn: FLAG },
   violation: { invariant: 'name', target: 'name', detail: 'text' },
+  voltage: { line: 'name', l1TenthsV: 'integer', l2TenthsV: 'integer', l3TenthsV: 'integer' },
 } as const satisfies { readonly [K in EventKind]: Readonly<Record<FieldsOf<K>, FieldCoding>> };
 
 export interface EventLayout {

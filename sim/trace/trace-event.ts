@@ -79,6 +79,14 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly startsAtMs: EpochMs;
       readonly endsAtMs: EpochMs;
     }
+  | {
+      /** What a line of the grid feeds its locations with, phase to neutral, after it changed by a volt. */
+      readonly kind: 'voltage';
+      readonly line: string;
+      readonly l1TenthsV: number;
+      readonly l2TenthsV: number;
+      readonly l3TenthsV: number;
+    }
   | { readonly kind: 'action'; readonly name: string; readonly status: number }
   | { readonly kind: 'fault'; readonly fault: FaultKind; readonly target: string; readonly isOn: boolean }
   | { readonly kind: 'alarm'; readonly alarm: AlarmKind; readonly target: string; readonly isOn: boolean }

@@ -28,6 +28,8 @@ export interface TraceState {
   /** Faults and alarms that last. */
   readonly faults: readonly EventOf<'fault'>[];
   readonly alarms: readonly EventOf<'alarm'>[];
+  /** Of each line of the grid, phase to neutral. */
+  readonly voltages: readonly EventOf<'voltage'>[];
   readonly lastAction: EventOf<'action'> | undefined;
   readonly lastViolation: EventOf<'violation'> | undefined;
 }
@@ -55,6 +57,7 @@ export class TraceStateFold {
   readonly #profiles = new Map<string, EventOf<'profile'>>();
   readonly #faults = new Map<string, EventOf<'fault'>>();
   readonly #alarms = new Map<string, EventOf<'alarm'>>();
+  readonly #voltages = new Map<string, EventOf<'voltage'>>();
   #lastAction: EventOf<'action'> | undefined;
   #lastViolation: EventOf<'violation'> | undefined;
 
@@ -84,6 +87,9 @@ export class TraceStateFold {
       case 'alarm':
         putWhileOn(this.#alarms, `${event.alarm} ${event.target}`, event);
         break;
+      case 'voltage':
+        this.#voltages.set(event.line, event);
+        break;
       case 'action':
         this.#lastAction = event;
         break;
@@ -102,6 +108,7 @@ export class TraceStateFold {
       ...this.#profiles.values(),
       ...this.#faults.values(),
       ...this.#alarms.values(),
+      ...this.#voltages.values(),
       this.#lastAction,
       this.#lastViolation,
     ].filter((event) => event !== undefined);
@@ -115,6 +122,7 @@ export class TraceStateFold {
       profiles: [...this.#profiles.values()].filter(({ endsAtMs }) => endsAtMs > instant),
       faults: [...this.#faults.values()],
       alarms: [...this.#alarms.values()],
+      voltages: [...this.#voltages.values()],
       lastAction: this.#lastAction,
       lastViolation: this.#lastViolation,
     };

@@ -4,6 +4,7 @@ import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { PerPhase } from '../charger/outlet.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
@@ -20,6 +21,9 @@ interface Told {
   isOnline: boolean;
 }
 
+/** Voltages change with every load: a trace tells of those that somebody would notice. */
+const LEAST_TENTHS_V = 10;
+
 interface Granted {
   epoch: number;
   limitA: number;
@@ -32,6 +36,7 @@ export class Tracer {
   readonly #told = new Map<OutletState, Told>();
   readonly #powerW = new Map<string, number>();
   readonly #limitW = new Map<string, number>();
+  readonly #voltages = new Map<string, readonly number[]>();
   readonly #granted = new Map<string, Granted>();
 
   constructor(emit: (event: TraceEvent) => void, nowMs: () => EpochMs) {
@@ -62,6 +67,17 @@ export class Tracer {
     if (this.#limitW.get(locationId) === allowedW) return;
     this.#limitW.set(locationId, allowedW);
     this.#emit({ atMs: this.#nowMs(), kind: 'limit', locationId, limitW: allowedW });
+  }
+
+  /** A line of the grid has these voltages, V: told when one of them is a volt from what was told. */
+  voltage(line: string, voltagesV: PerPhase): void {
+    const tenthsV = voltagesV.map((phaseV) => Math.round(10 * phaseV));
+    const told = this.#voltages.get(line);
+    if (told !== undefined && tenthsV.every((phase, i) => Math.abs(phase - (told[i] ?? 0)) < LEAST_TENTHS_V))
+      return;
+    this.#voltages.set(line, tenthsV);
+    const [l1TenthsV = 0, l2TenthsV = 0, l3TenthsV = 0] = tenthsV;
+    this.add({ kind: 'voltage', line, l1TenthsV, l2TenthsV, l3TenthsV });
   }
 
   /** A limit left the service; a plain renewal is no event. */

@@ -16,6 +16,7 @@ import type { ChargerTraits } from '../charger/traits.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import { Checks } from '../checks/checks.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
+import type { GridLine } from '../scenario/scenario.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import type { Agenda } from './agenda.js';
@@ -33,6 +34,7 @@ import type { PowerWatch, Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
 import type { CommitFate } from './service-life.js';
 import { SitePower } from './site-power.js';
+import { Supply } from './supply.js';
 import { Tracer } from './tracer.js';
 import { type ChargerEvents, WorldChargers } from './world-chargers.js';
 import { makeWorldFolder } from './world-folder.js';
@@ -47,6 +49,8 @@ export interface WorldOptions {
   readonly visitorsOf: (charger: ChargerAddress) => Visitors;
   /** Of each charger, drawn or given; what is not given is honest. */
   readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
+  /** What feeds its locations; those on no line have the voltage of their rating. */
+  readonly grid?: readonly GridLine[];
   /** Settings of the service as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
@@ -91,6 +95,7 @@ export class World {
   /** Meter values, limits and acks that chargers and service exchanged. */
   readonly counts = { fromChargers: 0, toChargers: 0 };
   readonly #tenants: readonly TenantEntry[];
+  readonly #grid: readonly GridLine[];
   readonly #keys: ReadonlyMap<string, string>;
   readonly #dataDir = makeWorldFolder();
   readonly #config: Config;
@@ -112,6 +117,7 @@ export class World {
   constructor(options: WorldOptions) {
     const { seed, startMs, onEvent, transport = 'inProcess' } = options;
     this.#tenants = fillSecrets({ tenants: [...options.tenants] }).tenants;
+    this.#grid = options.grid ?? [];
     this.#keys = keysOf(this.#tenants);
     const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
     this.#config = configOf(this.#dataDir, { ...options.environment, ...ofTransport });
@@ -158,9 +164,22 @@ export class World {
           this.#chargers.add({ tenantUuid, locationId, controllerUuid }, connectors, events, timing);
       }
     }
+    this.#beginSupply();
     await this.#live();
     for (const run of this.runs)
       this.#connections.connectLater(run, uniformInt(run.luck, 0, CONNECT_SPREAD_MS));
+  }
+
+  #beginSupply(): void {
+    for (const line of this.#grid)
+      new Supply({
+        line,
+        runs: this.runs,
+        agenda: this.agenda,
+        tracer: this.#tracer,
+        nowMs: () => this.nowMs(),
+        monotonicMs: () => this.monotonicMs(),
+      }).begin();
   }
 
   nowMs(): EpochMs {

@@ -8,10 +8,20 @@
  * @property {string} bug what stands there instead
  * @property {number} seed
  * @property {string} invariant one of those that notice
+ * @property {string} [scenario] of the library, where a hostile hour does not know what the bug is about
  */
 
 /** @type {readonly Plant[]} */
 export const PLANTS = [
+  {
+    name: 'sagging-voltage-makes-room',
+    file: 'machines/power/connector-readings.js',
+    text: 'Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)))',
+    bug: 'Math.ceil(Math.min(highestV, spec.voltageV * MOST_VOLTAGE))',
+    seed: 1,
+    invariant: 'P1',
+    scenario: 'weak-street.yaml',
+  },
   {
     name: 'grant-on-send',
     file: 'machines/power/grant-ledger.js',

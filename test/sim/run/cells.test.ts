@@ -70,6 +70,15 @@ describe('A scenario is divided', () => {
           expect(cell?.scenario.connectors.map((connector) => connector.locationId)).toContain(locationId);
   });
 
+  it('and what one line of the grid feeds stays together, with its line', () => {
+    const scenario = scenarioOf('grid: [{ name: street, locations: [site-1, site-3], resistanceOhm: 0.1 }]');
+    const divided = cells(scenario).map((cell) => cell.scenario);
+    expect(divided.map(({ grid }) => grid.map(({ name }) => name))).toEqual([['street'], []]);
+    expect(
+      divided.map(({ connectors }) => [...new Set(connectors.map(({ locationId }) => locationId))]),
+    ).toEqual([['site-1', 'site-3'], ['site-2']]);
+  });
+
   it('not at all where a call couples its locations', () => {
     expect(cells(scenarioOf(CLUSTER))).toHaveLength(1);
   });

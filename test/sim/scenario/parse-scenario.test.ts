@@ -236,6 +236,32 @@ describe('A scenario file that is wrong', () => {
       ['permanentLimitKw: 50', 'permanentLimitKW: 50'],
       'provision.tenants[0].locations[0].permanentLimitKW: is not a field known here; did you mean "permanentLimitKw"?',
     ],
+    [
+      'a line of the grid that feeds a location nobody has',
+      ['duration: 24h', 'duration: 24h\ngrid: [{ name: street, locations: [key], resistanceOhm: 0.1 }]'],
+      ':5:36 grid[0].locations[0]: is "key", which this scenario does not have; must be one of quay',
+    ],
+    [
+      'a location on two lines of the grid',
+      [
+        'duration: 24h',
+        'duration: 24h\ngrid: [{ name: street, resistanceOhm: 0.1 }, { name: lane, resistanceOhm: 0.1 }]',
+      ],
+      'grid[1].locations: has quay, which street feeds already; a location is on one line',
+    ],
+    [
+      'a load of a line that is neither a number nor steps',
+      ['duration: 24h', 'duration: 24h\ngrid: [{ name: street, resistanceOhm: 0.1, baseKw: much }]'],
+      'grid[0].baseKw: is "much"; must be a number from 0 to 100000, in kW, or a list of { at, kw }',
+    ],
+    [
+      'a step of a load outside the run',
+      [
+        'duration: 24h',
+        'duration: 24h\ngrid: [{ name: street, resistanceOhm: 0.1, baseKw: [{ at: +25h, kw: 1 }] }]',
+      ],
+      'grid[0].baseKw[0].at: is 2026-06-02T07:00:00.000Z, which is not in the run',
+    ],
     ['a missing length', ['duration: 24h\n', ''], ':1:1 duration: is missing; must be a duration'],
     [
       'a length without a unit',

@@ -1,0 +1,109 @@
+// Feeds chargers from lines of the grid whose voltage sags under load, so that amperes and watts part.
+import type { EpochMs } from '../../machines/values/time.js';
+import type { PerPhase } from '../charger/outlet.js';
+import type { GridLine } from '../scenario/scenario.js';
+import type { Agenda } from './agenda.js';
+import type { ChargerRun } from './charger-run.js';
+import type { Tracer } from './tracer.js';
+
+type Rotation = ChargerRun['charger']['connectors'][number]['rotation'];
+
+/** How often the voltage follows the load. */
+const STEP_MS = 1_000;
+const PHASES = [0, 1, 2] as const;
+const LETTERS = 'RST';
+
+/**
+ * Phase to neutral at the end of `line`, V in tenths: U = U0 − R · I on each phase, all loads at a power factor of 1 (the
+ * approximate line segment in W. H. Kersting, Distribution System Modeling and Analysis). What others draw is spread over
+ * the phases, and counted at the voltage of the source.
+ * @param currentA what the chargers draw
+ */
+export function voltagesOf(line: GridLine, baseKw: number, currentA: PerPhase): PerPhase {
+  const { sourceVoltageV, resistanceOhm } = line;
+  const baseA = (1000 * baseKw) / (PHASES.length * sourceVoltageV);
+  const sagged = (phaseA: number) => {
+    const voltageV = sourceVoltageV - resistanceOhm * (baseA + phaseA);
+    return Math.round(10 * Math.max(0, voltageV)) / 10;
+  };
+  return [sagged(currentA[0]), sagged(currentA[1]), sagged(currentA[2])];
+}
+
+/** What others draw from it at `atMs`. */
+export function baseKwOf({ base }: GridLine, atMs: EpochMs): number {
+  return (base.findLast(({ fromMs }) => fromMs <= atMs) ?? base[0])?.kw ?? 0;
+}
+
+/** One line, with the chargers of its locations. */
+export class Supply {
+  readonly #line: GridLine;
+  readonly #runs: readonly ChargerRun[];
+  readonly #agenda: Agenda;
+  readonly #nowMs: () => EpochMs;
+  readonly #monotonicMs: () => number;
+  readonly #tracer: Tracer | undefined;
+  #voltagesV: PerPhase | undefined;
+
+  constructor(options: {
+    readonly line: GridLine;
+    readonly runs: readonly ChargerRun[];
+    readonly agenda: Agenda;
+    readonly nowMs: () => EpochMs;
+    readonly monotonicMs: () => number;
+    readonly tracer: Tracer | undefined;
+  }) {
+    const { line, runs } = options;
+    this.#line = line;
+    this.#runs = runs.filter(({ charger }) => line.locationIds.includes(charger.address.locationId));
+    this.#agenda = options.agenda;
+    this.#nowMs = options.nowMs;
+    this.#monotonicMs = options.monotonicMs;
+    this.#tracer = options.tracer;
+  }
+
+  /** Follows the load from now on. */
+  begin(): void {
+    const atMs = this.#monotonicMs();
+    this.#follow(atMs);
+    this.#agenda.at(atMs + STEP_MS, () => this.begin());
+  }
+
+  #follow(atMs: number): void {
+    const voltagesV = voltagesOf(this.#line, baseKwOf(this.#line, this.#nowMs()), this.#drawnA(atMs));
+    if (PHASES.every((phase) => this.#voltagesV?.[phase] === voltagesV[phase])) return;
+    this.#voltagesV = voltagesV;
+    this.#tracer?.voltage(this.#line.name, voltagesV);
+    for (const run of this.#runs) {
+      run.charger.connectors.forEach(({ rotation }, i) => {
+        const [first, second, third] = phasesOf(rotation);
+        run.charger.supply(i, [voltagesV[first], voltagesV[second], voltagesV[third]], atMs);
+      });
+      run.wake();
+    }
+  }
+
+  /** By phase of the grid. */
+  #drawnA(atMs: number): PerPhase {
+    const sumA: [number, number, number] = [0, 0, 0];
+    for (const { charger } of this.#runs) {
+      charger.advance(atMs);
+      charger.outlets.forEach((outlet, i) => {
+        const currentA = outlet.physicalCurrentA();
+        phasesOf(charger.connectors[i]?.rotation).forEach((phase, own) => {
+          sumA[phase] += currentA[own] ?? 0;
+        });
+      });
+    }
+    return sumA;
+  }
+}
+
+type Phase = (typeof PHASES)[number];
+
+/** The phases of the grid that feed L1, L2 and L3 of a connector; where nobody told of it, they are the same. */
+function phasesOf(rotation: Rotation): readonly [Phase, Phase, Phase] {
+  const placeOf = (letter: string | undefined, otherwise: Phase) =>
+    PHASES.find((phase) => LETTERS[phase] === letter) ?? otherwise;
+  const [first, second, third] = rotation ?? LETTERS;
+  return [placeOf(first, 0), placeOf(second, 1), placeOf(third, 2)];
+}
