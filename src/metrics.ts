@@ -7,6 +7,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export interface Measures {
   links(): void;
   throttles(): void;
+  fuses(): void;
   openAlarms(): void;
   power(): void;
 }
@@ -16,7 +17,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
   const registry = new Registry();
   const registers = [registry];
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
-  const measures: Measures = { links() {}, throttles() {}, openAlarms() {}, power() {} };
+  const measures: Measures = { links() {}, throttles() {}, fuses() {}, openAlarms() {}, power() {} };
   return {
     registry,
     measures,
@@ -175,6 +176,13 @@ function siteMetrics(registers: Registry[], measures: Measures) {
       labelNames: ['throttle'],
       registers,
       collect: () => measures.throttles(),
+    }),
+    fusePhases: new Gauge({
+      name: 'headroom_fuse_phases',
+      help: 'Phases of connections and feeders by state: full where one keeps a connector from more, or free.',
+      labelNames: ['state'],
+      registers,
+      collect: () => measures.fuses(),
     }),
   };
 }

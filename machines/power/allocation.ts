@@ -10,6 +10,8 @@ export interface Allocation {
   readonly unlockedW: readonly number[];
   /** What keeps each unlocked claim from more, in the same order; undefined where it has all it asked for. */
   readonly bindings: readonly (Binding | undefined)[];
+  /** The same of each locked claim. */
+  readonly lockedBindings: readonly (Binding | undefined)[];
   /** Unlocked claims that are paused because locked ones get less than they ask for of what they would load. */
   readonly yielding: readonly boolean[];
   /**
@@ -50,9 +52,14 @@ export function allocate(
   const yielding = unlocked.map(
     ({ load }) => short.has('power') || (load?.poles.some((pole) => short.has(pole)) ?? false),
   );
+  const forUnlocked = shareAmongUnlocked(unlocked, yielding, room);
   return {
+    ...forUnlocked,
     lockedW: forLocked.sharesW,
-    ...shareAmongUnlocked(unlocked, yielding, room),
+    lockedBindings: forLocked.bindings,
+    bindings: forUnlocked.bindings.map((binding, i) =>
+      yielding[i] === true ? shortOf(unlocked[i] ?? NO_CLAIM, short) : binding,
+    ),
     yielding,
     isLastResort: forLocked.isShort,
     lastResort: locked.map(
@@ -64,8 +71,14 @@ export function allocate(
 
 const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
 
+/** Which of what locked claims lack a claim would load. */
+function shortOf({ load }: Claim, short: ReadonlySet<Binding>): Binding | undefined {
+  return short.has('power') ? 'power' : load?.poles.find((pole) => short.has(pole));
+}
+
 interface ForLocked {
   readonly sharesW: readonly number[];
+  readonly bindings: readonly (Binding | undefined)[];
   /** The resources of which locked claims, or what is held, would need more than there is. */
   readonly short: ReadonlySet<Binding>;
   readonly isShort: boolean;
@@ -74,12 +87,14 @@ interface ForLocked {
 
 function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
   const sharesW = claims.map(({ heldW }) => heldW);
+  const bindings: (Binding | undefined)[] = claims.map(() => undefined);
   const blocked = new Set<Binding>();
   const running: number[] = [];
   for (const [i, claim] of claims.entries()) {
     const pole = room.fullPoleFor(claim, claim.heldW, claim.floorW);
     if (pole !== undefined) {
       blocked.add(pole);
+      bindings[i] = pole;
       continue;
     }
     room.deduct(claim, claim.heldW, claim.floorW);
@@ -87,11 +102,15 @@ function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
   }
   const overdrawn = room.overdrawn();
   const chosen = running.flatMap((i) => claims[i] ?? []);
-  const { sharesW: filledW, bindings } = fill(chosen, room);
-  for (const [nth, i] of running.entries()) sharesW[i] = filledW[nth] ?? 0;
-  const short = new Set([...blocked, ...overdrawn, ...bindings.filter((binding) => binding !== undefined)]);
+  const filled = fill(chosen, room);
+  for (const [nth, i] of running.entries()) {
+    sharesW[i] = filled.sharesW[nth] ?? 0;
+    bindings[i] = filled.bindings[nth];
+  }
+  const short = new Set([...overdrawn, ...bindings.filter((binding) => binding !== undefined)]);
   return {
     sharesW,
+    bindings,
     short,
     isShort: claims.length > 0 && short.size > 0,
     isUnattainable: blocked.size > 0 || overdrawn.size > 0,

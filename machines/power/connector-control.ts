@@ -16,6 +16,7 @@ import type { LeaseKind, LeaseTiming, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import type { MeterSlot } from './meter-ledger.js';
+import type { Binding } from './progressive-filling.js';
 
 /** What provisioning says of a connector. */
 export interface ConnectorSpec extends ConnectorRating, Wiring {
@@ -82,6 +83,8 @@ export interface ConnectorControl {
   /** What it is due; what was sent may still be less. */
   targetTenthsA: number;
   reason: LimitReason;
+  /** What keeps it from more, as of the last decision: the limit's watts, or the pole at that place; undefined: nothing. */
+  limitedBy: Binding | undefined;
 }
 
 export function createControl(
@@ -138,6 +141,7 @@ export function createControl(
     raisedAtMs: Number.NEGATIVE_INFINITY,
     targetTenthsA: 0,
     reason: 'failsafe',
+    limitedBy: undefined,
   };
 }
 

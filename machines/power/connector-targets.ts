@@ -59,7 +59,7 @@ export function setTargets(
   circumstances: Circumstances,
 ): void {
   if (!doFloorsFit(controlled, circumstances)) for (const { demand } of controlled) doubtRest(demand);
-  for (const control of controlled) control.isFailsafeWaived = false;
+  for (const control of controlled) Object.assign(control, { isFailsafeWaived: false, limitedBy: undefined });
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division)) {
     for (const control of controlled) control.isFailsafeWaived = isAtRest(control, limits);
@@ -73,11 +73,13 @@ export function setTargets(
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
     aimLocked(control, allocation.lockedW[i] ?? 0, allocation.lastResort[i] === true);
+    control.limitedBy = allocation.lockedBindings[i];
   }
   const sharesTenthsA = unlockedTenthsA(division);
   for (const [i, control] of unlocked.entries()) {
     if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
     else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
+    control.limitedBy = allocation.bindings[i];
   }
 }
 

@@ -96,10 +96,22 @@ export class Fuses {
 
   /** The places of the poles that a connector may load. */
   polesOf(wiring: Wiring): readonly number[] {
-    const { feeder } = wiring;
-    const path = (feeder == null ? undefined : this.#pathOf.get(feeder)) ?? this.#root;
     const phases = phasesOf(wiring);
-    return path.flatMap((place) => phases.map((phase) => place + phase));
+    return this.#pathTo(wiring.feeder).flatMap((place) => phases.map((phase) => place + phase));
+  }
+
+  /** The same of each of its own phases, in their order: all three where nobody said how it is wired. */
+  polesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
+    const path = this.#pathTo(feeder);
+    return [0, 1, 2].slice(0, phases).map((own) => {
+      const place = LETTERS.indexOf(rotation?.[own] ?? '');
+      const of = place < 0 ? [0, 1, 2] : [place];
+      return path.flatMap((pole) => of.map((phase) => pole + phase));
+    });
+  }
+
+  #pathTo(feeder: string | null | undefined): readonly number[] {
+    return (feeder == null ? undefined : this.#pathOf.get(feeder)) ?? this.#root;
   }
 }
 

@@ -137,6 +137,7 @@ export class GrantIssuer {
     const { holding, compliance, spec } = control;
     const { isNonCompliant } = compliance;
     control.targetTenthsA = holding.boundTenthsA;
+    control.limitedBy = undefined;
     control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
     if (!holding.isWorstCase || linkOf(control) !== 'online' || control.hb === undefined || !spec.isActive)
       return undefined;

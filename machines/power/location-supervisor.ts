@@ -95,6 +95,11 @@ export class LocationSupervisor {
     return this.ledger.totalW;
   }
 
+  /** Its connection and feeders. */
+  get fuses(): Fuses {
+    return this.#connectors.fuses;
+  }
+
   /** What the location draws: what is measured, and what silent connectors count with. */
   drawnPower(): DrawnPower {
     const estimatedW = this.#estimatedW;

@@ -1,4 +1,4 @@
-// What happens, told to the listeners of a tenant: effects of actors, alarms, limits of connectors, and once a second the power.
+// What happens, told to the listeners of a tenant: effects of actors, alarms, limits of connectors, and once a second power and fuses.
 import type { Grant } from '../../machines/power/grant.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -10,6 +10,7 @@ import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { toInstant } from '../wire/rest.js';
 import { viewOfAlarm } from './alarm-view.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
+import { viewOfFuses } from './fuse-view.js';
 import { viewOfStanding } from './operator-limit-view.js';
 import { viewOfProfile } from './profile-view.js';
 
@@ -21,11 +22,13 @@ interface Subscriber {
   readonly listener: (event: StreamEvent) => void;
 }
 
-/** The listeners of one tenant, and what they were last told of each location's power and each connector's limit. */
+/** The listeners of one tenant, and what they were last told of each location's power and fuses and each connector's limit. */
 interface Audience {
   readonly tenant: Tenant;
   readonly subscribers: Set<Subscriber>;
   readonly toldPower: Map<LocationEntity, DrawnKw>;
+  /** As JSON. */
+  readonly toldFuses: Map<LocationEntity, string>;
   /** By `connectorKey`. */
   readonly toldGrants: Map<string, Pick<Grant, 'limitTenthsA' | 'reason'>>;
   cancelSampling: Cancel;
@@ -54,6 +57,7 @@ export class EventStream {
     audience.subscribers.add(subscriber);
     // A new listener is told the power of every location within a second.
     audience.toldPower.clear();
+    audience.toldFuses.clear();
     return () => {
       audience.subscribers.delete(subscriber);
       if (audience.subscribers.size > 0 || this.#audiences.get(tenant.tenantUuid) !== audience) return;
@@ -97,6 +101,7 @@ export class EventStream {
       tenant,
       subscribers: new Set(),
       toldPower: new Map(),
+      toldFuses: new Map(),
       toldGrants: new Map(),
       cancelSampling: this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience)),
     };
@@ -107,6 +112,7 @@ export class EventStream {
   #sample(audience: Audience): void {
     const at = toInstant(this.#clock.nowMs());
     for (const location of audience.tenant.locations.values()) {
+      this.#sampleFuses(audience, location, at);
       const drawn = drawnKwOf(location);
       const told = audience.toldPower.get(location);
       if (told?.actualKw === drawn.actualKw && told.estimatedKw === drawn.estimatedKw) continue;
@@ -115,6 +121,15 @@ export class EventStream {
       this.#tell(audience, locationId, { name: 'power', data: { locationId, at, ...drawn } });
     }
     audience.cancelSampling = this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience));
+  }
+
+  #sampleFuses(audience: Audience, location: LocationEntity, at: string): void {
+    const fuses = viewOfFuses(location);
+    const text = fuses.length === 0 ? '' : JSON.stringify(fuses);
+    if ((audience.toldFuses.get(location) ?? '') === text) return;
+    audience.toldFuses.set(location, text);
+    const { locationId } = location.record;
+    this.#tell(audience, locationId, { name: 'fuses', data: { locationId, at, fuses } });
   }
 
   #tell({ tenant, subscribers }: Audience, locationId: string, body: StreamEventBody): void {

@@ -1,12 +1,15 @@
 // "Why is this car slow?": the reason of a connector's limit as a sentence for the operator.
 
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
+import { nameOfPole, type Pole } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
 import { toInstant } from '../wire/rest.js';
 
 export interface Explained {
   readonly reason: LimitReason;
   readonly limit: LimitInForce;
+  /** The phase of a fuse that keeps it from more; undefined where that is the limit, or nothing. */
+  readonly fullPole: Pole | undefined;
   /** What its hardware can do, the least that it can, and what it falls back to, each with its unit: `32 A`, `150 kW`. */
   readonly maximum: string;
   readonly minimum: string;
@@ -20,17 +23,19 @@ export interface Explained {
 const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
   maximum: ({ maximum }) => `It is not limited: it may draw its maximum of ${maximum}.`,
   demand: () => 'Its car takes less than it may: the limit is what the car takes and a step more.',
-  fairShare: ({ limit }) =>
-    `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
-  clusterShare: ({ limit }) =>
-    `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`,
+  fairShare: (explained) => shareText(explained),
+  clusterShare: (explained) => shareText(explained),
   waiting: () => 'It is to get more, as soon as other chargers have followed their lower limits.',
-  paused: ({ limit }) =>
-    `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`,
+  paused: ({ limit, fullPole }) =>
+    fullPole !== undefined
+      ? `${fullText(fullPole)}: its ${ampereText(fullPole)} are not enough for at least 6 A for every car on it, so it is paused until its turn.`
+      : `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`,
   minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
   lock: (explained) => lockText(explained),
-  lastResort: ({ limit }) =>
-    `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
+  lastResort: ({ limit, fullPole }) =>
+    fullPole !== undefined
+      ? `A profile locks it, but ${nameOfPole(fullPole)} is full: every unlocked connector on it is at 0 already, and no fuse is overloaded for a lock.`
+      : `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafe }) =>
     `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafe} by itself.`,
@@ -39,6 +44,22 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
   readOnly: ({ maximum }) =>
     `It takes no limits: its maximum of ${maximum} is reserved for it, and the others share the rest.`,
 };
+
+function shareText({ limit, fullPole }: Explained): string {
+  if (fullPole !== undefined)
+    return `${fullText(fullPole)}: it shares its ${ampereText(fullPole)} fairly with the other connectors on it that have a car.`;
+  return `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`;
+}
+
+/** `Phase L2 of the connection is full`. */
+function fullText(pole: Pole): string {
+  const name = nameOfPole(pole);
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)} is full`;
+}
+
+function ampereText({ capacityTenthsA }: Pole): string {
+  return `${capacityTenthsA / 10} A`;
+}
 
 /** A lock neither takes away the least a car can use, nor gives more than the hardware can do. */
 function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Explained): string {

@@ -10,6 +10,7 @@ export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<Loc
   metrics.measures.links = () => measureLinks(metrics, locations());
   metrics.measures.throttles = () => measureThrottles(metrics, locations());
   metrics.measures.openAlarms = () => measureOpenAlarms(metrics, locations());
+  metrics.measures.fuses = () => measureFuses(metrics, locations());
   metrics.measures.power = () => measurePower(metrics, locations());
 }
 
@@ -27,6 +28,19 @@ function measureThrottles(metrics: Metrics, locations: Iterable<LocationEntity>)
   for (const { connectors } of locations)
     for (const { control } of connectors.values()) throttles[throttleOf(control)]++;
   for (const throttle of THROTTLES) metrics.throttledConnectors.set({ throttle }, throttles[throttle]);
+}
+
+/** How many phases of fuses keep a connector from more, and how many do not. */
+function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+  const states = { full: 0, free: 0 };
+  for (const location of locations) {
+    const { fuses, controls } = supervisorOf(location);
+    const full = new Set<number>();
+    for (const { limitedBy } of controls.values()) if (typeof limitedBy === 'number') full.add(limitedBy);
+    states.full += full.size;
+    states.free += fuses.poles.length - full.size;
+  }
+  for (const state of ['full', 'free'] as const) metrics.fusePhases.set({ state }, states[state]);
 }
 
 function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>): void {

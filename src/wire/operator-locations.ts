@@ -1,6 +1,7 @@
 // What an operator sees of locations now: the list, and one location live. Extensions of the contract.
 import { z } from 'zod';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
+import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { operatorLimitSchema } from './grid-operator.js';
@@ -56,6 +57,30 @@ export const locationListSchema = z
   .meta({ id: 'LocationList' });
 export type LocationList = z.output<typeof locationListSchema>;
 
+const fusePhaseSchema = z.object({
+  phase: z.enum(GRID_PHASES),
+  ratedA: z.number().meta({ description: 'What the fuse carries on this phase; 0 where it has none.' }),
+  reservedA: z.number().meta({ description: 'The most that connectors may be entitled to on it.' }),
+  measuredA: z.number().meta({
+    description:
+      'What connectors report on it. A current of which nobody knows on which phase it is counts on each.',
+  }),
+  isFull: z.boolean().meta({ description: 'It keeps a connector from more.' }),
+});
+
+/** The connection or a feeder, phase by phase. */
+export const fuseLiveSchema = z
+  .object({
+    feeder: z.string().nullable().meta({ description: 'Its name; null for the connection.' }),
+    parent: z
+      .string()
+      .nullable()
+      .meta({ description: 'The feeder that it hangs on; null where that is the connection.' }),
+    phases: z.array(fusePhaseSchema),
+  })
+  .meta({ id: 'FuseLive' });
+export type FuseLive = z.output<typeof fuseLiveSchema>;
+
 export const connectorLiveSchema = z
   .object({
     controllerUuid: z.string(),
@@ -83,6 +108,13 @@ export const connectorLiveSchema = z
     }),
     reservedKw: z.number().meta({ description: 'The most it may be entitled to draw.' }),
     reason: z.enum(LIMIT_REASONS),
+    fullFuse: z
+      .object({ feeder: z.string().nullable(), phase: z.enum(GRID_PHASES) })
+      .nullable()
+      .meta({
+        description:
+          'The phase of the connection (`feeder` null) or of a feeder that is full and so keeps it from more; null where none does.',
+      }),
     explanation: z.string().meta({ description: 'The reason as a sentence.' }),
     heartbeatS: z.number().meta({ description: 'How often its charger is expected to report, s.' }),
     leaseTtlS: z.number().meta({ description: 'How long a limit lasts without renewal, s.' }),
@@ -110,6 +142,9 @@ export const locationLiveSchema = z
     }),
     reservedKw: z.number().meta({ description: 'The sum of what connectors may be entitled to draw.' }),
     ...drawnPowerShape,
+    fuses: z.array(fuseLiveSchema).meta({
+      description: 'The connection, where its current is provisioned, then the feeders.',
+    }),
     connectors: z.array(connectorLiveSchema),
     alarms: z.array(alarmSchema).meta({ description: 'Open alarms.' }),
   })

@@ -4,6 +4,7 @@ import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
 import { operatorChangeShape } from './grid-operator.js';
 import { alarmSchema } from './operator-history.js';
+import { fuseLiveSchema } from './operator-locations.js';
 import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 
@@ -26,6 +27,7 @@ export const streamEventSchemas = {
   }),
   alarm: alarmSchema,
   power: z.object({ ...ofLocation, ...drawnPowerShape }),
+  fuses: z.object({ ...ofLocation, fuses: z.array(fuseLiveSchema) }),
 } as const;
 
 export type StreamEventName = keyof typeof streamEventSchemas;

@@ -64,10 +64,11 @@ export interface EnforcementRig {
   stop(): Promise<void>;
 }
 
-type Counted = 'mqttMessages' | 'mqttRefusals' | 'ledgerViolations' | 'grants' | 'openAlarms';
+type Counted = 'mqttMessages' | 'mqttRefusals' | 'ledgerViolations' | 'grants' | 'openAlarms' | 'fusePhases';
 
 interface StoredAlarm {
   readonly kind: AlarmKind;
+  readonly reason: string;
   readonly controllerUuid: string | null;
   readonly endedAt: string | null;
 }

@@ -1,5 +1,5 @@
 // The locations and chargers of a rig, as a provisioning file would have them.
-import type { Connection } from '../../machines/power/fuses.js';
+import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { hashSecret } from '../../src/secrets.js';
@@ -11,6 +11,7 @@ export interface LocationPlan {
   readonly permanentLimitKw: number;
   /** Left out where none is known. */
   readonly connection?: Connection;
+  readonly feeders?: readonly Feeder[];
   /** `${locationId}-1`, `${locationId}-2`, … in this order. */
   readonly chargers: readonly ChargerPlan[];
 }
@@ -18,24 +19,25 @@ export interface LocationPlan {
 export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
   return tenantWith(
     HARBOUR,
-    plans.map(({ locationId, permanentLimitKw, connection, chargers }) => ({
+    plans.map(({ locationId, permanentLimitKw, connection, feeders = [], chargers }) => ({
       locationId: locationId as LocationId,
       name: locationId,
       status: 'ACTIVE',
       permanentLimitKw,
       gridLimitKw: 10_000,
       ...(connection !== undefined && { connection }),
+      feeders,
       operator: null,
-      chargers: chargers.map(({ maxCurrentA = 32, failsafeA = 6, dc = null }, i) => ({
+      chargers: chargers.map((plan, i) => ({
         controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
         mqttSecretHash: hashSecret(CHARGER_PASSWORD),
+        feeder: plan.feeder ?? null,
         connectors: [
           {
             connectorId: '1' as ConnectorId,
-            ...({ phases: 3, voltageV: 230, status: 'ACTIVE' } as const),
-            maxCurrentA,
-            failsafeA,
-            dc,
+            ...({ voltageV: 230, status: 'ACTIVE' } as const),
+            ...{ phases: plan.phases ?? 3, rotation: plan.rotation ?? null, dc: plan.dc ?? null },
+            ...{ maxCurrentA: plan.maxCurrentA ?? 32, failsafeA: plan.failsafeA ?? 6 },
           },
         ],
       })),

@@ -1,4 +1,5 @@
 // A virtual charger in a rig's hands: what it draws and is held to, and the network between it and the broker.
+import type { Rotation } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { DcRating } from '../../machines/values/units.js';
 import { ChargerLink } from '../../sim/charger/charger-link.js';
@@ -10,11 +11,15 @@ import type { Clock } from '../../src/ports/clock.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
 
-/** One virtual charger with the one connector "1" of three phases at 230 V. What is left out is honest, hungry, 32 A. */
+/** One virtual charger with the one connector "1", of three phases at 230 V unless said otherwise. What is left out is honest, hungry, 32 A. */
 export interface ChargerPlan {
   readonly traits?: Partial<ChargerTraits>;
   readonly traffic?: Traffic;
   readonly maxCurrentA?: number;
+  readonly phases?: 1 | 3;
+  readonly rotation?: Rotation;
+  /** The feeder that it hangs on. */
+  readonly feeder?: string;
   /** A DC connector instead; then `maxCurrentA` is that of each phase at the lowest voltage. */
   readonly dc?: DcRating;
   /** A per phase, as provisioned. */
@@ -30,7 +35,7 @@ export interface RigCharger {
   readonly locationId: string;
   readonly charger: VirtualCharger;
   readonly link: ChargerLink;
-  /** What truly flows, A per phase of three; of a DC connector at the lowest voltage. */
+  /** What truly flows, A of each of its phases; of a DC connector at the lowest voltage. */
   drawnA(): number;
   heldA(): number;
   reason(): string;
@@ -60,7 +65,14 @@ export function startRigCharger(options: {
   onHeard(): void;
 }): RigCharger {
   const { clock, url, locationId, plan, nth, onSaid, onHeard } = options;
-  const { maxCurrentA = 32, failsafeA = 6, ownFailsafeA = failsafeA, traits, traffic = HUNGRY } = plan;
+  const {
+    maxCurrentA = 32,
+    failsafeA = 6,
+    ownFailsafeA = failsafeA,
+    traits,
+    traffic = HUNGRY,
+    phases = 3,
+  } = plan;
   const controllerUuid = `${locationId}-${nth}`;
   let isMute = false;
   let limitsHeard = 0;
@@ -102,7 +114,7 @@ export function startRigCharger(options: {
     connectors: [
       {
         connectorId: '1' as ConnectorId,
-        ...({ phases: 3, voltageV: 230 } as const),
+        ...{ phases, voltageV: 230 },
         maxCurrentA,
         failsafeA: ownFailsafeA,
         ...(plan.dc !== undefined && { dc: plan.dc }),
@@ -125,10 +137,8 @@ export function startRigCharger(options: {
     ...{ controllerUuid, locationId, charger, link },
     drawnA() {
       charger.advance(clock.monotonicMs());
-      return (
-        charger.physicalPowerW() /
-        (3 * countedV({ phases: 3, voltageV: 230, maxCurrentA, dc: plan.dc ?? null }))
-      );
+      const voltageV = countedV({ phases, voltageV: 230, maxCurrentA, dc: plan.dc ?? null });
+      return charger.physicalPowerW() / (phases * voltageV);
     },
     heldA: () => held()?.limitA ?? 0,
     reason: () => held()?.reason ?? '',

@@ -8,6 +8,7 @@ import { Badge } from '../ui/badge.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { AsOfBar, PastHead } from './as-of.js';
 import { ConnectorList } from './connector-list.js';
+import { FusesSection } from './fuses-section.js';
 import { LimitsSection } from './limits-section.js';
 import { LiveHead } from './live-head.js';
 import { useEverySecond, useServerClock } from './server-clock.js';
@@ -54,6 +55,7 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {asOfMs === undefined && live.value !== undefined && <LiveHead live={live.value} />}
+      {asOfMs === undefined && live.value !== undefined && <FusesSection fuses={live.value.fuses} />}
       {asOfMs !== undefined && <PastHead atMs={asOfMs} past={pastState} />}
       {!isUnknown && (
         <LimitsSection

@@ -60,6 +60,10 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
     const last = ofThis(events).at(-1);
     if (last !== undefined) set({ actualKw: last.actualKw, estimatedKw: last.estimatedKw, at: last.at });
   });
+  useEvents('fuses', (events) => {
+    const last = ofThis(events).at(-1);
+    if (last !== undefined) set({ fuses: last.fuses });
+  });
   useEvents('gridLimit', (events) => {
     const last = ofThis(events).at(-1);
     if (last === undefined) return;

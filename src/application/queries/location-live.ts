@@ -11,6 +11,7 @@ import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
+import { fullPoleOf, viewOfFuses } from '../fuse-view.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { viewOfOperatorLimit } from '../operator-limit-view.js';
@@ -43,6 +44,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     budgetKw: Math.min(supervisor.budgetW / 1000, limit.limitKw),
     reservedKw: supervisor.reservedW / 1000,
     ...drawnKwOf(location),
+    fuses: viewOfFuses(location),
     connectors: [...connectors.values()].map((connector) => liveOf(connector, limit, instant)),
     alarms: [...alarms.values()].sort((a, b) => b.beganAtMs - a.beganAtMs).map((alarm) => viewOfAlarm(alarm)),
   };
@@ -59,6 +61,7 @@ function liveOf(
   const hasLease = sentTenthsA !== undefined && leaseLeftMs > 0;
   const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { dc, voltageV } = record;
+  const fullPole = fullPoleOf(control);
   const asText = (tenthsA: number) =>
     dc === null ? `${tenthsA / 10} A` : `${dcWOfTenths(tenthsA, { dc, voltageV }) / 1000} kW`;
   return {
@@ -76,9 +79,11 @@ function liveOf(
     isEstimated: isEstimated(control),
     reservedKw: holding.boundW / 1000,
     reason,
+    fullFuse: fullPole === undefined ? null : { feeder: fullPole.feeder ?? null, phase: fullPole.phase },
     explanation: explanationOf({
       reason,
       limit,
+      fullPole,
       maximum: asText(holding.maxTenthsA),
       minimum: asText(holding.leastTenthsA),
       failsafe: asText(holding.failsafeTenthsA),

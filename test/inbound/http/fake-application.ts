@@ -79,6 +79,7 @@ export function createFakeApplication(): FakeApplication {
     operatorLimit: null,
     budgetKw: 50,
     reservedKw: 22,
+    fuses: [],
     connectors: [],
     alarms: [],
   };

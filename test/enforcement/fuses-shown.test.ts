@@ -1,0 +1,88 @@
+// What an operator sees of fuses: each phase with what it carries, the one that is full, and the sentence that says so.
+import { afterEach, describe, expect, it } from 'vitest';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { bodyOf } from '../service/answers.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
+const SINGLE = { phases: 1, failsafeA: 0 } as const;
+const SHARES = 'it shares its';
+
+describe('The fuses of a location', () => {
+  it('are shown phase by phase, and a connector says which of them is full', async () => {
+    rig = await createEnforcementRig([
+      {
+        locationId: 'quay',
+        permanentLimitKw: 100,
+        connection: { currentA: [63, 40, 63], voltageV: 230 },
+        feeders: [{ name: 'hall', currentA: [63, 63, 20], parent: null }],
+        chargers: [
+          { ...SINGLE, rotation: 'S' },
+          { ...SINGLE, rotation: 'S' },
+          { ...SINGLE, rotation: 'T', feeder: 'hall' },
+          { ...SINGLE, rotation: 'R' },
+        ],
+      },
+    ]);
+    await rig.pass(60);
+    const { fuses, connectors } = await live();
+    expect(fuses.map(({ feeder, parent }) => [feeder, parent])).toEqual([
+      [null, null],
+      ['hall', null],
+    ]);
+    const [connection, hall] = fuses;
+    expect(connection?.phases).toMatchObject([
+      { phase: 'L1', ratedA: 63, measuredA: 32, isFull: false },
+      { phase: 'L2', ratedA: 40, isFull: true },
+      { phase: 'L3', ratedA: 63, isFull: false },
+    ]);
+    expect(connection?.phases[1]?.measuredA).toBeGreaterThan(39);
+    expect(connection?.phases[1]?.reservedA).toBeLessThanOrEqual(40);
+    expect(hall?.phases).toMatchObject([
+      { phase: 'L1', measuredA: 0, reservedA: 0, isFull: false },
+      { phase: 'L2', measuredA: 0, isFull: false },
+      { phase: 'L3', ratedA: 20, measuredA: 20, isFull: true },
+    ]);
+    const ofConnection = { feeder: null, phase: 'L2' };
+    const ofHall = { feeder: 'hall', phase: 'L3' };
+    expect(connectors.map(({ fullFuse }) => fullFuse)).toEqual([ofConnection, ofConnection, ofHall, null]);
+    expect(connectors.map(({ explanation }) => explanation)).toMatchObject([
+      expect.stringContaining(`Phase L2 of the connection is full: ${SHARES} 40 A fairly`),
+      expect.stringContaining(`Phase L2 of the connection is full: ${SHARES} 40 A fairly`),
+      expect.stringContaining(`Phase L3 of feeder "hall" is full: ${SHARES} 20 A fairly`),
+      'It is not limited: it may draw its maximum of 32 A.',
+    ]);
+    expect(await rig.counted('fusePhases', { state: 'full' })).toBe(2);
+    expect(await rig.counted('fusePhases', { state: 'free' })).toBe(4);
+  });
+
+  it('that cannot carry 6 A for every car are named to those that wait, and to locks that get none', async () => {
+    rig = await createEnforcementRig([
+      {
+        locationId: 'quay',
+        permanentLimitKw: 100,
+        connection: { currentA: [10, 63, 63], voltageV: 230 },
+        chargers: [
+          { ...SINGLE, rotation: 'R' },
+          { ...SINGLE, rotation: 'R' },
+        ],
+      },
+    ]);
+    await rig.pass(60);
+    const told = async () => (await live()).connectors.map(({ explanation }) => explanation);
+    expect(await told()).toContain(
+      'Phase L1 of the connection is full: its 10 A are not enough for at least 6 A for every car on it, so it is paused until its turn.',
+    );
+    await rig.lock('quay-1', 7);
+    await rig.lock('quay-2', 7);
+    await rig.pass(90);
+    expect(await told()).toContain(
+      'A profile locks it, but phase L1 of the connection is full: every unlocked connector on it is at 0 already, and no fuse is overloaded for a lock.',
+    );
+    const [alarm] = await rig.alarms('quay', 'LIMIT_UNATTAINABLE');
+    expect(alarm?.reason).toContain('The 10 A of phase L1 of the connection do not suffice: 12 A are');
+  });
+});

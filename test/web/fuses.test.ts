@@ -1,0 +1,63 @@
+// The page of a location with fuses shows what each phase carries, and which of them is full.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
+import { hashSecret } from '../../src/secrets.js';
+import { eventually } from '../eventually.js';
+import { CHARGER_PASSWORD, HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { expectAccessible } from './accessibility.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+
+describe('The page of a location with fuses', ON_PAGES, () => {
+  let rig: DashboardRig;
+  beforeAll(async () => {
+    const chargers = (['R', 'S', 'S', 'T'] as const).map((rotation, i) => ({
+      controllerUuid: `q1-${i + 1}` as ControllerUuid,
+      mqttSecretHash: hashSecret(CHARGER_PASSWORD),
+      feeder: i === 3 ? 'hall' : null,
+      connectors: [
+        {
+          ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA: 32, failsafeA: 0, rotation },
+          ...({ phases: 1, status: 'ACTIVE' } as const),
+        },
+      ],
+    }));
+    const fuses = {
+      connection: { currentA: [63, 40, 63], voltageV: 230 },
+      feeders: [{ name: 'hall', currentA: [63, 63, 20], parent: null }],
+    } as const;
+    const plain = site('quay-2');
+    rig = await createDashboardRig({
+      tenants: [tenantWith(HARBOUR, [{ ...site('quay-1'), ...fuses, chargers }, plain])],
+    });
+  });
+  afterAll(() => rig.stop());
+
+  it('has three bars for the connection and each feeder, and marks the phase that is full', async () => {
+    const page = await rig.open({ hash: '/locations/quay-1' });
+    const section = page.getByLabel('Fuses');
+    const row = (fuse: string, phase: string) =>
+      section.getByRole('table', { name: fuse }).getByRole('row', { name: new RegExp(`^${phase}`) });
+    await eventually(async () => expect(await row('Connection', 'L2').innerText()).toContain('full'));
+    await eventually(async () =>
+      expect(await row('hall', 'L3').innerText()).toMatch(/full[\s\S]*20\.0\s+20\.0\s+20/),
+    );
+    await eventually(async () => expect(await row('Connection', 'L1').innerText()).toMatch(/\s32\.0\s+63/));
+    expect(await row('Connection', 'L1').innerText()).not.toContain('full');
+    await page.getByRole('button', { name: /why q1-2/i }).click();
+    await eventually(async () =>
+      expect(await page.getByRole('dialog').innerText()).toContain('Phase L2 of the connection is full'),
+    );
+    await page.keyboard.press('Escape');
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 375, height: 800 });
+    expect(await sidewaysScroll(page)).toBe(0);
+    await rig.closePages();
+  });
+
+  it('is missing where no fuse is known', async () => {
+    const page = await rig.open({ hash: '/locations/quay-2' });
+    await eventually(async () => expect(await page.getByLabel('Now').count()).toBe(1));
+    expect(await page.getByLabel('Fuses').count()).toBe(0);
+    await rig.closePages();
+  });
+});
