@@ -1,4 +1,4 @@
-// A running service for the dashboard's figures: many locations, and meter values that are other ones every second.
+// A running service for the dashboard's figures: many locations whose meter values change every second.
 import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { Cancel } from '../src/ports/clock.js';
@@ -87,7 +87,7 @@ async function countEvents(httpUrl: string) {
       events += decoder.decode(piece).split('event: power').length - 1;
     }
   };
-  // It ends by being cut.
+  // The request ends by being aborted.
   read().catch(() => {});
   return {
     take() {

@@ -64,13 +64,13 @@ async function measureFirstView(browser: Browser): Promise<number> {
   const site = await runDashboardSite(1, CONNECTORS);
   const times: number[] = [];
   for (let view = 0; view <= VIEWS; view++) {
-    // A context of its own: nothing is kept from the view before.
+    // A new browser context: nothing is cached from the view before.
     const page = await openPage(browser, `${site.httpUrl}/#/locations/${locationIdOf(0)}`);
     times.push(Number(await page.evaluate(SHOWN_AFTER_MS)));
     await page.context().close();
   }
   await site.stop();
-  // The first view of all pays for the start of the browser.
+  // The very first view includes the start of the browser and is left out.
   remark(`first views of ${CONNECTORS} connectors, ms: ${times.map((ms) => ms.toFixed(0)).join(', ')}`);
   return median(times.slice(1));
 }
@@ -84,7 +84,7 @@ async function measureFrames(browser: Browser): Promise<{ perS: number; eventsPe
   await page.getByText(`${LOCATIONS} of ${LOCATIONS} shown`).waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Power kW' }).click();
-  // The page's own beginning is not counted.
+  // Events and frames while the page loads are not counted.
   const scrolled = await countFrames(page, true);
   site.takeEvents();
   const still = await countFrames(page);

@@ -87,7 +87,7 @@ class Network {
 /**
  * The largest sum of energies, kWh, with every session between its steps, within its power and its energy, and all
  * together under the cap: the optimum of the linear program. Between two arrivals or departures all steps are alike, so
- * they are one node.
+ * they share one node.
  */
 export function optimumKwh(sessions: readonly SteppedSession[], capKw: number): number {
   const instants = [...new Set(sessions.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);

@@ -7,7 +7,7 @@ interface Waiting {
   leftKwh: number;
 }
 
-/** Less is what floating point leaves of nothing. */
+/** Anything smaller is a rounding error of zero. */
 const NOTHING_KWH = 1e-9;
 
 /** Who is served first; of two equal cars, the one that arrived first. */

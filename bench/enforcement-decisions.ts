@@ -174,7 +174,7 @@ function costOf(connectors: number, hasFuses: boolean) {
 for (const size of SIZES) changesOf(size, WARM_UP_CHANGES);
 changesOf(FUSED_CONNECTORS, WARM_UP_CHANGES, true);
 const costs = SIZES.map((connectors) => costOf(connectors, false));
-// In pairs, so that what else the machine does falls on both alike.
+// In pairs, so that other work on the machine affects both equally.
 const ratios = Array.from({ length: 3 }, () => {
   const plain = costOf(FUSED_CONNECTORS, false).cpuMicrosEach;
   return costOf(FUSED_CONNECTORS, true).cpuMicrosEach / plain;

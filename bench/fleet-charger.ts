@@ -16,7 +16,7 @@ export interface Tally {
   changes: number;
   /** Limits that broke the protocol: of another boot, or not newer than the one before. */
   broken: number;
-  /** Told how long a charger waited for a grant it was due, ms. */
+  /** Is called with the time that a charger waited for a grant, ms. */
   onAnswer(waitedMs: number): void;
 }
 
@@ -31,7 +31,7 @@ const VOLTAGE_V = 230;
 const PHASES = 3;
 const CONNECTOR_ID = '1' as ConnectorId;
 
-/** A connector has a car this often, and it changes its mind this often: it comes, goes or takes another current. */
+/** The share of connectors that have a car, and how often a car comes, goes or takes another current. */
 const CAR_SHARE = 0.8;
 const MIND_MS = { least: 60_000, most: 180_000 };
 
@@ -54,7 +54,7 @@ export class FleetCharger {
   #energyWh = 0;
   #isReportComing = false;
   #grantedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the heartbeat left that is due an answer. */
+  /** When the heartbeat left that has to be answered. */
   #owedSinceMs: number | undefined;
 
   constructor(address: ChargerAddress, socket: Socket, random: RandomGenerator, tally: Tally) {

@@ -28,7 +28,7 @@ export interface MeterClients {
   stop(): void;
 }
 
-// Ten digits from the start, so that a message can be renewed in place.
+// Ten digits from the start, so that the number can be replaced in place in an encoded message.
 const FIRST_HB = 1_000_000_000;
 const UNSENT_BYTES = 2_048;
 const FAILSAFE_A = 6;

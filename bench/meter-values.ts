@@ -79,7 +79,7 @@ async function bareAedes(): Promise<Contestant> {
   };
 }
 
-/** That the limits were enforced meanwhile. */
+/** Checks that limits were enforced during the measurement. */
 interface Evidence {
   liveKw(): Promise<number>;
   grants(): Promise<number>;
@@ -139,7 +139,7 @@ async function measure(contestant: Contestant): Promise<void> {
   perS.push((count * 1000) / (systemClock.monotonicMs() - before.atMs));
   cpuMicrosEach.push((cpu.user + cpu.system) / count);
   clients.pause();
-  // What is still on its way must not reach into the other's round.
+  // Messages that are still on their way must not be counted in the other's round.
   await passes(WARM_UP_MS);
 }
 

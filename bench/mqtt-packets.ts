@@ -16,7 +16,7 @@ const SUBSCRIBE = 0x82;
 const QOS_1 = 0x02;
 const RETAIN = 0x01;
 
-/** A CONNACK that says yes. */
+/** A CONNACK that accepts the connection. */
 export const CONNECTED = Buffer.from([0x20, 2, 0, 0]);
 
 /** The upper half of the first byte. */

@@ -26,7 +26,7 @@ const { values } = parseArgs({
   options: { against: { type: 'string' }, slices: { type: 'string', default: '3' } },
 });
 const count = Number(values.slices);
-/** Everybody is connected, and few have a car. */
+/** All chargers are connected, and few have a car. */
 const QUIET: Slices = { fromMinute: 5, minutesEach: 5, count };
 /** Most connectors have a car that charges. */
 const BUSY: Slices = { fromMinute: 360, minutesEach: 5, count };
@@ -40,7 +40,7 @@ interface Contestant {
 
 type Measured = readonly (readonly SimulationSlice[])[];
 
-/** Slice by slice in turns, each in a process of its own, so that what else the machine does befalls all of them alike. */
+/** Slice by slice in turns, each in a process of its own, so that other work on the machine affects all of them equally. */
 async function inTurns(contestants: readonly Contestant[]): Promise<Measured> {
   const children = contestants.map(({ task }) => new SimulationChild(task));
   const measured: SimulationSlice[][] = contestants.map(() => []);

@@ -1,4 +1,4 @@
-// What the browser keeps for the page: nothing where its owner forbids that or its room is used up, and the page works all the same.
+// What the page keeps in the browser. Where that is forbidden or full nothing is kept, and the page works all the same.
 type Place = 'localStorage' | 'sessionStorage';
 
 export function kept(place: Place, name: string): string | null {
@@ -15,6 +15,6 @@ export function keep(place: Place, name: string, text: string | null): void {
     if (text === null) window[place].removeItem(name);
     else window[place].setItem(name, text);
   } catch {
-    // It lasts as long as the page then.
+    // Then it is kept only as long as the page is open.
   }
 }

@@ -21,7 +21,7 @@ export interface Draw {
 function hash(text: string): number {
   let mixed = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) mixed = Math.imul(mixed ^ text.charCodeAt(i), 0x01000193);
-  // Texts that differ in their last letter only must not begin with numbers alike.
+  // Mixes the hash further: texts that differ only in their last letter must not give similar numbers.
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   return mixed ^ (mixed >>> 13);
 }

@@ -1,4 +1,4 @@
-// Faults by the dozen: what `faults: light` and `faults: heavy` stand for, written as a scenario would write them.
+// Ready-made sets of faults: what `faults: light` and `faults: heavy` stand for, written as a scenario would write them.
 
 /** They end an eighth hour before the run does, so that it can show how it recovers. */
 const UNTIL = { until: '-8m' };

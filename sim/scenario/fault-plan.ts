@@ -30,7 +30,7 @@ const NOTHING: Range = [0, 0];
 function beginnings({ kind, fromMs, untilMs, everyMs }: Fault, draw: Draw): readonly EpochMs[] {
   if (everyMs === undefined || WHOLE_WINDOW.has(kind)) return [fromMs];
   const instants: EpochMs[] = [];
-  // Chargers that are struck equally often are not struck together.
+  // Starts at a random time within the period, so that chargers with the same period do not fail together.
   let atMs = fromMs + draw.whole([0, everyMs[1]]);
   while (atMs < untilMs) {
     instants.push(atMs);

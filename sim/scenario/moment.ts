@@ -43,7 +43,7 @@ export function parseInstant(text: string): LocalInstant | undefined {
   const [, day = '', , , , , sign, hours, minutes] = match;
   const atMs = Date.parse(text.toUpperCase());
   if (Number.isNaN(atMs)) return undefined;
-  // Date.parse takes 30 February for a day in March.
+  // Date.parse reads 30 February as a day in March.
   const isKnownDay = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
   if (!isKnownDay) return undefined;
   const offsetMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS;

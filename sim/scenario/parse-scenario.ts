@@ -87,7 +87,7 @@ function sessionsOfFile(
     visits: visits.map(({ connector, arrives, leaves, energyKwh, vehicle }) => ({
       connectorKey: connector,
       arrivesAtMs: resolveMoment(arrives, span),
-      // Who never leaves does so when nobody looks any more.
+      // A car that never leaves is given an end after that of the run.
       leavesAtMs: leaves === undefined ? span.endsAtMs + DAY_MS : resolveMoment(leaves, span),
       requestedWh: Math.round(energyKwh * WH_PER_KWH),
       vehicle,

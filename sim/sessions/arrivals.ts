@@ -25,7 +25,7 @@ export function createArrivals(
       for (let visit = own[next]; visit !== undefined; visit = own[next]) {
         next++;
         const { car, sessionId } = visit;
-        // Who comes as the one before leaves waits until the cable is free.
+        // A car that arrives at the instant another leaves waits until the cable is free.
         const arrivesAtMs = Math.max(fromMs, visit.arrivesAtMs - zeroAtMs);
         const leavesAtMs = visit.leavesAtMs - zeroAtMs;
         if (arrivesAtMs < leavesAtMs) return { ...car, sessionId, arrivesAtMs, leavesAtMs };

@@ -13,7 +13,7 @@ export interface DrawnVisit {
 }
 
 const HOUR_MS = 3_600_000;
-/** Between one car and the next that waited for the place. */
+/** The time between one car's departure and the next car that waited for the place. */
 const CHANGEOVER_MS = 60_000;
 
 function timeOfDayMs(hourWeights: readonly number[], draw: Draw): number {
@@ -35,7 +35,7 @@ interface Wish {
   readonly stayMs: number;
 }
 
-/** Each day's wishes are drawn together: a run of another length has the same ones. */
+/** The wishes of a day are drawn together, so that a run of another length has the same ones. */
 function wishesOf(sessions: GeneratedSessions, scenario: Scenario, draw: Draw): readonly Wish[] {
   const { perDay, hourWeights, energyWh, stayMs } = sessions;
   return midnights(scenario).flatMap((midnightMs) => {

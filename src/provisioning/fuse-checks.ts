@@ -1,11 +1,11 @@
-// What is wrong with the fuses of a location: feeders that are not there or go round, ratings that no charger can use.
+// What is wrong with the fuses of a location: feeders that do not exist or form a loop, ratings that no charger can use.
 import { z } from 'zod';
 import { type Connection, type Feeder, Fuses, nameOfPole, ROTATIONS } from '../../machines/power/fuses.js';
 import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsOfDcW } from '../../machines/values/units.js';
 import { dcPowerSchema, efficiencySchema, phaseCurrentsSchema } from './field-schemas.js';
 import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
 
-// Only as much as is asked here: what a field lacks otherwise is told by the schema of the file.
+// Only what these checks need: the schema of the file reports everything else that is wrong with a field.
 const connectionShape = z.object({ currentA: phaseCurrentsSchema(), voltageV: z.number().default(230) });
 const feederShape = z.object({
   name: z.string(),
@@ -101,7 +101,7 @@ function feederAt(location: Found, path: FieldPath): unknown {
     ?.value;
 }
 
-/** Ratings that contradict each other, where the fuses can be read at all. */
+/** Ratings that contradict each other; only checked where the fuses could be parsed. */
 function ratingProblems(location: Found): readonly FieldProblem[] {
   const connection = connectionShape.safeParse(collect(location, ['connection'])[0]?.value);
   const feeders = collect(location, ['feeders', '*']).map(({ value }) => feederShape.safeParse(value));

@@ -32,10 +32,10 @@ export interface YamlContent<T> {
   place(path: FieldPath): string;
 }
 
-/** 10,000 connectors written one a line are a tenth of this. */
+/** Ten times as much as 10,000 connectors need, one a line. */
 const LONGEST_TEXT = 16_000_000;
 
-/** Which of the options of a union `value` means to be. */
+/** The options of a union that `value` may be meant as. */
 function optionsOf(schema: z.ZodDiscriminatedUnion, value: unknown): readonly z.ZodType[] {
   const options = schema.options as readonly z.ZodObject[];
   const { discriminator } = schema.def;

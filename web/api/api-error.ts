@@ -34,7 +34,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   );
 }
 
-/** Any error that was thrown, as an `ApiError`. */
+/** Whatever was thrown, as an `ApiError`. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   return new ApiError(0, 'UNREACHABLE', 'The service does not answer.');

@@ -19,7 +19,7 @@ export function createAuthorization(credential: Credential): Authorization {
     const { apiKey } = credential;
     return {
       async headers() {
-        // A browser sends no such header, and would blame the service.
+        // A browser cannot send such a header, and its error would look like one of the service.
         if (!VISIBLE_ASCII.test(apiKey))
           throw new ApiError(401, 'UNAUTHORIZED', 'The API key has characters that are in no key.');
         return { 'x-api-key': apiKey };
@@ -34,7 +34,7 @@ export function createAuthorization(credential: Credential): Authorization {
     const asked = token ?? ask();
     const held = await asked;
     if (performance.now() < held.usedUntilMs) return held;
-    // Of several requests that find the token old, one asks for the next.
+    // When several requests find the token expired, only one of them asks for a new one.
     if (token === asked) token = undefined;
     return token ?? ask();
   }
@@ -70,7 +70,7 @@ async function requestToken(clientId: string, clientSecret: string): Promise<Tok
   const askedAtMs = performance.now();
   const response = await fetch('/v1/oauth/token', {
     method: 'POST',
-    // Without this a browser would answer a refusal with a password box of its own.
+    // Without this header the browser would show its own password prompt when it is refused.
     credentials: 'omit',
     headers: { authorization: `Basic ${btoa(`${encoded(clientId)}:${encoded(clientSecret)}`)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),

@@ -30,7 +30,7 @@ export function path(texts: TemplateStringsArray, ...values: readonly (string | 
 
 export function createApiClient(options: {
   readonly credential: Credential;
-  /** The credential does not hold (any more). */
+  /** The credential is not valid, or no longer. */
   readonly onUnauthorized?: (why: string) => void;
 }): ApiClient {
   const { credential, onUnauthorized = () => {} } = options;
@@ -44,7 +44,7 @@ export function createApiClient(options: {
   async function send(method: string, below: string, init: RequestInit): Promise<Response> {
     try {
       let response = await attempt(method, below, init);
-      // A token may have been taken back before its time: the next one decides.
+      // A token may have been revoked early: a new one shows whether the credential still holds.
       if (response.status === 401 && authorization.renew()) response = await attempt(method, below, init);
       if (!response.ok) throw await errorOf(response);
       return response;

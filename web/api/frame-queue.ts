@@ -1,4 +1,4 @@
-// Events wait here for the next frame, so that a thousand a second cost as many renderings as the screen can show.
+// Events wait here for the next frame, so that a thousand events a second cause no more renderings than the screen shows.
 import type { StreamEventBody, StreamEventName } from '../../src/wire/operator-stream.js';
 
 /** What an event of that name says. */
@@ -16,7 +16,7 @@ export interface FrameQueue {
   clear(): void;
 }
 
-/** A hidden tab has no frames: then once in this time. */
+/** A hidden tab draws no frames: then events are handed on this often. */
 const LATEST_AFTER_MS = 1_000;
 
 export function createFrameQueue(): FrameQueue {
@@ -46,7 +46,7 @@ export function createFrameQueue(): FrameQueue {
 
   return {
     add(name, data) {
-      // What nobody listens to need not be read.
+      // An event that nobody listens to is not parsed.
       if (!handlers.has(name)) return;
       if (waiting.size === 0) schedule();
       const event: unknown = JSON.parse(data);

@@ -1,10 +1,10 @@
-// Whether somebody can see the page. One that nobody sees lets go of its stream: a browser has six connections to a
+// Whether the page is visible. A hidden page closes its stream: a browser has six connections to a
 // service for all its tabs together, and a seventh tab would wait for as long as the first six are open.
 
-/** A page that is seen again within it has missed nothing. */
+/** A page that is hidden for less than this keeps its stream. */
 const UNSEEN_AT_MOST_MS = 5_000;
 
-/** Resolves when the page can be seen, or with `until`. */
+/** Resolves when the page is visible, or with `until`. */
 export function inSight(until: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     function look(): void {

@@ -10,7 +10,7 @@ export interface Resource<T> {
   /** Why the newest reading failed; undefined after one that succeeded. */
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** Reads again, `withinMs` from now at the latest; several such wishes are one. */
+  /** Reads again, at the latest `withinMs` from now; several calls cause one reading. */
   reread(withinMs?: number): void;
   /**
    * Changes the value by what an event said. What comes while a reading is under way is applied to what it brings,
@@ -19,7 +19,7 @@ export interface Resource<T> {
   update(change: (value: T) => T): void;
 }
 
-/** What passes by itself: it is read again. */
+/** An error that may pass by itself: it is read again. */
 const PASSING: ReadonlySet<string> = new Set([
   'UNREACHABLE',
   'UNREADABLE',
@@ -28,7 +28,7 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 const AGAIN_WITHIN_MS = 3_000;
 
-/** Reads with `load` whenever one of `inputs` is another. */
+/** Reads with `load` whenever one of `inputs` has changed. */
 export function useResource<T>(
   load: (client: ApiClient, signal: AbortSignal) => Promise<T>,
   inputs: readonly (string | number | undefined)[],
@@ -51,7 +51,7 @@ export function useResource<T>(
     }, withinMs);
   }, []);
 
-  // Not after the next picture, as an effect would be: what is read here is what that picture lacks.
+  // A layout effect: an ordinary one would start the reading only after the page was drawn without its data.
   useLayoutEffect(() => {
     if (epoch === 0) return;
     const abort = new AbortController();

@@ -12,7 +12,7 @@ export interface FeedState {
   readonly connection: Connection;
   /** Why it is lost. */
   readonly reason?: string;
-  /** The service is there, and opens no stream. */
+  /** The service answers, but refuses the stream. */
   readonly isRefused?: boolean;
   /**
    * 0 until it is known whether the stream opens, then one more each time it has opened: nothing is replayed, so
@@ -21,7 +21,7 @@ export interface FeedState {
   readonly epoch: number;
 }
 
-/** The service sends a comment every 15 s: two of them missing means that nobody is there. */
+/** The service sends a comment every 15 s: when two are missing, the connection counts as lost. */
 const SILENCE_AT_MOST_MS = 35_000;
 const OPENS_WITHIN_MS = 10_000;
 const FIRST_WAIT_MS = 500;
@@ -57,7 +57,7 @@ export class EventFeed {
     this.#queue.clear();
   }
 
-  /** Calls `listener` whenever `state` is another. Returns the function that ends it. */
+  /** Calls `listener` whenever `state` has changed. Returns the function that ends it. */
   onState(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -84,7 +84,7 @@ export class EventFeed {
       const { openForMs, refusal } = await this.#listenOnce(closed);
       if (closed.aborted) return;
       if (openForMs > FIRST_WAIT_MS) {
-        // A stream ends with its token, too: whether the service is there is seen at the next try, which is at once.
+        // The service also ends a stream when its token expires: the next try comes at once and shows which it was.
         waitMs = FIRST_WAIT_MS;
         this.#become({ connection: 'connecting', epoch: this.#state.epoch });
         continue;

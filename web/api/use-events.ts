@@ -12,6 +12,6 @@ export function useEvents<Name extends StreamEventName>(
   const { feed } = useSession();
   const newest = useRef(handler);
   newest.current = handler;
-  // Before anything is read: what happens after the reading began must be heard.
+  // A layout effect, so that it listens before anything is read: events since then must not be missed.
   useLayoutEffect(() => feed.subscribe(name, (events) => newest.current(events)), [feed, name]);
 }

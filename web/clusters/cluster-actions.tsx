@@ -85,7 +85,7 @@ function Change({
       submitText="Change the cluster"
       write={(client, draft) => {
         const change = changeOf(draft, before);
-        // A change of nothing is none: the service would refuse it.
+        // A change without any field is not sent: the service would refuse it.
         if (Object.keys(change).length === 0) return Promise.resolve({ body: cluster, warnings: [] });
         return client.patch<Cluster>(path`/clusters/${cluster.clusterId}`, change);
       }}

@@ -1,4 +1,4 @@
-// A cluster while it is being typed: text in each field, until the service says what it thinks of it.
+// A cluster while it is being typed: text in each field, until the service accepts or refuses it.
 import type { Cluster } from '../../src/wire/rest.js';
 import { kwOf } from '../location/profile-draft.js';
 
@@ -21,7 +21,7 @@ export function creationOf({ name, limitKw, locationIds }: ClusterDraft): object
   return { name, limitKw: capOf(limitKw), locationIds };
 }
 
-/** What is sent for a change: only what is another, so that nothing that others changed meanwhile is undone. */
+/** The body of a change: only fields that were edited, so that nothing that others changed meanwhile is undone. */
 export function changeOf(draft: ClusterDraft, before: ClusterDraft): object {
   const isOther = (key: 'name' | 'limitKw' | 'status') => draft[key] !== before[key];
   const members = new Set(before.locationIds);
@@ -35,7 +35,7 @@ export function changeOf(draft: ClusterDraft, before: ClusterDraft): object {
   };
 }
 
-/** What is no number is sent as it is: the service refuses it, where leaving it out would mean no cap. */
+/** Text that is no number is sent as it is and refused; to leave it out would mean no cap. */
 function capOf(text: string): number | string | null {
   return text.trim() === '' ? null : (kwOf(text) ?? text);
 }

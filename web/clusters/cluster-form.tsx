@@ -41,7 +41,7 @@ export function ClusterForm({ first, locations, isNew, submitText, write, onWrit
   useEffect(() => form.current?.querySelector('input')?.focus(), []);
   const messages = messagesByField(error, FIELDS);
   const set = (part: Partial<ClusterDraft>) => setDraft((before) => ({ ...before, ...part }));
-  // Sent once more, it would be a second cluster.
+  // If it were sent again, it would create a second cluster.
   if (written !== undefined) return <Warnings texts={written.warnings} />;
   return (
     <form

@@ -26,10 +26,10 @@ export function ConfirmDialog({
   readonly keepText?: string;
   readonly doneText: string;
   readonly write: (client: ApiClient) => Promise<Written<object>>;
-  /** It was done, and there is nothing to read about it any more. */
+  /** It was done, and there are no warnings left to read. */
   readonly onDone: () => void;
   readonly onClose: () => void;
-  /** What there is to know before one answers. */
+  /** What should be known before answering. */
   readonly children?: ComponentChildren;
 }) {
   const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {

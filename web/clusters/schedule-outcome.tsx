@@ -22,7 +22,7 @@ export function ScheduleOutcome({
   const summary = useRef<HTMLParagraphElement>(null);
   const columns = useMemo(() => outcomeColumns(names), [names]);
   const rows = useMemo((): readonly Outcome[] => [...errors, ...applied], [errors, applied]);
-  // It comes in the place of the form, whose button had the keyboard's place.
+  // It replaces the form, whose button had the focus.
   useEffect(() => summary.current?.focus(), []);
   return (
     <div class="stack outcome">

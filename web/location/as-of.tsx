@@ -44,7 +44,7 @@ export function AsOfBar(props: AsOfProps) {
   const isPast = atMs !== undefined;
   const wasPast = useRef(isPast);
   useEffect(() => {
-    // The control that was used is gone: the next one takes its place.
+    // The control that was used is gone: the focus goes to the next one.
     if (wasPast.current !== isPast) controls.current?.querySelector<HTMLElement>('input, button')?.focus();
     wasPast.current = isPast;
   }, [isPast]);

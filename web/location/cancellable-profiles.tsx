@@ -23,7 +23,7 @@ export function CancellableProfiles({ label, profiles, empty, address, preview, 
   const [asked, setAsked] = useState<StackedProfile>();
   const [cancelled, setCancelled] = useState(0);
   const frame = useRef<HTMLDivElement>(null);
-  // The button that had the keyboard's place goes with its row.
+  // The focused button disappears with its row.
   useEffect(() => {
     if (cancelled > 0) frame.current?.focus();
   }, [cancelled]);
@@ -61,7 +61,7 @@ function CancelDialog({
   readonly onClose: () => void;
 }) {
   const { priority, limitKw, startTime, endTime } = profile;
-  // As it was when it was asked: what the question says does not change while it is read.
+  // As it was when the dialog opened: its text does not change while it is being read.
   const [isActive] = useState(profile.status === 'ACTIVE');
   const what = `The profile of priority ${priority} (${kwText(limitKw)})`;
   const text = isActive

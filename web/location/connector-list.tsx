@@ -8,7 +8,7 @@ import { ConnectorDialog } from './connector-dialog.js';
 import type { ServerClock } from './server-clock.js';
 import { keyOfConnector } from './use-location.js';
 
-/** Fewer are found at a glance. */
+/** A shorter list needs no search field. */
 const FILTERED_FROM = 12;
 
 export function ConnectorList({

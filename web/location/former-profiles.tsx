@@ -11,9 +11,9 @@ import { Time } from '../ui/time.js';
 import type { ServerClock } from './server-clock.js';
 
 const DAY_MS = 86_400_000;
-/** As far ahead as one question reaches that begins a day ago. */
+/** The API answers with so much history at once; this is how far ahead one request reaches that begins a day ago. */
 const AHEAD_MS = 365 * DAY_MS;
-/** What a program writes every minute, nobody reads in a dialog: the API has all of it. */
+/** More is not shown here: a program may write a profile every minute. The API has all of them. */
 const SHOWN_AT_MOST = 50;
 
 interface FormerProfile extends Submission {
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<FormerProfile>[] = [
 interface Props {
   /** Of the history, below `/v1`. */
   readonly address: string;
-  /** What holds now: where it is another, there may be more that is former. */
+  /** The profiles that hold now: when they change, there may be more former ones. */
   readonly held: readonly ProfileView[];
   readonly clock: ServerClock;
 }

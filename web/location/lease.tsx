@@ -7,7 +7,7 @@ export function Lease({
   clock,
 }: {
   readonly leftSeconds: number | null;
-  /** When `leftSeconds` was so. */
+  /** The instant at which `leftSeconds` were left. */
   readonly readAtMs: number;
   readonly clock: ServerClock;
 }) {

@@ -56,7 +56,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
   );
 }
 
-/** More are folded away: a site that is cut off has one for each connector. */
+/** Further alarms are folded: a site that is cut off has one for each connector. */
 const ALARMS_SHOWN = 4;
 
 function OpenAlarms({ alarms }: Pick<LocationLive, 'alarms'>) {

@@ -4,7 +4,7 @@ import { kwText } from '../ui/figures.js';
 import { Notice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 
-/** Nothing while the operator is heard and does not limit the location. */
+/** Shows nothing while the operator is heard and does not limit the location. */
 export function OperatorBanner({ operatorLimit }: { readonly operatorLimit: OperatorLimitView | null }) {
   if (operatorLimit === null || operatorLimit.state === 'UNLIMITED_CONTROLLED') return null;
   return (

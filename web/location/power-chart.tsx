@@ -38,7 +38,7 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
           { label: 'Power', line: powerKw, colour: 'power', isFilled: true },
           { label: 'Allowed', line: endedAt(lines.allowedKw, nowMs), colour: 'limit', isHidden: true },
           { label: 'Limit in force', line: lines.inForceKw, colour: 'limit' },
-          // Dashed and on top: where both are one, both are seen.
+          // Dashed and on top, so that both lines can be seen where they coincide.
           { label: 'Effective limit', line: lines.effectiveKw, colour: 'effective', dash: [6, 4] },
         ]}
         band={['Allowed', 'Limit in force']}
@@ -107,7 +107,7 @@ function pastSentence(powerKw: StepLine, { fromMs, toMs }: Span): string {
 }
 
 function spanText({ fromMs, toMs }: Span): string {
-  // A day beside one of two instants alone would be read as that of both.
+  // A day beside only one of the two instants would be taken for the day of both.
   const isToday = [fromMs, toMs].every((atMs) => isOfToday(iso(atMs)));
   return `${localText(iso(fromMs), isToday)} to ${localText(iso(toMs), isToday)}`;
 }

@@ -1,4 +1,4 @@
-// A limit profile while it is being typed: text in each field, until the service says what it thinks of it.
+// A limit profile while it is being typed: text in each field, until the service accepts or refuses it.
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiError } from '../api/api-error.js';
@@ -25,7 +25,7 @@ export function freshDraft(nowMs: EpochMs): ProfileDraft {
   };
 }
 
-/** What is sent: an empty field is left out, and what is no number is sent as it is: the service says what is wrong. */
+/** The request body. An empty field is left out; text that is no number is sent as it is, so that the service says what is wrong. */
 export function requestOf({ priority, limitKw, startTime, endTime }: ProfileDraft): object {
   return {
     priority: Number(priority),
@@ -55,7 +55,7 @@ export function profileOfDraft(draft: ProfileDraft, nowMs: EpochMs): LimitProfil
   return { priority: Number(draft.priority), limitKw, startsAtMs, endsAtMs };
 }
 
-/** With a point or a comma, as some phones offer no other; not with what may be a comma between thousands. */
+/** With a decimal point or comma, because some phones offer only one of them; refused where the comma may separate thousands. */
 const KW = /^-?(\d+\.?|\d*\.\d+|\d*,\d{1,2})$/;
 
 /** kW as typed; undefined where it is no number. */

@@ -51,7 +51,7 @@ export function ScheduleForm({
     onWritten(warnings.length > 0);
   });
   const form = useRef<HTMLFormElement>(null);
-  // It may come in the place of the button that asked for it.
+  // The form may replace the button that opened it: then it takes the focus.
   useEffect(() => form.current?.querySelector('select')?.focus(), []);
   const messages = messagesByField(error, PROFILE_FIELDS);
   const profile = profileOfDraft(draft, nowMs);

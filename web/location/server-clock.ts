@@ -7,7 +7,7 @@ export interface ServerClock {
   nowMs(): EpochMs;
 }
 
-/** @param at the newest instant the service named; until there is one, the viewer's clock is all there is. */
+/** @param at the newest instant that the service named; until then the viewer's clock is used. */
 export function useServerClock(at: string | undefined): ServerClock {
   const offsetMs = useRef(performance.timeOrigin);
   const known = useRef<string | undefined>(undefined);

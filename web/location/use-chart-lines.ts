@@ -13,17 +13,17 @@ import type { LiveLines } from './use-live-lines.js';
 const MINUTE_MS = 60_000;
 /** Chargers follow a limit that fell without warning within their lease and settling time: 71.2 s by default. */
 const FOLLOWED_WITHIN_MS = 2 * MINUTE_MS;
-/** What was read last ends with a full minute, and what is told begins when the page is opened. */
+/** Stored power ends with the last full minute, and events begin when the page was opened: the gap between them. */
 const UNTOLD_AT_MOST_MS = MINUTE_MS + 5_000;
 const DAY_MS = 86_400_000;
-/** The timeline reaches so far, less a day's margin. */
+/** The timeline reaches this far, less a day's margin. */
 const AHEAD_AT_MOST_MS = 365 * DAY_MS;
 
 export interface ChartLines {
   readonly powerKw: StepLine;
   readonly effectiveKw: StepLine;
   readonly inForceKw: StepLine;
-  /** Up to here chargers may draw: above the limit in force for as long as they may still be following a lower one. */
+  /** The most that chargers may draw: above the limit in force while they may still be following a decrease. */
   readonly allowedKw: StepLine;
 }
 
@@ -62,7 +62,7 @@ export function useTimeline(locationId: string, view: TimeView, nowMs: EpochMs):
   const minuteMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS;
   const aheadMs = spanOf(view, minuteMs).toMs + 2 * MINUTE_MS - minuteMs;
   const toMs = minuteMs + Math.min(aheadMs, AHEAD_AT_MOST_MS);
-  // A day is what is told where nothing is named: so the first reading does not depend on the viewer's clock.
+  // The service answers with a day if no end is named, so that the first reading does not depend on the viewer's clock.
   const query = aheadMs <= DAY_MS ? '' : path`?to=${new Date(toMs).toISOString()}`;
   return useResource(
     (client, signal) =>

@@ -13,7 +13,7 @@ import {
   previewWindow,
 } from './preview.js';
 
-/** People type more than one digit. */
+/** Waits until the typing has paused: a number has more than one digit. */
 const TYPED_WITHIN_MS = 250;
 /** A timeline reaches no further, less a day's margin. */
 const LONGEST_MS = 365 * 86_400_000;

@@ -10,7 +10,7 @@ import { useEvery } from './server-clock.js';
 /** What the stream does not tell (draw and lease of each connector, who else wrote what) is read this often. */
 const LIVE_EVERY_MS = 2_000;
 const REST_EVERY_MS = 30_000;
-/** An event rarely comes alone. */
+/** Events come in groups: one reading follows all of them. */
 const SOON_MS = 400;
 
 export interface LocationState {
@@ -41,7 +41,7 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   };
 
   useLiveEvents(locationId, live, limitChanged);
-  // A refusal is told once: what is refused is asked for less often.
+  // After a refusal it is read less often.
   useEvery(LIVE_EVERY_MS, () => {
     if (live.error === undefined) live.reread();
   });

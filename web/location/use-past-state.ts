@@ -7,7 +7,7 @@ import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 
 const MINUTE_MS = 60_000;
-/** A slider says many instants before it rests. */
+/** While a slider is dragged it passes many instants; only where it stops is read. */
 const RESTS_AFTER_MS = 150;
 
 /** What is known of a past instant. */

@@ -8,9 +8,9 @@ import { useEvents } from '../api/use-events.js';
 /** What an event says of a location, by its id. */
 type Patch = Partial<Pick<LocationSummary, 'actualKw' | 'estimatedKw' | 'gridLimitKw' | 'effectiveLimitKw'>>;
 
-/** Counts come with no event of their own: they are read again soon after what can have changed them. */
+/** No event carries the counts: they are read again soon after an event that may have changed them. */
 const COUNTS_WITHIN_MS = 1_500;
-/** Of locations that are new, nothing tells. */
+/** No event tells of a new location: the list is read again this often. */
 const ALL_EVERY_MS = 60_000;
 
 export function useLocations(): Resource<readonly LocationSummary[]> {

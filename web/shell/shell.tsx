@@ -32,7 +32,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
   const address = JSON.stringify(route);
   const isFirst = useRef(true);
   useEffect(() => {
-    // As after a link to another document: what is read next is the new page, from its beginning.
+    // As after a link to another document, a screen reader goes on at the beginning of the new page.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
     window.scrollTo(0, 0);

@@ -10,7 +10,7 @@ export function colourOf(name: string): string {
   return color;
 }
 
-/** Calls `listener` whenever colours are others. Returns the function that ends it. */
+/** Calls `listener` whenever the colours have changed. Returns the function that ends it. */
 export function onColours(listener: () => void): () => void {
   const scheme = matchMedia('(prefers-color-scheme: dark)');
   scheme.addEventListener('change', listener);

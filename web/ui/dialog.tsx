@@ -15,13 +15,13 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Before effects of what is in it, which may put the keyboard's place at a field.
+  // A layout effect: it runs before the effects of the dialog's content, which may focus a field.
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
     return () => {
-      // As long as it is modal nothing outside of it takes the keyboard's place.
+      // While the dialog is modal, nothing outside it can take the focus.
       shown?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };

@@ -1,4 +1,4 @@
-// A component that is rendered again only where one of its properties is another.
+// A component that is rendered again only when one of its properties has changed.
 import { type ComponentChild, createElement, type FunctionComponent, type VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 

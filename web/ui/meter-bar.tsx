@@ -30,7 +30,7 @@ export function shareOf(value: number, limit: number): number {
   return value > 0 ? 1 : 0;
 }
 
-/** Whether `value` is above `limit` by more than a car is for a moment. */
+/** Whether `value` exceeds `limit` by more than a car may for a moment while it follows a new limit. */
 export function isAbove(value: number, limit: number): boolean {
   return shareOf(value, limit) > ABOVE_FROM_SHARE;
 }
