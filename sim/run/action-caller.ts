@@ -47,7 +47,7 @@ export function createActionCaller(world: World): ActionCaller {
       const answer = await world.call(method, pathOf(action), body, tenantUuid);
       const isLate = world.nowMs() - action.atMs >= GIVEN_UP_MS;
       if (UNAVAILABLE.includes(answer.status) && answer.status !== status && !isLate) return false;
-      world.noteAction(operationId, answer.status);
+      world.noteAction(operationId, answer);
       if (keepAs !== undefined) kept.set(keepAs, answer.body);
       if (answer.status !== status) {
         const said =

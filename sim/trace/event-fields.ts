@@ -47,6 +47,8 @@ const FIELDS = {
   alarm: { alarm: ALARM_KINDS, target: 'name', isOn: FLAG },
   violation: { invariant: 'name', target: 'name', detail: 'text' },
   voltage: { line: 'name', l1TenthsV: 'integer', l2TenthsV: 'integer', l3TenthsV: 'integer' },
+  // A new kind comes last, so that those of older traces keep their places.
+  answer: { name: 'name', digest: 'text' },
 } as const satisfies { readonly [K in EventKind]: Readonly<Record<FieldsOf<K>, FieldCoding>> };
 
 export interface EventLayout {

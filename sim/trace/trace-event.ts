@@ -96,4 +96,11 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly target: string;
       readonly detail: string;
     }
+  | {
+      /** What the action before it was answered: a service that answers otherwise leaves another trace. */
+      readonly kind: 'answer';
+      readonly name: string;
+      /** The beginning of the body's SHA-256, in hex; the id of the request left aside. */
+      readonly digest: string;
+    }
 );

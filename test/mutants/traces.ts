@@ -4,14 +4,18 @@ import { runScenario } from '../../sim/run/run-scenario.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 
-/** Quickest first. */
+/** Those that show most of the machines come first. */
 const SCENARIOS = [
+  'cluster-switched-off',
+  'limit-taken-back',
   'cluster-cap',
   'lock-on-a-full-site',
   'restart-mid-window',
-  'limit-taken-back',
+  'grid-operator',
   'everything-at-once',
 ];
+/** Where a machine is seen in one scenario alone. */
+const NEAREST: Readonly<Record<string, string>> = { operator: 'grid-operator' };
 
 /** One process at a time: what a mutant lacks, it lacks for every actor of the process. */
 export class ScenarioTraces {
@@ -20,7 +24,7 @@ export class ScenarioTraces {
   /** The first scenario whose trace the mutant changes, or that breaks by it; undefined where none does. */
   async firstChangedBy(
     mutant: Mutant,
-    scenarios: readonly string[] = SCENARIOS,
+    scenarios: readonly string[] = scenariosFor(mutant),
   ): Promise<string | undefined> {
     for (const name of scenarios) {
       const known = this.#known.get(name) ?? (await hashOf(name));
@@ -36,6 +40,11 @@ export class ScenarioTraces {
     }
     return undefined;
   }
+}
+
+function scenariosFor({ machine }: Mutant): readonly string[] {
+  const nearest = NEAREST[machine];
+  return nearest === undefined ? SCENARIOS : [nearest, ...SCENARIOS.filter((name) => name !== nearest)];
 }
 
 /** Every mutant of every machine. */

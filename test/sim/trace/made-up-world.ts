@@ -63,6 +63,7 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
   });
 
   yield { atMs: DAY_START_MS, kind: 'action', name: 'setPermanentLimit', status: 200 };
+  yield { atMs: DAY_START_MS, kind: 'answer', name: 'setPermanentLimit', digest: '0123456789abcdef' };
   for (const site of sites) yield* profilesOf(site);
   for (let atMs = DAY_START_MS; atMs < endsAtMs; atMs += STEP_MS) {
     for (const site of sites) {

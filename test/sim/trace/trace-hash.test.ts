@@ -21,7 +21,7 @@ const limit = (limitW: number, atMs = DAY_START_MS): TraceEvent => ({
 describe('The bytes of a trace', () => {
   it('hold every kind of event, and give each back as it was', () => {
     const events = [...madeUpWorld(SMALL)];
-    expect(new Set(events.map(({ kind }) => kind)).size).toBe(10);
+    expect(new Set(events.map(({ kind }) => kind)).size).toBe(11);
     const encoder = new TraceEncoder();
     for (const event of events) encoder.add(event);
     expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);

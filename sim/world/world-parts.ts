@@ -1,0 +1,268 @@
+// What a world is made of: its clock and pace, chargers, wires and carrier, the service, what is recorded and what is checked.
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import { horizonMsOf, longestLeaseMsOf } from '../../machines/power/grant.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Config } from '../../src/config.js';
+import { createMetrics } from '../../src/metrics.js';
+import type { Log } from '../../src/ports/log.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import type { Seams } from '../../src/service.js';
+import type { ChargerTraits } from '../charger/traits.js';
+import type { Visitors } from '../charger/virtual-connector.js';
+import { Checks } from '../checks/checks.js';
+import { fillSecrets } from '../scenario/fill-secrets.js';
+import type { GridLine } from '../scenario/scenario.js';
+import type { TraceEvent } from '../trace/trace-event.js';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
+import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
+import { CallBook } from './call-book.js';
+import type { Carrier, CarrierEvents } from './carrier.js';
+import { Connections, RECONNECT_MS } from './connections.js';
+import { HandOver } from './hand-over.js';
+import { LimitOracle, type NewProfile } from './limit-oracle.js';
+import { Outstanding } from './outstanding.js';
+import { Pace } from './pace.js';
+import { SitePower } from './site-power.js';
+import { Supply } from './supply.js';
+import { type ChargerEvents, WorldChargers } from './world-chargers.js';
+import { makeWorldFolder } from './world-folder.js';
+import { configOf, keysOf } from './world-provision.js';
+import { WorldRecord } from './world-record.js';
+import { authorityOf, WorldService } from './world-service.js';
+
+export interface WorldOptions {
+  readonly tenants: readonly TenantEntry[];
+  readonly seed: number;
+  readonly startMs: EpochMs;
+  /** Who comes to the charger's connectors; times of cars are ms since the start of the world. */
+  readonly visitorsOf: (charger: ChargerAddress) => Visitors;
+  /** Of each charger, drawn or given; what is not given is honest. */
+  readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
+  /** What feeds its locations; those on no line have the voltage of their rating. */
+  readonly grid?: readonly GridLine[];
+  /** Settings of the service as environment variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * What carries the messages: the objects themselves within the process, or their bytes through the production's broker.
+   * The same seed goes the same way with both.
+   */
+  readonly transport?: 'inProcess' | 'mqtt';
+  /** Told of everything that happens, in order. */
+  readonly onEvent?: (event: TraceEvent) => void;
+  /** For `checks.probes.tellAgain`. */
+  readonly keepsMessages?: boolean;
+  /** Listens to the service from within. Its errors are violations, whether anybody listens or not. */
+  readonly seams?: Pick<Seams, 'log' | 'createActors'>;
+}
+
+/** Put together in the order in which one needs the other. What happens with them is the world's. */
+export class WorldParts {
+  readonly tenants: readonly TenantEntry[];
+  readonly dataDir = makeWorldFolder();
+  readonly config: Config;
+  readonly keys: ReadonlyMap<string, string>;
+  readonly horizonMs: number;
+  readonly clock: VirtualClock;
+  readonly outstanding = new Outstanding();
+  readonly pace: Pace;
+  readonly record: WorldRecord;
+  readonly oracle = new LimitOracle();
+  readonly chargers: WorldChargers;
+  readonly power: SitePower;
+  readonly carrier: Carrier;
+  readonly service: WorldService;
+  readonly connections: Connections;
+  /** One for each line of the grid. */
+  readonly supplies: readonly Supply[];
+  readonly book: CallBook;
+  readonly checks: Checks;
+  /** Meter values, limits and acks that chargers and service exchanged. */
+  readonly counts = { fromChargers: 0, toChargers: 0 };
+  readonly #log: Log;
+
+  constructor(options: WorldOptions) {
+    const { seed, startMs, onEvent, transport = 'inProcess' } = options;
+    this.tenants = fillSecrets({ tenants: [...options.tenants] }).tenants;
+    this.keys = keysOf(this.tenants);
+    const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
+    this.config = configOf(this.dataDir, { ...options.environment, ...ofTransport });
+    this.horizonMs = longestHorizonMs(this.tenants, this.config);
+    this.clock = createVirtualClock(startMs);
+    this.pace = new Pace(this.clock, this.outstanding);
+    this.record = new WorldRecord(onEvent, () => this.clock.nowMs());
+    this.#log = this.record.log(options.seams?.log);
+    this.chargers = new WorldChargers({
+      agenda: this.pace.agenda,
+      clock: this.clock,
+      seed,
+      visitorsOf: options.visitorsOf,
+      traitsOf: options.traitsOf,
+    });
+    this.power = this.#createPower();
+    this.supplies = (options.grid ?? []).map((line) => this.#createSupply(line));
+    this.carrier = this.#createCarrier(transport);
+    this.service = new WorldService({
+      config: this.config,
+      keys: this.keys,
+      clock: this.clock,
+      log: this.#log,
+      outstanding: this.outstanding,
+      createActors: options.seams?.createActors,
+    });
+    this.connections = this.#createConnections();
+    this.book = this.#createBook();
+    this.checks = this.#createChecks(startMs, options.keepsMessages ?? false);
+  }
+
+  /** What chargers tell of: their messages leave with the carrier. */
+  chargerEvents(): ChargerEvents {
+    return {
+      said: ({ charger, wire }, message) => {
+        this.counts.fromChargers++;
+        this.checks.said(charger, message);
+        this.carrier.say(wire, message);
+      },
+      changed: (run) => this.power.noteChange(run),
+      visited: (charger, connectorId, note) => this.record.visit(charger, connectorId, note),
+    };
+  }
+
+  #createSupply(line: GridLine): Supply {
+    return new Supply({
+      line,
+      runs: this.chargers.runs,
+      agenda: this.pace.agenda,
+      tracer: this.record.tracer,
+      nowMs: () => this.clock.nowMs(),
+      monotonicMs: () => this.clock.monotonicMs(),
+    });
+  }
+
+  #createPower(): SitePower {
+    return new SitePower({
+      oracle: this.oracle,
+      runs: this.chargers.runs,
+      tracer: this.record.tracer,
+      nowMs: () => this.clock.nowMs(),
+      monotonicMs: () => this.clock.monotonicMs(),
+      onViolation: (violation) => this.record.violate(violation),
+    });
+  }
+
+  #createCarrier(transport: 'inProcess' | 'mqtt'): Carrier {
+    const events = this.#carrierEvents();
+    const wireOf = (charger: ChargerAddress) => this.chargers.wireOf(charger);
+    if (transport === 'inProcess')
+      return new HandOver({ wireOf, clock: this.clock, log: this.#log, metrics: createMetrics(), events });
+    return new BrokerCarrier({
+      tenants: this.tenants,
+      ca: authorityOf(this.config),
+      wireOf,
+      topicsOf: (charger) => this.chargers.topicsOf(charger),
+      monotonicMs: () => this.clock.monotonicMs(),
+      outstanding: this.outstanding,
+      log: this.#log,
+      events,
+    });
+  }
+
+  #carrierEvents(): CarrierEvents {
+    return {
+      limitLeft: (connector, limit) => {
+        this.counts.toChargers++;
+        this.checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
+        this.record.tracer?.granted(connector, limit);
+      },
+      heard: (from, message) => {
+        if (this.service.isUp) this.checks.heard(from, message);
+      },
+      cutOff: (charger) => {
+        const run = this.chargers.find(charger);
+        if (run === undefined) return;
+        this.connections.cut(run);
+        this.connections.connectLater(run, RECONNECT_MS);
+      },
+    };
+  }
+
+  #createConnections(): Connections {
+    return new Connections({
+      agenda: this.pace.agenda,
+      monotonicMs: () => this.clock.monotonicMs(),
+      runs: this.chargers.runs,
+      carrier: this.carrier,
+      soon: (task) => this.pace.soon(task),
+      onChange: (run) => this.power.noteChange(run),
+      isServiceUp: () => this.service.isUp,
+    });
+  }
+
+  #createBook(): CallBook {
+    return new CallBook({
+      oracle: this.oracle,
+      watch: this.power.watch,
+      horizonMs: this.horizonMs,
+      nowMs: () => this.clock.nowMs(),
+      events: {
+        profile: (target, profile) => this.#submitted(target, profile),
+        cancelled: (target, priority) => this.record.profileCancelled(target, priority),
+        changed: (locationIds) => {
+          for (const locationId of locationIds) {
+            this.power.look(locationId);
+            this.#lookAgainAt(locationId, this.clock.nowMs() + this.horizonMs);
+          }
+        },
+      },
+    });
+  }
+
+  #lookAgainAt(locationId: string, atMs: EpochMs): void {
+    if (!this.oracle.locationIds.includes(locationId) || atMs <= this.clock.nowMs()) return;
+    this.pace.agenda.at(this.clock.monotonicMs() + atMs - this.clock.nowMs(), () =>
+      this.power.look(locationId),
+    );
+  }
+
+  #submitted(target: string, profile: NewProfile): void {
+    this.record.profile(target, profile);
+    for (const at of [profile.startTime, profile.endTime]) this.#lookAgainAt(target, Date.parse(at));
+    this.checks.submitted(target, { priority: 0, ...profile });
+  }
+
+  #createChecks(startMs: EpochMs, keepsMessages: boolean): Checks {
+    const carrier = this.carrier;
+    const { heartbeatS, leaseTtlS, settleS } = this.config;
+    return new Checks({
+      tenants: this.tenants,
+      oracle: this.oracle,
+      watch: this.power.watch,
+      book: this.book,
+      runs: this.chargers.runs,
+      ask: (question, tenantUuid) => this.service.ask(question, tenantUuid),
+      report: (violation) => this.record.report(violation),
+      monotonicMs: () => this.clock.monotonicMs(),
+      wallMs: () => this.clock.nowMs(),
+      keepsMessages,
+      times: {
+        leaseMs: longestLeaseMsOf({ ttlMs: 1000 * leaseTtlS }),
+        settleMs: 1000 * settleS,
+        silenceMs: 3000 * heartbeatS,
+      },
+      soon: (task) => this.pace.soon(task),
+      at: (atMs, task) => this.pace.agenda.at(atMs - startMs, task),
+      deliver: carrier.sayAgain && ((run, message) => carrier.sayAgain?.(run.wire, message)),
+      pendingTimers: () => this.clock.pendingTimers(),
+      waiting: () => this.pace.agenda.length,
+      metrics: () => this.service.metrics,
+    });
+  }
+}
+
+/** How far the longest lease reaches that a charger of the world may have, ms. */
+function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS }: Config): number {
+  const own = tenants.flatMap(({ locations }) =>
+    locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),
+  );
+  return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
+}

@@ -1,0 +1,97 @@
+// What is written down of a world: each thing that happens, for whoever traces it, and every violation.
+import { createHash } from 'node:crypto';
+import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Log } from '../../src/ports/log.js';
+import type { CarNote } from '../charger/outlet.js';
+import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
+import { AlarmNotes } from './alarm-notes.js';
+import type { NewProfile } from './limit-oracle.js';
+import type { Violation } from './power-watch.js';
+import type { RestAnswer } from './rest-client.js';
+import { Tracer } from './tracer.js';
+
+const KEPT_VIOLATIONS = 1_000;
+const SILENT: Omit<Log, 'error'> = { debug() {}, info() {}, warn() {} };
+
+export class WorldRecord {
+  readonly violations: Violation[] = [];
+  /** undefined where nobody traces the world. */
+  readonly tracer: Tracer | undefined;
+  /** Alarms, as the service writes them down; undefined where nobody traces the world. */
+  readonly alarms: AlarmNotes | undefined;
+  readonly #nowMs: () => EpochMs;
+
+  constructor(onEvent: ((event: TraceEvent) => void) | undefined, nowMs: () => EpochMs) {
+    this.#nowMs = nowMs;
+    this.tracer = onEvent && new Tracer(onEvent, nowMs);
+    this.alarms = this.tracer && new AlarmNotes(this.tracer);
+  }
+
+  /** For the service: its errors are violations, whether `listener` hears of the rest or nobody does. */
+  log(listener: Omit<Log, 'error'> = SILENT): Log {
+    return {
+      ...listener,
+      error: (fields, message) =>
+        this.report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
+    };
+  }
+
+  /** A violation at this instant. */
+  report(violation: Omit<Violation, 'atMs'>): void {
+    this.violate({ atMs: this.#nowMs(), ...violation });
+  }
+
+  violate(violation: Violation): void {
+    this.tracer?.add({ kind: 'violation', ...violation });
+    if (this.violations.length < KEPT_VIOLATIONS) this.violations.push(violation);
+  }
+
+  fault(fault: FaultKind, target: string, isOn: boolean): void {
+    this.tracer?.add({ kind: 'fault', fault, target, isOn });
+  }
+
+  action(name: string, { status, body }: RestAnswer): void {
+    this.tracer?.add({ kind: 'action', name, status });
+    this.tracer?.add({ kind: 'answer', name, digest: digestOf(body) });
+  }
+
+  visit({ locationId, controllerUuid }: ChargerAddress, connectorId: ConnectorId, note: CarNote): void {
+    const { what, car, deliveredWh } = note;
+    this.tracer?.add({
+      kind: 'session',
+      locationId,
+      controllerUuid,
+      connectorId,
+      what,
+      sessionId: car.sessionId ?? '',
+      requestedWh: Math.round(car.batteryWh - car.storedWh),
+      deliveredWh: Math.round(deliveredWh),
+    });
+  }
+
+  profile(target: string, { startTime, endTime, limitKw, priority = 0 }: NewProfile): void {
+    const limitW = Math.floor(limitKw * 1000);
+    const window = { startsAtMs: Date.parse(startTime), endsAtMs: Date.parse(endTime) };
+    this.tracer?.add({ kind: 'profile', target, priority, limitW, ...window });
+  }
+
+  profileCancelled(target: string, priority: number): void {
+    const window = { startsAtMs: this.#nowMs(), endsAtMs: this.#nowMs() };
+    this.tracer?.add({ kind: 'profile', target, priority, limitW: 0, ...window });
+  }
+}
+
+/** An error is told with the id of its request, which is another each time. */
+function digestOf(body: unknown): string {
+  const text = JSON.stringify(body, (key, value: unknown) => (key === 'requestId' ? undefined : value));
+  return createHash('sha256')
+    .update(text ?? '')
+    .digest('hex')
+    .slice(0, 16);
+}
+
+function describe(fields: object): string {
+  const error = 'err' in fields ? fields.err : undefined;
+  return error instanceof Error ? (error.stack ?? error.message) : JSON.stringify(fields);
+}
