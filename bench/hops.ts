@@ -8,7 +8,7 @@ import { toInstant } from '../src/wire/rest.js';
 import { remark } from './bench.js';
 import { API_KEY, createSite, locationIdOf, provision, silentLog } from './site.js';
 
-const ROUNDS = 5;
+const ROUNDS = 40;
 const WARM_UP_ROUNDS = 2;
 const DIST = fileURLToPath(new URL('..', import.meta.url));
 
