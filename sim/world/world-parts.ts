@@ -73,8 +73,7 @@ export class WorldParts {
   readonly carrier: Carrier;
   readonly service: WorldService;
   readonly connections: Connections;
-  /** One for each line of the grid. */
-  readonly supplies: readonly Supply[];
+  readonly grid: readonly GridLine[];
   readonly book: CallBook;
   readonly checks: Checks;
   /** Meter values, limits and acks that chargers and service exchanged. */
@@ -100,7 +99,7 @@ export class WorldParts {
       traitsOf: options.traitsOf,
     });
     this.power = this.#createPower();
-    this.supplies = (options.grid ?? []).map((line) => this.#createSupply(line));
+    this.grid = options.grid ?? [];
     this.carrier = this.#createCarrier(transport);
     this.service = new WorldService({
       config: this.config,
@@ -128,7 +127,8 @@ export class WorldParts {
     };
   }
 
-  #createSupply(line: GridLine): Supply {
+  /** Of the chargers there are by now. */
+  createSupply(line: GridLine): Supply {
     return new Supply({
       line,
       runs: this.chargers.runs,
@@ -224,10 +224,11 @@ export class WorldParts {
     );
   }
 
-  #submitted(target: string, profile: NewProfile): void {
+  #submitted(target: string, { startTime, endTime, limitKw, priority = 0 }: NewProfile): void {
+    const profile = { startTime, endTime, limitKw, priority };
     this.record.profile(target, profile);
-    for (const at of [profile.startTime, profile.endTime]) this.#lookAgainAt(target, Date.parse(at));
-    this.checks.submitted(target, { priority: 0, ...profile });
+    for (const at of [startTime, endTime]) this.#lookAgainAt(target, Date.parse(at));
+    this.checks.submitted(target, profile);
   }
 
   #createChecks(startMs: EpochMs, keepsMessages: boolean): Checks {

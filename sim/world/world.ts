@@ -73,7 +73,7 @@ export class World {
 
   /** To be called once, before anything else. */
   async begin(): Promise<void> {
-    const { config, tenants, keys, power, chargers: fleet, connections, supplies } = this.#parts;
+    const { config, tenants, keys, power, chargers: fleet, connections, grid } = this.#parts;
     await provisionWorld(config, tenants, keys);
     const events = this.#parts.chargerEvents();
     for (const { tenantUuid, locations } of tenants) {
@@ -84,7 +84,7 @@ export class World {
           fleet.add({ tenantUuid, locationId, controllerUuid }, connectors, events, timing);
       }
     }
-    for (const supply of supplies) supply.begin();
+    for (const line of grid) this.#parts.createSupply(line).begin();
     await this.#live();
     for (const run of this.runs) connections.connectLater(run, uniformInt(run.luck, 0, CONNECT_SPREAD_MS));
   }
