@@ -69,6 +69,8 @@ export class Service {
   readonly #config: Config;
   readonly #seams: Seams;
   readonly #common: Common;
+  /** Of this process, among those that may own its database. */
+  readonly #nodeId = randomUUID();
   #flushLog = () => {};
   readonly #undo: (() => Promise<void>)[] = [];
   #starting: Promise<unknown> = Promise.resolve();
@@ -188,11 +190,12 @@ export class Service {
     const store = await createStore({
       databaseUrl: databaseUrlOf(this.#config),
       ...this.#common,
+      node: { nodeId: this.#nodeId, url: () => undefined, leaseMs: undefined },
       ...(journal && { journal }),
     });
     const wrapped = wrapStore?.(store) ?? store;
     this.#undo.push(() => wrapped.close());
-    return { store: wrapped, ownerTerm: await store.claim() };
+    return { store: wrapped, ownerTerm: await store.ownership.claim() };
   }
 
   #createActors(

@@ -33,7 +33,13 @@ export function createReplayedStore(): ReplayedStore {
     };
   const unrecorded = () => Promise.reject(new StoreUnavailableError('this is not in the recording'));
   const store: Store = {
-    claim: unrecorded,
+    ownership: {
+      awaitVacancy: unrecorded,
+      claim: unrecorded,
+      renew: unrecorded,
+      release: unrecorded,
+      holder: unrecorded,
+    },
     ping: unrecorded,
     close: async () => {},
     alarms: unrecorded,

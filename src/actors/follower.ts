@@ -17,6 +17,9 @@ export interface FollowerListener {
 }
 
 const LOOK_EVERY_MS = 1_000;
+/** A start waits for what an owner before it left locked; a server lets go of that within 10 s. */
+const FIRST_READING_WITHIN_MS = 20_000;
+const READ_AGAIN_AFTER_MS = 250;
 
 export class Follower {
   readonly #clock: Clock;
@@ -34,15 +37,33 @@ export class Follower {
     this.#log = log;
   }
 
-  /** Reads everything, then looks for changes every second. Rejects when the first reading fails. */
+  /**
+   * Reads everything, then looks for changes every second. Where the database does not give it, that is tried again for a
+   * while; rejects when it does not by then.
+   */
   async start(listener: FollowerListener): Promise<void> {
+    const untilMs = this.#clock.monotonicMs() + FIRST_READING_WITHIN_MS;
+    for (;;) {
+      try {
+        await this.#readAll(listener);
+        break;
+      } catch (error) {
+        const isPassing = error instanceof StoreUnavailableError && !this.#isStopped;
+        if (!isPassing || this.#clock.monotonicMs() >= untilMs) throw error;
+        this.#log.warn({ err: error }, 'the database could not be read; trying again');
+      }
+      await new Promise<void>((resolve) => this.#clock.after(READ_AGAIN_AFTER_MS, resolve));
+    }
+    this.#lookLater(listener);
+  }
+
+  async #readAll(listener: FollowerListener): Promise<void> {
     // The revision before the rows: a change in between is read twice rather than never.
     this.#revision = (await this.#store.revisionSince(undefined)).revision;
     const credentials = await this.#store.loadCredentials();
     listener.onCredentials(credentials);
     for (const { tenantUuid } of credentials.tenants) this.#behind.add(tenantUuid);
     await this.#readTenants(listener);
-    this.#lookLater(listener);
   }
 
   /** Reads the tenant's rows again at the next look. */

@@ -4,6 +4,7 @@ import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { CredentialSet } from './credentials.js';
+import type { Ownership } from './ownership.js';
 import type {
   AlarmRecord,
   ClusterRecord,
@@ -85,11 +86,10 @@ export interface Page {
 /** The durable truth. Every method that touches a tenant's data takes the tenant first. */
 export interface Store {
   /**
-   * Makes this store's service the owner of the database. Earlier owners can write no more: `append` of an
-   * owner that was replaced rejects with StoreUnavailableError. A store that never claimed writes beside an owner.
-   * Resolves to its term as owner, which is higher than that of every owner before.
+   * Which node owns the database. A store that claimed it can write until another does: then `append` rejects with
+   * StoreUnavailableError. One that never claimed writes beside an owner.
    */
-  claim(): Promise<number>;
+  readonly ownership: Ownership;
   /** False once another service claimed the database. */
   isOwner(): Promise<boolean>;
   /**

@@ -39,10 +39,24 @@ const POSTGRES_SETTINGS = `
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
 `;
 
-/** knex settings of `sqlite:PATH`, `sqlite::memory:` or `postgres://…`; knex's own warnings go to `log`. */
-export function knexSettings(databaseUrl: string, log?: Log): Knex.Config {
+/** What PostgreSQL calls the sessions of a node; those of the command line have no node. */
+export function sessionNameOf(nodeId: string | undefined): string {
+  return nodeId === undefined ? 'headroom' : `headroom ${nodeId}`;
+}
+
+export interface OpenOptions {
+  /** Hears of knex's own warnings. */
+  readonly log?: Log | undefined;
+  readonly nodeId?: string | undefined;
+  /** To PostgreSQL, at most; SQLite has one. */
+  readonly connections?: number;
+}
+
+/** knex settings of `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
+export function knexSettings(databaseUrl: string, options: OpenOptions = {}): Knex.Config {
+  const { log } = options;
   const file = sqliteFileOf(databaseUrl);
-  const engine = file === undefined ? postgresSettings(databaseUrl) : sqliteSettings(file);
+  const engine = file === undefined ? postgresSettings(databaseUrl, options) : sqliteSettings(file);
   return {
     ...engine,
     // Errors go into logs: they show the statement, not the data in it.
@@ -57,10 +71,10 @@ export function knexSettings(databaseUrl: string, log?: Log): Knex.Config {
 }
 
 /** Opens the database; the directory and file of SQLite are made where there are none, readable by the owner only. */
-export function openDatabase(databaseUrl: string, log?: Log): Knex {
+export function openDatabase(databaseUrl: string, options: OpenOptions = {}): Knex {
   const file = sqliteFileOf(databaseUrl);
   if (file !== undefined && file !== ':memory:') makeSqliteFile(file);
-  return createKnex(knexSettings(databaseUrl, log));
+  return createKnex(knexSettings(databaseUrl, options));
 }
 
 /** Makes the file, and its directory, readable by the owner only, where there is none. */
@@ -107,7 +121,10 @@ function applySqliteSettings(
   });
 }
 
-function postgresSettings(connectionString: string): Knex.Config {
+function postgresSettings(
+  connectionString: string,
+  { nodeId, connections = POSTGRES_CONNECTIONS }: OpenOptions,
+): Knex.Config {
   return {
     client: 'pg',
     connection: {
@@ -119,13 +136,13 @@ function postgresSettings(connectionString: string): Knex.Config {
             ? Number
             : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
       },
-      application_name: 'headroom',
+      application_name: sessionNameOf(nodeId),
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     },
     pool: {
       min: 0,
-      max: POSTGRES_CONNECTIONS,
+      max: connections,
       afterCreate(connection: pg.Client, done: (error: Error | null) => void) {
         connection.query(POSTGRES_SETTINGS, done);
       },

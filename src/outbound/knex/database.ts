@@ -1,10 +1,9 @@
 // Opens a database that can be relied upon: no restore is under way, no acknowledged commit is missing, the schema is up to date.
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
-import type { Log } from '../../ports/log.js';
 import { DatabaseLostError } from '../../ports/store.js';
 import { CommitMark } from './commit-mark.js';
-import { openDatabase } from './connection.js';
+import { type OpenOptions, openDatabase } from './connection.js';
 import { DatabaseLock } from './database-lock.js';
 import { databaseFileOf } from './engine.js';
 import { integrityProblem } from './integrity.js';
@@ -41,17 +40,17 @@ export class Database {
    */
   static async open(
     databaseUrl: string,
-    { log, isChecked = false }: { readonly log?: Log | undefined; readonly isChecked?: boolean } = {},
+    { isChecked = false, ...options }: OpenOptions & { readonly isChecked?: boolean } = {},
   ): Promise<Database> {
     const file = databaseFileOf(databaseUrl);
     if (file === undefined) {
-      const knex = openDatabase(databaseUrl, log);
+      const knex = openDatabase(databaseUrl, options);
       return new Database(knex, await orClose(knex, () => migrateDatabase(knex)), undefined);
     }
     const mark = new CommitMark(file);
     refuseWithoutFile(file, mark);
     // The lock's file needs the directory that comes with the database's.
-    const knex = openDatabase(databaseUrl, log);
+    const knex = openDatabase(databaseUrl, options);
     let lock: DatabaseLock | undefined;
     const migrations = await orClose(knex, async () => {
       lock = await DatabaseLock.share(file);

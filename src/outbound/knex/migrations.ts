@@ -11,6 +11,7 @@ import * as fuses from './migrations/0009-fuses.js';
 import * as passwordSeals from './migrations/0010-password-seals.js';
 import * as leaseTimes from './migrations/0011-lease-times.js';
 import * as directCurrent from './migrations/0012-direct-current.js';
+import * as ownerNode from './migrations/0013-owner-node.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -29,6 +30,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0010-password-seals', ...passwordSeals },
   { name: '0011-lease-times', ...leaseTimes },
   { name: '0012-direct-current', ...directCurrent },
+  { name: '0013-owner-node', ...ownerNode },
 ];
 
 /** The migrations, for knex. */

@@ -29,11 +29,42 @@ export async function positionIn(knex: Knex): Promise<Position> {
   return positionOf(await knex('owner').first(COLUMNS));
 }
 
-/** Begins a new term: whoever began it owns the database. */
-export async function beginOwnerTerm(trx: Knex.Transaction): Promise<Position> {
-  const raised = { epoch: trx.raw('epoch + 1'), commits: trx.raw('commits + 1') };
-  const rows: OwnerRow[] = await trx('owner').update(raised).returning(COLUMNS);
-  return positionOf(rows[0]);
+/** Who owns a database: columns of the owner's row. */
+export interface Owner {
+  readonly node_id: string | null;
+  readonly node_url: string | null;
+  /** By the database's clock; null where it holds no lease. */
+  readonly alive_until_ms: Knex.Raw | null;
+}
+
+/** Begins a new term, in which `owner` owns the database. */
+export async function beginOwnerTerm(trx: Knex.Transaction, owner: Owner): Promise<Position> {
+  const position = await beginOwnerTermWhere(trx, owner, () => {});
+  if (position === undefined) throw new Error('the owner table has no row');
+  return position;
+}
+
+/** The same only where `ownerTerm` is still the newest, and no lease lasts at `now`; undefined otherwise. */
+export function beginOwnerTermIfVacant(
+  trx: Knex.Transaction,
+  owner: Owner,
+  { ownerTerm, now }: { readonly ownerTerm: number; readonly now: Knex.Raw },
+): Promise<Position | undefined> {
+  return beginOwnerTermWhere(trx, owner, (query) =>
+    query
+      .where({ epoch: ownerTerm })
+      .where((either) => either.whereNull('alive_until_ms').orWhere('alive_until_ms', '<=', now)),
+  );
+}
+
+async function beginOwnerTermWhere(
+  trx: Knex.Transaction,
+  owner: Owner,
+  narrow: (query: Knex.QueryBuilder) => void,
+): Promise<Position | undefined> {
+  const raised = { epoch: trx.raw('epoch + 1'), commits: trx.raw('commits + 1'), ...owner };
+  const rows: OwnerRow[] = await trx('owner').modify(narrow).update(raised).returning(COLUMNS);
+  return rows[0] && positionOf(rows[0]);
 }
 
 export async function currentOwnerTerm(trx: Knex.Transaction): Promise<number> {

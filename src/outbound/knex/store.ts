@@ -1,20 +1,24 @@
 // Implements the Store port over one SQLite or PostgreSQL database.
+import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
+import type { Ownership } from '../../ports/ownership.js';
 import type { TenantState } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { listAlarms, loadOpenAlarms } from './alarms.js';
 import { type Submission, writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
+import { openDatabase } from './connection.js';
 import { loadCredentials } from './credentials.js';
 import { Database } from './database.js';
+import { DatabaseOwnership, type OwnNode } from './database-ownership.js';
 import { Journal } from './journal.js';
 import { loadOperatorEvents, operatorEvents } from './operator-limits.js';
-import { beginOwnerTerm, countCommit, countCommitOf, currentOwnerTerm, type Position } from './ownership.js';
+import { countCommit, countCommitOf, type Position } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
 import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
@@ -40,6 +44,8 @@ export interface StoreOptions {
     /** Callers that may wait for a commit, 10,000 if left out. */
     readonly maxPending?: number;
   };
+  /** Of a service; left out by what only reads, or writes beside one. */
+  readonly node?: OwnNode;
 }
 
 /**
@@ -48,24 +54,30 @@ export interface StoreOptions {
  * @throws DatabaseLostError when it is damaged or lacks what was acknowledged.
  */
 export async function createStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, log } = options;
-  const database = await Database.open(databaseUrl, { log, isChecked: true });
+  const { databaseUrl, log, node } = options;
+  const nodeId = node?.nodeId;
+  const database = await Database.open(databaseUrl, { log, nodeId, isChecked: true });
   const { knex, migrations } = database;
   if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
-  return storeOver(knex, { ...options, database });
+  // A lease must not wait for what is read and written: it has a connection of its own.
+  const ownerKnex =
+    node?.leaseMs === undefined ? undefined : openDatabase(databaseUrl, { log, nodeId, connections: 1 });
+  return storeOver(knex, { ...options, database, ...(ownerKnex && { ownerKnex }) });
 }
 
 interface OpenDatabase extends Omit<StoreOptions, 'databaseUrl' | 'log'> {
   readonly log?: Log;
   readonly database?: Database;
+  /** Another connection to the same database, for its ownership alone. */
+  readonly ownerKnex?: Knex;
 }
 
 /** A store over a database that is open and migrated; closing it closes the database. */
 export function storeOver(knex: Knex, options: OpenDatabase): Store {
   const owned = new OwnedDatabase(knex, options);
   return {
-    claim: () => owned.claim(),
-    isOwner: () => owned.isOwner(),
+    ownership: owned.ownership,
+    isOwner: () => owned.ownership.renew(),
     append: (tenantUuid, changes) => owned.append({ tenantUuid, changes }),
     loadTenant: (tenantUuid) => owned.inTurn(() => loadTenant(knex, tenantUuid)),
     profileHistory: (tenantUuid, target, window, page) =>
@@ -93,7 +105,9 @@ export function storeOver(knex: Knex, options: OpenDatabase): Store {
 /** One database, the queue of what is written to it, and which of its owners this process is. */
 class OwnedDatabase {
   readonly #knex: Knex;
+  readonly ownership: Ownership;
   readonly #database: Database | undefined;
+  readonly #ownerKnex: Knex | undefined;
   readonly #log: Log | undefined;
   readonly #rareLog: RareLog;
   readonly #journal: Journal;
@@ -101,9 +115,10 @@ class OwnedDatabase {
   #ownerTerm: number | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(knex: Knex, { database, log, clock, metrics, journal }: OpenDatabase) {
+  constructor(knex: Knex, { database, log, clock, metrics, journal, node, ownerKnex }: OpenDatabase) {
     this.#knex = knex;
     this.#database = database;
+    this.#ownerKnex = ownerKnex;
     this.#log = log;
     this.#rareLog = createRareLog(clock);
     this.#journal = new Journal({
@@ -112,20 +127,17 @@ class OwnedDatabase {
       metrics,
       ...journal,
     });
-  }
-
-  async claim(): Promise<number> {
-    const position = await orUnavailable(() => inTransaction(this.#knex, beginOwnerTerm));
-    this.#note(position);
-    this.#database?.flushMark();
-    this.#ownerTerm = position.ownerTerm;
-    return position.ownerTerm;
-  }
-
-  isOwner(): Promise<boolean> {
-    return this.ask(
-      async (trx) => this.#ownerTerm === undefined || (await currentOwnerTerm(trx)) === this.#ownerTerm,
-    );
+    this.ownership = new DatabaseOwnership({
+      knex: ownerKnex ?? knex,
+      clock,
+      log,
+      node: node ?? { nodeId: randomUUID(), url: () => undefined, leaseMs: undefined },
+      onClaimed: (position) => {
+        this.#note(position);
+        this.#database?.flushMark();
+        this.#ownerTerm = position.ownerTerm;
+      },
+    });
   }
 
   append(submission: Submission): Promise<void> {
@@ -156,6 +168,7 @@ class OwnedDatabase {
   }
 
   async #closeDatabase(): Promise<void> {
+    await this.#ownerKnex?.destroy();
     await (this.#database === undefined ? this.#knex.destroy() : this.#database.close());
   }
 

@@ -132,10 +132,10 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     });
 
     it('lets an owner that was replaced reserve nothing more', async () => {
-      const epoch = await store.claim();
+      const epoch = await store.ownership.claim();
       await store.append(HARBOUR, [reserve({ limitTenthsA: 60 })]);
       const newer = await openStore(databaseUrl);
-      expect(await newer.store.claim()).toBeGreaterThan(epoch);
+      expect(await newer.store.ownership.claim()).toBeGreaterThan(epoch);
       const late = store.append(HARBOUR, [reserve({ limitTenthsA: 320 }), begin('late'), minute(0)]);
       await expect(late).rejects.toBeInstanceOf(StoreUnavailableError);
       await newer.store.append(HARBOUR, [reserve({ connectorId: TWO, limitTenthsA: 100 })]);
@@ -148,7 +148,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     it('gives every claim a higher epoch than all before, across restarts', async () => {
       const epochs: number[] = [];
       for (let i = 0; i < 3; i++) {
-        epochs.push(await store.claim(), await store.claim());
+        epochs.push(await store.ownership.claim(), await store.ownership.claim());
         await reopen();
       }
       expect(epochs).toEqual([1, 2, 3, 4, 5, 6]);

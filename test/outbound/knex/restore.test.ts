@@ -35,7 +35,7 @@ beforeEach(async () => {
 /** A service that starts, writes one limit, and stops. */
 async function write(limitKw: number): Promise<number> {
   const { store } = await openStore(databaseUrl);
-  const epoch = await store.claim();
+  const epoch = await store.ownership.claim();
   await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw })]);
   await store.close();
   return epoch;
@@ -205,7 +205,7 @@ describe('a database that is taken as it is', () => {
     await expect(openStore(databaseUrl)).rejects.toThrow(/is gone/);
     expect(await restore({ backup: undefined })).toMatchObject({ replaced: null, tenants: 0, connectors: 0 });
     const { store } = await openStore(databaseUrl);
-    expect(await store.claim()).toBeGreaterThan(epoch + 1000);
+    expect(await store.ownership.claim()).toBeGreaterThan(epoch + 1000);
     await store.close();
   });
 
@@ -221,7 +221,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
     const url = await postgres.createDatabase();
     await provisionAll(url, [HARBOUR_TENANT]);
     const { store } = await openStore(url);
-    const epoch = await store.claim();
+    const epoch = await store.ownership.claim();
     const options = { backup: undefined, stamp: 'then' };
     await expect(restoreDatabase(url, { ...options, backup, isDryRun: false })).rejects.toThrow(/pg_restore/);
     const tried = await restoreDatabase(url, { ...options, isDryRun: true });

@@ -56,11 +56,11 @@ export function describeStore(server: () => DatabaseServer): void {
 
   describe('one owner at a time', () => {
     it('refuses what an owner writes after another store claimed the database, and says so', async () => {
-      await store.claim();
+      await store.ownership.claim();
       await store.append(HARBOUR, [put(QUAY_TARGET, { priority: 1 })]);
       expect(await store.isOwner()).toBe(true);
       const newer = await openStore(databaseUrl);
-      await newer.store.claim();
+      await newer.store.ownership.claim();
       expect(await store.isOwner()).toBe(false);
       await expect(store.append(HARBOUR, [put(QUAY_TARGET, { priority: 2 })])).rejects.toBeInstanceOf(
         StoreUnavailableError,

@@ -1,0 +1,43 @@
+// Which node owns the database: that one writes, decides and speaks to the chargers, and the others stand by.
+
+/** The node that owns the database. */
+export interface Holder {
+  readonly nodeId: string;
+  /** Where other nodes reach its REST side; undefined where it names none. */
+  readonly url: string | undefined;
+}
+
+/** Another node owns the database, and its lease has not ended. */
+export class NotVacantError extends Error {}
+
+/** This node's clock and the database's differ by too much for windows to begin when they should. */
+export class ClockDifferenceError extends Error {}
+
+/**
+ * Ownership of one database as this node sees it. With a lease, an owner that does not renew in time has lost it; without one,
+ * it lasts until another node claims the database.
+ */
+export interface Ownership {
+  /**
+   * Resolves once nobody owns the database: its owner released it, let its lease end, or, where it holds no lease, is gone.
+   * Waits on while the database cannot be reached. Rejects with the signal's reason once that is aborted.
+   */
+  awaitVacancy(signal: AbortSignal): Promise<void>;
+  /**
+   * Makes this node the owner and gives its term, which is higher than that of every owner before. From then on no owner before
+   * it can write. Ends what sessions the owner before has left, and is tried again for a while where that one holds it up.
+   * @throws NotVacantError where nodes hold leases, and another's has not ended.
+   * @throws ClockDifferenceError where nodes hold leases, and this node's clock is off.
+   * @throws StoreUnavailableError
+   */
+  claim(): Promise<number>;
+  /**
+   * Whether this node still owns the database; its lease, if any, then counts anew. False once another claimed it.
+   * @throws StoreUnavailableError
+   */
+  renew(): Promise<boolean>;
+  /** Gives the database up, so that another node may claim it at once. Does nothing where this node does not own it. */
+  release(): Promise<void>;
+  /** Who owns the database now; undefined where nobody does. */
+  holder(): Promise<Holder | undefined>;
+}

@@ -1,0 +1,105 @@
+// Two real processes on one PostgreSQL: the newer takes over whatever state the older is in, and nothing acknowledged is lost.
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { LocationId } from '../../machines/values/ids.js';
+import { loadConfig } from '../../src/config.js';
+import { serve, temporaryDirectory } from '../cli/headroom.js';
+import { eventually } from '../eventually.js';
+import { needing } from '../needs.js';
+import type { DatabaseServer } from '../outbound/knex/database-server.js';
+import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
+import { apiKeyOf, HARBOUR, provision, site, tenantWith } from '../service/running-service.js';
+import { withRows } from './observed.js';
+
+const WRITERS = 8;
+
+describe('on PostgreSQL', needing(missingPostgres()), () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await startPostgresServer();
+  });
+  afterAll(() => server?.stop());
+
+  async function newSite() {
+    const databaseUrl = await server.createDatabase();
+    const environment = { HEADROOM_DATABASE_URL: databaseUrl, HEADROOM_LOG_LEVEL: 'info' };
+    await provision(loadConfig({}, environment), tenantWith(HARBOUR, [site('quay-1')]));
+    return { databaseUrl, start: () => serve(temporaryDirectory(), environment) };
+  }
+
+  it('takes over from a process that is frozen in the middle of a commit, which ends once it thaws', async () => {
+    const { databaseUrl, start } = await newSite();
+    const older = await start();
+    const writing = writeUntilSilence(older.httpUrl);
+    await eventually(async () => expect(await setLimit(older.httpUrl, 1)).toBe(200));
+    await freezeInTransaction(older.process.pid ?? 0, databaseUrl);
+    const newer = await start();
+    older.process.kill('SIGCONT');
+    expect((await older.finished).code).toBe(1);
+    await expectAllWritten(databaseUrl, await writing);
+    expect(await setLimit(newer.httpUrl, 7)).toBe(200);
+    // It did not only wait until the server gave the frozen one up.
+    expect((await newer.stop()).stderr).toContain('ended the sessions of the owner before');
+  });
+
+  it('takes over from a process that was killed', async () => {
+    const { databaseUrl, start } = await newSite();
+    const older = await start();
+    const writing = writeUntilSilence(older.httpUrl);
+    await eventually(async () => expect(await setLimit(older.httpUrl, 1)).toBe(200));
+    await older.stop('SIGKILL');
+    const newer = await start();
+    await expectAllWritten(databaseUrl, await writing);
+    expect(await setLimit(newer.httpUrl, 7)).toBe(200);
+  });
+});
+
+async function setLimit(httpUrl: string, limitKw: number): Promise<number | undefined> {
+  const answer = await fetch(`${httpUrl}/v1/locations/quay-1/limit`, {
+    method: 'PUT',
+    headers: { 'x-api-key': apiKeyOf(HARBOUR), 'content-type': 'application/json' },
+    body: JSON.stringify({ limitKw }),
+  }).catch(() => undefined);
+  return answer?.status;
+}
+
+/** Several writers, each a limit that no other sets after the other; gives those that were acknowledged once no answer comes. */
+async function writeUntilSilence(httpUrl: string): Promise<readonly number[]> {
+  const acknowledged: number[] = [];
+  let lastKw = 100;
+  async function write(): Promise<void> {
+    for (;;) {
+      const limitKw = ++lastKw;
+      const status = await setLimit(httpUrl, limitKw);
+      if (status === undefined) return;
+      if (status === 200) acknowledged.push(limitKw);
+    }
+  }
+  await Promise.all(Array.from({ length: WRITERS }, write));
+  return acknowledged;
+}
+
+/** Stops the process at an instant at which it holds locks in the database. */
+async function freezeInTransaction(pid: number, databaseUrl: string): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  onTestFinished(() => client.end());
+  await eventually(async () => {
+    process.kill(pid, 'SIGSTOP');
+    const { rowCount } = await client.query(
+      `select pid from pg_stat_activity where datname = current_database()
+       and state = 'idle in transaction' and backend_xid is not null`,
+    );
+    if (rowCount === 0) process.kill(pid, 'SIGCONT');
+    expect(rowCount).toBe(1);
+  });
+}
+
+async function expectAllWritten(databaseUrl: string, limitsKw: readonly number[]): Promise<void> {
+  expect(limitsKw.length).toBeGreaterThan(0);
+  const history = await withRows(databaseUrl, (store) =>
+    store.permanentLimitHistory(HARBOUR, 'quay-1' as LocationId),
+  );
+  const written = new Set(history.map(({ limitKw }) => limitKw));
+  expect(limitsKw.filter((limitKw) => !written.has(limitKw))).toEqual([]);
+}
