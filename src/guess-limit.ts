@@ -1,6 +1,7 @@
 // Guessing is slowed per address, over REST and MQTT alike: an address that failed too often waits, and no other does.
 import { isIPv6 } from 'node:net';
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { boundedCache } from './bounded-cache.js';
 import type { Clock } from './ports/clock.js';
 import { createTokenBucket, type TokenBucket } from './token-bucket.js';
 
@@ -18,9 +19,9 @@ const OVERALL_FASTER = 10;
 export class GuessLimit {
   readonly #clock: Clock;
   readonly #failuresPerMin: number;
-  readonly #addresses = new LRUCache<string, TokenBucket>({ max: ADDRESSES });
+  readonly #addresses = boundedCache<TokenBucket>(ADDRESSES);
   /** By name alone, and by name and address; each by how often the password was refused before. */
-  readonly #names = new LRUCache<string, TokenBucket>({ max: NAMES });
+  readonly #names = boundedCache<TokenBucket>(NAMES);
   readonly #overall: TokenBucket;
 
   constructor(clock: Clock, failuresPerMin: number) {

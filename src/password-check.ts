@@ -1,6 +1,6 @@
 // Checks what people choose (passwords, client secrets): slow by intent, so remembered once right, and bounded when wrong.
 import { createHmac, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from './bounded-cache.js';
 import { addressBlock, type GuessLimit } from './guess-limit.js';
 import { isGenerated, isPassword } from './secrets.js';
 
@@ -85,11 +85,11 @@ export class PasswordCheck {
   readonly #turns: Turns;
   readonly #key = randomBytes(32);
   /** What was stored when a name and password were right, by their HMAC: neither can be read from here. */
-  readonly #right = new LRUCache<string, string>({ max: REMEMBERED });
+  readonly #right = boundedCache<string>(REMEMBERED);
   /** What was stored, or nothing, when a name and password were wrong; by the same HMAC. */
-  readonly #wrong = new LRUCache<string, string>({ max: WRONG_REMEMBERED });
+  readonly #wrong = boundedCache<string>(WRONG_REMEMBERED);
   /** How often a name and password were refused unchecked; by the same HMAC. */
-  readonly #refusals = new LRUCache<string, number>({ max: WRONG_REMEMBERED });
+  readonly #refusals = boundedCache<number>(WRONG_REMEMBERED);
   readonly #underWay = new Map<string, Promise<PasswordVerdict>>();
 
   /** @param atOnce checks that may run at the same time, each on one of the four threads that the database needs too. */

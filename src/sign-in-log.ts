@@ -1,6 +1,7 @@
 // Failed sign-ins in the log: from where and as whom, never with what secret, and never so many that they fill a disk.
-import { LRUCache } from 'lru-cache';
+
 import { isId } from '../machines/values/ids.js';
+import { boundedCache } from './bounded-cache.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import { isGenerated, parseApiKey } from './secrets.js';
@@ -34,7 +35,7 @@ const LINES_PER_S = 0.5;
 export class SignInLog {
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #sources = new LRUCache<string, Source>({ max: SOURCES });
+  readonly #sources = boundedCache<Source>(SOURCES);
   readonly #lines = createTokenBucket({ ratePerS: LINES_PER_S, burst: LINES_AT_ONCE });
   #others = 0;
 

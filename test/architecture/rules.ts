@@ -9,6 +9,7 @@ const PACKAGES = 'packages';
 
 /** Small files that everything in src may lean on; they lean on each other, on ports and on wire. */
 const FOUNDATION = [
+  'bounded-cache',
   'certificate-names',
   'clock',
   'config',
@@ -27,6 +28,7 @@ const FOUNDATION = [
 ];
 const SHARED_BY_WAYS_IN_AND_OUT = [
   ...[
+    'bounded-cache',
     'certificate-names',
     'guess-limit',
     'metrics',

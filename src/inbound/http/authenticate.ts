@@ -1,6 +1,6 @@
 // Who is calling: an API key or an access token becomes a caller, or the request ends with 401.
 import type { IncomingHttpHeaders } from 'node:http';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../bounded-cache.js';
 import type { Clock } from '../../ports/clock.js';
 import type { ApiKeyRecord, OauthClientRecord } from '../../ports/credentials.js';
 import { hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
@@ -34,9 +34,9 @@ export class Authentication {
   readonly #tokens: Tokens;
   readonly #failedSignIns: FailedSignIns;
   readonly #clock: Clock;
-  readonly #rememberedKeys = new LRUCache<string, { readonly keyId: string; readonly secretHash: string }>({
-    max: KEYS_REMEMBERED,
-  });
+  readonly #rememberedKeys = boundedCache<{ readonly keyId: string; readonly secretHash: string }>(
+    KEYS_REMEMBERED,
+  );
   readonly #callers = new WeakMap<VerifiedToken, CallerOfRecord>();
 
   constructor(options: {

@@ -1,9 +1,9 @@
 // Access tokens: signed here, and verified once. Whether a token still holds is checked on every request.
 import jwt from 'jsonwebtoken';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
+import { boundedCache } from '../../bounded-cache.js';
 import type { Clock } from '../../ports/clock.js';
 import { SCOPES, type Scope } from '../../ports/records.js';
 import { secretIdOf } from '../../secrets.js';
@@ -51,7 +51,7 @@ export interface Tokens {
 }
 
 export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readonly clock: Clock }): Tokens {
-  const verified = new LRUCache<string, VerifiedToken>({ max: VERIFIED_AT_MOST });
+  const verified = boundedCache<VerifiedToken>(VERIFIED_AT_MOST);
   let verifiedWith = keys.current();
 
   function keysInForce(): ReturnType<TokenKeys['current']> {

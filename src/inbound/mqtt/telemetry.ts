@@ -1,8 +1,8 @@
 // What chargers report, from bytes to the ledgers: a bad message is dropped and counted, and nothing else is lost.
-import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { RecordResult } from '../../../machines/power/meter-ledger.js';
 import type { ChargerAddress } from '../../../machines/values/ids.js';
+import { boundedCache } from '../../bounded-cache.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -28,8 +28,8 @@ export class Telemetry {
   readonly #metrics: Metrics;
   readonly #rareLog: RareLog;
   /** By topic. Only those of connectors that exist, so that made-up ones push nothing out. */
-  readonly #meters = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
-  readonly #acks = new LRUCache<string, ConnectorMeter>({ max: CACHED_TOPICS });
+  readonly #meters = boundedCache<ConnectorMeter>(CACHED_TOPICS);
+  readonly #acks = boundedCache<ConnectorMeter>(CACHED_TOPICS);
   readonly #acceptedMeters: Accepted;
   readonly #acceptedAcks: Accepted;
 

@@ -9,9 +9,13 @@ export const OPENAPI_PATH = '/v1/openapi.json';
 export const ASYNCAPI_PATH = '/v1/asyncapi.json';
 export const METRICS_PATH = '/metrics';
 
-export function createDescriptionHandler(document: OpenApiDocument | AsyncApiDocument): Handler {
-  const text = JSON.stringify(document);
-  return (_request, response) => sendJson(response, 200, text);
+/** @param create is asked once, when somebody asks for it first: no start waits for what few read. */
+export function createDescriptionHandler(create: () => OpenApiDocument | AsyncApiDocument): Handler {
+  let text: string | undefined;
+  return (_request, response) => {
+    text ??= JSON.stringify(create());
+    sendJson(response, 200, text);
+  };
 }
 
 export function createMetricsHandler({ registry }: Metrics): Handler {
