@@ -84,6 +84,7 @@ export async function provision(
         permanentLimitKw,
         gridLimitKw,
         operator: null,
+        siteMeter: null,
         chargers: Array.from({ length: chargersEach }, (__, n) => ({
           controllerUuid: controllerUuidOf(i * chargersEach + n),
           mqttSecretHash,

@@ -45,9 +45,10 @@ export async function existingTenant(administration: Administration, text: strin
 }
 
 export function scopeOption(): Option {
-  return new Option('--scope <scope...>', 'what it may do (default: everything but operator:write)').choices(
-    SCOPES,
-  );
+  return new Option(
+    '--scope <scope...>',
+    'what it may do (default: everything but operator:write and meter:write)',
+  ).choices(SCOPES);
 }
 
 /** The scopes in their usual order, each once; all of them where none is named. */

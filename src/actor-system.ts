@@ -4,7 +4,12 @@ import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
 import { staleAfterMsOf } from '../machines/power/known-connectors.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
-import type { ConnectorEntity, LocationEntity, TimedEntity } from './actors/entities.js';
+import {
+  buildingLoadOf,
+  type ConnectorEntity,
+  type LocationEntity,
+  type TimedEntity,
+} from './actors/entities.js';
 import { createEntityQueue } from './actors/entity-queue.js';
 import { Follower, type FollowerListener } from './actors/follower.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';
@@ -20,6 +25,7 @@ import { measureWhenAsked } from './enforcement/measure.js';
 import { ConnectorMeterSink, expireReadings } from './enforcement/meter-sink.js';
 import { PowerHistory } from './enforcement/power-history.js';
 import { Reservations } from './enforcement/reservations.js';
+import { confirmSiteReading } from './enforcement/site-meter.js';
 import type { Metrics } from './metrics.js';
 import type { Cancel, Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
@@ -216,6 +222,7 @@ class LiveActorSystem implements ActorSystem {
       onClockJump: (byMs, now) => {
         metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
         log.warn({ byMs }, 'the wall clock jumped');
+        for (const location of this.#locations()) buildingLoadOf(location)?.shift(byMs);
         if (byMs < 0) this.#recovery.rebuildAll(now);
         for (const location of this.#locations()) this.#enforcement.decideSoon(location);
       },
@@ -252,7 +259,10 @@ class LiveActorSystem implements ActorSystem {
   #keepHouse(): void {
     const { clock, timing } = this.#options;
     const nowMs = clock.monotonicMs();
-    for (const location of this.#locations()) this.#expireReadings(location, nowMs);
+    for (const location of this.#locations()) {
+      this.#expireReadings(location, nowMs);
+      confirmSiteReading(this.#directory, location, { now: clock.nowMs(), nowMs });
+    }
     if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
       this.#askedAtMs = nowMs;
       // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.

@@ -10,6 +10,7 @@ export type LimitCause =
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
   | { readonly kind: 'clusterShare'; readonly clusterId: string }
   | { readonly kind: 'operatorLimit' }
+  | { readonly kind: 'building' }
   | { readonly kind: 'physicalConnection' };
 
 export interface LimitInForce {
@@ -30,15 +31,23 @@ export interface LimitParts {
   readonly operatorLimitKw: number | undefined;
   /** undefined where no physical connection is known. */
   readonly connectionLimitKw: number | undefined;
+  /** What the building beside the chargers leaves of it; undefined where no meter tells. */
+  readonly buildingLeavesKw: number | undefined;
 }
 
 const PERMANENT_LIMIT: LimitCause = { kind: 'permanentLimit' };
 const OPERATOR_LIMIT: LimitCause = { kind: 'operatorLimit' };
+const BUILDING: LimitCause = { kind: 'building' };
 const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
 
-/** The lowest of all parts. A share counts in whole watts, as it is granted: one that takes less than a watt takes nothing. */
+/**
+ * The lowest of all parts. What the building leaves takes the place of the connection: where it feeds back, and that may be
+ * used, it is more. A share counts in whole watts, as it is granted: one that takes less than a watt takes
+ * nothing.
+ */
 export function limitInForce(parts: LimitParts): LimitInForce {
-  const { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw, connectionLimitKw } = parts;
+  const { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw } = parts;
+  const connectionLimitKw = parts.buildingLeavesKw ?? parts.connectionLimitKw;
   const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
   let limitKw = effectiveLimitKw;
   let cause: LimitCause =
@@ -57,7 +66,7 @@ export function limitInForce(parts: LimitParts): LimitInForce {
   }
   if (connectionLimitKw !== undefined && connectionLimitKw < limitKw) {
     limitKw = connectionLimitKw;
-    cause = PHYSICAL_CONNECTION;
+    cause = parts.buildingLeavesKw === undefined ? PHYSICAL_CONNECTION : BUILDING;
   }
   return { limitKw, cause, effectiveLimitKw };
 }
@@ -78,12 +87,14 @@ export interface ClusterOutlook {
 export interface OwnLimits {
   readonly stack: ProfileStack;
   readonly permanentLimitKw: number;
-  readonly operatorLimit: OperatorOutlook | undefined;
+  readonly operatorLimit: LimitOutlook | undefined;
   readonly connectionLimitKw: number | undefined;
+  /** What the building leaves of the connection. */
+  readonly buildingLeaves: LimitOutlook | undefined;
 }
 
-/** The grid operator's limit, as far as it is known now. */
-export interface OperatorOutlook {
+/** A limit that somebody outside sets, as far as it is known now. */
+export interface LimitOutlook {
   readonly limitKw: number;
   /** Infinity where it names no end. */
   readonly endsAtMs: EpochMs;
@@ -103,7 +114,7 @@ export function limitsInForce(
   spans: readonly TimeWindow[],
   most = Number.POSITIVE_INFINITY,
 ): readonly LimitSegment[] {
-  const { permanentLimitKw, operatorLimit, connectionLimitKw } = own;
+  const { permanentLimitKw, operatorLimit, connectionLimitKw, buildingLeaves } = own;
   const segments: LimitSegment[] = [];
   const scales = clusters.map(({ clusterId, steps }) => new ScaleCursor(clusterId, steps));
   for (const span of spans) {
@@ -113,9 +124,7 @@ export function limitsInForce(
       const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
       let atMs = startsAtMs;
       while (atMs < endsAtMs) {
-        const isOperatorLimited = operatorLimit !== undefined && atMs < operatorLimit.endsAtMs;
-        const operatorLimitKw = isOperatorLimited ? operatorLimit.limitKw : undefined;
-        let untilMs = isOperatorLimited ? Math.min(endsAtMs, operatorLimit.endsAtMs) : endsAtMs;
+        let untilMs = Math.min(endsAtMs, endAfter(operatorLimit, atMs), endAfter(buildingLeaves, atMs));
         const clusterSharesKw: [string, number][] = [];
         for (const cursor of scales) {
           clusterSharesKw.push([cursor.clusterId, effectiveLimitKw * cursor.scaleAt(atMs)]);
@@ -125,8 +134,9 @@ export function limitsInForce(
           activeProfile,
           permanentLimitKw,
           clusterSharesKw,
-          operatorLimitKw,
+          operatorLimitKw: limitKwAt(operatorLimit, atMs),
           connectionLimitKw,
+          buildingLeavesKw: limitKwAt(buildingLeaves, atMs),
         };
         const limit = limitInForce(parts);
         appendSegment(segments, firstOfSpan, { ...limit, startsAtMs: atMs, endsAtMs: untilMs });
@@ -136,6 +146,15 @@ export function limitsInForce(
     }
   }
   return segments;
+}
+
+function limitKwAt(outlook: LimitOutlook | undefined, atMs: EpochMs): number | undefined {
+  return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.limitKw : undefined;
+}
+
+/** When what is known of it ends, if that is after `atMs`. */
+function endAfter(outlook: LimitOutlook | undefined, atMs: EpochMs): EpochMs {
+  return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.endsAtMs : Number.POSITIVE_INFINITY;
 }
 
 /** Lets the last segment go on where nothing but the time differs. */

@@ -1,7 +1,7 @@
 // The grid operator's word on one location: the states of the EEBUS use case LPC (Limitation of Power Consumption).
 import { type ActorRefFrom, assign, sendParent, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
-import type { OperatorOutlook } from './limit-in-force.js';
+import type { LimitOutlook } from './limit-in-force.js';
 
 /** As it is provisioned for a location. */
 export interface OperatorRule {
@@ -127,7 +127,7 @@ export function operatorLimitKwOf(actor: OperatorActor): number | undefined {
 }
 
 /** What is known now of what it lets the location use from now on; undefined where it does not limit it. */
-export function operatorOutlookOf(actor: OperatorActor): OperatorOutlook | undefined {
+export function operatorOutlookOf(actor: OperatorActor): LimitOutlook | undefined {
   const limitKw = operatorLimitKwOf(actor);
   if (limitKw === undefined) return undefined;
   const { value, context } = actor.getSnapshot();

@@ -22,8 +22,17 @@ export interface Budget {
   readonly isClusterBound: boolean;
   /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
   readonly lowestW: number;
+  /** What the building takes of each phase of the connection, and what it may take, tenths of an ampere; else undefined. */
+  readonly building?: BuildingOnPhases | undefined;
   /** Whether a lock begins before the longest lease that could be given now has ended. */
   isLockNear(key: string): boolean;
+}
+
+/** What the building beside the chargers takes of each phase of the connection, tenths of an ampere of L1, L2 and L3. */
+export interface BuildingOnPhases {
+  readonly nowTenthsA: readonly number[];
+  /** While its meter cannot be relied upon. */
+  readonly mostTenthsA: readonly number[];
 }
 
 /** A location as far as it limits what its connectors may use. */
@@ -31,6 +40,9 @@ export interface LimitedLocation extends LimitParts {
   readonly stack: ProfileStack;
   /** As of the last event. */
   readonly limit: LimitInForce;
+  /** The least that the building ever leaves of the connection, kW; undefined where no meter tells what it leaves. */
+  readonly buildingLeavesAtLeastKw: number | undefined;
+  readonly buildingOnPhases: BuildingOnPhases | undefined;
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
 }
 
@@ -59,6 +71,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     isClusterBound: lowest.cause.kind === 'clusterShare',
     lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
+    building: location.buildingOnPhases,
     isLockNear(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
       return lockStack !== undefined && beginsWithin(lockStack, now, untilInstant);
@@ -66,23 +79,30 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
   };
 }
 
-/** The limit in force with another profile and permanent limit, under the shares, the operator's limit and the connection of now. */
+/** The limit in force with another profile and permanent limit, under everything else as of now. */
 function limitWith(
-  { clusterSharesKw, operatorLimitKw, connectionLimitKw }: LimitParts,
+  { clusterSharesKw, operatorLimitKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
   activeProfile: LimitProfile | undefined,
   permanentLimitKw: number,
 ): LimitInForce {
-  const parts = { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw, connectionLimitKw };
-  return limitInForce(parts);
+  return limitInForce({
+    activeProfile,
+    permanentLimitKw,
+    clusterSharesKw,
+    operatorLimitKw,
+    connectionLimitKw,
+    buildingLeavesKw,
+  });
 }
 
-/** The lowest limit known of, now or later, under the shares, the operator's limit and the connection of now. */
+/** The lowest limit known of, now or later, under the shares and the operator's limit of now; the building may rise. */
 function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {
   let lowestKw = location.permanentLimitKw;
   for (const profile of location.stack) {
     if (statusAt(profile, now) !== 'EXPIRED') lowestKw = Math.min(lowestKw, profile.limitKw);
   }
-  return limitWith(location, undefined, lowestKw);
+  const buildingLeavesKw = location.buildingLeavesAtLeastKw;
+  return limitWith({ ...location, buildingLeavesKw }, undefined, lowestKw);
 }
 
 function beginsWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): boolean {

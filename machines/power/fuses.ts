@@ -61,12 +61,16 @@ export function phasesOf({ phases, rotation }: Pick<Wiring, 'phases' | 'rotation
 export class Fuses {
   /** Named by their place here everywhere else. */
   readonly poles: readonly Pole[];
+  readonly #connection: Connection | null;
+  readonly #feeders: readonly Feeder[];
   /** Of each feeder, by name: the places of its own poles and of those above it; of phase L1, the others follow. */
   readonly #pathOf = new Map<string, readonly number[]>();
   readonly #root: readonly number[];
 
   /** @param feeders a tree: each parent is one of them, and none is above itself. */
   constructor(connection: Connection | null, feeders: readonly Feeder[]) {
+    this.#connection = connection;
+    this.#feeders = feeders;
     const poles: Pole[] = [];
     const add = (feeder: string | undefined, currentA: PhaseCurrents) => {
       const place = poles.length;
@@ -88,6 +92,17 @@ export class Fuses {
       this.#pathOf.set(name, path);
     }
     this.poles = poles;
+  }
+
+  /** The same fuses with less on the connection's phases: what something beside the chargers takes, tenths of an ampere. */
+  beside([l1 = 0, l2 = 0, l3 = 0]: readonly number[]): Fuses {
+    if (this.#connection === null) return this;
+    const left = (i: number, takenTenthsA: number) =>
+      Math.max(0, (this.poles[i]?.capacityTenthsA ?? 0) - takenTenthsA) / 10;
+    return new Fuses(
+      { ...this.#connection, currentA: [left(0, l1), left(1, l2), left(2, l3)] },
+      this.#feeders,
+    );
   }
 
   get capacitiesTenthsA(): readonly number[] {

@@ -52,9 +52,14 @@ export class GrantLedger {
     return this.#loadsTenthsA;
   }
 
+  /** The same poles can carry more or less from here on; what is known loads them as before. */
+  limitPoles(capacitiesTenthsA: readonly number[]): void {
+    this.#capacitiesTenthsA = capacitiesTenthsA;
+  }
+
   /** What each pole can carry from here on. What is known loads none of them until it is described again. */
   rewire(capacitiesTenthsA: readonly number[]): void {
-    this.#capacitiesTenthsA = capacitiesTenthsA;
+    this.limitPoles(capacitiesTenthsA);
     this.#loadsTenthsA = capacitiesTenthsA.map(() => 0);
     for (const entry of this.#entries) entry.poles = [];
   }

@@ -103,5 +103,12 @@ export interface Ack {
   readonly appliedW?: number | undefined;
 }
 
-export const ALARM_KINDS = ['LIMIT_UNATTAINABLE', 'NON_COMPLIANT', 'OFFLINE', 'STALE'] as const;
+export const ALARM_KINDS = [
+  'LIMIT_UNATTAINABLE',
+  'NON_COMPLIANT',
+  'OFFLINE',
+  'STALE',
+  'SITE_METER_STALE',
+  'SITE_METER_IMPLAUSIBLE',
+] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];

@@ -213,16 +213,19 @@ export class LocationSupervisor {
 
   /** Who may draw how much from now on, and what has to be sent for it. */
   decide(budget: Budget, nowMs: number): Decision {
-    const { budgetW } = budget;
-    const { fuses } = this.#connectors;
+    const { budgetW, building } = budget;
+    const provisioned = this.#connectors.fuses;
+    const fuses = building === undefined ? provisioned : provisioned.beside(building.nowTenthsA);
+    const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
+    this.ledger.limitPoles(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
-    allowFailsafes(controls, budget.lowestW, fuses.capacitiesTenthsA);
+    allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
     const controlled = controls.filter(isControlled);
     const { settleMs } = this.timing;
-    setTargets(controlled, budget, { ...this.#availableFor(controls, budgetW), settleMs, nowMs });
+    setTargets(controlled, budget, { ...availableFor(controls, budgetW, fuses), settleMs, nowMs });
     for (const control of controlled) followDecision(control, nowMs);
     const isShort = shortOfPower(controls, budgetW) !== undefined;
     const grants = this.#issuer.issue(controls, controlled, { budgetW, isShort }, nowMs);
@@ -244,19 +247,6 @@ export class LocationSupervisor {
     this.#horizonMs = horizonMs;
   }
 
-  /** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
-  #availableFor(controls: readonly ConnectorControl[], budgetW: number) {
-    let availableW = budgetW;
-    const availableTenthsA = [...this.#connectors.fuses.capacitiesTenthsA];
-    for (const control of controls) {
-      if (isControlled(control)) continue;
-      const { boundW, poles, loadTenthsA } = control.holding;
-      availableW -= boundW;
-      for (const pole of poles) availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - loadTenthsA;
-    }
-    return { availableW, availableTenthsA };
-  }
-
   /** When a raise, a turn or a release is due that no message announces. */
   #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
@@ -267,4 +257,17 @@ export class LocationSupervisor {
       nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
     return nextMs;
   }
+}
+
+/** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
+function availableFor(controls: readonly ConnectorControl[], budgetW: number, fuses: Fuses) {
+  let availableW = budgetW;
+  const availableTenthsA = [...fuses.capacitiesTenthsA];
+  for (const control of controls) {
+    if (isControlled(control)) continue;
+    const { boundW, poles, loadTenthsA } = control.holding;
+    availableW -= boundW;
+    for (const pole of poles) availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - loadTenthsA;
+  }
+  return { availableW, availableTenthsA };
 }

@@ -1,5 +1,6 @@
 // One location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
+import type { BuildingLoad } from '../limits/building-load.js';
 import { limitInForce } from '../limits/limit-in-force.js';
 import {
   nextOperatorBoundary,
@@ -27,8 +28,16 @@ import {
   type ProfileStack,
   profileAtPriority,
 } from '../limits/profile-stack.js';
+import {
+  nextSiteMeterBoundary,
+  type SiteMeterActor,
+  type SiteMeterEvent,
+  type SiteMeterReport,
+  siteMeterMachine,
+  siteMeterReportOf,
+} from '../limits/site-meter.machine.js';
 import type { EpochMs } from '../values/time.js';
-import { budgetOf, type Instant, type LimitedLocation } from './budget.js';
+import { type BuildingOnPhases, budgetOf, type Instant, type LimitedLocation } from './budget.js';
 import {
   type ConnectorActor,
   type ConnectorEvent,
@@ -52,6 +61,9 @@ export type LocationEvent =
   /** From the grid operator. */
   | { readonly type: 'operator.told'; readonly event: OperatorEvent }
   | OperatorReport
+  /** From the location's meter. */
+  | { readonly type: 'siteMeter.told'; readonly event: SiteMeterEvent }
+  | SiteMeterReport
   | ConnectorReport
   /** Who may draw how much is to be decided anew. */
   | ({ readonly type: 'decision.due' } & Instant);
@@ -62,6 +74,8 @@ export type LocationEffect =
   | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
   | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
   | OperatorReport
+  /** The meter is in another state, or the building leaves more or less. */
+  | SiteMeterReport
   | ConnectorReport
   | ({ readonly type: 'decided' } & Decision)
   /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
@@ -74,6 +88,10 @@ export interface LocationContext extends ProfileHolder, LimitedLocation {
   readonly clusterSharesKw: ReadonlyMap<string, number>;
   /** The grid operator's limit; undefined where none may limit the location. */
   readonly operator: OperatorActor | undefined;
+  /** The meter that tells what the building beside the chargers takes; undefined where none does. */
+  readonly siteMeter: SiteMeterActor | undefined;
+  /** What it said last. */
+  readonly building: SiteMeterReport | undefined;
   /**
    * What its connectors report, may be entitled to and are due: numbers that change with every message, in ledgers. The
    * machine owns it; others hand it readings and read from it.
@@ -86,6 +104,8 @@ export interface LocationInput {
   readonly connectionLimitKw: number | undefined;
   /** undefined where no grid operator may limit it. */
   readonly operator?: Omit<OperatorInput, 'now'> | undefined;
+  /** undefined where no meter tells what the building takes. Kept where the location is built anew. */
+  readonly buildingLoad?: BuildingLoad | undefined;
   readonly stack: ProfileStack;
   readonly connectors: readonly LocationConnector[];
   /** Those of its connection and feeders; left out where none are known. */
@@ -99,7 +119,7 @@ export interface LocationInput {
 
 export type LocationActor = ActorRefFrom<typeof locationMachine>;
 
-/** The first boundary after `now` of the location's profiles, of any of its connectors', or of the operator's limit. */
+/** The first boundary after `now` of the location's profiles, of any of its connectors', of the operator's limit or the meter. */
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
   let next = nextBoundaryAfter(context.stack, now);
   for (const connector of context.connectors.values()) {
@@ -107,10 +127,10 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
     const boundary = nextBoundaryAfter(stack, now);
     if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
   }
-  const { operator } = context;
-  const ofOperator = operator && nextOperatorBoundary(operator);
-  if (ofOperator !== undefined && ofOperator > now && (next === undefined || ofOperator < next))
-    next = ofOperator;
+  const { operator, siteMeter } = context;
+  const others = [operator && nextOperatorBoundary(operator), siteMeter && nextSiteMeterBoundary(siteMeter)];
+  for (const boundary of others)
+    if (boundary !== undefined && boundary > now && (next === undefined || boundary < next)) next = boundary;
   return next;
 }
 
@@ -130,6 +150,25 @@ function placeConnectors(
   }
   supervisor.keepOnly(actors);
   return actors;
+}
+
+function isSame(a: SiteMeterReport, b: SiteMeterReport): boolean {
+  return (
+    a.state === b.state &&
+    a.doubt === b.doubt &&
+    a.headroomW === b.headroomW &&
+    a.reserveW === b.reserveW &&
+    String(a.occupiedTenthsA) === String(b.occupiedTenthsA)
+  );
+}
+
+function onPhases(
+  building: SiteMeterReport | undefined,
+  load: BuildingLoad | undefined,
+): BuildingOnPhases | undefined {
+  const mostTenthsA = load?.occupied(1).occupiedTenthsA;
+  if (building?.occupiedTenthsA === undefined || mostTenthsA === undefined) return undefined;
+  return { nowTenthsA: building.occupiedTenthsA, mostTenthsA };
 }
 
 export const locationMachine = setup({
@@ -165,9 +204,25 @@ export const locationMachine = setup({
       for (const connector of context.connectors.values()) {
         if (isAnyDue(connector.getSnapshot().context, event.now)) enqueue.sendTo(connector, event);
       }
-      const { operator } = context;
+      const { operator, siteMeter } = context;
       if (operator !== undefined && (nextOperatorBoundary(operator) ?? event.now + 1) <= event.now)
         enqueue.sendTo(operator, event);
+      if (siteMeter !== undefined && (nextSiteMeterBoundary(siteMeter) ?? event.now + 1) <= event.now)
+        enqueue.sendTo(siteMeter, event);
+    }),
+    followSiteMeter: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'siteMeter.changed') return;
+      const before = context.building;
+      enqueue.assign({
+        building: event,
+        buildingLeavesKw: event.headroomW / 1000,
+        buildingOnPhases: onPhases(event, context.siteMeter?.getSnapshot().context.load),
+      });
+      if (before === undefined || !isSame(before, event)) enqueue.emit(event);
+    }),
+    tellSiteMeter: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type === 'siteMeter.told' && context.siteMeter !== undefined)
+        enqueue.sendTo(context.siteMeter, event.event);
     }),
     followOperator: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'operator.changed') enqueue.assign({ operatorLimitKw: event.standing.limitKw });
@@ -223,8 +278,10 @@ export const locationMachine = setup({
 }).createMachine({
   id: 'location',
   context: ({ input, spawn }) => {
-    const { supervisor, permanentLimitKw, connectionLimitKw, now } = input;
+    const { supervisor, permanentLimitKw, connectionLimitKw, buildingLoad, now } = input;
     const operator = input.operator && spawn(operatorMachine, { input: { ...input.operator, now } });
+    const siteMeter = buildingLoad && spawn(siteMeterMachine, { input: { load: buildingLoad, now } });
+    const building = siteMeter && siteMeterReportOf(siteMeter);
     const holder = holdStack(input.stack, now, spawn);
     const limits = {
       activeProfile: activeProfileOf(holder),
@@ -232,12 +289,17 @@ export const locationMachine = setup({
       connectionLimitKw,
       clusterSharesKw: new Map<string, number>(),
       operatorLimitKw: operator && operatorLimitKwOf(operator),
+      buildingLeavesKw: building && building.headroomW / 1000,
     };
     return {
       ...holder,
       ...limits,
       limit: limitInForce(limits),
       operator,
+      siteMeter,
+      building,
+      buildingLeavesAtLeastKw: buildingLoad && buildingLoad.occupied(1).headroomW / 1000,
+      buildingOnPhases: onPhases(building, buildingLoad),
       supervisor,
       connectors: placeConnectors(input, (connector) => spawn(connectorMachine, { input: connector })),
     };
@@ -253,6 +315,8 @@ export const locationMachine = setup({
     'connector.told': { actions: 'tellConnector' },
     'operator.told': { actions: 'tellOperator' },
     'operator.changed': { actions: ['passOn', 'followOperator', 'recomputeLimit'] },
+    'siteMeter.told': { actions: 'tellSiteMeter' },
+    'siteMeter.changed': { actions: ['followSiteMeter', 'recomputeLimit'] },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
     'decision.due': { actions: 'decide' },

@@ -200,6 +200,15 @@ export class MeterLedger {
     return 'accepted';
   }
 
+  /** When the oldest fresh reading came: all that are heard have reported since. undefined while none is fresh. */
+  oldestReadingAtMs(): number | undefined {
+    let oldestMs: number | undefined;
+    for (const { oldest } of this.#fresh.values())
+      if (oldest?.receivedAtMs !== undefined)
+        oldestMs = Math.min(oldestMs ?? Number.POSITIVE_INFINITY, oldest.receivedAtMs);
+    return oldestMs;
+  }
+
   /** When the next reading is fresh no longer; undefined while none is. Ask again after `expire` and `resumed`. */
   nextStaleAtMs(): number | undefined {
     let nextMs: number | undefined;

@@ -1,12 +1,14 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
+import { isDeepStrictEqual } from 'node:util';
 import { type AnyActor, createActor } from 'xstate';
+import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
 import type { OperatorStanding } from '../../machines/limits/operator.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
-import { Fuses } from '../../machines/power/fuses.js';
+import { type Connection, Fuses } from '../../machines/power/fuses.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
 import {
   type LocationActor,
@@ -21,6 +23,7 @@ import type { Clock } from '../ports/clock.js';
 import type { ClusterRecord, ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
 import type { Directory, Effect } from './directory.js';
 import {
+  buildingLoadOf,
   type ClusterEntity,
   type ConnectorEntity,
   type LocationEntity,
@@ -50,6 +53,9 @@ interface AssemblyOptions {
   /** An actor of the tenant threw: it must be built again from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
+
+/** Phase to neutral, where provisioning names no voltage. */
+const NOMINAL_VOLTAGE_V = 230;
 
 /** Each public method builds what is not there yet, and builds anew, in place, what is. */
 export class Assembly {
@@ -96,6 +102,7 @@ export class Assembly {
         connectionLimitKw: record.gridLimitKw ?? undefined,
         operator:
           record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
+        buildingLoad: buildingLoadFor(record, held, now),
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
         fuses: new Fuses(record.connection, record.feeders),
@@ -172,6 +179,33 @@ export class Assembly {
     }
     directory.noteMember(location);
   }
+}
+
+/**
+ * The one that it has, where its meter is provisioned as before: what it heard goes on to count. A new one has heard nothing,
+ * so that the building counts as its maximum.
+ */
+function buildingLoadFor(
+  record: LocationRecord,
+  held: LocationEntity | undefined,
+  now: EpochMs,
+): BuildingLoad | undefined {
+  const { siteMeter, gridLimitKw, connection } = record;
+  if (siteMeter === null) return undefined;
+  const { covers, maxBuildingKw, reserveKw, pvRaisesHeadroom } = siteMeter;
+  const rule = { covers, maxBuildingKw, reserveKw, pvRaisesHeadroom };
+  const metered = connectionOf(gridLimitKw, connection);
+  const known = held && buildingLoadOf(held);
+  if (isDeepStrictEqual([known?.rule, known?.connection], [rule, metered])) return known;
+  return new BuildingLoad(rule, metered, now);
+}
+
+/** In W what is provisioned in kW, or else what its amperes are at its voltage. */
+function connectionOf(gridLimitKw: number | null, connection: Connection | null): MeteredConnection {
+  const { currentA, voltageV = NOMINAL_VOLTAGE_V } = connection ?? {};
+  const sumA = currentA?.reduce((sum, current) => sum + current, 0) ?? 0;
+  const limitW = gridLimitKw === null ? sumA * voltageV : gridLimitKw * 1000;
+  return { limitW, currentA, voltageV };
 }
 
 function newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActor): LocationEntity {

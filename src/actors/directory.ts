@@ -182,7 +182,8 @@ export class Directory {
   #sendLocation(location: LocationEntity, event: LocationEvent): void {
     location.limitsView = undefined;
     this.together(() => location.actor.send(event));
-    this.#listener?.onPlan(location);
+    // A meter is read every second, and most readings change nothing: what they change leaves as an effect.
+    if (event.type !== 'siteMeter.told') this.#listener?.onPlan(location);
   }
 
   #noteLimit(location: LocationEntity, setLimitKw: number): void {
@@ -232,6 +233,6 @@ function memberOf(location: LocationEntity, setLimitKw: number): ClusterMember {
 
 /** The instant an event is of; undefined where it is none of time. */
 function instantOf(event: LocationEvent): EpochMs | undefined {
-  const told = event.type === 'connector.told' || event.type === 'operator.told' ? event.event : event;
+  const told = 'event' in event ? event.event : event;
   return 'now' in told ? told.now : undefined;
 }

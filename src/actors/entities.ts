@@ -1,4 +1,5 @@
 // What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
+import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor } from '../../machines/limits/cluster.machine.js';
 import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
 import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
@@ -85,6 +86,11 @@ export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
 /** The location's own effective limit, kW, as of the last event it was told. To have it as of now, let the directory catch up first. */
 export function effectiveLimitKwOf({ actor }: LocationEntity): number {
   return actor.getSnapshot().context.limit.effectiveLimitKw;
+}
+
+/** What is known of the building beside the chargers; undefined where no meter tells. */
+export function buildingLoadOf({ actor }: LocationEntity): BuildingLoad | undefined {
+  return actor.getSnapshot().context.siteMeter?.getSnapshot().context.load;
 }
 
 /** The ledgers of the location's actor. */

@@ -13,6 +13,7 @@ import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { viewOfFuses } from './fuse-view.js';
 import { viewOfStanding } from './operator-limit-view.js';
 import { viewOfProfile } from './profile-view.js';
+import { viewOfBuilding } from './site-meter-view.js';
 
 /** Ends a subscription; calling it twice is harmless. */
 export type Unsubscribe = () => void;
@@ -163,6 +164,8 @@ function bodyOf(
       return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.limitKw } };
     case 'operator.changed':
       return { name: 'operatorLimit', data: { locationId, at, ...viewOfStanding(effect.standing) } };
+    case 'siteMeter.changed':
+      return { name: 'building', data: { locationId, at, ...viewOfBuilding(effect) } };
     case 'profile.crossed':
       return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
     case 'profile.cancelled': {

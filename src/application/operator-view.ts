@@ -1,6 +1,6 @@
 // What an operator can ask beyond the contract, one function per extension.
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type { OperatorMessage } from '../ports/telemetry.js';
+import type { OperatorMessage, SiteMeterMessage } from '../ports/telemetry.js';
 import type { OperatorHistory, OperatorLimitView } from '../wire/grid-operator.js';
 import type {
   AlarmList,
@@ -14,6 +14,8 @@ import type { PageQuery, PowerQuery, SpanPageQuery, TimelineQuery } from '../wir
 import type { StreamEvent } from '../wire/operator-stream.js';
 import type { LocationTimeline } from '../wire/operator-timeline.js';
 import type { LocationLimits, OrganizationLimits } from '../wire/rest.js';
+import type { SiteMeterView } from '../wire/site-meter.js';
+import { putSiteReading } from './commands/put-site-reading.js';
 import { setOperatorLimit } from './commands/set-operator-limit.js';
 import type { Core } from './core.js';
 import type { Unsubscribe } from './event-stream.js';
@@ -31,6 +33,7 @@ import { operatorLimit } from './queries/operator-limit.js';
 import { operatorLimitHistory } from './queries/operator-limit-history.js';
 import { organizationHistory } from './queries/organization-history.js';
 import { organizationLimitsAt } from './queries/organization-limits-at.js';
+import { siteMeter } from './queries/site-meter.js';
 import { findLocation, findTenant } from './targets.js';
 
 /** As in `Application`: identifiers are raw text of the path, instants raw text of the query that is well-formed. */
@@ -48,6 +51,8 @@ export interface OperatorView {
     locationId: string,
     asked: SpanPageQuery,
   ): Promise<OperatorHistory>;
+  siteMeter(tenantUuid: TenantUuid, locationId: string): SiteMeterView;
+  putSiteReading(tenantUuid: TenantUuid, locationId: string, message: SiteMeterMessage): SiteMeterView;
   locationLive(tenantUuid: TenantUuid, locationId: string): LocationLive;
   /** The limits view as of `at`, from what was known then. */
   locationLimitsAt(tenantUuid: TenantUuid, locationId: string, at: string): Promise<LocationLimits>;
@@ -92,6 +97,9 @@ export function createOperatorView(core: Core): OperatorView {
       setOperatorLimit(core, tenantUuid, locationId, message),
     operatorLimitHistory: (tenantUuid, locationId, asked) =>
       operatorLimitHistory(core, tenantUuid, locationId, asked),
+    siteMeter: (tenantUuid, locationId) => siteMeter(core, tenantUuid, locationId),
+    putSiteReading: (tenantUuid, locationId, message) =>
+      putSiteReading(core, tenantUuid, locationId, message),
     listLocations: (tenantUuid, page) => listLocations(core, tenantUuid, page),
     locationLive: (tenantUuid, locationId) => locationLive(core, tenantUuid, locationId),
     locationLimitsAt: (tenantUuid, locationId, at) => locationLimitsAt(core, tenantUuid, locationId, at),

@@ -16,6 +16,7 @@ import type { LimitPublisher } from '../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 import type { AlarmBook } from './alarm-book.js';
 import type { Reservations } from './reservations.js';
+import { siteMeterAlarmsOf } from './site-meter.js';
 import { Wakeups } from './wakeups.js';
 
 interface EnforcementOptions {
@@ -111,6 +112,7 @@ export class Enforcement {
   /** Chargers that never report are missed once they had time to: told every so often. */
   missSilent(location: LocationEntity, nowMs: number): void {
     const supervisor = supervisorOf(location);
+    this.#setSiteMeterAlarms(location);
     for (const connector of location.connectors.values()) {
       const { control } = connector;
       const link = linkOf(control);
@@ -133,6 +135,10 @@ export class Enforcement {
       entity.minute.noteLimit(wattsOfLimit(effect.limitKw), nowMs);
       // A heartbeat that comes first is answered under the new limit too.
       supervisorOf(entity).expireBudget(nowMs);
+    }
+    if (effect.type === 'siteMeter.changed') {
+      supervisorOf(entity).expireBudget(this.#options.clock.monotonicMs());
+      this.#setSiteMeterAlarms(entity);
     }
     if (effect.type === 'decided') this.#carryOut(entity, effect);
     else if (effect.type === 'decision.failed') this.#stopRenewing(entity, effect.error);
@@ -222,6 +228,13 @@ export class Enforcement {
 
   #judge({ location, record, control }: ConnectorEntity): void {
     this.#options.alarms.set(location, 'NON_COMPLIANT', record, reasonOfDistrust(control));
+  }
+
+  #setSiteMeterAlarms(location: LocationEntity): void {
+    const { alarms, clock } = this.#options;
+    const reasons = siteMeterAlarmsOf(location, clock.nowMs());
+    alarms.set(location, 'SITE_METER_STALE', undefined, reasons.SITE_METER_STALE);
+    alarms.set(location, 'SITE_METER_IMPLAUSIBLE', undefined, reasons.SITE_METER_IMPLAUSIBLE);
   }
 
   /** @param link of the connector; `online` where nothing is to be said of it. */

@@ -15,9 +15,16 @@ import { type DcUnit, gridWOfDcW, tenthsOfDcW } from '../../machines/values/unit
 import type { Directory } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
-import type { ChargerState, ConnectorMeter, MeterSink, OperatorMessage } from '../ports/telemetry.js';
+import type {
+  ChargerState,
+  ConnectorMeter,
+  MeterSink,
+  OperatorMessage,
+  SiteMeterMessage,
+} from '../ports/telemetry.js';
 import type { Enforcement } from './enforcement.js';
 import { hearOperator } from './grid-operator.js';
+import { hearSiteMeter } from './site-meter.js';
 
 export class ConnectorMeterSink implements MeterSink {
   readonly #directory: Directory;
@@ -49,6 +56,19 @@ export class ConnectorMeterSink implements MeterSink {
   ): RecordResult | undefined {
     const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
     const verdict = location && hearOperator(this.#directory, location, message, this.#clock.nowMs());
+    return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
+  }
+
+  recordSiteMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    message: SiteMeterMessage,
+  ): RecordResult | undefined {
+    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    if (location === undefined) return undefined;
+    const instant = { now: this.#clock.nowMs(), nowMs: this.#clock.monotonicMs() };
+    expireReadings(this.#directory, this.#enforcement, location, instant.nowMs);
+    const verdict = hearSiteMeter(this.#directory, location, message, instant);
     return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
   }
 

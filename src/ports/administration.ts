@@ -4,10 +4,21 @@ import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
-import type { ConnectorRecord, LocationRecord, OperatorRecord, TenantRecord } from './records.js';
+import type {
+  ConnectorRecord,
+  LocationRecord,
+  OperatorRecord,
+  SiteMeterRecord,
+  TenantRecord,
+} from './records.js';
 
 /** `mqttSecretHash` undefined keeps the stored password. */
 export interface ProvisionedOperator extends OperatorRecord {
+  readonly mqttSecretHash: string | undefined;
+}
+
+/** `mqttSecretHash` undefined keeps the stored password. */
+export interface ProvisionedSiteMeter extends SiteMeterRecord {
   readonly mqttSecretHash: string | undefined;
 }
 
@@ -15,8 +26,13 @@ export interface ProvisionedOperator extends OperatorRecord {
 export interface ProvisionedTenant extends TenantRecord {
   readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
   readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'disabledAtMs'>[];
-  readonly locations: readonly (Omit<LocationRecord, 'connectors' | 'operator' | 'connection' | 'feeders'> & {
+  readonly locations: readonly (Omit<
+    LocationRecord,
+    'connectors' | 'operator' | 'siteMeter' | 'connection' | 'feeders'
+  > & {
     readonly operator: ProvisionedOperator | null;
+    /** Left out where there is none. */
+    readonly siteMeter?: ProvisionedSiteMeter | null;
     /** Left out where no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];
@@ -44,7 +60,7 @@ export interface ProvisionedTenant extends TenantRecord {
 
 export interface ProvisioningAction {
   readonly action: 'created' | 'updated' | 'removed' | 'unchanged';
-  /** `tenant`, `location`, `operator`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
+  /** `tenant`, `location`, `operator`, `siteMeter`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
   readonly kind: string;
   readonly id: string;
 }

@@ -21,7 +21,7 @@ export interface OauthClientRecord {
   readonly disabledAtMs: EpochMs | null;
 }
 
-/** A login of a charger, of a gateway that speaks for several, or of a grid operator. */
+/** A login of a charger, of a gateway that speaks for several, of a grid operator, or of a location's meter. */
 export interface MqttLoginRecord {
   readonly tenantUuid: TenantUuid;
   /** The part after `/` of the username, and the client id it must use. */
@@ -34,6 +34,8 @@ export interface MqttLoginRecord {
   }[];
   /** The location whose grid operator it is; left out for a charger and a gateway. */
   readonly operatorOf?: LocationId | undefined;
+  /** The location whose meter it is. */
+  readonly siteMeterOf?: LocationId | undefined;
 }
 
 /** All credentials of all tenants: small, held in memory, replaced whole when they change. */

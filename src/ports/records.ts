@@ -1,5 +1,6 @@
 // The truth as rows give it back: tenants, locations, connectors, clusters, profiles, promises, alarms.
 
+import type { SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/operator.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Connection, Feeder, Rotation } from '../../machines/power/fuses.js';
@@ -25,11 +26,14 @@ export const SCOPES = [
   'chargers:write',
   'org:write',
   'operator:write',
+  'meter:write',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a credential may do that names no scopes. To speak as the grid operator has to be asked for by name. */
-export const USUAL_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'operator:write');
+const NAMED_SCOPES: readonly Scope[] = ['operator:write', 'meter:write'];
+
+/** What a credential may do that names no scopes. To speak as the grid operator or as a meter has to be asked for by name. */
+export const USUAL_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !NAMED_SCOPES.includes(scope));
 
 export const ENERGY_MANAGEMENT = 'energy-management';
 
@@ -59,6 +63,11 @@ export interface OperatorRecord extends OperatorRule {
   readonly operatorUuid: string;
 }
 
+/** The meter that tells what the building of a location takes. */
+export interface SiteMeterRecord extends SiteMeterRule {
+  readonly meterUuid: string;
+}
+
 export interface LocationRecord {
   readonly locationId: LocationId;
   readonly name: string;
@@ -68,6 +77,8 @@ export interface LocationRecord {
   readonly gridLimitKw: number | null;
   /** null where no grid operator may limit it. */
   readonly operator: OperatorRecord | null;
+  /** null where no meter tells what the building takes. */
+  readonly siteMeter: SiteMeterRecord | null;
   /** The fuse of the physical connection; null where provisioning names none. */
   readonly connection: Connection | null;
   /** The fuses inside. */

@@ -28,7 +28,7 @@ export interface MqttLogin {
   readonly clientId: string;
   /** `{tenantUuid}/{clientId}`: unique among all tenants, as the client id is not. */
   readonly username: string;
-  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers, or the one topic of a grid operator. */
+  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers, or the one topic of a grid operator or meter. */
   readonly prefixes: readonly string[];
 }
 
@@ -83,6 +83,18 @@ export interface OperatorMessage {
   readonly sentAtMs: EpochMs;
 }
 
+/** A reading of a location's meter. */
+export interface SiteMeterMessage {
+  readonly hb?: number | undefined;
+  /** By the sender's clock. */
+  readonly atMs: EpochMs;
+  /** Positive: import. */
+  readonly powerW: number;
+  /** Of L1, L2 and L3. */
+  readonly currentA?: readonly [number, number, number] | undefined;
+  readonly energyWh?: number | undefined;
+}
+
 /** Takes what chargers report. No function throws or waits. */
 export interface MeterSink {
   /** undefined where there is no such connector at that charger and location of the tenant. */
@@ -97,6 +109,12 @@ export interface MeterSink {
     tenantUuid: TenantUuid,
     locationId: LocationId,
     message: OperatorMessage,
+  ): RecordResult | undefined;
+  /** From the meter of the location; undefined where it has none. */
+  recordSiteMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    message: SiteMeterMessage,
   ): RecordResult | undefined;
   /** To every connector of the charger; undefined where there is no such charger. */
   recordState(

@@ -100,12 +100,22 @@ function tenantProblems(tenant: Found): FieldProblem[] {
     ...chargers,
     ...collect(tenant, ['gateways', '*', 'gatewayId']),
     ...collect(tenant, ['locations', '*', 'operator', 'operatorUuid']),
+    ...collect(tenant, ['locations', '*', 'siteMeter', 'meterUuid']),
   ];
   return [
     ...duplicates(collect(tenant, ['locations', '*', 'locationId']), 'inside the tenant'),
     ...duplicates(logins, 'inside the tenant'),
     ...gatewayProblems(tenant, chargers),
   ];
+}
+
+/** A meter tells what is left of a connection: what that carries has to be known. */
+function siteMeterProblems(location: Found): FieldProblem[] {
+  const [siteMeter] = collect(location, ['siteMeter']);
+  const known = [...collect(location, ['gridLimitKw']), ...collect(location, ['connection'])];
+  if (siteMeter === undefined || siteMeter.value === undefined || known.length > 0) return [];
+  const message = 'needs gridLimitKw or connection beside it: what the connection carries';
+  return [{ path: siteMeter.path, message }];
 }
 
 /** Everything wrong across fields of `document`, the file as plain data of any shape. */
@@ -129,6 +139,7 @@ export function crossCheck(document: unknown): readonly FieldProblem[] {
     ...locations.flatMap((location) => [
       ...duplicates(collect(location, ['feeders', '*', 'name']), 'inside the location'),
       ...fuseProblems(location),
+      ...siteMeterProblems(location),
     ]),
     ...[...locations, ...chargers].flatMap(timingProblems),
     ...failsafeProblems(connectors),

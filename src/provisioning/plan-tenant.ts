@@ -4,11 +4,11 @@ import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
 import type { PresetSecret } from './preset-secrets.js';
-import type { OperatorEntry, TenantEntry } from './provisioning-schema.js';
+import type { OperatorEntry, SiteMeterEntry, TenantEntry } from './provisioning-schema.js';
 
 /** A secret that was made because the file names none: it is shown once and kept nowhere but as a hash. */
 export interface IssuedSecret {
-  readonly kind: 'api-key' | 'client' | 'charger' | 'gateway' | 'operator';
+  readonly kind: 'api-key' | 'client' | 'charger' | 'gateway' | 'operator' | 'siteMeter';
   readonly id: string;
   readonly secret: string;
 }
@@ -56,7 +56,7 @@ class SecretPlan {
   }
 
   /** undefined keeps the password that is stored. */
-  login(kind: 'charger' | 'gateway' | 'operator', id: string): string | undefined {
+  login(kind: 'charger' | 'gateway' | 'operator' | 'siteMeter', id: string): string | undefined {
     const hash = this.#password(kind, id);
     return hash === this.#stored.get(ownerOf(kind, id)) ? undefined : hash;
   }
@@ -74,7 +74,7 @@ class SecretPlan {
 }
 
 function ownerOf(kind: IssuedSecret['kind'], id: string): string {
-  // A charger, a gateway and an operator log in by the same names: what is stored does not say which of them it is.
+  // Chargers, gateways, operators and meters log in by the same names: what is stored does not say which of them it is.
   return `${kind === 'client' ? 'client' : 'login'}/${id}`;
 }
 
@@ -97,8 +97,9 @@ export function presetsOf(
   };
   return [
     ...clients.flatMap(({ clientId, clientSecret }) => preset('client', clientId, clientSecret)),
-    ...locations.flatMap(({ operator, chargers }) => [
+    ...locations.flatMap(({ operator, siteMeter, chargers }) => [
       ...(operator === undefined ? [] : preset('operator', operator.operatorUuid, operator.mqttPassword)),
+      ...(siteMeter === undefined ? [] : preset('siteMeter', siteMeter.meterUuid, siteMeter.mqttPassword)),
       ...chargers.flatMap(({ controllerUuid, mqttPassword }) =>
         preset('charger', controllerUuid, mqttPassword),
       ),
@@ -137,20 +138,29 @@ export function planTenant(
     mqttSecretHash: plan.login('operator', operator.operatorUuid),
   });
 
+  const planSiteMeter = ({ mqttPassword: _, ...siteMeter }: SiteMeterEntry) => ({
+    ...siteMeter,
+    mqttSecretHash: plan.login('siteMeter', siteMeter.meterUuid),
+  });
+
+  const planLocations = () =>
+    locations.map(({ gridLimitKw, operator, siteMeter, connection, feeders, chargers, ...location }) => ({
+      ...location,
+      gridLimitKw: gridLimitKw ?? null,
+      operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
+      siteMeter: siteMeter === undefined ? null : planSiteMeter(siteMeter),
+      connection: connection ?? null,
+      feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
+      chargers: planChargers(chargers),
+    }));
+
   const tenant: ProvisionedTenant = {
     tenantUuid,
     name,
     features,
     apiKeys: apiKeys.map((key, position) => plan.key(key, position)),
     oauthClients: clients.map((client) => plan.client(client)),
-    locations: locations.map(({ gridLimitKw, operator, connection, feeders, chargers, ...location }) => ({
-      ...location,
-      gridLimitKw: gridLimitKw ?? null,
-      operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
-      connection: connection ?? null,
-      feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
-      chargers: planChargers(chargers),
-    })),
+    locations: planLocations(),
     gateways: gateways.map(({ gatewayId, controllers }) => ({
       gatewayId,
       mqttSecretHash: plan.login('gateway', gatewayId),

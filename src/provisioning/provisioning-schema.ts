@@ -1,5 +1,6 @@
 // The provisioning file's shape: what an operator may write, with bounds and defaults. Each error says what must be.
 import { z } from 'zod';
+import { METER_COVERS } from '../../machines/limits/building-load.js';
 import { ROTATIONS } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
@@ -199,6 +200,24 @@ const operatorSchema = z
     missingAfterMs: 2 * heartbeatS * 1000,
   }));
 
+const RESERVE_RULE =
+  'must be two numbers in kW, the least and the most that is kept free beside the building, such as [2, 10]';
+
+/** The meter that tells what the building beside the chargers takes. */
+const siteMeterSchema = z.strictObject(
+  {
+    meterUuid: idSchema<string>(),
+    mqttPassword: secretSchema().optional(),
+    covers: z.enum(METER_COVERS, `must be ${METER_COVERS.join(' or ')}`).default('connection'),
+    maxBuildingKw: numberSchema(0, MOST_LIMIT_KW, 'kW'),
+    reserveKw: z
+      .tuple([z.number().min(0).max(MOST_LIMIT_KW), z.number().min(0).max(MOST_LIMIT_KW)], RESERVE_RULE)
+      .refine(([least, most]) => least <= most, RESERVE_RULE),
+    pvRaisesHeadroom: z.boolean('must be true or false').default(false),
+  },
+  GROUP_RULE,
+);
+
 const locationSchema = z
   .strictObject(
     {
@@ -208,6 +227,7 @@ const locationSchema = z
       permanentLimitKw: powerSchema(),
       gridLimitKw: powerSchema().optional(),
       operator: operatorSchema.optional(),
+      siteMeter: siteMeterSchema.optional(),
       connection: connectionSchema.optional(),
       feeders: listSchema(feederSchema).default([]),
       ...timingFields,
@@ -252,4 +272,5 @@ export const provisioningSchema = z.strictObject(
 /** A file that is fully valid. Powers in kW, currents in A per phase, `expiresAt` in epoch milliseconds. */
 export type ProvisioningFile = z.output<typeof provisioningSchema>;
 export type TenantEntry = ProvisioningFile['tenants'][number];
+export type SiteMeterEntry = z.output<typeof siteMeterSchema>;
 export type OperatorEntry = z.output<typeof operatorSchema>;

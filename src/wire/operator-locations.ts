@@ -8,6 +8,7 @@ import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema } from './operator-history.js';
 import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
+import { siteMeterSchema } from './site-meter.js';
 
 const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
 
@@ -23,6 +24,7 @@ export const gridLimitCauseSchema = z
     }),
     z.object({ kind: z.literal('clusterShare'), clusterId: z.string() }),
     z.object({ kind: z.literal('operatorLimit') }),
+    z.object({ kind: z.literal('building') }),
     z.object({ kind: z.literal('physicalConnection') }),
   ])
   .meta({ id: 'GridLimitCause' });
@@ -37,7 +39,7 @@ export const locationSummarySchema = z
     effectiveLimitKw: z.number(),
     gridLimitKw: z.number().meta({
       description:
-        'What is enforced: the smallest of effective limit, cluster shares and physical connection.',
+        "What is enforced: the smallest of effective limit, cluster shares, the grid operator's limit and the physical connection, or what the building leaves of it.",
     }),
     ...drawnPowerShape,
     connectors: z.number().int(),
@@ -135,6 +137,9 @@ export const locationLiveSchema = z
     operatorLimit: operatorLimitSchema
       .nullable()
       .meta({ description: "The grid operator's limit; null where no operator may limit the location." }),
+    siteMeter: siteMeterSchema
+      .nullable()
+      .meta({ description: 'What the building takes and leaves; null where the location has no meter.' }),
     effectiveLimitKw: z.number(),
     permanentLimitKw: z.number(),
     budgetKw: z.number().meta({

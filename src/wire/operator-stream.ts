@@ -7,6 +7,7 @@ import { alarmSchema } from './operator-history.js';
 import { fuseLiveSchema } from './operator-locations.js';
 import { drawnPowerShape } from './operator-power.js';
 import { instantSchema, profileViewSchema } from './rest.js';
+import { buildingShape } from './site-meter.js';
 
 const ofLocation = { locationId: z.string(), at: instantSchema };
 const ofConnector = { ...ofLocation, controllerUuid: z.string(), connectorId: z.string() };
@@ -16,6 +17,7 @@ export const streamEventSchemas = {
   effectiveLimit: z.object({ ...ofLocation, effectiveLimitKw: z.number() }),
   gridLimit: z.object({ ...ofLocation, gridLimitKw: z.number() }),
   operatorLimit: z.object({ ...ofLocation, ...operatorChangeShape }),
+  building: z.object({ ...ofLocation, ...buildingShape }),
   profile: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   profileCancelled: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   lock: z.object({ ...ofConnector, limitKw: z.number().nullable() }),

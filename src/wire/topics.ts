@@ -21,10 +21,13 @@ export type Topic =
 
 /** What is said of a whole location, by others than its chargers. */
 export interface SiteTopic {
-  readonly kind: 'operator';
+  readonly kind: SiteKind;
   readonly tenantUuid: TenantUuid;
   readonly locationId: LocationId;
 }
+
+/** `operator` comes from the grid operator, `siteMeter` from the meter of the location. */
+export type SiteKind = 'operator' | 'siteMeter';
 
 export type TopicKind = (Topic | SiteTopic)['kind'];
 export type Direction = 'toService' | 'toCharger';
@@ -32,6 +35,7 @@ export type Direction = 'toService' | 'toCharger';
 /** Everything that is sent to the service, of all tenants: what an external broker is asked for. */
 export const TO_THE_SERVICE: readonly string[] = [
   `${ROOT}/+/+/${SITE}/operator`,
+  `${ROOT}/+/+/${SITE}/meter`,
   `${ROOT}/+/+/+/state`,
   `${ROOT}/+/+/+/c/+/meter`,
   `${ROOT}/+/+/+/c/+/ack`,
@@ -58,9 +62,10 @@ export function topicPrefixOf(charger: ChargerAddress): string {
   return `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${encodeLevel(controllerUuid)}`;
 }
 
-/** `ems/v1/{tenantUuid}/{locationId}/site/operator`. */
+/** `ems/v1/{tenantUuid}/{locationId}/site/operator`, or `…/site/meter`. */
 export function siteTopicOf({ kind, tenantUuid, locationId }: SiteTopic): string {
-  return `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${SITE}/${kind}`;
+  const last = kind === 'siteMeter' ? 'meter' : kind;
+  return `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${SITE}/${last}`;
 }
 
 export function buildTopic(topic: Topic): string {
@@ -88,14 +93,15 @@ export function parseTopic(text: string): Topic | undefined {
   return { kind, tenantUuid, locationId, controllerUuid, connectorId };
 }
 
-const SITE_TOPIC = new RegExp(`^${ROOT}/${LEVEL}/${LEVEL}/${SITE}/operator$`);
+const SITE_TOPIC = new RegExp(`^${ROOT}/${LEVEL}/${LEVEL}/${SITE}/(operator|meter)$`);
 
 /** What `text` names of a whole location; undefined where it names no such thing. */
 export function parseSiteTopic(text: string): SiteTopic | undefined {
-  const [, tenant = '', location = ''] = SITE_TOPIC.exec(text) ?? [];
+  const [, tenant = '', location = '', last] = SITE_TOPIC.exec(text) ?? [];
   const tenantUuid = asId<TenantUuid>(decodeLevel(tenant));
   const locationId = asId<LocationId>(decodeLevel(location));
-  return tenantUuid && locationId ? { kind: 'operator', tenantUuid, locationId } : undefined;
+  if (tenantUuid === undefined || locationId === undefined) return undefined;
+  return { kind: last === 'meter' ? 'siteMeter' : 'operator', tenantUuid, locationId };
 }
 
 const CHARGER_TOPIC = new RegExp(`^(?:(state|sync)|c/${LEVEL}/(meter|ack|limit))$`);

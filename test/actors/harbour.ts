@@ -51,6 +51,7 @@ export function location(
     permanentLimitKw: 50,
     gridLimitKw: null,
     operator: null,
+    siteMeter: null,
     connection: null,
     feeders: [],
     connectors,

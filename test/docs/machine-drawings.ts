@@ -4,20 +4,26 @@ import { MACHINES } from '../mutants/mutants.js';
 
 export const MACHINES_PAGE = 'docs/machines.md';
 
-const DRAWING = /(```mermaid shown: drawn from machines\/\w+\/(\w+)\.machine\.ts\n)[^`]*(```)/g;
+const DRAWING = /(```mermaid shown: drawn from machines\/\w+\/([\w-]+)\.machine\.ts\n)[^`]*(```)/g;
 
 /** The machines that a page draws, by id. */
 export function drawnIn(page: string): string[] {
-  return [...page.matchAll(DRAWING)].map(([, , id = '']) => id);
+  return [...page.matchAll(DRAWING)].map(([, , file = '']) => idOf(file));
 }
 
 /** The page with each of its drawings made anew. @throws Error where it draws a machine that is not there. */
 export function redrawn(page: string): string {
-  return page.replaceAll(DRAWING, (_, opening: string, id: string, closing: string) => {
+  return page.replaceAll(DRAWING, (_, opening: string, file: string, closing: string) => {
+    const id = idOf(file);
     const machine = MACHINES.get(id);
     if (machine === undefined) throw new Error(`there is no machine ${id}`);
     return `${opening}${drawingOf(machine)}${closing}`;
   });
+}
+
+/** `site-meter.machine.ts` has the machine `siteMeter`. */
+function idOf(file: string): string {
+  return file.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** What leads from one state to another is an arrow; what an event does without leaving a state is written into it. */

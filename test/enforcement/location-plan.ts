@@ -28,6 +28,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
       ...(connection !== undefined && { connection }),
       feeders,
       operator: null,
+      siteMeter: null,
       chargers: chargers.map((plan, i) => ({
         controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
         mqttSecretHash: hashSecret(CHARGER_PASSWORD),

@@ -42,6 +42,8 @@ const site = fc.record({
   ),
   // Equal to no share: which of equals is named is tested elsewhere.
   operatorKw: fc.constantFrom(3.3, 8.3, 20.7),
+  buildingEnd: fc.option(fc.integer({ min: 0, max: LAST_MS }), { nil: undefined }),
+  buildingKw: fc.constantFrom(3.7, 8.7, 20.3, 50.1),
   scales: fc.array(
     fc.array(fc.record({ atMs: fc.integer({ min: 0, max: LAST_MS }), scale: fc.constantFrom(0.2, 0.5, 1) }), {
       maxLength: 6,
@@ -60,12 +62,25 @@ const site = fc.record({
 type Site = typeof site extends fc.Arbitrary<infer T> ? T : never;
 
 /** The site at its place on the time axis. */
-function build({ era, now, own, connectors, scales, operatorEnd, operatorKw, ...rest }: Site) {
+function build({
+  era,
+  now,
+  own,
+  connectors,
+  scales,
+  operatorEnd,
+  operatorKw,
+  buildingEnd,
+  buildingKw,
+  ...rest
+}: Site) {
   const stack = stackOf(own.map((profile) => moved(profile, era)));
   return {
     ...rest,
     operatorLimit:
       operatorEnd === undefined ? undefined : { limitKw: operatorKw, endsAtMs: era + operatorEnd },
+    buildingLeaves:
+      buildingEnd === undefined ? undefined : { limitKw: buildingKw, endsAtMs: era + buildingEnd },
     now: era + now,
     stack,
     connectors: connectors.map(
@@ -92,10 +107,14 @@ const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): Histo
 });
 
 /** What neither profile nor cluster can lift at `t`; undefined where nothing is known. */
-function physicalOrOperatorsKw({ operatorLimit, connectionLimitKw }: Built, t: number): number | undefined {
+function physicalOrOperatorsKw(
+  { operatorLimit, buildingLeaves, connectionLimitKw }: Built,
+  t: number,
+): number | undefined {
   const operatorKw =
     operatorLimit !== undefined && t < operatorLimit.endsAtMs ? operatorLimit.limitKw : Infinity;
-  const leastKw = Math.min(operatorKw, connectionLimitKw ?? Infinity);
+  const isMetered = buildingLeaves !== undefined && t < buildingLeaves.endsAtMs;
+  const leastKw = Math.min(operatorKw, (isMetered ? buildingLeaves.limitKw : connectionLimitKw) ?? Infinity);
   return Number.isFinite(leastKw) ? leastKw : undefined;
 }
 

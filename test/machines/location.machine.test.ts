@@ -1,6 +1,7 @@
 // One location: its permanent limit, the profiles of its stack, its share of clusters and its connection decide together.
 import { describe, expect, it, vi } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
+import { BuildingLoad, type SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import {
@@ -57,6 +58,23 @@ const orderedBy = (limitKw: number | undefined, now = 100): LocationEvent => ({
     now,
   },
 });
+
+const NO_DRAW = { measured: 0, most: 0 };
+const readAs = (powerW: number, now = 100): LocationEvent => ({
+  type: 'siteMeter.told',
+  event: {
+    type: 'reading.received',
+    reading: { atMs: now, powerW },
+    chargers: { watts: NO_DRAW, amperes: [NO_DRAW, NO_DRAW, NO_DRAW], reportedSinceMs: now },
+    now,
+  },
+});
+const newLoad = (more: Partial<SiteMeterRule> = {}) =>
+  new BuildingLoad(
+    { covers: 'building', maxBuildingKw: 60, reserveKw: [1, 5], pvRaisesHeadroom: false, ...more },
+    { limitW: CONNECTION_KW * 1000, currentA: [120, 120, 120], voltageV: 230 },
+    0,
+  );
 
 const EVENTS: LocationEvent[] = [
   submit(LOW, 50),
@@ -165,8 +183,9 @@ describe('A location', () => {
       inspect: watch.inspect,
       from: { operator: { rule: OPERATOR, standing: undefined } },
     });
+    run([readAs(20_000)], { inspect: watch.inspect, from: { buildingLoad: newLoad() } });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(11);
+    expect(watch.count).toBe(13);
   });
 });
 
@@ -375,5 +394,49 @@ describe('The grid operator', () => {
       }),
       { type: 'limitInForce.changed', limitKw: 4 },
     ]);
+  });
+});
+
+describe("The site's meter", () => {
+  const limitAfter = (...events: readonly LocationEvent[]) =>
+    run(events, { from: { buildingLoad: newLoad() } }).context.limit;
+
+  it('limits the location before its first reading, to what the building at its maximum leaves', () => {
+    expect(limitAfter()).toMatchObject({ limitKw: 20, cause: { kind: 'building' } });
+  });
+
+  it('is lifted by no priority, no permanent limit and no share', () => {
+    const limit = limitAfter(readAs(50_000), submit(HIGH, 150), permanent(500, 150), share('c1', 300));
+    expect(limit).toMatchObject({ limitKw: 25, cause: { kind: 'building' } });
+  });
+
+  it("leaves lower limits alone, and the contract's effective limit always", () => {
+    expect(limitAfter(readAs(50_000), share('c1', 3))).toMatchObject({ limitKw: 3 });
+    expect(limitAfter(readAs(10_000))).toMatchObject({
+      limitKw: PERMANENT_KW,
+      effectiveLimitKw: PERMANENT_KW,
+    });
+  });
+
+  it('takes nothing of what is fed back, or all, as it is provisioned; then more than the connection may be used', () => {
+    const fedBack = (pvRaisesHeadroom: boolean) =>
+      run([readAs(-30_000), permanent(500, 150)], { from: { buildingLoad: newLoad({ pvRaisesHeadroom }) } });
+    expect(fedBack(false).context.limit.limitKw).toBe(75);
+    expect(fedBack(true).context.limit.limitKw).toBe(105);
+  });
+
+  it('tells each change once, before the limit that follows', () => {
+    const { effects } = run([readAs(50_000), readAs(50_000, 150)], { from: { buildingLoad: newLoad() } });
+    expect(effects).toEqual([
+      expect.objectContaining({ type: 'siteMeter.changed', state: 'fresh', headroomW: 25_000 }),
+      { type: 'limitInForce.changed', limitKw: 25 },
+    ]);
+  });
+
+  it('goes on where the location is built anew, with what it heard', () => {
+    const buildingLoad = newLoad();
+    run([readAs(50_000)], { from: { buildingLoad } });
+    expect(run([], { from: { buildingLoad, now: 200 } }).context.limit.limitKw).toBe(25);
+    expect(run([], { from: { buildingLoad, now: 30_100 } }).context.limit.limitKw).toBe(20);
   });
 });

@@ -25,7 +25,7 @@ const LASTS_MINUTES = 28;
 const LOOK_EVERY_MINUTES = 0.5;
 const TENANT = 'harbour' as TenantUuid;
 
-/** Two sites with more cars than their limits have room for, and four that a grid operator may limit. */
+/** Two sites with more cars than their limits have room for, one with a meter, and four that a grid operator may limit. */
 const SCENE = parseScenario(
   `name: Two sites
 start: 2026-06-01T12:00:00Z
@@ -50,6 +50,13 @@ provision:
           chargers:
             - { controllerUuid: p1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
             - { controllerUuid: p2, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
+        - locationId: tower
+          name: Tower
+          permanentLimitKw: 100
+          gridLimitKw: 60
+          siteMeter: { meterUuid: m1, maxBuildingKw: 40, reserveKw: [1, 4] }
+          chargers:
+            - { controllerUuid: t1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
         - { locationId: alone, name: Alone, permanentLimitKw: 10, operator: { operatorUuid: o1, failsafeKw: 5, heartbeatS: 30 } }
         - { locationId: held, name: Held, permanentLimitKw: 10, operator: { operatorUuid: o2, failsafeKw: 5, heartbeatS: 30 } }
         - { locationId: freed, name: Freed, permanentLimitKw: 10, operator: { operatorUuid: o3, failsafeKw: 5, heartbeatS: 30 } }
@@ -62,6 +69,12 @@ sessions:
     - { connector: q3/1, vehicle: van, arrives: +20s, leaves: +20m, energyKwh: 500 }
     - { connector: q1/1, vehicle: van, arrives: +30s, energyKwh: 500 }
     - { connector: q2/1, vehicle: van, arrives: +50s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +135s, leaves: +150s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +165s, leaves: +180s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +195s, leaves: +210s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +225s, leaves: +240s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +255s, leaves: +270s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +285s, leaves: +300s, energyKwh: 500 }
     - { connector: p2/1, vehicle: scooter, arrives: +30s, energyKwh: 500 }
     - { connector: p1/1, vehicle: van, arrives: +40s, leaves: +14m, energyKwh: 500 }
     - { connector: p1/1, vehicle: van, arrives: +20m, energyKwh: 500 }
@@ -78,6 +91,8 @@ const READS = [
   '/locations/pier/live',
   '/chargers/q1/connectors/1/schedules',
   '/chargers/p1/connectors/1/schedules',
+  '/locations/tower/site-meter',
+  '/locations/tower/live',
   '/locations/alone/operator-limit',
   '/locations/held/operator-limit',
   '/locations/freed/operator-limit',
@@ -123,6 +138,22 @@ function operatorSays(locationId: string, minute: number, order: object = {}): r
   return [minute, call('PUT', `/locations/${locationId}/operator-limit`, body)];
 }
 
+/** What the meter of the tower reads from this minute on, one after the other, kW. */
+function towerReads(minute: number, ...readingsKw: readonly number[]): readonly [number, Deed] {
+  const read: Deed = async (world, ask, { clock }) => {
+    for (const readKw of readingsKw) {
+      await ask('PUT', '/locations/tower/site-meter', {
+        at: toInstant(clock.nowMs()),
+        powerW: readKw * 1000,
+      });
+      await world.advance(TOWER_READ_EVERY_MS);
+    }
+  };
+  return [minute, read];
+}
+
+const TOWER_READ_EVERY_MS = 2_000;
+
 /** What the quay's connectors are doing, second by second. */
 function watchQuay(seconds: number): Deed {
   return async (world, ask) => {
@@ -161,7 +192,8 @@ const Q2 = '/chargers/q2/connectors/1';
 const Q3 = '/chargers/q3/connectors/1';
 const P1 = '/chargers/p1/connectors/1';
 const ORGANIZATION = '/organizations';
-const CLUSTER = '/clusters/id-1';
+// The first id is that of an alarm: the tower's meter is not heard for a minute.
+const CLUSTER = '/clusters/id-2';
 
 /** By minute. Windows overlap, are replaced and cancelled before and while they are ACTIVE; others end by themselves. */
 const STORY: readonly (readonly [minute: number, deed: Deed])[] = [
@@ -214,6 +246,9 @@ const STORY: readonly (readonly [minute: number, deed: Deed])[] = [
   operatorSays('lost', 15),
   operatorSays('lost', 15.5, { isActive: true, limitKw: 2, durationS: 30 }),
   operatorSays('lost', 16.5),
+  // Read while cars come and go, late, silent; read again after everything is built anew; and what cannot be.
+  towerReads(2, 20, 20, 20, 31, 31, 31, 31, 20, 20, 20),
+  towerReads(17, 30, 30, -500),
   // Whose turn it is: the one that never had less than it wanted came first.
   [25, call('PUT', '/locations/pier/limit', { limitKw: 5 })],
 ];

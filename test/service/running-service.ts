@@ -36,6 +36,7 @@ export function site(id: string, options: SiteOptions = {}): ProvisionedTenant['
     permanentLimitKw: options.permanentLimitKw ?? 50,
     gridLimitKw: 80,
     operator: null,
+    siteMeter: null,
     chargers: [
       {
         controllerUuid: `${id}-a` as ControllerUuid,

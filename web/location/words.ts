@@ -14,6 +14,8 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
       return `The location's share of the cluster ${clusterName} is below its effective limit.`;
     case 'operatorLimit':
       return 'The grid operator limits the location.';
+    case 'building':
+      return 'The building leaves no more of the physical connection.';
     case 'physicalConnection':
       return 'The physical connection of the location allows no more.';
   }
@@ -40,4 +42,6 @@ export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
   NON_COMPLIANT: 'Exceeds its limit',
   OFFLINE: 'Offline',
   STALE: 'Silent',
+  SITE_METER_STALE: 'Site meter silent',
+  SITE_METER_IMPLAUSIBLE: 'Site meter cannot be right',
 };

@@ -24,10 +24,12 @@ import {
   timelineQuerySchema,
 } from '../../wire/operator-queries.js';
 import { locationTimelineSchema } from '../../wire/operator-timeline.js';
+import { siteMeterSchema, siteReadingSchema } from '../../wire/site-meter.js';
 import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
 import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
 
 const OPERATOR_LIMIT_PATH = '/v1/locations/{locationId}/operator-limit';
+const SITE_METER_PATH = '/v1/locations/{locationId}/site-meter';
 
 /** What most share: they read what belongs to locations. */
 const EXTENSION = {
@@ -205,6 +207,32 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     spanPageQuerySchema,
     ({ application, tenantUuid, param }, query) =>
       application.operatorLimitHistory(tenantUuid, param('locationId'), query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getSiteMeter',
+      path: SITE_METER_PATH,
+      summary: 'What the meter of a location says, and what the building leaves for the chargers',
+      responseSchema: siteMeterSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.siteMeter(tenantUuid, param('locationId')),
+  ),
+  withBody(
+    {
+      ...EXTENSION,
+      operationId: 'putSiteReading',
+      method: 'put',
+      path: SITE_METER_PATH,
+      scope: 'meter:write',
+      summary: 'As the meter of a location: tell what it reads',
+      responseSchema: siteMeterSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    siteReadingSchema,
+    async ({ application, tenantUuid, param }, message) =>
+      application.putSiteReading(tenantUuid, param('locationId'), message),
   ),
   ...CANCEL_ENDPOINTS,
 ];

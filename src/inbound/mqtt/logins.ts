@@ -47,10 +47,16 @@ function indexOf(set: CredentialSet, before: ReadonlyMap<string, Entry>): Readon
 }
 
 function loginOf(record: MqttLoginRecord): MqttLogin {
-  const { tenantUuid, clientId, controllers, operatorOf } = record;
+  const { tenantUuid, clientId, controllers, operatorOf, siteMeterOf } = record;
   const ofChargers = controllers.map((controller) => topicPrefixOf({ tenantUuid, ...controller }));
-  const ofSite =
-    operatorOf === undefined ? [] : [siteTopicOf({ kind: 'operator', tenantUuid, locationId: operatorOf })];
+  const ofSite = [
+    ...(operatorOf === undefined
+      ? []
+      : [siteTopicOf({ kind: 'operator', tenantUuid, locationId: operatorOf })]),
+    ...(siteMeterOf === undefined
+      ? []
+      : [siteTopicOf({ kind: 'siteMeter', tenantUuid, locationId: siteMeterOf })]),
+  ];
   return {
     tenantUuid,
     clientId,

@@ -10,13 +10,20 @@ import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { operatorMessageSchema } from '../../wire/grid-operator.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
-import { PREFIX_LEVELS, parseSiteTopic, parseTopic, type SiteTopic } from '../../wire/topics.js';
+import { siteReadingSchema } from '../../wire/site-meter.js';
+import {
+  PREFIX_LEVELS,
+  parseSiteTopic,
+  parseTopic,
+  type SiteKind,
+  type SiteTopic,
+} from '../../wire/topics.js';
 
 // An external broker may accept longer messages than the embedded one.
 const PAYLOAD_LIMIT_BYTES = 16_384;
 const CACHED_TOPICS = 50_000;
 
-type Kind = 'meter' | 'state' | 'ack' | 'operator';
+type Kind = 'meter' | 'state' | 'ack' | SiteKind;
 type Accepted = ReturnType<Metrics['mqttMessages']['labels']>;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
@@ -106,10 +113,17 @@ export class Telemetry {
     else this.#count('operator', resultOf(this.#sink.recordOperator(tenantUuid, locationId, data)));
   }
 
+  #readSiteMeter({ tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
+    const { data, error } = siteReadingSchema.safeParse(parseJson(payload));
+    if (error !== undefined) this.#drop(topic, 'siteMeter', error);
+    else this.#count('siteMeter', resultOf(this.#sink.recordSiteMeter(tenantUuid, locationId, data)));
+  }
+
   #read(topic: string, payload: Buffer): void {
     const ofSite = parseSiteTopic(topic);
     if (ofSite !== undefined) {
-      this.#readOperator(ofSite, topic, payload);
+      if (ofSite.kind === 'operator') this.#readOperator(ofSite, topic, payload);
+      else this.#readSiteMeter(ofSite, topic, payload);
       return;
     }
     const parsed = parseTopic(topic);

@@ -166,25 +166,38 @@ export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promi
     .select('g.tenant_uuid', 'g.gateway_id as client_id', 'g.mqtt_secret_hash')
     .select('c.location_id', 'c.controller_uuid')
     .orderBy(['g.tenant_uuid', 'g.gateway_id', 'm.controller_uuid']);
-  return [...loginsOf([...chargers, ...gateways]), ...(await loadOperatorLogins(knex, tenantUuid))];
+  const operators = await loadSiteLogins(knex, tenantUuid, 'operators', 'operator_uuid');
+  const siteMeters = await loadSiteLogins(knex, tenantUuid, 'site_meters', 'meter_uuid');
+  return [
+    ...loginsOf([...chargers, ...gateways]),
+    ...operators.map((row) => ({ ...siteLoginOf(row), operatorOf: row.location_id ?? undefined })),
+    ...siteMeters.map((row) => ({ ...siteLoginOf(row), siteMeterOf: row.location_id ?? undefined })),
+  ];
 }
 
-async function loadOperatorLogins(
+type SiteLoginRow = Omit<LoginRow, 'controller_uuid'>;
+
+/** The logins of those who speak of a whole location. */
+async function loadSiteLogins(
   knex: Knex,
   tenantUuid: TenantUuid | undefined,
-): Promise<MqttLoginRecord[]> {
-  const rows: Omit<LoginRow, 'controller_uuid'>[] = await knex('operators')
+  table: string,
+  clientId: string,
+): Promise<SiteLoginRow[]> {
+  return knex(table)
     .where(ofTenant(tenantUuid))
     .whereNotNull('mqtt_secret_hash')
-    .select('tenant_uuid', 'operator_uuid as client_id', 'mqtt_secret_hash', 'location_id')
+    .select('tenant_uuid', `${clientId} as client_id`, 'mqtt_secret_hash', 'location_id')
     .orderBy(['tenant_uuid', 'location_id']);
-  return rows.map((row) => ({
+}
+
+function siteLoginOf(row: SiteLoginRow) {
+  return {
     tenantUuid: row.tenant_uuid,
     clientId: row.client_id,
     secretHash: row.mqtt_secret_hash,
     controllers: [],
-    operatorOf: row.location_id ?? undefined,
-  }));
+  };
 }
 
 /** The rows of a login lie together, one for each controller. */

@@ -12,6 +12,7 @@ import * as passwordSeals from './migrations/0010-password-seals.js';
 import * as leaseTimes from './migrations/0011-lease-times.js';
 import * as directCurrent from './migrations/0012-direct-current.js';
 import * as ownerNode from './migrations/0013-owner-node.js';
+import * as siteMeters from './migrations/0014-site-meters.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -31,6 +32,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0011-lease-times', ...leaseTimes },
   { name: '0012-direct-current', ...directCurrent },
   { name: '0013-owner-node', ...ownerNode },
+  { name: '0014-site-meters', ...siteMeters },
 ];
 
 /** The migrations, for knex. */

@@ -18,6 +18,8 @@ import {
   type LocationRow,
   OPERATORS,
   type OperatorRow,
+  SITE_METERS,
+  type SiteMeterRow,
 } from './sites.js';
 
 type ProvisionedLocation = ProvisionedTenant['locations'][number];
@@ -26,6 +28,7 @@ type ProvisionedCharger = ProvisionedLocation['chargers'][number];
 interface StoredSites {
   readonly locations: ReadonlyMap<string, LocationRow>;
   readonly operators: ReadonlyMap<string, OperatorRow>;
+  readonly siteMeters: ReadonlyMap<string, SiteMeterRow>;
   readonly chargers: ReadonlyMap<string, ChargerRow>;
   readonly connectors: ReadonlyMap<string, ConnectorRow>;
 }
@@ -37,6 +40,8 @@ interface SitePlan {
   readonly operators: RowOf<typeof OPERATORS.columns>[];
   /** Locations whose operator the file no longer names. */
   readonly withoutOperator: LocationId[];
+  readonly siteMeters: RowOf<typeof SITE_METERS.columns>[];
+  readonly withoutSiteMeter: LocationId[];
   readonly chargers: RowOf<typeof CHARGERS.columns>[];
   readonly connectors: RowOf<typeof CONNECTORS.columns>[];
 }
@@ -54,34 +59,47 @@ export async function provisionSites(
     permanentLimits: [],
     operators: [],
     withoutOperator: [],
+    siteMeters: [],
+    withoutSiteMeter: [],
     chargers: [],
     connectors: [],
   };
   for (const location of tenant.locations) {
     planLocation(plan, stored, tenant.tenantUuid, location, atMs);
     planOperator(plan, stored, tenant.tenantUuid, location);
+    planSiteMeter(plan, stored, tenant.tenantUuid, location);
     for (const charger of location.chargers) planCharger(plan, stored, tenant.tenantUuid, location, charger);
   }
   await putRows(trx, LOCATIONS, plan.locations);
   await setPermanentLimits(trx, plan.permanentLimits);
-  await trx('operators')
-    .where('tenant_uuid', tenant.tenantUuid)
-    .whereIn('location_id', plan.withoutOperator)
-    .delete();
+  await dropFrom(trx, 'operators', tenant.tenantUuid, plan.withoutOperator);
   await putRows(trx, OPERATORS, plan.operators);
+  await dropFrom(trx, 'site_meters', tenant.tenantUuid, plan.withoutSiteMeter);
+  await putRows(trx, SITE_METERS, plan.siteMeters);
   await putRows(trx, CHARGERS, plan.chargers);
   await putRows(trx, CONNECTORS, plan.connectors);
   return plan.actions;
 }
 
+async function dropFrom(
+  trx: Knex.Transaction,
+  table: 'operators' | 'site_meters',
+  tenantUuid: TenantUuid,
+  locationIds: readonly LocationId[],
+): Promise<void> {
+  await trx(table).where('tenant_uuid', tenantUuid).whereIn('location_id', locationIds).delete();
+}
+
 async function loadStored(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<StoredSites> {
   const locations: LocationRow[] = await rowsOf(trx, LOCATIONS, tenantUuid);
   const operators: OperatorRow[] = await rowsOf(trx, OPERATORS, tenantUuid);
+  const siteMeters: SiteMeterRow[] = await rowsOf(trx, SITE_METERS, tenantUuid);
   const chargers: ChargerRow[] = await rowsOf(trx, CHARGERS, tenantUuid);
   const connectors: ConnectorRow[] = await rowsOf(trx, CONNECTORS, tenantUuid);
   return {
     locations: new Map(locations.map((row) => [row.location_id, row])),
     operators: new Map(operators.map((row) => [row.location_id, row])),
+    siteMeters: new Map(siteMeters.map((row) => [row.location_id, row])),
     chargers: new Map(chargers.map((row) => [row.controller_uuid, row])),
     connectors: new Map(
       connectors.map((row) => [
@@ -158,6 +176,37 @@ function planOperator(
   const action = actionOf(before, row);
   plan.actions.push({ action, kind: 'operator', id: operator.operatorUuid });
   if (action !== 'unchanged') plan.operators.push(row);
+}
+
+/** The same of its meter. */
+function planSiteMeter(
+  plan: SitePlan,
+  stored: StoredSites,
+  tenantUuid: TenantUuid,
+  { locationId, siteMeter = null }: ProvisionedLocation,
+): void {
+  const before = stored.siteMeters.get(locationId);
+  if (siteMeter === null) {
+    if (before === undefined) return;
+    plan.withoutSiteMeter.push(locationId);
+    plan.actions.push({ action: 'removed', kind: 'siteMeter', id: before.meter_uuid });
+    return;
+  }
+  const [reserveLeastKw, reserveMostKw] = siteMeter.reserveKw;
+  const row = {
+    tenant_uuid: tenantUuid,
+    location_id: locationId,
+    meter_uuid: siteMeter.meterUuid,
+    mqtt_secret_hash: siteMeter.mqttSecretHash ?? before?.mqtt_secret_hash ?? null,
+    covers: siteMeter.covers,
+    max_building_kw: siteMeter.maxBuildingKw,
+    reserve_least_kw: reserveLeastKw,
+    reserve_most_kw: reserveMostKw,
+    pv_raises_headroom: siteMeter.pvRaisesHeadroom ? 1 : 0,
+  };
+  const action = actionOf(before, row);
+  plan.actions.push({ action, kind: 'siteMeter', id: siteMeter.meterUuid });
+  if (action !== 'unchanged') plan.siteMeters.push(row);
 }
 
 /** In the same words each time, so that the same file changes nothing. */

@@ -42,7 +42,10 @@ export async function provisionTenant(
 
 /** Whether what a tenant's actors are built from has changed; a new tenant has none yet. */
 function isOfSite({ action, kind }: ProvisioningAction): boolean {
-  return ['location', 'operator', 'connector'].includes(kind) || (kind === 'tenant' && action === 'created');
+  return (
+    ['location', 'operator', 'siteMeter', 'connector'].includes(kind) ||
+    (kind === 'tenant' && action === 'created')
+  );
 }
 
 async function provisionTenantRow(

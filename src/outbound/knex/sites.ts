@@ -1,5 +1,6 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
+import type { MeterCovers } from '../../../machines/limits/building-load.js';
 import type { Connection, Feeder, Rotation } from '../../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { DcRating } from '../../../machines/values/units.js';
@@ -8,6 +9,7 @@ import type {
   LocationRecord,
   OperatingStatus,
   OperatorRecord,
+  SiteMeterRecord,
 } from '../../ports/records.js';
 import type { Columns, KeyedTable } from './json-rows.js';
 
@@ -86,6 +88,34 @@ export const OPERATORS = {
   },
 } as const satisfies KeyedTable<Columns>;
 
+export interface SiteMeterRow {
+  readonly location_id: LocationId;
+  readonly meter_uuid: string;
+  readonly mqtt_secret_hash: string | null;
+  readonly covers: MeterCovers;
+  readonly max_building_kw: number;
+  readonly reserve_least_kw: number;
+  readonly reserve_most_kw: number;
+  /** 1 where it does. */
+  readonly pv_raises_headroom: number;
+}
+
+export const SITE_METERS = {
+  name: 'site_meters',
+  key: ['tenant_uuid', 'location_id'],
+  columns: {
+    tenant_uuid: 'text',
+    location_id: 'text',
+    meter_uuid: 'text',
+    mqtt_secret_hash: 'text',
+    covers: 'text',
+    max_building_kw: 'double precision',
+    reserve_least_kw: 'double precision',
+    reserve_most_kw: 'double precision',
+    pv_raises_headroom: 'integer',
+  },
+} as const satisfies KeyedTable<Columns>;
+
 export const CHARGERS = {
   name: 'chargers',
   key: ['tenant_uuid', 'controller_uuid'],
@@ -137,6 +167,8 @@ export async function loadLocations(
     .orderBy(['controller_uuid', 'connector_id']);
   const operators: OperatorRow[] = await trx('operators').where('tenant_uuid', tenantUuid);
   const operatorAt = new Map(operators.map((row) => [row.location_id, operatorOf(row)]));
+  const siteMeters: SiteMeterRow[] = await trx('site_meters').where('tenant_uuid', tenantUuid);
+  const siteMeterAt = new Map(siteMeters.map((row) => [row.location_id, siteMeterOf(row)]));
   const atLocation = new Map<LocationId, ConnectorRecord[]>(locations.map((row) => [row.location_id, []]));
   const byController = new Map(chargers.map((row) => [row.controller_uuid, row]));
   for (const row of connectors) {
@@ -150,6 +182,7 @@ export async function loadLocations(
     permanentLimitKw: row.permanent_limit_kw,
     gridLimitKw: row.grid_limit_kw,
     operator: operatorAt.get(row.location_id) ?? null,
+    siteMeter: siteMeterAt.get(row.location_id) ?? null,
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],
@@ -162,6 +195,16 @@ function operatorOf(row: OperatorRow): OperatorRecord {
     failsafeKw: row.failsafe_kw,
     failsafeMinMs: row.failsafe_min_ms,
     missingAfterMs: row.missing_after_ms,
+  };
+}
+
+function siteMeterOf(row: SiteMeterRow): SiteMeterRecord {
+  return {
+    meterUuid: row.meter_uuid,
+    covers: row.covers,
+    maxBuildingKw: row.max_building_kw,
+    reserveKw: [row.reserve_least_kw, row.reserve_most_kw],
+    pvRaisesHeadroom: row.pv_raises_headroom === 1,
   };
 }
 

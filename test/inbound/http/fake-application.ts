@@ -6,6 +6,7 @@ import type { OperatorLimitView } from '../../../src/wire/grid-operator.js';
 import type { LocationLive } from '../../../src/wire/operator-locations.js';
 import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';
+import type { SiteMeterView } from '../../../src/wire/site-meter.js';
 
 export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const OTHER_TENANT = '4f0f8f0e-13a1-4e57-bb0b-7d6e3f0c1b22' as TenantUuid;
@@ -77,6 +78,7 @@ export function createFakeApplication(): FakeApplication {
     at: INSTANT,
     gridLimitCause: { kind: 'permanentLimit' },
     operatorLimit: null,
+    siteMeter: null,
     budgetKw: 50,
     reservedKw: 22,
     fuses: [],
@@ -88,6 +90,12 @@ export function createFakeApplication(): FakeApplication {
     ...{ locationId: 'quay-1', operatorUuid: 'dso-1', state: 'LIMITED', since: INSTANT, limitKw: 4.2 },
     ...{ source: 'DSO', sentAt: INSTANT, endsAt: null, lastHeardAt: INSTANT, nextChangeAt: INSTANT },
     ...{ failsafeKw: 4.2, failsafeMinS: 7200, heartbeatS: 60 },
+  };
+  const siteMeter: SiteMeterView = {
+    ...{ locationId: 'quay-1', meterUuid: 'meter-1', covers: 'connection', state: 'FRESH', buildingKw: 20 },
+    ...{ reserveKw: 5, leavesKw: 55, leavesA: null, explanation: 'So it is.', isReserveLearnt: false },
+    ...{ powerKw: 20, currentA: null, energyWh: null, lastHeardAt: INSTANT, cadenceS: 10, staleAt: INSTANT },
+    ...{ connectionKw: 80, maxBuildingKw: 40, reserveBoundsKw: [2, 5], pvRaisesHeadroom: false },
   };
   const application: Application = {
     listLocations(tenantUuid, page) {
@@ -103,6 +111,16 @@ export function createFakeApplication(): FakeApplication {
       asked.push(['setOperatorLimit', tenantUuid, locationId, message]);
       knownLocation(tenantUuid, locationId);
       return operatorLimit;
+    },
+    siteMeter(tenantUuid, locationId) {
+      asked.push(['siteMeter', tenantUuid, locationId]);
+      knownLocation(tenantUuid, locationId);
+      return siteMeter;
+    },
+    putSiteReading(tenantUuid, locationId, message) {
+      asked.push(['putSiteReading', tenantUuid, locationId, message]);
+      knownLocation(tenantUuid, locationId);
+      return siteMeter;
     },
     async operatorLimitHistory(tenantUuid, locationId, query) {
       asked.push(['operatorLimitHistory', tenantUuid, locationId, query]);

@@ -60,6 +60,14 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
     { source: 'DSO', isActive: true, limitKw: 8.4, sentAt: '2026-06-01T12:00:00Z' },
   ],
   ['p', 'GET', '/v1/locations/quay-1/operator-limit/history', 'locations:read'],
+  ['q', 'GET', '/v1/locations/quay-1/site-meter', 'locations:read'],
+  [
+    'r',
+    'PUT',
+    '/v1/locations/quay-1/site-meter',
+    'meter:write',
+    { at: '2026-06-01T12:00:00Z', powerW: 23_400 },
+  ],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];

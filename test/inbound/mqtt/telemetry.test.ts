@@ -59,6 +59,7 @@ function sinkOf(): MeterSink {
       return ledger.recordState(slot, online, boot);
     },
     recordOperator: () => undefined,
+    recordSiteMeter: () => undefined,
   };
 }
 

@@ -188,6 +188,26 @@ export function describeAdministration(server: () => DatabaseServer): void {
       });
     });
 
+    it("keeps a location's meter with its login, changes nothing the second time, and takes it away where it is not named", async () => {
+      const meter = {
+        ...{ meterUuid: 'main', mqttSecretHash: 'm1', covers: 'connection' as const, maxBuildingKw: 60.5 },
+        ...{ reserveKw: [2, 12] as const, pvRaisesHeadroom: true },
+      };
+      const [first, ...rest] = HARBOUR_TENANT.locations;
+      if (first === undefined) throw new Error('the harbour has locations');
+      const withMeter = { ...HARBOUR_TENANT, locations: [{ ...first, siteMeter: meter }, ...rest] };
+      expect(await provision(withMeter)).toContain('created siteMeter main');
+      expect(await provision(withMeter)).toEqual([]);
+      const { mqttSecretHash: _, ...kept } = meter;
+      const { locations } = await store.loadTenant(HARBOUR);
+      expect(locations.find(({ locationId }) => locationId === first.locationId)?.siteMeter).toEqual(kept);
+      const logins = await administration.mqttLogins(HARBOUR);
+      expect(logins.find(({ clientId }) => clientId === 'main')).toMatchObject({
+        ...{ secretHash: 'm1', controllers: [], siteMeterOf: first.locationId },
+      });
+      expect(await provision(HARBOUR_TENANT)).toEqual(['removed siteMeter main']);
+    });
+
     it('keeps what a DC connector can do, and changes nothing the second time', async () => {
       const quay = location(QUAY, [CRANE]);
       const dc = { maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94 };

@@ -50,6 +50,7 @@ export function location(locationId: LocationId, chargers: readonly string[] = [
     permanentLimitKw: 50,
     gridLimitKw: 80,
     operator: null,
+    siteMeter: null,
     chargers: chargers.map((controllerUuid) => ({
       controllerUuid: controllerUuid as ControllerUuid,
       mqttSecretHash: `hash of ${controllerUuid}`,

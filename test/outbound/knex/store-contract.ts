@@ -102,6 +102,7 @@ export function describeStore(server: () => DatabaseServer): void {
         permanentLimitKw: 50,
         gridLimitKw: 80,
         operator: null,
+        siteMeter: null,
         connection: null,
         feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({

@@ -1,0 +1,50 @@
+// What the chargers of a location draw by their own reports: what a meter at the connection sees of them.
+import type { ChargersNow } from '../limits/building-load.js';
+import type { ChargersDraw } from '../limits/load-estimate.js';
+import type { Instant } from './budget.js';
+import type { ConnectorControl } from './connector-control.js';
+import { GRID_PHASES, phasesOf } from './fuses.js';
+import type { LocationSupervisor } from './location-supervisor.js';
+
+const LETTERS = 'RST';
+
+/**
+ * Only those that report count as measured: what a silent one draws, nobody knows. On a phase a charger counts with what it
+ * surely draws there: nothing where it tells no amperes or a single phase of which the place is not known.
+ */
+export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: Instant): ChargersNow {
+  const { meters, ledger, controls } = supervisor;
+  const measuredA = [0, 0, 0];
+  for (const control of controls.values()) if (control.slot.isFresh) addCurrents(measuredA, control);
+  const onPhase = (phase: number): ChargersDraw => {
+    const measured = measuredA[phase] ?? 0;
+    return { measured, most: Math.max(measured, (ledger.loadsTenthsA[phase] ?? 0) / 10) };
+  };
+  const measured = meters.measuredW;
+  return {
+    watts: { measured, most: Math.max(measured, ledger.totalW) },
+    amperes: [onPhase(0), onPhase(1), onPhase(2)],
+    reportedSinceMs: now - (nowMs - (meters.oldestReadingAtMs() ?? nowMs)),
+  };
+}
+
+function addCurrents(sumsA: number[], { slot, spec }: Pick<ConnectorControl, 'slot' | 'spec'>): void {
+  const { currentA } = slot;
+  if (currentA === undefined) return;
+  const { phases, rotation } = spec;
+  if (phases === 1) {
+    const [phase, other] = phasesOf(spec);
+    if (phase !== undefined && other === undefined) addTo(sumsA, phase, Math.max(...currentA));
+    return;
+  }
+  const leastA = Math.min(...currentA);
+  for (const nth of GRID_PHASES.keys()) {
+    const letter = rotation?.charAt(nth);
+    if (letter === undefined) addTo(sumsA, nth, leastA);
+    else addTo(sumsA, LETTERS.indexOf(letter), currentA[nth] ?? 0);
+  }
+}
+
+function addTo(sumsA: number[], phase: number, currentA: number): void {
+  sumsA[phase] = (sumsA[phase] ?? 0) + Math.max(0, currentA);
+}

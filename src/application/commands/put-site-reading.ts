@@ -1,0 +1,36 @@
+// Extension: a back end tells what the meter of a location reads.
+
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import { hearSiteMeter } from '../../enforcement/site-meter.js';
+import type { SiteMeterMessage } from '../../ports/telemetry.js';
+import { toInstant } from '../../wire/rest.js';
+import type { SiteMeterView } from '../../wire/site-meter.js';
+import type { Core } from '../core.js';
+import { requireSiteMeter } from '../site-meter-view.js';
+import { findLocation } from '../targets.js';
+
+/** It counts before it is answered, and is kept nowhere: after a restart the next reading counts. */
+export function putSiteReading(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  message: SiteMeterMessage,
+): SiteMeterView {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  requireSiteMeter(location);
+  core.expireReadings(location);
+  const instant = { now: core.clock.nowMs(), nowMs: core.clock.monotonicMs() };
+  const verdict = hearSiteMeter(core.directory, location, message, instant);
+  if (verdict === 'ahead')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `at: must not be in the future; it is ${toInstant(instant.now)} here`,
+    );
+  if (verdict === 'outdated')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `at: must be later than that of the last reading, and within a minute of ${toInstant(instant.now)}`,
+    );
+  return requireSiteMeter(location);
+}

@@ -1,0 +1,76 @@
+// What a location's meter sends, by whichever way, reaches the location together with what its chargers report.
+import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
+import type { Instant } from '../../machines/power/budget.js';
+import { chargersNowOf } from '../../machines/power/chargers-draw.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Directory } from '../actors/directory.js';
+import { buildingLoadOf, type LocationEntity, supervisorOf } from '../actors/entities.js';
+import type { SiteMeterMessage } from '../ports/telemetry.js';
+
+/** A sender's clock may be wrong by this much: what is older was late on its way and says nothing of now. */
+const CLOCK_OFF_MS = 60_000;
+/** A meter that was never heard is missed after this. */
+const MISSED_AFTER_MS = 60_000;
+
+/** `outdated`: a newer reading was taken before, or it is too old to say anything. `ahead`: its clock is wrong. */
+export type SiteMeterVerdict = 'accepted' | 'outdated' | 'ahead';
+
+/** undefined where the location has no meter. */
+export function hearSiteMeter(
+  directory: Directory,
+  location: LocationEntity,
+  message: SiteMeterMessage,
+  instant: Instant,
+): SiteMeterVerdict | undefined {
+  const load = buildingLoadOf(location);
+  if (load === undefined) return undefined;
+  const { now } = instant;
+  if (message.atMs > now + CLOCK_OFF_MS) return 'ahead';
+  if (message.atMs < now - CLOCK_OFF_MS || !load.isNews(message)) return 'outdated';
+  const chargers = chargersNowOf(supervisorOf(location), instant);
+  directory.tellLocation(location, {
+    type: 'siteMeter.told',
+    event: { type: 'reading.received', reading: message, chargers, now },
+  });
+  return 'accepted';
+}
+
+/** Tells the location what its chargers have reported since its meter was read, where that is still to be known. */
+export function confirmSiteReading(directory: Directory, location: LocationEntity, instant: Instant): void {
+  if (buildingLoadOf(location)?.isUnconfirmed !== true) return;
+  const chargers = chargersNowOf(supervisorOf(location), instant);
+  directory.tellLocation(location, {
+    type: 'siteMeter.told',
+    event: { type: 'chargers.reported', chargers, now: instant.now },
+  });
+}
+
+/** Why each alarm of the meter lasts; undefined where there is no reason for it. One that was never heard is given some time. */
+export function siteMeterAlarmsOf(location: LocationEntity, now: EpochMs) {
+  const { building } = location.actor.getSnapshot().context;
+  const load = buildingLoadOf(location);
+  const isMissed =
+    load !== undefined && (load.heardAtMs !== undefined || now - load.awaitedSinceMs >= MISSED_AFTER_MS);
+  return {
+    SITE_METER_STALE: building?.state === 'stale' && isMissed ? silentText(building) : undefined,
+    SITE_METER_IMPLAUSIBLE: building && doubtText(building),
+  };
+}
+
+function silentText({ buildingW }: SiteMeterReport): string {
+  return `No reading of the site meter came in time: the building counts as ${buildingW / 1000} kW, its maximum`;
+}
+
+function doubtText({ doubt, buildingW }: SiteMeterReport): string | undefined {
+  const counted = `the building counts as ${buildingW / 1000} kW, its maximum`;
+  switch (doubt) {
+    case 'signSwapped':
+      return `The site meter falls when chargers draw more, as if its sign were swapped: ${counted}`;
+    case 'stuck':
+      return `The site meter shows the same while chargers draw more or less: ${counted}`;
+    case 'jumped':
+      return `The site meter rose or fell by more than building and chargers together can: ${counted}`;
+    case undefined:
+      return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+// A location's meter: what it sends, by REST or MQTT, and what is shown of it.
+import { z } from 'zod';
+import { METER_COVERS } from '../../machines/limits/building-load.js';
+import { RESERVE_QUANTILE } from '../../machines/limits/rise-history.js';
+import { SITE_METER_STATES, type SiteMeterState } from '../../machines/limits/site-meter.machine.js';
+import { mustBe } from './plain-errors.js';
+import { fromInstant, instantSchema } from './rest.js';
+
+const MOST_W = 1_000_000_000;
+const MOST_A = 100_000;
+const POWER_RULE = `a number from ${-MOST_W} to ${MOST_W}, in W`;
+const CURRENT_RULE = `three numbers from ${-MOST_A} to ${MOST_A}, in A`;
+const currentSchema = z.number(mustBe(CURRENT_RULE)).min(-MOST_A).max(MOST_A);
+
+export const siteReadingSchema = z
+  .object({
+    v: z.literal(1, mustBe('1')).optional().meta({ description: 'Version of the message format.' }),
+    hb: z
+      .number(mustBe('a whole number of at least 0'))
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .meta({ description: 'Rises by one with each reading; tells two readings of one instant apart.' }),
+    at: instantSchema.meta({ description: "When it was read, by the sender's clock." }),
+    powerW: z.number(mustBe(POWER_RULE)).min(-MOST_W).max(MOST_W).meta({
+      description: 'Power at the meter, W: positive is import, negative is what is fed back.',
+      example: 23_400,
+    }),
+    currentA: z
+      .tuple([currentSchema, currentSchema, currentSchema], mustBe(CURRENT_RULE))
+      .optional()
+      .meta({
+        description:
+          'Current of L1, L2 and L3, A. Without it the building is taken to load all phases alike.',
+        example: [31.2, 28.4, 40.1],
+      }),
+    energyWh: z
+      .number(mustBe('a number of at least 0, in Wh'))
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .meta({ description: 'Energy imported so far, Wh.' }),
+  })
+  .transform(({ v: _version, at, ...reading }) => ({ ...reading, atMs: fromInstant(at) }))
+  .meta({ id: 'SiteMeterReading' });
+
+/** As answers write them. */
+export const SITE_METER_STATE_NAMES: Readonly<Record<SiteMeterState, string>> = {
+  stale: 'STALE',
+  fresh: 'FRESH',
+  fading: 'FADING',
+  distrusted: 'DISTRUSTED',
+};
+
+/** What the building takes and leaves: in answers, and on the stream whenever it is another. */
+export const buildingShape = {
+  state: z.enum(SITE_METER_STATES.map((state) => SITE_METER_STATE_NAMES[state])).meta({
+    description:
+      'FRESH: its last reading counts. FADING: it is late, and the building counts as more and more. STALE: it is silent. DISTRUSTED: what it says cannot be. In the last two the building counts as its provisioned maximum.',
+  }),
+  buildingKw: z
+    .number()
+    .meta({ description: 'What the building counts as, kW: the most it was seen at in the last minute.' }),
+  reserveKw: z.number().meta({ description: 'What is kept free beside it for what it may rise, kW.' }),
+  leavesKw: z.number().meta({ description: 'What both leave for the chargers, kW.' }),
+};
+
+export const siteMeterSchema = z
+  .object({
+    locationId: z.string(),
+    meterUuid: z.string(),
+    covers: z.enum(METER_COVERS),
+    ...buildingShape,
+    leavesA: z.array(z.number()).nullable().meta({
+      description: 'The same of L1, L2 and L3, A; null where the location names no connection in amperes.',
+    }),
+    explanation: z.string().meta({ description: 'How that follows, as a sentence.' }),
+    isReserveLearnt: z.boolean().meta({
+      description: `Whether the reserve follows from the building's past (what ${RESERVE_QUANTILE * 100} % of its rises did not exceed); false: the provisioned maximum is kept free until enough is known.`,
+    }),
+    powerKw: z.number().nullable().meta({ description: 'Its last reading, kW; null before the first.' }),
+    currentA: z.array(z.number()).nullable(),
+    energyWh: z.number().nullable(),
+    lastHeardAt: instantSchema.nullable(),
+    cadenceS: z.number().meta({ description: 'How often it is heard, s.' }),
+    staleAt: instantSchema
+      .nullable()
+      .meta({ description: 'From then on, unless it is heard, the building counts as its maximum.' }),
+    connectionKw: z.number().meta({ description: 'What the connection carries, kW.' }),
+    maxBuildingKw: z.number(),
+    reserveBoundsKw: z.array(z.number()).meta({ description: 'Provisioned least and most of the reserve.' }),
+    pvRaisesHeadroom: z.boolean(),
+  })
+  .meta({ id: 'SiteMeter' });
+export type SiteMeterView = z.output<typeof siteMeterSchema>;

@@ -1,0 +1,137 @@
+// What the rest of a site draws is known from a meter that counts the chargers too, however late they report.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LoadEstimate } from '../../../machines/limits/load-estimate.js';
+import { RESERVE_QUANTILE, RiseHistory } from '../../../machines/limits/rise-history.js';
+
+const S = 1000;
+const NO_CHARGERS = { measured: 0, most: 0 };
+
+function estimateOf() {
+  return new LoadEstimate({ step: 100, reserve: [1_000, 10_000] });
+}
+
+describe('A load behind a meter', () => {
+  it('counts as the most it was in the last minute, in whole steps', () => {
+    const estimate = estimateOf();
+    const read = (second: number, loadW: number) => {
+      estimate.hear(loadW, NO_CHARGERS, second * S, S);
+      estimate.confirm(0, second * S, second * S);
+      return estimate.counted;
+    };
+    expect(read(0, 5_010)).toBe(5_100);
+    expect(read(1, 9_000)).toBe(9_000);
+    expect(read(30, 2_000)).toBe(9_000);
+    expect(read(61, 2_000)).toBe(9_000);
+    expect(read(62, 2_050)).toBe(2_100);
+  });
+
+  it('does not count as more because a charger draws more than it has reported yet', () => {
+    const estimate = estimateOf();
+    estimate.hear(5_000, { measured: 0, most: 11_000 }, 0, S);
+    estimate.confirm(0, 0, 0);
+    estimate.hear(16_000, { measured: 0, most: 11_000 }, S, S);
+    expect(estimate.counted).toBe(5_000);
+    estimate.confirm(11_000, S, 9 * S);
+    expect(estimate.counted).toBe(5_000);
+  });
+
+  it('counts at once as what no charger may draw, reported or not', () => {
+    const estimate = estimateOf();
+    estimate.hear(5_000, { measured: 0, most: 11_000 }, 0, S);
+    estimate.confirm(0, 0, 0);
+    estimate.hear(24_000, { measured: 0, most: 11_000 }, S, S);
+    expect(estimate.counted).toBe(13_000);
+    estimate.confirm(0, S, 10 * S);
+    expect(estimate.counted).toBe(24_000);
+  });
+
+  it('does not wait for a charger that never reports', () => {
+    const estimate = estimateOf();
+    estimate.hear(20_000, { measured: 0, most: 15_000 }, 0, S);
+    estimate.confirm(0, -S, 14 * S);
+    expect(estimate.isUnconfirmed).toBe(true);
+    estimate.confirm(0, -S, 15 * S);
+    expect(estimate.isUnconfirmed).toBe(false);
+    expect(estimate.counted).toBe(20_000);
+  });
+
+  it('never counts so low that the import could exceed what is allowed for, whatever was reported', () => {
+    const reading = fc.record({
+      buildingW: fc.integer({ min: 0, max: 60_000 }),
+      drawnW: fc.integer({ min: 0, max: 40_000 }),
+      reportedW: fc.integer({ min: 0, max: 40_000 }),
+      isConfirmed: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(reading, { minLength: 1, maxLength: 40 }), (readings) => {
+        const estimate = estimateOf();
+        const mostW = 40_000;
+        for (const [second, { buildingW, drawnW, reportedW, isConfirmed }] of readings.entries()) {
+          const now = second * S;
+          estimate.hear(buildingW + drawnW, { measured: reportedW, most: mostW }, now, S);
+          if (isConfirmed) estimate.confirm(drawnW, now, now);
+          // What chargers may draw at most and what the building counts as cover what the meter read.
+          expect((estimate.counted ?? 0) + mostW).toBeGreaterThanOrEqual(buildingW + drawnW);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is bounded, however fast readings come', () => {
+    const estimate = estimateOf();
+    for (let ms = 0; ms < 20_000; ms++) estimate.hear(5_000 + (ms % 7), NO_CHARGERS, ms, S);
+    estimate.confirm(0, 20_000, 20_000);
+    expect(estimate.counted).toBe(5_100);
+  });
+});
+
+describe('What is kept free beside it', () => {
+  it('is the most that is allowed until an hour of its past is known', () => {
+    const rises = new RiseHistory(1, 10);
+    rises.add(0, 3_599);
+    expect(rises.reserve).toBe(10);
+    rises.add(0, 1);
+    expect(rises.reserve).toBe(1);
+  });
+
+  it('covers all but a thousandth of its rises, between the bounds', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0, max: 30, noNaN: true }), { minLength: 4_000, maxLength: 4_500 }),
+        (past) => {
+          const rises = new RiseHistory(2, 20);
+          for (const rise of past) rises.add(rise, 1);
+          const sorted = [...past].sort((a, b) => a - b);
+          const quantile = sorted[Math.ceil(past.length * RESERVE_QUANTILE) - 1] ?? 0;
+          const exact = Math.min(Math.max(quantile, 2), 20);
+          expect(rises.reserve).toBeGreaterThanOrEqual(exact - 0.11);
+          expect(rises.reserve).toBeLessThanOrEqual(exact + 0.21);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it('forgets what was long ago', () => {
+    const rises = new RiseHistory(1, 10);
+    rises.add(9, 3_600);
+    expect(rises.reserve).toBe(9);
+    for (let hour = 0; hour < 24 * 60; hour++) rises.add(2, 3_600);
+    expect(rises.reserve).toBe(2);
+  });
+
+  it('is learnt from how the load rose while chargers would have followed', () => {
+    const estimate = estimateOf();
+    // A lift of 6 kW twice an hour, for 40 s.
+    for (let second = 0; second < 2 * 3600; second++) {
+      const loadW = 4_000 + (second % 1800 < 40 ? 6_000 : 0);
+      estimate.hear(loadW, NO_CHARGERS, second * S, S);
+      estimate.confirm(0, second * S, second * S);
+    }
+    expect(estimate.isLearnt).toBe(true);
+    expect(estimate.reserve).toBeGreaterThanOrEqual(6_000);
+    expect(estimate.reserve).toBeLessThanOrEqual(6_100);
+  });
+});

@@ -1,0 +1,52 @@
+// The meter of a location in a provisioning file: what it becomes in the database, and what is said of one that cannot be.
+import { describe, expect, it } from 'vitest';
+import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+
+const SITE = `tenants:
+  - tenantUuid: harbour
+    name: Harbour
+    locations:
+      - locationId: quay-1
+        name: Quay 1
+        permanentLimitKw: 50
+        gridLimitKw: 80
+        siteMeter: { meterUuid: main, maxBuildingKw: 60, reserveKw: [2, 12] }
+        chargers:
+          - { controllerUuid: q1-a, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
+`;
+
+function problemsOf(change: (text: string) => string): readonly string[] {
+  const text = change(SITE);
+  expect(text).not.toBe(SITE);
+  try {
+    parseProvisioning(text, 'site.yaml');
+  } catch (error) {
+    if (error instanceof UnusableFileError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('The meter of a location in a provisioning file', () => {
+  it('covers the connection, and raises nothing by what is fed back, unless the file says otherwise', () => {
+    const [location] = parseProvisioning(SITE, 'site.yaml').tenants[0]?.locations ?? [];
+    expect(location?.siteMeter).toEqual({
+      ...{ meterUuid: 'main', covers: 'connection', maxBuildingKw: 60, reserveKw: [2, 12] },
+      pvRaisesHeadroom: false,
+    });
+  });
+
+  it.each([
+    ['its reserve upside down', '[2, 12]', '[12, 2]', 'siteMeter.reserveKw'],
+    ['a reserve of one number', '[2, 12]', '2', 'siteMeter.reserveKw'],
+    ['a reserve below zero', '[2, 12]', '[-1, 2]', 'siteMeter.reserveKw'],
+    ['no maximum', 'maxBuildingKw: 60, ', '', 'siteMeter.maxBuildingKw'],
+    ['something else that it covers', 'maxBuildingKw', 'covers: grid, maxBuildingKw', 'siteMeter.covers'],
+    ['a misspelt field', 'reserveKw', 'reserve', 'siteMeter'],
+    ['no connection to be left of', '        gridLimitKw: 80\n', '', 'gridLimitKw or connection'],
+    ['the login of a charger', 'meterUuid: main', 'meterUuid: q1-a', 'is already used by'],
+  ])('is refused with %s, naming the field', (_what, before, after, named) => {
+    expect(problemsOf((text) => text.replace(before, after)).join()).toContain(named);
+  });
+});
