@@ -31,8 +31,8 @@ export async function startDemoGateway(options: {
   const { file, mqttUrl, heartbeatS, member } = options;
   const gateway = new OcppGateway({
     ...{ file, mqttUrl, heartbeatS, host: '127.0.0.1', port: 0 },
-    ...{ metricsPort: undefined, mqttCa: undefined, tls: undefined, provenChargersFile: undefined },
-    idTags: { kind: 'all' },
+    ...{ metricsPort: undefined, mqttCa: undefined, tls: undefined, dataDir: undefined },
+    idTags: undefined,
     newBoot: randomUUID,
     random: () => 0,
     clock: systemClock,

@@ -1,7 +1,6 @@
 // `headroom gateway ocpp FILE.yaml`: chargers that speak OCPP join a service, by a process of its own.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
@@ -20,7 +19,8 @@ interface GatewayFlags extends SettingsFlags {
   readonly port: number;
   readonly host: string;
   readonly metricsPort?: number;
-  readonly idTags: string;
+  readonly idTags?: string;
+  readonly csms?: string;
 }
 
 const SETTINGS: readonly SettingKey[] = [
@@ -39,6 +39,12 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw new InvalidArgumentError('It must be a port, from 0 (a free one) to 65535.');
+}
+
+function parseCsmsUrl(text: string): string {
+  const isUsable = URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol);
+  if (isUsable) return text.replace(/\/+$/, '');
+  throw new InvalidArgumentError('It must be ws://HOST[:PORT][/PATH] or wss://….');
 }
 
 /** @throws OperatorError */
@@ -67,7 +73,7 @@ function tlsOf({ tlsCert, tlsKey, tlsClientCa }: ReturnType<typeof configOf>) {
 }
 
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
-  const { port, host, metricsPort, idTags, ...settings } = flags;
+  const { port, host, metricsPort, idTags, csms, ...settings } = flags;
   const config = configOf(settings);
   const file = readProvisioningFile(path);
   const log = createLogger({ level: config.logLevel });
@@ -80,8 +86,9 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     mqttCa: config.mqttCa === undefined ? undefined : readCertificates('--mqtt-ca', config.mqttCa),
     tls: tlsOf(config),
     heartbeatS: config.heartbeatS,
-    provenChargersFile: join(config.dataDir, 'ocpp-proven-chargers.json'),
-    idTags: idTagRuleOf(idTags),
+    dataDir: config.dataDir,
+    csmsUrl: csms,
+    idTags: idTags === undefined ? undefined : idTagRuleOf(idTags),
     newBoot: randomUUID,
     random: () => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32,
     clock: systemClock,
@@ -109,8 +116,12 @@ export function gatewayCommand(): Command {
     .option('--metrics-port <port>', 'serve /metrics on 127.0.0.1 at this port', parsePort)
     .option(
       '--id-tags <rule>',
-      'who may charge: all, a file with one id tag per line, or a webhook http(s)://…',
-      'all',
+      'who may charge: all (the default), a file with one id tag per line, or a webhook http(s)://…; with --csms only while that is away',
+    )
+    .option(
+      '--csms <url>',
+      'stand in front of this CSMS (ws:// or wss://, the identity of each charger is appended): everything passes, and its charging profiles are kept below the grants',
+      parseCsmsUrl,
     )
     .action(runGateway);
   return new Command('gateway')

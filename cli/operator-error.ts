@@ -1,6 +1,6 @@
 // What is told to the person at the terminal: one readable line for a mistake, a stack only for a defect of ours.
 import { ConfigError } from '../src/config.js';
-import { ProvenChargersError } from '../src/gateway/proven-chargers.js';
+import { KeptFileError } from '../src/gateway/kept-file.js';
 import { TokenKeysError } from '../src/inbound/http/token-keys.js';
 import { AdministrationError } from '../src/ports/administration.js';
 import { DatabaseLostError, StoreUnavailableError } from '../src/ports/store.js';
@@ -21,7 +21,7 @@ const MISTAKES = [
   UnusableFileError,
   TlsFileError,
   TokenKeysError,
-  ProvenChargersError,
+  KeptFileError,
 ];
 const TOLD = [...MISTAKES, FailedError, DatabaseLostError, StoreUnavailableError];
 

@@ -3,8 +3,8 @@
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import { ChargerClock } from './charger-clock.js';
+import { ChargerPreparation, FAILSAFE_LOOK_S, type Job } from './charger-preparation.js';
 import type {
-  ChargerAbilities,
   GatewayAnswer,
   GatewayMessage,
   GatewayRequest,
@@ -13,7 +13,6 @@ import type {
   StateBody,
   TransactionRef,
 } from './gateway-request.js';
-import { limitIn, type RateUnit, showsNothing } from './lease-schedule.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
 
 /** Something the operator should know: why a connector has no lease, or that it has one again. */
@@ -21,11 +20,6 @@ export interface SessionNote {
   readonly connectorId: string;
   /** Undefined: its lease is proven. */
   readonly whyNot: string | undefined;
-}
-
-interface Job {
-  readonly request: GatewayRequest;
-  readonly done: (answer: GatewayAnswer, nowMs: number) => void;
 }
 
 /** A request that is on its way to the charger, with the number its answer comes back with. */
@@ -36,18 +30,13 @@ export interface Outstanding {
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
 const ALIVE_HEARTBEATS = 2;
-/** What failed while the charger was made ready is tried again after this. */
-const READY_AGAIN_MS = 30_000;
-/** A charger that connects without a boot notification is taken to be the one it was after this. */
-const BOOT_WITHIN_MS = 5_000;
 /** The clock of an idle charger is looked at so often. */
 const CLOCK_LOOK_MS = 120_000;
-/** What it is asked waits until it has heard that its boot is accepted. */
-const BOOT_SETTLES_MS = 500;
-/** How far the fail-safe is looked for after a boot, s. */
-const FAILSAFE_LOOK_S = 60;
 
 const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
+
+/** A per phase; infinite where nothing limits it. Instants of our clock. */
+export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
 
 export class ChargerSession<Id extends string = string> {
   readonly #connectors: readonly SessionConnector[];
@@ -57,18 +46,10 @@ export class ChargerSession<Id extends string = string> {
   #boot: string;
   #firmware: string | undefined;
   #provenFirmware: string | undefined;
-  #abilities: ChargerAbilities | undefined;
   #isOpen = false;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #isStateDue = false;
-  #jobs: Job[] = [];
-  /** When it is made ready; infinite where it is, or is on the way. */
-  #readyAtMs = Number.POSITIVE_INFINITY;
-  #isReady = false;
-  #hasBooted = false;
-  /** Fail-safes were installed since this gateway knows it. */
-  #isInstalled = false;
-  #whyNoFailsafe: string | undefined;
+  readonly #preparation: ChargerPreparation;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
   #clockAskedAtMs = Number.NEGATIVE_INFINITY;
@@ -77,6 +58,7 @@ export class ChargerSession<Id extends string = string> {
 
   /**
    * @param options.newBoot a name that no start of this charger had before
+   * @param options.ceilingA the lowest that another system allows a connector in that span, of our clock
    * @param options.provenFirmware with which it was seen to keep leases, in a life of the gateway before
    */
   constructor(options: {
@@ -84,13 +66,16 @@ export class ChargerSession<Id extends string = string> {
     readonly heartbeatMs: number;
     readonly newBoot: () => string;
     readonly provenFirmware?: string | undefined;
+    readonly ceilingA?: CeilingA | undefined;
   }) {
     this.#provenFirmware = options.provenFirmware;
     this.#heartbeatMs = options.heartbeatMs;
+    const { ceilingA = () => Number.POSITIVE_INFINITY } = options;
     this.#newBoot = options.newBoot;
     this.#boot = options.newBoot();
     this.#connectors = options.connectors.map((spec) => {
       const connector: SessionConnector = new SessionConnector(spec, options.heartbeatMs, {
+        ceilingA: (fromMs, untilMs) => ceilingA(spec.evse, fromMs, untilMs),
         acknowledged: ({ epoch, seq }, result) => {
           const appliedA = connector.lease.held.limitA;
           const body = { v: 1, boot: this.#boot, epoch, seq, result, appliedA } as const;
@@ -106,6 +91,9 @@ export class ChargerSession<Id extends string = string> {
       connector.lease.restart(this.#boot);
       connector.lease.remember(this.#provenFirmware !== undefined);
       return connector;
+    });
+    this.#preparation = new ChargerPreparation(this.#connectors, options.heartbeatMs, () => {
+      this.#isStateDue = true;
     });
   }
 
@@ -132,7 +120,7 @@ export class ChargerSession<Id extends string = string> {
     this.#isOpen = true;
     this.#heardAtMs = nowMs;
     this.#isStateDue = true;
-    this.#readyAtMs = nowMs + BOOT_WITHIN_MS;
+    this.#preparation.opened(nowMs);
     for (const connector of this.#connectors) connector.noteChange();
   }
 
@@ -140,9 +128,8 @@ export class ChargerSession<Id extends string = string> {
   closed(): void {
     this.#isOpen = false;
     this.#outstanding = undefined;
-    this.#jobs = [];
     this.#messages = [];
-    this.#readyAtMs = Number.POSITIVE_INFINITY;
+    this.#preparation.closed();
     for (const { lease } of this.#connectors) lease.disconnect();
   }
 
@@ -157,14 +144,10 @@ export class ChargerSession<Id extends string = string> {
     this.#boot = this.#newBoot();
     this.#firmware = firmware;
     this.#clock.restart();
-    this.#abilities = undefined;
-    this.#isReady = false;
-    this.#hasBooted = true;
-    this.#jobs = [];
+    this.#preparation.booted(nowMs);
     this.#outstanding = undefined;
     this.#messages = [];
     this.#isStateDue = true;
-    this.#readyAtMs = nowMs + BOOT_SETTLES_MS;
     const isRemembered = this.#provenFirmware === '' || this.#provenFirmware === firmware;
     for (const connector of this.#connectors) {
       connector.restart(this.#boot);
@@ -202,6 +185,16 @@ export class ChargerSession<Id extends string = string> {
     connector?.heardTransaction(undefined, nowMs);
   }
 
+  /** The transaction that runs at an EVSE, as far as is known. */
+  transactionAt(evse: number): TransactionRef | undefined {
+    return this.#at(evse)?.lease.transaction;
+  }
+
+  /** Another system wants more or less of its connectors than before. */
+  review(nowMs: number): void {
+    for (const { lease } of this.#connectors) lease.review(nowMs);
+  }
+
   /** `…/limit` came for it. */
   receiveLimit(connectorId: Id, limit: LimitToTake, nowMs: number): void {
     this.#connectors.find(({ spec }) => spec.connectorId === connectorId)?.lease.take(limit, nowMs);
@@ -230,24 +223,24 @@ export class ChargerSession<Id extends string = string> {
       connector.lease.advance(nowMs);
       if (connector.lease.held.seq === 0 && seq > 0) connector.noteChange();
     }
-    if (nowMs >= this.#readyAtMs) this.#makeReady();
+    this.#preparation.advance(nowMs);
   }
 
   /** When it has something to do or to say next. */
   nextDueMs(nowMs: number): number {
-    let dueMs = this.#readyAtMs;
+    let dueMs = this.#preparation.dueAtMs;
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.lease.nextDueMs);
       if (this.#isAlive(nowMs)) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
-    if (this.#isReady) dueMs = Math.min(dueMs, this.#clockDueMs(nowMs));
+    if (this.#preparation.isReady) dueMs = Math.min(dueMs, this.#clockDueMs(nowMs));
     return Math.max(dueMs, nowMs);
   }
 
   /** The next thing to ask the charger, where none is outstanding; `answered` must follow. */
   takeRequest(nowMs: number): Outstanding | undefined {
     if (!this.#isOpen || this.#outstanding !== undefined) return undefined;
-    const job = this.#jobs.shift() ?? this.#leaseJob(nowMs) ?? this.#clockJob(nowMs);
+    const job = this.#preparation.nextJob() ?? this.#leaseJob(nowMs) ?? this.#clockJob(nowMs);
     if (job === undefined) return undefined;
     this.#outstanding = { ...job, ticket: ++this.#tickets };
     return this.#outstanding;
@@ -295,17 +288,11 @@ export class ChargerSession<Id extends string = string> {
 
   /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
   #whyNoLease({ lease, shownWhyNot }: SessionConnector, nowMs: number): string | undefined {
-    const { whyNot, maxPeriods, maxStackLevel, ignoresOffline } = this.#abilities ?? {};
+    const { whyNot, isReady } = this.#preparation;
     if (whyNot !== undefined) return whyNot;
-    if (maxPeriods !== undefined && maxPeriods < 2)
-      return 'it takes one period only, so that no limit ever ends';
-    if (maxStackLevel !== undefined && maxStackLevel < 1)
-      return 'it has one stack level only, so that no lease fits above its fail-safe';
-    if (ignoresOffline) return 'IgnoredProfilePurposesOffline: it keeps to no limits while it is offline';
-    if (this.#whyNoFailsafe !== undefined) return this.#whyNoFailsafe;
     const whyDistrusted = this.#clock.whyDistrusted(nowMs);
     if (whyDistrusted !== undefined) return `its clock cannot be relied upon: ${whyDistrusted}`;
-    if (lease.isProven && this.#isReady) return undefined;
+    if (lease.isProven && isReady) return undefined;
     return shownWhyNot ?? NOT_SHOWN;
   }
 
@@ -327,96 +314,15 @@ export class ChargerSession<Id extends string = string> {
       const isLeased = this.#whyNoLease(connector, nowMs) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a fail-safe that it keeps it may do all it can by itself.
-      const ownA = this.#isReady && this.#whyNoFailsafe === undefined ? failsafeA : maxA;
+      const ownA = this.#preparation.hasFailsafe ? failsafeA : maxA;
       return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA: ownA, lease, keepsThen: false };
     });
     const firmware = this.#firmware === undefined ? {} : { firmware: this.#firmware.slice(0, 128) };
     return { v: 1, online: true, boot: this.#boot, ...firmware, connectors };
   }
 
-  /** Reads what it can do, has it send values, and gives it its fail-safes; until then it gets no lease. */
-  #makeReady(): void {
-    this.#readyAtMs = Number.POSITIVE_INFINITY;
-    this.#jobs = [];
-    for (const { spec, status } of this.#connectors)
-      if (status === undefined) this.#ask({ kind: 'askStatus', evse: spec.evse });
-    if (this.#isReady) return;
-    this.#ask({ kind: 'readAbilities' }, (answer) => {
-      this.#learn(answer);
-      for (const connector of this.#connectors) this.#installFailsafe(connector, connector.lease.rate.unit);
-    });
-    this.#ask({ kind: 'sample', everyS: this.#heartbeatMs / 1000 });
-    if (!this.#hasBooted) return;
-    this.#whyNoFailsafe = undefined;
-    for (const connector of this.#connectors) {
-      const { evse } = connector.spec;
-      // What it may have kept of its life before could begin to count again when its clock is set.
-      this.#ask({ kind: 'clear', evse, slot: 'transaction' });
-      this.#ask({ kind: 'clear', evse, slot: 'default' });
-      if (this.#isInstalled) this.#lookForFailsafe(connector);
-    }
-  }
-
-  #ask(request: GatewayRequest, done: (answer: GatewayAnswer, nowMs: number) => void = () => {}): void {
-    this.#jobs.push({
-      request,
-      done: (answer, nowMs) => {
-        done(answer, nowMs);
-        if (answer.kind === 'failed') {
-          this.#jobs = [];
-          this.#readyAtMs = nowMs + READY_AGAIN_MS;
-        } else if (this.#jobs.length === 0) {
-          this.#finish();
-        }
-      },
-    });
-  }
-
-  #finish(): void {
-    if (this.#isReady) return;
-    this.#isReady = true;
-    this.#isInstalled = this.#whyNoFailsafe === undefined;
-    this.#hasBooted = false;
-    this.#isStateDue = true;
-  }
-
-  #learn(answer: GatewayAnswer): void {
-    if (answer.kind === 'failed') return;
-    const unknown = { units: ['A', 'W'], maxStackLevel: 1, maxPeriods: 2, ignoresOffline: false } as const;
-    const abilities =
-      answer.kind === 'abilities'
-        ? answer.abilities
-        : { whyNot: 'it does not say what it can do', ...unknown };
-    this.#abilities = abilities;
-    for (const { lease } of this.#connectors) lease.learn(abilities);
-  }
-
-  #lookForFailsafe({ spec, lease }: SessionConnector): void {
-    const { unit } = lease.rate;
-    const request = { kind: 'readSchedule', evse: spec.evse, durationS: FAILSAFE_LOOK_S, unit } as const;
-    this.#ask(request, (answer) => {
-      if (answer.kind !== 'schedule') return;
-      const { schedule } = answer;
-      if (showsNothing(schedule) && lease.showsIdle !== true) return;
-      const most = limitIn({ ...lease.rate, unit: schedule.unit }, spec.failsafeA) + 0.05;
-      const isKept =
-        !showsNothing(schedule) && schedule.periods.every(({ limit }) => limit >= 0 && limit <= most);
-      if (!isKept) this.#whyNoFailsafe = 'it forgot its fail-safe when it started';
-    });
-  }
-
-  #installFailsafe(connector: SessionConnector, unit: RateUnit): void {
-    const { evse, failsafeA, phases } = connector.spec;
-    const limit = limitIn({ ...connector.lease.rate, unit, phases }, failsafeA);
-    this.#ask({ kind: 'setFailsafe', evse, unit, limit }, (answer) => {
-      if (answer.kind !== 'refused') return;
-      if (unit === 'A' && this.#abilities?.units.includes('W')) this.#installFailsafe(connector, 'W');
-      else this.#whyNoFailsafe ??= `it refuses its fail-safe: ${answer.why}`;
-    });
-  }
-
   #leaseJob(nowMs: number): Job | undefined {
-    if (!this.#isReady) return undefined;
+    if (!this.#preparation.isReady) return undefined;
     for (const { lease } of this.#connectors) {
       const request = lease.nextRequest(nowMs);
       if (request === undefined) continue;
@@ -433,7 +339,8 @@ export class ChargerSession<Id extends string = string> {
 
   #clockJob(nowMs: number): Job | undefined {
     const [first] = this.#connectors;
-    if (!this.#isReady || first === undefined || this.#clockDueMs(nowMs) > nowMs) return undefined;
+    if (!this.#preparation.isReady || first === undefined || this.#clockDueMs(nowMs) > nowMs)
+      return undefined;
     this.#clockAskedAtMs = nowMs;
     const { unit } = first.lease.rate;
     const request = {

@@ -38,7 +38,16 @@ export interface HeldLease {
 type AckResult = 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
 type Slot = 'default' | 'transaction';
 
+/** What may be told of a grant, A per phase: another system may want less. */
+interface Told {
+  readonly limitA: number;
+  readonly thenA: number;
+}
+
 export interface LeaseEvents {
+  /** The lowest that another system allows in that span, A per phase; infinite where it says nothing. */
+  ceilingA(fromMs: number, untilMs: number): number;
+
   /** To be told to the service. */
   acknowledged(limit: LimitToTake, result: AckResult): void;
   /** It has shown that it keeps leases, or (with the reason) that it does not. `hint`: it could show neither. */
@@ -55,6 +64,7 @@ interface Heartbeat {
 /** A grant on its way into the charger. */
 interface Attempt {
   readonly limit: LimitToTake;
+  readonly told: Told;
   readonly slot: Slot;
   readonly schedule: LeaseSchedule;
   readonly endsAtMs: number;
@@ -65,8 +75,9 @@ interface Attempt {
 
 interface Held extends HeldLease {
   readonly slot: Slot | undefined;
-  /** What the grant says, which may be more than what the charger was told. */
-  readonly toldThenA: number;
+  /** The newest grant that it stands for, which may allow more than what the charger was told; undefined without one. */
+  readonly limit: LimitToTake | undefined;
+  readonly told: Told;
   readonly ttlMs: number;
   readonly phases: number;
 }
@@ -175,6 +186,15 @@ export class ConnectorLease {
     this.#isProven = false;
   }
 
+  /** Another system wants more or less than before: what it holds is told anew where that changes it. */
+  review(nowMs: number): void {
+    const { limit, told, endsAtMs } = this.#held;
+    if (limit === undefined || this.#attempt !== undefined || this.#wanted !== undefined) return;
+    if (isSameTold(told, this.#toldOf(limit, endsAtMs, nowMs))) return;
+    this.#wanted = limit;
+    this.#againAtMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** The link broke: whether the charger took what was on its way is not known. */
   disconnect(): void {
     this.#wanted = undefined;
@@ -272,7 +292,7 @@ export class ConnectorLease {
     if (heartbeat?.ownMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) return 'EXPIRED';
     this.#fence = { epoch, seq };
     if (this.#isHeldAlready(limit, nowMs)) {
-      this.#held = { ...this.#held, epoch, seq };
+      this.#held = { ...this.#held, epoch, seq, limit };
       this.#wanted = undefined;
       return 'APPLIED';
     }
@@ -281,9 +301,10 @@ export class ConnectorLease {
   }
 
   /** The same again needs no word to the charger, and no write to its flash, before half of its lease is over. */
-  #isHeldAlready({ limitA, thenA }: LimitToTake, nowMs: number): boolean {
+  #isHeldAlready(limit: LimitToTake, nowMs: number): boolean {
     const held = this.#held;
-    const isSame = held.seq > 0 && held.limitA === limitA && held.toldThenA === thenA;
+    const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
+    const isSame = isSameGrant && isSameTold(held.told, this.#toldOf(limit, held.endsAtMs, nowMs));
     const isFresh = held.endsAtMs - nowMs > held.ttlMs / 2;
     const isHere = held.slot === this.#slot && held.phases === this.rate.phases;
     return this.#attempt === undefined && isSame && isFresh && isHere;
@@ -297,6 +318,14 @@ export class ConnectorLease {
     return sentAtMs + 1000 * ttlS;
   }
 
+  /** A limit counts for the whole lease, and what follows from its end on. */
+  #toldOf({ limitA, thenA }: LimitToTake, endsAtMs: number, nowMs: number): Told {
+    return {
+      limitA: Math.min(limitA, this.#events.ceilingA(nowMs, endsAtMs)),
+      thenA: Math.min(thenA, this.#events.ceilingA(endsAtMs, endsAtMs)),
+    };
+  }
+
   #plan(limit: LimitToTake, nowMs: number): void {
     this.#wanted = undefined;
     const heartbeat = this.#heartbeats.get(limit.ref);
@@ -306,9 +335,11 @@ export class ConnectorLease {
       return;
     }
     const { maxCurrentA } = this.#spec;
-    const schedule = scheduleOf(limit, this.rate, { startsAtOwnMs, maxCurrentA, isProven: this.#isProven });
     const endsAtMs = this.#endOf(limit, heartbeat);
-    this.#attempt = { limit, slot: this.#slot, schedule, endsAtMs, stage: 'set', meteredByMs: NEVER };
+    const told = this.#toldOf(limit, endsAtMs, nowMs);
+    const by = { startsAtOwnMs, maxCurrentA, isProven: this.#isProven };
+    const schedule = scheduleOf({ ...told, ttlS: limit.ttlS }, this.rate, by);
+    this.#attempt = { limit, told, slot: this.#slot, schedule, endsAtMs, stage: 'set', meteredByMs: NEVER };
   }
 
   #wasSet(attempt: Attempt, answer: GatewayAnswer, nowMs: number): void {
@@ -388,12 +419,14 @@ export class ConnectorLease {
   }
 
   #apply(attempt: Attempt, nowMs: number): void {
-    const { limit, slot, schedule, endsAtMs } = attempt;
+    const { limit, told, slot, schedule, endsAtMs } = attempt;
     this.#attempt = undefined;
-    const { epoch, seq, limitA, thenA: toldThenA, ttlS } = limit;
-    const thenA = schedule.thenLimit === 0 ? 0 : toldThenA;
+    const { epoch, seq, ttlS } = limit;
+    // Less than 6 A is none.
+    const limitA = schedule.limit === 0 ? 0 : told.limitA;
+    const thenA = schedule.thenLimit === 0 ? 0 : told.thenA;
     const ttlMs = 1000 * ttlS;
-    this.#held = { epoch, seq, limitA, thenA, toldThenA, endsAtMs, ttlMs, slot, phases: schedule.phases };
+    this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs, slot, phases: schedule.phases };
     this.#events.acknowledged(limit, 'APPLIED');
     this.advance(nowMs);
   }
@@ -416,7 +449,11 @@ export class ConnectorLease {
   }
 
   #fallback(limitA: number): Held {
-    const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, phases: 0 };
-    return { ...none, limitA, thenA: limitA, toldThenA: limitA, endsAtMs: NEVER };
+    const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, limit: undefined, phases: 0 };
+    return { ...none, limitA, thenA: limitA, told: { limitA, thenA: limitA }, endsAtMs: NEVER };
   }
+}
+
+function isSameTold(a: Told, b: Told): boolean {
+  return a.limitA === b.limitA && a.thenA === b.thenA;
 }

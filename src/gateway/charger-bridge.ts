@@ -1,5 +1,6 @@
 // One charger between its two connections: OCPP on one side, the service over MQTT on the other, its session in between.
 import { ChargerSession } from '../../machines/session/charger-session.js';
+import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type { GatewayMessage } from '../../machines/session/gateway-request.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
@@ -7,8 +8,8 @@ import type { Log } from '../ports/log.js';
 import type { LimitMessage } from '../wire/mqtt.js';
 import { buildTopic } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
+import type { GatewayMemory } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import type { ProvenChargers } from './proven-chargers.js';
 import type { Uplink, UplinkReceiver } from './uplink.js';
 
 export interface BridgedConnector {
@@ -34,7 +35,7 @@ const POLICY_VIOLATION = 1008;
 export interface BridgeParts {
   readonly heartbeatMs: number;
   readonly newBoot: () => string;
-  readonly provenChargers: ProvenChargers;
+  readonly memory: GatewayMemory;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: GatewayMetrics;
@@ -49,6 +50,8 @@ export class ChargerBridge implements UplinkReceiver {
   readonly address: ChargerAddress;
   readonly connectors: readonly BridgedConnector[];
   readonly session: ChargerSession<ConnectorId>;
+  /** What a management system set for it. */
+  readonly csmsProfiles: ForeignProfiles;
   readonly #parts: BridgeParts;
   readonly #proven = new Set<ConnectorId>();
   #live: Live | undefined;
@@ -58,9 +61,13 @@ export class ChargerBridge implements UplinkReceiver {
     this.address = address;
     this.connectors = connectors;
     this.#parts = options;
-    const { heartbeatMs, newBoot, provenChargers } = options;
-    const provenFirmware = provenChargers.firmwareOf(address);
-    this.session = new ChargerSession({ connectors, heartbeatMs, newBoot, provenFirmware });
+    const { heartbeatMs, newBoot, memory } = options;
+    this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
+    this.session = new ChargerSession({
+      ...{ connectors, heartbeatMs, newBoot },
+      provenFirmware: memory.provenFirmware.get(address),
+      ceilingA: (evse, fromMs, untilMs) => this.#ceilingA(evse, fromMs, untilMs),
+    });
   }
 
   /** How often it is heard of, pongs included. */
@@ -130,6 +137,25 @@ export class ChargerBridge implements UplinkReceiver {
     this.#live?.socket.close(POLICY_VIOLATION, 'login refused');
   }
 
+  /** What the management system set is another than before. */
+  review(): void {
+    const { memory, clock } = this.#parts;
+    const { all } = this.csmsProfiles;
+    memory.csmsProfiles.set(this.address, all.length === 0 ? undefined : all);
+    this.session.review(clock.monotonicMs());
+    this.wake();
+  }
+
+  /** What the management system allows a connector in that span of the monotonic clock, A per phase. */
+  #ceilingA(evse: number, fromMs: number, untilMs: number): number {
+    const connector = this.connectors.find((each) => each.evse === evse);
+    if (connector === undefined || this.csmsProfiles.all.length === 0) return Number.POSITIVE_INFINITY;
+    const { clock } = this.#parts;
+    const aheadMs = clock.nowMs() - clock.monotonicMs();
+    const limited = { ...connector, transaction: this.session.transactionAt(evse) };
+    return this.csmsProfiles.lowestA(limited, fromMs + aheadMs, untilMs + aheadMs);
+  }
+
   /** Does what is due now, and comes back when something is due next. */
   wake(): void {
     const live = this.#live;
@@ -176,9 +202,9 @@ export class ChargerBridge implements UplinkReceiver {
   }
 
   #tellNotes(): void {
-    const { log, metrics, provenChargers } = this.#parts;
+    const { log, metrics, memory } = this.#parts;
     const { controllerUuid } = this.address;
-    provenChargers.set(this.address, this.session.provenFirmware);
+    memory.provenFirmware.set(this.address, this.session.provenFirmware);
     for (const { connectorId, whyNot } of this.session.takeNotes()) {
       const id = connectorId as ConnectorId;
       const told = { controllerUuid, connectorId };

@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 import type { ChargerBridge } from './charger-bridge.js';
+import { CsmsLink } from './csms-link.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { Uplink } from './uplink.js';
 
@@ -18,6 +19,8 @@ export interface Guest {
   readonly bridge: ChargerBridge;
   readonly uplink: Uplink;
   readonly protocol: Protocol;
+  /** The management system that the gateway stands in front of. */
+  readonly csms: CsmsLink | undefined;
 }
 
 /** What a charger says before it is let in. */
@@ -62,6 +65,8 @@ export interface DoorOptions {
   readonly mqttUrl: string;
   readonly mqttCa: string | undefined;
   readonly logins: readonly GatewayLogin[];
+  /** Of the management system that the gateway stands in front of. */
+  readonly csmsUrl: string | undefined;
   /** From 0 to 1. */
   readonly random: () => number;
   readonly clock: Clock;
@@ -101,7 +106,8 @@ export class ChargerDoor {
   }
 
   /** A login that is the charger's own ends with it. */
-  async leave({ uplink }: Guest): Promise<void> {
+  async leave({ uplink, csms }: Guest): Promise<void> {
+    await csms?.end();
     if (![...this.#shared.values()].includes(uplink)) await uplink.end();
   }
 
@@ -112,15 +118,26 @@ export class ChargerDoor {
   async #judge({ endpoint, identity, protocols, password, request }: Handshake): Promise<Guest | Refusal> {
     const bridge = this.#bridges.get(`${endpoint}/${identity}`);
     if (bridge === undefined) return UNKNOWN;
-    const protocol = PROTOCOLS.find((name) => protocols.has(name));
-    if (protocol === undefined) return SUBPROTOCOL;
+    const spoken = PROTOCOLS.filter((name) => protocols.has(name));
+    const [newest] = spoken;
+    if (newest === undefined) return SUBPROTOCOL;
     const names = certificateNamesOf(request);
     if (names !== undefined && !names.has(identity)) return CERTIFICATE;
     const uplink =
       password === undefined
         ? await this.#logInByCertificate(bridge, names !== undefined)
         : await this.#logIn(bridge, password);
-    return uplink instanceof Uplink ? { bridge, uplink, protocol } : uplink;
+    if (!(uplink instanceof Uplink)) return uplink;
+    const csms = this.#csmsOf(identity, password);
+    const chosen = await csms?.open(spoken);
+    const protocol = spoken.find((name) => name === chosen) ?? newest;
+    return { bridge, uplink, protocol, csms };
+  }
+
+  #csmsOf(identity: string, password: Buffer | undefined): CsmsLink | undefined {
+    const { csmsUrl: url, random, clock, log, metrics } = this.#options;
+    if (url === undefined) return undefined;
+    return new CsmsLink({ url, identity, password, random, clock, log, metrics, rareLog: this.#rareLog });
   }
 
   async #logIn(bridge: ChargerBridge, password: Buffer): Promise<Uplink | Refusal> {

@@ -1,4 +1,5 @@
 // What every version of OCPP has to offer a gateway: its requests put into messages, and messages understood.
+import type { z } from 'zod';
 import type { GatewayAnswer, GatewayRequest } from '../../machines/session/gateway-request.js';
 
 /** Calls a method of the charger. @throws CallRefused; any other error says that nothing is known. */
@@ -17,8 +18,37 @@ export class UnknownMethod extends Error {}
 export interface Dialect {
   /** Asks the charger; what goes wrong is an answer too. */
   perform(request: GatewayRequest, call: Call): Promise<GatewayAnswer>;
-  /** The answer to a call of the charger. @throws UnusableMessage, UnknownMethod */
-  receive(method: string, params: unknown): Promise<object>;
+  /** Takes in what a call of the charger says by itself. @throws UnusableMessage */
+  heard(method: string, params: unknown): void;
+  /** The answer where nobody else gives one. @throws UnusableMessage, UnknownMethod */
+  answer(method: string, params: unknown): Promise<object>;
+  /** Takes in what a call says together with its answer. @throws UnusableMessage */
+  answered(method: string, params: unknown, answer: object): void;
+  /** What a management system may do to the charger. */
+  readonly guard: Guard;
+}
+
+/** What becomes of a call of a management system: it is answered here, or goes to the charger, changed or not. */
+export type Guarded =
+  | { readonly kind: 'answered'; readonly answer: object }
+  | { readonly kind: 'forward'; readonly params: unknown };
+
+/** Keeps the charging profiles of a management system below what is granted, and what leases need as it is. */
+export interface Guard {
+  /** @throws UnusableMessage */
+  judge(method: string, params: unknown): Guarded;
+  /** The call must not wait until the management system is back: the charger says it again. */
+  mustReachCsms(method: string, params: unknown): boolean;
+  /** What a management system that was away should be told once it is back, by what it is about; undefined: nothing. */
+  topicOf(method: string, params: unknown): string | undefined;
+}
+
+/** `data` of a message that is as `schema` says. @throws UnusableMessage */
+export function read<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+  const { data, error } = schema.safeParse(params);
+  if (error === undefined) return data;
+  const [issue] = error.issues;
+  throw new UnusableMessage(`${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 /** What came of `work`, with what is thrown there as an answer. */

@@ -39,6 +39,18 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
       labelNames: ['kind', 'result'],
       registers,
     }),
+    csms: new Counter({
+      name: 'headroom_gateway_csms_total',
+      help: 'Calls of chargers to the CSMS behind the gateway, by result (forwarded, refused, unanswered), and attempts to reach it that failed (unreachable) or were cut off (limited).',
+      labelNames: ['result'],
+      registers,
+    }),
+    guarded: new Counter({
+      name: 'headroom_gateway_guarded_total',
+      help: 'Calls of the CSMS, by whether they were forwarded or answered by the gateway.',
+      labelNames: ['result'],
+      registers,
+    }),
     leasesLost: new Counter({
       name: 'headroom_gateway_leases_lost_total',
       help: 'Proven leases that could be relied upon no longer.',

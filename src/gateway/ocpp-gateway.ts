@@ -7,12 +7,13 @@ import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
 import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
 import type { Dialect } from './dialect.js';
+import { openGatewayMemory } from './gateway-memory.js';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
 import { type IdTagRule, idTagsOf } from './id-tags.js';
 import { OcppServer } from './ocpp-server.js';
 import { Ocpp16Events } from './ocpp16-events.js';
+import { Ocpp16Guard } from './ocpp16-guard.js';
 import { performOcpp16 } from './ocpp16-requests.js';
-import { ProvenChargers } from './proven-chargers.js';
 
 export interface GatewayOptions {
   readonly file: ProvisioningFile;
@@ -27,9 +28,12 @@ export interface GatewayOptions {
   /** PEM; with `ca` each charger has to show a certificate. */
   readonly tls: { readonly cert: string; readonly key: string; readonly ca?: string } | undefined;
   readonly heartbeatS: number;
-  /** Where is kept which chargers were seen to keep leases; undefined: nowhere. */
-  readonly provenChargersFile: string | undefined;
-  readonly idTags: IdTagRule;
+  /** Where is kept what has to outlast a restart; undefined: nowhere. */
+  readonly dataDir: string | undefined;
+  /** Of the management system to stand in front of; each charger's identity is appended to it. */
+  readonly csmsUrl?: string | undefined;
+  /** Undefined: everybody may charge, or only whom the management system allows. */
+  readonly idTags: IdTagRule | undefined;
   readonly newBoot: () => string;
   readonly random: () => number;
   readonly clock: Clock;
@@ -51,14 +55,20 @@ export class OcppGateway {
     this.metrics = options.metrics ?? createGatewayMetrics({ processMetrics: false });
     const { metrics } = this;
     const heartbeatMs = 1000 * heartbeatS;
-    const provenChargers = new ProvenChargers(options.provenChargersFile);
-    this.#bridges = bridgesOf(file, { ...options, heartbeatMs, metrics, provenChargers });
+    const memory = openGatewayMemory(options.dataDir);
+    this.#bridges = bridgesOf(file, { ...options, heartbeatMs, metrics, memory });
     const logins = loginsOf(file);
-    this.#door = new ChargerDoor(pathsOf(this.#bridges), { ...options, logins, metrics });
+    this.#door = new ChargerDoor(pathsOf(this.#bridges), {
+      ...options,
+      csmsUrl: options.csmsUrl,
+      logins,
+      metrics,
+    });
     const dialectOf = (guest: Guest) => this.#dialectOf(guest);
     this.#server = new OcppServer({
       door: this.#door,
       dialectOf,
+      proxy: options.csmsUrl === undefined ? undefined : { asksIdTags: options.idTags !== undefined },
       pingEveryMs: Math.min(heartbeatMs, ...this.#bridges.map((bridge) => bridge.heartbeatMs)),
       tls: options.tls,
       clock,
@@ -91,11 +101,23 @@ export class OcppGateway {
   }
 
   #dialectOf({ bridge }: Guest): Dialect {
-    const { clock, log, idTags } = this.#options;
+    const { clock, log, idTags = { kind: 'all' } } = this.#options;
     const askIdTag = idTagsOf(idTags, bridge.address, log);
-    const { session } = bridge;
+    const { session, heartbeatMs, csmsProfiles: profiles } = bridge;
     const events = new Ocpp16Events({ session, clock, log, askIdTag, changed: () => bridge.wake() });
-    return { perform: performOcpp16, receive: (method, params) => events.receive(method, params) };
+    const guard = new Ocpp16Guard({
+      ...{ profiles, heartbeatMs },
+      transactionAt: (evse) => session.transactionAt(evse),
+      nowMs: () => clock.nowMs(),
+      changed: () => bridge.review(),
+    });
+    return {
+      perform: performOcpp16,
+      heard: (method, params) => events.heard(method, params),
+      answer: (method, params) => events.answer(method, params),
+      answered: (method, params, answer) => events.answered(method, params, answer),
+      guard,
+    };
   }
 
   #countConnectors(): void {

@@ -10,6 +10,8 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 import { createTokenBucket } from '../token-bucket.js';
 import type { ChargerSocket } from './charger-bridge.js';
 import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
+import { ForwardedError } from './csms-link.js';
+import { CsmsProxy } from './csms-proxy.js';
 import { CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
@@ -39,12 +41,16 @@ export interface OcppServerOptions {
   readonly dialectOf: (guest: Guest) => Dialect;
   /** The shortest heartbeat of all chargers. */
   readonly pingEveryMs: number;
+  /** It stands in front of a management system, which alone judges what passes; left out otherwise. */
+  readonly proxy: { readonly asksIdTags: boolean } | undefined;
   /** For `wss://`; with `ca` each charger has to show a certificate. */
   readonly tls: Pick<ServerOptions, 'cert' | 'key' | 'ca'> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: GatewayMetrics;
 }
+
+type Receive = (method: string, params: unknown) => Promise<object>;
 
 /** What a web socket carries once its charger was let in. */
 interface SocketSession {
@@ -65,7 +71,7 @@ export class OcppServer {
     this.#rareLog = createRareLog(options.clock);
     this.#rpc = new RPCServer({
       protocols: [...PROTOCOLS],
-      strictMode: true,
+      strictMode: options.proxy === undefined,
       maxBadMessages: BAD_MESSAGES_IN_A_ROW,
       callTimeoutMs: CALL_TIMEOUT_MS,
       // An idle charger counts as there for two heartbeats after its last pong.
@@ -158,10 +164,30 @@ export class OcppServer {
     this.#sockets.set(guest, socket);
     metrics.chargers.inc({ protocol });
     this.#watch(client, guest, socket);
-    client.handle((call: IHandlersOption) => this.#answer(call, guest, socket));
+    const receive = this.#receiverOf(client, guest, socket);
+    client.handle((call: IHandlersOption) => this.#answer(call, guest, receive));
     client.on('ping', () => bridge.session.heard(clock.monotonicMs()));
     client.on('close', () => void this.#leave(guest, socket));
     void bridge.open(socket, guest.uplink);
+  }
+
+  /** Who answers its calls: the gateway, or the management system behind it. */
+  #receiverOf(client: RpcClient, { bridge, csms, protocol }: Guest, { dialect }: ChargerSocket): Receive {
+    const { proxy, log, metrics } = this.#options;
+    if (csms === undefined || proxy === undefined)
+      return async (method, params) => {
+        dialect.heard(method, params);
+        const answer = await dialect.answer(method, params);
+        dialect.answered(method, params, answer);
+        return answer;
+      };
+    const { controllerUuid } = bridge.address;
+    const call = (method: string, params: object) => forwardTo(client, method, params);
+    const { asksIdTags } = proxy;
+    const parts = { controllerUuid, link: csms, dialect, call, asksIdTags, log, metrics };
+    const between = new CsmsProxy({ ...parts, rareLog: this.#rareLog });
+    csms.serve(protocol, between);
+    return (method, params) => between.receive(method, params);
   }
 
   /** Counts what one charger sends, and ends it where that is too much. */
@@ -186,13 +212,15 @@ export class OcppServer {
     client.on('socketError', (error: Error) => malformed({ error }));
   }
 
-  async #answer({ method = '', params }: IHandlersOption, { bridge }: Guest, socket: ChargerSocket) {
+  async #answer({ method = '', params }: IHandlersOption, { bridge }: Guest, receive: Receive) {
     const { metrics, log } = this.#options;
     try {
-      const answer = await socket.dialect.receive(method, params);
+      const answer = await receive(method, params);
       metrics.messages.inc({ result: 'accepted' });
       return answer;
     } catch (error) {
+      if (error instanceof ForwardedError)
+        throw createRPCError(error.code, error.message, error.details ?? {});
       const isUnknown = error instanceof UnknownMethod;
       if (!isUnknown && !(error instanceof UnusableMessage))
         log.error({ err: error, method }, 'a call of a charger failed');
@@ -212,6 +240,19 @@ export class OcppServer {
     guest.bridge.close(socket);
     socket.close(GOING_AWAY, 'The charger is connected elsewhere, or the gateway stops');
     await this.#options.door.leave(guest);
+  }
+}
+
+/** A call of the management system, with what the charger answers. @throws ForwardedError */
+async function forwardTo(client: RpcClient, method: string, params: object): Promise<unknown> {
+  try {
+    return await client.call(method, params);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const code =
+      error instanceof Error && 'rpcErrorCode' in error ? String(error.rpcErrorCode) : 'GenericError';
+    const details = error instanceof Error && 'details' in error ? error.details : {};
+    throw new ForwardedError(code, message, details);
   }
 }
 

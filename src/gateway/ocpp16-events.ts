@@ -1,5 +1,4 @@
 // OCPP 1.6: what a charger calls, as events of its session, and what it is answered.
-import type { z } from 'zod';
 import { CHARGING_STATUSES, type ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerSession } from '../../machines/session/charger-session.js';
 import type { Clock } from '../ports/clock.js';
@@ -8,11 +7,12 @@ import {
   authorizeSchema,
   bootSchema,
   meterValuesSchema,
+  startedSchema,
   startTransactionSchema,
   statusSchema,
   stopTransactionSchema,
 } from '../wire/ocpp16.js';
-import { UnknownMethod, UnusableMessage } from './dialect.js';
+import { read, UnknownMethod } from './dialect.js';
 import type { AskIdTag } from './id-tags.js';
 import { meteredValues } from './sampled-values.js';
 
@@ -26,6 +26,8 @@ const ONLY_LOGGED = new Set([
   'SecurityEventNotification',
   'SignedFirmwareStatusNotification',
 ]);
+/** What these say is known with the answer to them. */
+const WITH_ANSWER = ['BootNotification', 'StartTransaction'];
 const AFTER_ANSWER_MS = 50;
 /** Transaction ids are seconds since then: higher than any that a gateway gave before it started again. */
 const IDS_SINCE_MS = Date.UTC(2025, 0, 1);
@@ -37,13 +39,6 @@ interface Parts {
   readonly askIdTag: AskIdTag;
   /** Something that may lead to a request happened. */
   readonly changed: () => void;
-}
-
-function read<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
-  const { data, error } = schema.safeParse(params);
-  if (error === undefined) return data;
-  const [issue] = error.issues;
-  throw new UnusableMessage(`${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 /** `Reserved`: nobody charges there yet. */
@@ -62,38 +57,53 @@ export class Ocpp16Events {
     this.#parts = parts;
   }
 
-  /** @throws UnusableMessage, UnknownMethod */
-  async receive(method: string, params: unknown): Promise<object> {
-    const answer = await this.#receive(method, params);
-    // What it is asked for this must not overtake the answer.
-    this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
-    return answer;
+  /** Takes in what it says by itself. @throws UnusableMessage */
+  heard(method: string, params: unknown): void {
+    const { session, clock } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    session.heard(nowMs);
+    if (method === 'StatusNotification') {
+      const { connectorId, status, timestamp } = read(statusSchema, params);
+      session.heardStatus(connectorId, statusOf(status), timestamp, nowMs);
+    } else if (method === 'MeterValues') {
+      this.#metered(params);
+    } else if (method === 'StopTransaction') {
+      session.transactionEnded(read(stopTransactionSchema, params).transactionId, nowMs);
+    }
+    if (!WITH_ANSWER.includes(method)) this.#wake();
   }
 
-  async #receive(method: string, params: unknown): Promise<object> {
-    const { session, clock, log, askIdTag } = this.#parts;
+  /** Takes in what it says with what it was answered. @throws UnusableMessage */
+  answered(method: string, params: unknown, answer: object): void {
+    const { session, clock } = this.#parts;
+    if (method === 'BootNotification') {
+      const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
+      const words = [chargePointVendor, chargePointModel, firmwareVersion];
+      session.booted(words.filter((word) => word !== undefined).join(' '), clock.monotonicMs());
+    } else if (method === 'StartTransaction') {
+      const { connectorId } = read(startTransactionSchema, params);
+      const { transactionId } = read(startedSchema, answer);
+      session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
+    }
+    if (WITH_ANSWER.includes(method)) this.#wake();
+  }
+
+  /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */
+  async answer(method: string, params: unknown): Promise<object> {
+    const { log, askIdTag } = this.#parts;
     switch (method) {
       case 'BootNotification':
-        return this.#booted(params);
+        return { status: 'Accepted', currentTime: this.#wallTime(), interval: HEARTBEAT_INTERVAL_S };
       case 'Heartbeat':
-        session.heard(clock.monotonicMs());
         return { currentTime: this.#wallTime() };
-      case 'StatusNotification': {
-        const { connectorId, status, timestamp } = read(statusSchema, params);
-        session.heardStatus(connectorId, statusOf(status), timestamp, clock.monotonicMs());
-        return {};
-      }
+      case 'StatusNotification':
       case 'MeterValues':
-        return this.#metered(params);
+      case 'StopTransaction':
+        return {};
       case 'Authorize':
         return { idTagInfo: { status: await askIdTag(read(authorizeSchema, params).idTag) } };
       case 'StartTransaction':
         return this.#began(params);
-      case 'StopTransaction': {
-        const { transactionId } = read(stopTransactionSchema, params);
-        session.transactionEnded(transactionId, clock.monotonicMs());
-        return {};
-      }
       case 'DataTransfer':
         return { status: 'UnknownVendorId' };
       default:
@@ -103,19 +113,16 @@ export class Ocpp16Events {
     }
   }
 
+  /** What it is asked for this must not overtake the answer. */
+  #wake(): void {
+    this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
+  }
+
   #wallTime(): string {
     return new Date(this.#parts.clock.nowMs()).toISOString();
   }
 
-  #booted(params: unknown): object {
-    const { session, clock } = this.#parts;
-    const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
-    const words = [chargePointVendor, chargePointModel, firmwareVersion].filter((word) => word !== undefined);
-    session.booted(words.join(' '), clock.monotonicMs());
-    return { status: 'Accepted', currentTime: this.#wallTime(), interval: HEARTBEAT_INTERVAL_S };
-  }
-
-  #metered(params: unknown): object {
+  #metered(params: unknown): void {
     const { session, clock } = this.#parts;
     const { connectorId, transactionId, meterValue } = read(meterValuesSchema, params);
     const nowMs = clock.monotonicMs();
@@ -133,11 +140,10 @@ export class Ocpp16Events {
       const transaction = transactionId !== undefined && transactionId > 0 ? transactionId : undefined;
       session.heardValues(connectorId, meteredValues(timestamp, transaction, sampled), nowMs);
     }
-    return {};
   }
 
   async #began(params: unknown): Promise<object> {
-    const { session, clock, askIdTag } = this.#parts;
+    const { askIdTag } = this.#parts;
     const { connectorId, idTag, meterStart, timestamp } = read(startTransactionSchema, params);
     const status = await askIdTag(idTag);
     const said = `${connectorId} ${timestamp} ${meterStart} ${idTag}`;
@@ -146,7 +152,6 @@ export class Ocpp16Events {
     this.#begun.set(said, transactionId);
     const [oldest] = this.#begun.keys();
     if (this.#begun.size > 20 && oldest !== undefined) this.#begun.delete(oldest);
-    session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
     return { transactionId, idTagInfo: { status } };
   }
 

@@ -50,11 +50,53 @@ export const startTransactionSchema = z.object({
   meterStart: z.number(),
   timestamp: instant,
 });
+/** The answer to it. */
+export const startedSchema = z.object({ transactionId: z.number().int() });
 export const stopTransactionSchema = z.object({
   transactionId: z.number().int(),
   idTag: text.optional(),
   timestamp: instant.optional(),
 });
+
+/** A charging profile of a management system. */
+export const profileSchema = z.object({
+  chargingProfileId: z.number().int(),
+  transactionId: z.number().int().optional(),
+  stackLevel: z.number().int().min(0),
+  chargingProfilePurpose: z.enum(['ChargePointMaxProfile', 'TxDefaultProfile', 'TxProfile']),
+  chargingProfileKind: z.enum(['Absolute', 'Recurring', 'Relative']),
+  recurrencyKind: z.enum(['Daily', 'Weekly']).optional(),
+  validFrom: instant.optional(),
+  validTo: instant.optional(),
+  chargingSchedule: z.object({
+    duration: z.number().min(0).optional(),
+    startSchedule: instant.optional(),
+    chargingRateUnit: z.enum(['A', 'W']),
+    chargingSchedulePeriod: z
+      .array(
+        z.object({
+          startPeriod: z.number().min(0),
+          limit: z.number().min(0),
+          numberPhases: z.number().int().min(1).max(3).optional(),
+        }),
+      )
+      .min(1)
+      .max(1_000),
+  }),
+});
+export type Profile16 = z.output<typeof profileSchema>;
+export const setProfileSchema = z.object({ connectorId: evse, csChargingProfiles: profileSchema });
+export const clearProfileSchema = z.object({
+  id: z.number().int().optional(),
+  connectorId: evse.optional(),
+  chargingProfilePurpose: z.string().optional(),
+  stackLevel: z.number().int().optional(),
+});
+export const remoteStartSchema = z.looseObject({
+  connectorId: evse.optional(),
+  chargingProfile: profileSchema.optional(),
+});
+export const changeConfigurationSchema = z.looseObject({ key: z.string(), value: z.string() });
 
 /** What answers the charger gives. */
 export const outcomeSchema = z.object({ status: z.string().max(32) });

@@ -1,0 +1,188 @@
+// Charging profiles that another management system set for a charger: what they leave of a grant, which they never raise.
+import type { TransactionRef } from './gateway-request.js';
+import type { RateUnit } from './lease-schedule.js';
+
+/** In words that fit every version of OCPP. Instants in epoch ms. */
+export interface ForeignProfile {
+  readonly id: number;
+  /** 0: every connector. */
+  readonly evse: number;
+  readonly stackLevel: number;
+  /** `transaction`: of the one that is named, or of the next one to begin where none is. */
+  readonly purpose: 'default' | 'transaction';
+  readonly transaction?: TransactionRef | undefined;
+  readonly kind: 'absolute' | 'daily' | 'weekly' | 'relative';
+  /** When it was set, where it says no other start. */
+  readonly startsAtMs: number;
+  readonly validFromMs?: number | undefined;
+  readonly validToMs?: number | undefined;
+  readonly durationS?: number | undefined;
+  readonly unit: RateUnit;
+  /** By their start; the first begins at 0. */
+  readonly periods: readonly {
+    readonly startS: number;
+    readonly limit: number;
+    readonly phases?: number | undefined;
+  }[];
+}
+
+/** Which profiles to forget: those that match all that is given. */
+export interface ForeignCriteria {
+  readonly id?: number | undefined;
+  readonly evse?: number | undefined;
+  readonly purpose?: ForeignProfile['purpose'] | undefined;
+  readonly stackLevel?: number | undefined;
+}
+
+/** A connector, and the transaction that runs there. */
+export interface LimitedConnector {
+  readonly evse: number;
+  readonly phases: 1 | 3;
+  readonly voltageV: number;
+  readonly transaction: TransactionRef | undefined;
+}
+
+const CYCLE_MS = { daily: 86_400_000, weekly: 7 * 86_400_000 };
+/** More than any system sets for one charger. */
+const MOST_PROFILES = 100;
+
+/** The profiles of one charger. */
+export class ForeignProfiles {
+  #profiles: readonly ForeignProfile[];
+  /** When the transaction that runs at an EVSE was seen first. */
+  readonly #begun = new Map<number, { readonly transaction: TransactionRef; readonly atMs: number }>();
+
+  constructor(profiles: readonly ForeignProfile[] = []) {
+    this.#profiles = profiles;
+  }
+
+  get all(): readonly ForeignProfile[] {
+    return this.#profiles;
+  }
+
+  /** Takes the place of one with its id, or of one for the same at the same level. False where there are too many. */
+  put(profile: ForeignProfile): boolean {
+    const others = this.#profiles.filter(
+      (each) =>
+        each.id !== profile.id &&
+        !(
+          each.evse === profile.evse &&
+          each.purpose === profile.purpose &&
+          each.stackLevel === profile.stackLevel &&
+          each.transaction === profile.transaction
+        ),
+    );
+    if (others.length >= MOST_PROFILES) return false;
+    this.#profiles = [...others, profile];
+    return true;
+  }
+
+  /** Forgets those that match. @returns how many there were */
+  clear({ id, evse, purpose, stackLevel }: ForeignCriteria): number {
+    const kept = this.#profiles.filter(
+      (each) =>
+        (id !== undefined && each.id !== id) ||
+        (evse !== undefined && each.evse !== evse) ||
+        (purpose !== undefined && each.purpose !== purpose) ||
+        (stackLevel !== undefined && each.stackLevel !== stackLevel),
+    );
+    const cleared = this.#profiles.length - kept.length;
+    this.#profiles = kept;
+    return cleared;
+  }
+
+  /** The lowest limit from `fromMs` to `untilMs`, both included, A per phase; infinite where nothing limits it. */
+  lowestA(connector: LimitedConnector, fromMs: number, untilMs: number): number {
+    const beganAtMs = this.#beganAtMs(connector, fromMs);
+    const stacked = this.#profiles
+      .filter((each) => appliesTo(each, connector))
+      .sort((a, b) => rankOf(b) - rankOf(a) || b.stackLevel - a.stackLevel || b.evse - a.evse);
+    const instants = new Set([fromMs]);
+    for (const profile of stacked)
+      for (const atMs of changesOf(profile, beganAtMs, fromMs))
+        if (atMs > fromMs && atMs <= untilMs) instants.add(atMs);
+    let lowestA = Number.POSITIVE_INFINITY;
+    for (const atMs of instants) {
+      for (const profile of stacked) {
+        const limitA = limitAt(profile, connector, beganAtMs, atMs);
+        if (limitA === undefined) continue;
+        lowestA = Math.min(lowestA, limitA);
+        break;
+      }
+    }
+    return lowestA;
+  }
+
+  #beganAtMs({ evse, transaction }: LimitedConnector, nowMs: number): number {
+    const begun = this.#begun.get(evse);
+    if (begun !== undefined && begun.transaction === transaction) return begun.atMs;
+    if (begun !== undefined) this.#end(begun.transaction);
+    this.#begun.delete(evse);
+    if (transaction !== undefined) {
+      this.#begun.set(evse, { transaction, atMs: nowMs });
+      this.#begin(evse, transaction);
+    }
+    return nowMs;
+  }
+
+  /** A profile that waited for the next transaction is that one's own. */
+  #begin(evse: number, transaction: TransactionRef): void {
+    const isWaiting = (each: ForeignProfile) =>
+      each.purpose === 'transaction' &&
+      each.transaction === undefined &&
+      (each.evse === evse || each.evse === 0);
+    if (this.#profiles.some(isWaiting))
+      this.#profiles = this.#profiles.map((each) =>
+        isWaiting(each) ? { ...each, evse, transaction } : each,
+      );
+  }
+
+  /** A transaction's profiles end with it. */
+  #end(transaction: TransactionRef): void {
+    if (this.#profiles.some((each) => each.transaction === transaction))
+      this.#profiles = this.#profiles.filter((each) => each.transaction !== transaction);
+  }
+}
+
+function appliesTo({ evse, purpose, transaction }: ForeignProfile, connector: LimitedConnector): boolean {
+  if (evse !== 0 && evse !== connector.evse) return false;
+  return purpose === 'default' || (transaction !== undefined && transaction === connector.transaction);
+}
+
+/** The profile of a transaction goes before any default. */
+function rankOf({ purpose }: ForeignProfile): number {
+  return purpose === 'transaction' ? 1 : 0;
+}
+
+/** When the schedule that counts at `atMs` began. */
+function startOf({ kind, startsAtMs }: ForeignProfile, beganAtMs: number, atMs: number): number {
+  if (kind === 'relative') return beganAtMs;
+  if (kind === 'absolute') return startsAtMs;
+  const cycleMs = CYCLE_MS[kind];
+  return startsAtMs + Math.floor((atMs - startsAtMs) / cycleMs) * cycleMs;
+}
+
+function limitAt(
+  profile: ForeignProfile,
+  { phases, voltageV }: LimitedConnector,
+  beganAtMs: number,
+  atMs: number,
+): number | undefined {
+  const { validFromMs = atMs, validToMs = Number.POSITIVE_INFINITY, durationS, unit, periods } = profile;
+  const elapsedMs = atMs - startOf(profile, beganAtMs, atMs);
+  if (atMs < validFromMs || atMs >= validToMs || elapsedMs < 0) return undefined;
+  if (durationS !== undefined && elapsedMs >= 1000 * durationS) return undefined;
+  const period = periods.findLast(({ startS }) => 1000 * startS <= elapsedMs);
+  if (period === undefined) return undefined;
+  return unit === 'A' ? period.limit : period.limit / (voltageV * Math.min(phases, period.phases ?? 3));
+}
+
+/** When its limit may be another, in its cycle around `fromMs` and in the next one. */
+function changesOf(profile: ForeignProfile, beganAtMs: number, fromMs: number): readonly number[] {
+  const { kind, durationS = 0, periods, validFromMs = fromMs, validToMs = fromMs } = profile;
+  const startMs = startOf(profile, beganAtMs, fromMs);
+  const cycleMs = kind === 'daily' || kind === 'weekly' ? CYCLE_MS[kind] : 0;
+  const offsetsMs = [...periods.map(({ startS }) => 1000 * startS), 1000 * durationS];
+  const starts = cycleMs === 0 ? [startMs] : [startMs, startMs + cycleMs];
+  return [validFromMs, validToMs, ...starts.flatMap((atMs) => offsetsMs.map((offsetMs) => atMs + offsetMs))];
+}

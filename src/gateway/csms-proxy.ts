@@ -1,0 +1,100 @@
+// Between a charger and its management system: everything passes, but what would raise a limit above what is granted.
+import type { Log } from '../ports/log.js';
+import type { RareLog } from '../rare-log.js';
+import { CsmsAway, type CsmsLink, type CsmsReceiver, ForwardedError } from './csms-link.js';
+import { type Call, type Dialect, UnusableMessage } from './dialect.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
+
+interface ProxyParts {
+  readonly controllerUuid: string;
+  readonly link: CsmsLink;
+  readonly dialect: Dialect;
+  /** Calls the charger; an error of it comes as a `ForwardedError`. */
+  readonly call: Call;
+  /** Without the management system id tags are asked here; else the charger is told to try again. */
+  readonly asksIdTags: boolean;
+  readonly log: Log;
+  readonly rareLog: RareLog;
+  readonly metrics: GatewayMetrics;
+}
+
+/** More topics than a charger with fifty connectors has. */
+const MOST_MISSED = 60;
+
+export class CsmsProxy implements CsmsReceiver {
+  readonly #parts: ProxyParts;
+  /** What was answered in place of a management system that was away: the newest of each topic. */
+  readonly #missed = new Map<string, { readonly method: string; readonly params: unknown }>();
+
+  constructor(parts: ProxyParts) {
+    this.#parts = parts;
+  }
+
+  /** The answer to a call of the charger. @throws ForwardedError, UnusableMessage, UnknownMethod */
+  async receive(method: string, params: unknown): Promise<object> {
+    const { dialect } = this.#parts;
+    this.#take(method, () => dialect.heard(method, params));
+    const answer = await this.#answer(method, params);
+    this.#take(method, () => dialect.answered(method, params, answer));
+    return answer;
+  }
+
+  async called(method: string, params: unknown): Promise<unknown> {
+    const { call, metrics } = this.#parts;
+    const guarded = this.#judge(method, params);
+    metrics.guarded.inc({ result: guarded.kind === 'answered' ? 'answered' : 'forwarded' });
+    if (guarded.kind === 'answered') return guarded.answer;
+    const { params: passed } = guarded;
+    return call(method, typeof passed === 'object' && passed !== null ? passed : {});
+  }
+
+  opened(): void {
+    const missed = [...this.#missed.values()];
+    this.#missed.clear();
+    void this.#tell(missed);
+  }
+
+  #judge(method: string, params: unknown) {
+    try {
+      return this.#parts.dialect.guard.judge(method, params);
+    } catch (error) {
+      if (!(error instanceof UnusableMessage)) throw error;
+      throw new ForwardedError('PropertyConstraintViolation', error.message, {});
+    }
+  }
+
+  async #answer(method: string, params: unknown): Promise<object> {
+    const { link, dialect, asksIdTags } = this.#parts;
+    try {
+      return await link.call(method, params);
+    } catch (error) {
+      if (!(error instanceof CsmsAway)) throw error;
+      const { guard } = dialect;
+      if (guard.mustReachCsms(method, params) && !(method === 'Authorize' && asksIdTags))
+        throw new ForwardedError('InternalError', `${error.message}: try again`, {});
+      const topic = guard.topicOf(method, params);
+      if (topic !== undefined && this.#missed.size < MOST_MISSED) this.#missed.set(topic, { method, params });
+      return dialect.answer(method, params);
+    }
+  }
+
+  /** What cannot be used here may still be of use to the management system. */
+  #take(method: string, work: () => void): void {
+    const { controllerUuid, log, rareLog, metrics } = this.#parts;
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof UnusableMessage)) throw error;
+      metrics.messages.inc({ result: 'malformed' });
+      rareLog(`${controllerUuid} ${method}`, () =>
+        log.warn({ controllerUuid, method, why: error.message }, 'a call of a charger cannot be used'),
+      );
+    }
+  }
+
+  /** One after another, the start of the charger first. */
+  async #tell(missed: readonly { readonly method: string; readonly params: unknown }[]): Promise<void> {
+    const { link } = this.#parts;
+    for (const { method, params } of missed) await link.call(method, params).catch(() => {});
+  }
+}

@@ -1,0 +1,39 @@
+// The files of a gateway: which chargers were seen to keep leases, and what a management system set for them.
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { ForeignProfile } from '../../machines/session/foreign-profiles.js';
+import { KeptFile } from './kept-file.js';
+
+const profileSchema: z.ZodType<ForeignProfile> = z.object({
+  id: z.number(),
+  evse: z.number(),
+  stackLevel: z.number(),
+  purpose: z.enum(['default', 'transaction']),
+  transaction: z.union([z.number(), z.string()]).optional(),
+  kind: z.enum(['absolute', 'daily', 'weekly', 'relative']),
+  startsAtMs: z.number(),
+  validFromMs: z.number().optional(),
+  validToMs: z.number().optional(),
+  durationS: z.number().optional(),
+  unit: z.enum(['A', 'W']),
+  periods: z.array(z.object({ startS: z.number(), limit: z.number(), phases: z.number().optional() })),
+});
+
+export interface GatewayMemory {
+  /** With which firmware each charger was seen to keep leases: some show limits only while they charge. */
+  readonly provenFirmware: KeptFile<string>;
+  /** Nobody else keeps these: the charger was never told of them. */
+  readonly csmsProfiles: KeptFile<readonly ForeignProfile[]>;
+}
+
+/** @param folder undefined: only as long as this process lives. @throws KeptFileError */
+export function openGatewayMemory(folder: string | undefined): GatewayMemory {
+  const pathOf = (name: string) => (folder === undefined ? undefined : join(folder, name));
+  return {
+    provenFirmware: new KeptFile(pathOf('ocpp-proven-chargers.json'), z.string()),
+    csmsProfiles: new KeptFile<readonly ForeignProfile[]>(
+      pathOf('ocpp-csms-profiles.json'),
+      z.array(profileSchema),
+    ),
+  };
+}

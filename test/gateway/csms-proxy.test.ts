@@ -1,0 +1,235 @@
+// The gateway in front of a management system: everything passes, and no limit rises above what is granted.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.js';
+import { CHARGER_PASSWORD } from '../service/running-service.js';
+import { type Csms, createCsms } from './csms.js';
+import { type OcppSite, runOcppSite } from './ocpp-site.js';
+
+const BOOT = { chargePointVendor: 'Maker', chargePointModel: 'Model' };
+const START = { connectorId: 1, idTag: 'A', meterStart: 0, timestamp: '2026-06-01T17:00:00Z' };
+
+let csms: Csms;
+let running: OcppSite | undefined;
+
+beforeEach(async () => {
+  csms = await createCsms();
+});
+
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+  await csms.stop();
+});
+
+async function site(options: Parameters<typeof runOcppSite>[0] = {}): Promise<OcppSite> {
+  running = await runOcppSite({ csmsUrl: csms.url, ...options });
+  return running;
+}
+
+/** A profile as a CSMS sets it, with a limit of so many amperes. */
+function profileOf(limit: number, more: object = {}) {
+  return {
+    connectorId: 1,
+    csChargingProfiles: {
+      ...{ chargingProfileId: 5, stackLevel: 3, chargingProfilePurpose: 'TxDefaultProfile' },
+      chargingProfileKind: 'Relative',
+      chargingSchedule: { chargingRateUnit: 'A', chargingSchedulePeriod: [{ startPeriod: 0, limit }] },
+      ...more,
+    },
+  };
+}
+
+function methods(): string[] {
+  return csms.heard.map(({ method }) => method);
+}
+
+describe('What passes between a charger and its management system', () => {
+  it('is what both say, with the ids and credentials they gave', async () => {
+    await csms.start();
+    const { client, gateway } = await site();
+    const charger = client();
+    charger.handle('Reset', async () => ({ status: 'Accepted' }));
+    await charger.connect();
+    expect(csms.passwords).toEqual([CHARGER_PASSWORD]);
+    expect(await charger.call('BootNotification', BOOT)).toMatchObject({ status: 'Accepted', interval: 300 });
+    expect(await charger.call('Authorize', { idTag: 'A' })).toEqual({ idTagInfo: { status: 'Blocked' } });
+    const sent = { vendorId: 'Maker', messageId: 'tariff', data: 'x', ownField: true };
+    expect(await charger.call('DataTransfer', sent)).toEqual({ status: 'Accepted', data: 'of the CSMS' });
+    expect(await charger.call('StartTransaction', START)).toMatchObject({ transactionId: 4711 });
+    expect(csms.heard.find(({ method }) => method === 'DataTransfer')?.params).toEqual(sent);
+    expect(gateway.bridges[0]?.session.transactionAt(1)).toBe(4711);
+    expect(await csms.charger?.call('Reset', { type: 'Soft' })).toEqual({ status: 'Accepted' });
+    await expect(csms.charger?.call('UnlockConnector', { connectorId: 1 })).rejects.toMatchObject({
+      rpcErrorCode: 'NotImplemented',
+    });
+  });
+
+  it('is an error where one side answers with one', async () => {
+    await csms.start();
+    csms.answers.set('DataTransfer', () =>
+      Promise.reject(Object.assign(new Error('no'), { rpcErrorCode: 'SecurityError' })),
+    );
+    const { client } = await site();
+    const charger = client();
+    await charger.connect();
+    await expect(charger.call('DataTransfer', { vendorId: 'A' })).rejects.toMatchObject({
+      rpcErrorCode: 'SecurityError',
+    });
+  });
+});
+
+describe('A charging profile of a management system', () => {
+  it('lowers what is granted, never raises it, and is gone when it is cleared', async () => {
+    await csms.start();
+    const { charger, live, gateway } = await site();
+    const one = charger();
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    expect(await csms.charger?.call('SetChargingProfile', profileOf(10))).toEqual({ status: 'Accepted' });
+    await eventually(() => expect(one.limitA).toBe(10));
+    expect(await live()).toMatchObject({ limitA: 15.9, throttle: expect.anything() });
+    const shown = await csms.charger?.call('GetCompositeSchedule', { connectorId: 1, duration: 5 });
+    expect(shown).toMatchObject({ status: 'Accepted' });
+    expect(await csms.charger?.call('SetChargingProfile', profileOf(32))).toEqual({ status: 'Accepted' });
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    await csms.charger?.call('SetChargingProfile', profileOf(0));
+    await eventually(() => expect(one.limitA).toBe(0));
+    expect(await csms.charger?.call('ClearChargingProfile', { id: 99 })).toEqual({ status: 'Unknown' });
+    expect(await csms.charger?.call('ClearChargingProfile', {})).toEqual({ status: 'Accepted' });
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    expect(gateway.bridges[0]?.session.connectors(performance.now())[0]?.whyNot).toBeUndefined();
+  });
+
+  it('outlasts a restart of the gateway, which alone knows it', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
+    await csms.start();
+    const { charger, gateway } = await site({ dataDir });
+    charger();
+    await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(true));
+    await eventually(() => expect(csms.charger).toBeDefined());
+    await csms.charger?.call('SetChargingProfile', profileOf(10));
+    await running?.stop();
+    running = undefined;
+    const again = await site({ dataDir });
+    const one = again.charger();
+    await eventually(async () => expect(await again.live()).toMatchObject({ limitA: 15.9 }));
+    await eventually(() => expect(one.limitA).toBe(10));
+    rmSync(dataDir, { recursive: true });
+  });
+
+  it('that comes with a remote start does not reach the charger, where it would go before every lease', async () => {
+    await csms.start();
+    const { client, gateway } = await site();
+    const charger = client();
+    const started: unknown[] = [];
+    charger.handle('RemoteStartTransaction', async ({ params }) => {
+      started.push(params);
+      return { status: 'Accepted' };
+    });
+    await charger.connect();
+    const chargingProfile = {
+      ...profileOf(32).csChargingProfiles,
+      chargingProfilePurpose: 'TxProfile',
+    };
+    await csms.charger?.call('RemoteStartTransaction', { idTag: 'A', connectorId: 1, chargingProfile });
+    expect(started).toEqual([{ idTag: 'A', connectorId: 1 }]);
+    expect(gateway.bridges[0]?.csmsProfiles.all).toMatchObject([{ id: 5, purpose: 'transaction' }]);
+  });
+
+  it('with a field of the wrong type, of a transaction that does not run, or with an id of the gateway is refused', async () => {
+    await csms.start();
+    const { client } = await site();
+    await client().connect();
+    const wrong = { ...profileOf(10), connectorId: 'one' };
+    await expect(csms.charger?.call('SetChargingProfile', wrong)).rejects.toMatchObject({
+      rpcErrorCode: 'PropertyConstraintViolation',
+    });
+    const ofTransaction = profileOf(10, { chargingProfilePurpose: 'TxProfile', transactionId: 9 });
+    expect(await csms.charger?.call('SetChargingProfile', ofTransaction)).toEqual({ status: 'Rejected' });
+    const own = profileOf(10, { chargingProfileId: 774_000_012 });
+    expect(await csms.charger?.call('SetChargingProfile', own)).toEqual({ status: 'Rejected' });
+  });
+
+  it('and what it wants to be told leave the gateway enough to go by', async () => {
+    await csms.start();
+    const { client } = await site();
+    const charger = client();
+    const changed: unknown[] = [];
+    charger.handle('ChangeConfiguration', async ({ params }) => {
+      changed.push(params);
+      return { status: 'Accepted' };
+    });
+    await charger.connect();
+    const ask = (key: string, value: string) => csms.charger?.call('ChangeConfiguration', { key, value });
+    await ask('MeterValueSampleInterval', '900');
+    await ask('MeterValuesSampledData', 'SoC');
+    await ask('ConnectionTimeOut', '60');
+    expect(changed).toEqual([
+      { key: 'MeterValueSampleInterval', value: '1' },
+      { key: 'MeterValuesSampledData', value: 'Power.Active.Import,SoC' },
+      { key: 'ConnectionTimeOut', value: '60' },
+    ]);
+  });
+});
+
+describe('A management system that is away', () => {
+  it('leaves the charger controlled, and learns afterwards that it started', async () => {
+    const { charger, count } = await site();
+    const one = charger();
+    await eventually(() => expect(one.limitA).toBeGreaterThanOrEqual(6));
+    await eventually(async () => expect(await running?.live()).toMatchObject({ link: 'online' }));
+    expect(await count('headroom_gateway_csms_total', { result: 'unreachable' })).toBeGreaterThan(0);
+    await csms.start();
+    await eventually(() => expect(methods()).toContain('BootNotification'));
+    await eventually(() => expect(methods()).toContain('StatusNotification'));
+    await eventually(() => expect(one.limitA).toBe(15.9));
+  });
+
+  it('has the charger say again what it must know, and id tags be asked only where that was wanted', async () => {
+    const { client } = await site();
+    const charger = client();
+    await charger.connect();
+    await expect(charger.call('StartTransaction', START)).rejects.toThrow(/try again/);
+    await expect(charger.call('Authorize', { idTag: 'A' })).rejects.toThrow(/try again/);
+    expect(await charger.call('Heartbeat', {})).toHaveProperty('currentTime');
+  });
+
+  it('may be replaced by a rule for id tags', async () => {
+    const { client } = await site({ idTags: { kind: 'list', idTags: new Set(['A']) } });
+    const charger = client();
+    await charger.connect();
+    expect(await charger.call('Authorize', { idTag: 'A' })).toEqual({ idTagInfo: { status: 'Accepted' } });
+    expect(await charger.call('Authorize', { idTag: 'B' })).toEqual({ idTagInfo: { status: 'Invalid' } });
+  });
+
+  it('is taken to be away where it never answers', async () => {
+    await csms.start();
+    csms.answers.set('Heartbeat', () => new Promise(() => {}));
+    const { client, count } = await site();
+    const charger = client({ callTimeoutMs: 60_000 });
+    await charger.connect();
+    expect(await charger.call('Heartbeat', {})).toHaveProperty('currentTime');
+    expect(await count('headroom_gateway_csms_total', { result: 'unanswered' })).toBe(1);
+  });
+});
+
+describe('A hostile management system', () => {
+  it('that floods, or sends what is no OCPP or too long, is cut off, and the charger goes on', async () => {
+    await csms.start();
+    const { charger, count } = await site();
+    const one = charger();
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    for (let i = 0; i < 600; i++) csms.charger?.sendRaw(`[2,"f${i}","Nonsense",{}]`);
+    await eventually(async () =>
+      expect(await count('headroom_gateway_csms_total', { result: 'limited' })).toBeGreaterThan(0),
+    );
+    const before = csms.charger;
+    await eventually(() => expect(csms.charger).not.toBe(before));
+    csms.charger?.sendRaw(`[2,"x","DataTransfer",{"vendorId":"${'x'.repeat(200_000)}"}]`);
+    await eventually(() => expect(csms.charger?.state).toBe(3));
+    expect(one.limitA).toBe(15.9);
+    expect(one.isConnected).toBe(true);
+  });
+});

@@ -1,0 +1,104 @@
+// What a management system's charging profiles leave of a grant, by the rules of OCPP.
+import { describe, expect, it } from 'vitest';
+import { type ForeignProfile, ForeignProfiles } from '../../machines/session/foreign-profiles.js';
+
+const HOUR_MS = 3_600_000;
+const NOON_MS = Date.UTC(2026, 5, 1, 12);
+const CONNECTOR = { evse: 1, phases: 3, voltageV: 230, transaction: undefined } as const;
+
+function profile(over: Partial<ForeignProfile> = {}): ForeignProfile {
+  return {
+    ...{
+      id: 1,
+      evse: 1,
+      stackLevel: 0,
+      purpose: 'default',
+      kind: 'absolute',
+      unit: 'A',
+      startsAtMs: NOON_MS,
+    },
+    periods: [{ startS: 0, limit: 16 }],
+    ...over,
+  };
+}
+
+function at(profiles: ForeignProfiles, atMs: number, connector: object = {}): number {
+  return profiles.lowestA({ ...CONNECTOR, ...connector }, atMs, atMs);
+}
+
+describe('A profile of a management system', () => {
+  it('limits from its start on, and not before it nor after its duration', () => {
+    const profiles = new ForeignProfiles([profile({ durationS: 3_600 })]);
+    expect([-1, 0, HOUR_MS - 1, HOUR_MS].map((ms) => at(profiles, NOON_MS + ms))).toEqual([
+      Number.POSITIVE_INFINITY,
+      16,
+      16,
+      Number.POSITIVE_INFINITY,
+    ]);
+  });
+
+  it('counts with its lowest limit within a span, since a lease tells one limit', () => {
+    const periods = [
+      { startS: 0, limit: 16 },
+      { startS: 60, limit: 8 },
+      { startS: 90, limit: 20 },
+    ];
+    const profiles = new ForeignProfiles([profile({ periods })]);
+    const lowest = (fromS: number, untilS: number) =>
+      profiles.lowestA(CONNECTOR, NOON_MS + 1000 * fromS, NOON_MS + 1000 * untilS);
+    expect([lowest(0, 59), lowest(0, 60), lowest(30, 180), lowest(90, 180)]).toEqual([16, 8, 8, 20]);
+  });
+
+  it('of a higher stack level goes before one of a lower, and one of the transaction before any default', () => {
+    const profiles = new ForeignProfiles([profile({ id: 1, stackLevel: 1 })]);
+    profiles.put(profile({ id: 2, stackLevel: 2, periods: [{ startS: 0, limit: 20 }] }));
+    expect(at(profiles, NOON_MS)).toBe(20);
+    const ofTransaction = { purpose: 'transaction', transaction: 7, stackLevel: 0 } as const;
+    profiles.put(profile({ id: 3, ...ofTransaction, periods: [{ startS: 0, limit: 10 }] }));
+    expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(10);
+    expect(at(profiles, NOON_MS)).toBe(20);
+  });
+
+  it('repeats every day or week, counts from the begin of a transaction, or in watts of the phases', () => {
+    const night = [
+      { startS: 0, limit: 6 },
+      { startS: 7_200, limit: 32 },
+    ];
+    const daily = new ForeignProfiles([profile({ kind: 'daily', periods: night })]);
+    expect(at(daily, NOON_MS + 24 * HOUR_MS)).toBe(6);
+    expect(at(daily, NOON_MS + 26 * HOUR_MS)).toBe(32);
+    expect(daily.lowestA(CONNECTOR, NOON_MS + 23.9 * HOUR_MS, NOON_MS + 24.1 * HOUR_MS)).toBe(6);
+    const weekly = new ForeignProfiles([profile({ kind: 'weekly', periods: night })]);
+    expect(at(weekly, NOON_MS + 24 * HOUR_MS)).toBe(32);
+    expect(at(weekly, NOON_MS + 168 * HOUR_MS)).toBe(6);
+    const relative = new ForeignProfiles([profile({ kind: 'relative', periods: night })]);
+    expect(at(relative, NOON_MS, { transaction: 5 })).toBe(6);
+    expect(at(relative, NOON_MS + 2 * HOUR_MS, { transaction: 5 })).toBe(32);
+    const watts = new ForeignProfiles([profile({ unit: 'W', periods: [{ startS: 0, limit: 11_040 }] })]);
+    expect(at(watts, NOON_MS)).toBe(16);
+  });
+
+  it('that came with a remote start is that of the next transaction, and ends with it', () => {
+    const profiles = new ForeignProfiles();
+    profiles.put(profile({ evse: 0, purpose: 'transaction' }));
+    expect(at(profiles, NOON_MS)).toBe(Number.POSITIVE_INFINITY);
+    expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
+    expect(at(profiles, NOON_MS, { transaction: 8 })).toBe(Number.POSITIVE_INFINITY);
+    expect(profiles.all).toEqual([]);
+  });
+
+  it('is cleared by what matches, and replaced by its id or its place in the stack', () => {
+    const profiles = new ForeignProfiles([profile(), profile({ id: 2, stackLevel: 5 })]);
+    profiles.put(profile({ id: 3, stackLevel: 5 }));
+    expect(profiles.all.map(({ id }) => id)).toEqual([1, 3]);
+    expect(profiles.clear({ id: 9 })).toBe(0);
+    expect(profiles.clear({ stackLevel: 5 })).toBe(1);
+    expect(profiles.clear({})).toBe(1);
+  });
+
+  it('is refused where there are more than any system sets', () => {
+    const profiles = new ForeignProfiles();
+    for (let i = 0; i < 100; i++) expect(profiles.put(profile({ id: i, stackLevel: i }))).toBe(true);
+    expect(profiles.put(profile({ id: 100, stackLevel: 100 }))).toBe(false);
+  });
+});
