@@ -49,6 +49,7 @@ const FIELDS = {
   voltage: { line: 'name', l1TenthsV: 'integer', l2TenthsV: 'integer', l3TenthsV: 'integer' },
   // A new kind comes last, so that those of older traces keep their places.
   answer: { name: 'name', digest: 'text' },
+  lock: { target: 'name', limitW: 'integer', isOn: FLAG },
 } as const satisfies { readonly [K in EventKind]: Readonly<Record<FieldsOf<K>, FieldCoding>> };
 
 export interface EventLayout {

@@ -97,6 +97,13 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly detail: string;
     }
   | {
+      /** The service says that the connector is locked, or is no longer; `limitW` is 0 then. */
+      readonly kind: 'lock';
+      readonly target: string;
+      readonly limitW: number;
+      readonly isOn: boolean;
+    }
+  | {
       /** What the action before it was answered: a service that answers otherwise leaves another trace. */
       readonly kind: 'answer';
       readonly name: string;

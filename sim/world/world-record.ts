@@ -1,5 +1,6 @@
 // What is written down of a world: each thing that happens, for whoever traces it, and every violation.
 import { createHash } from 'node:crypto';
+import type { ConnectorReport } from '../../machines/power/connector.machine.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Log } from '../../src/ports/log.js';
@@ -28,10 +29,17 @@ export class WorldRecord {
     this.alarms = this.tracer && new AlarmNotes(this.tracer);
   }
 
-  /** For the service: its errors are violations, whether `listener` hears of the rest or nobody does. */
+  /**
+   * For the service: its errors are violations, whether `listener` hears of the rest or nobody does. At level debug it tells
+   * every effect of an actor, among them locks, which no message to a charger tells.
+   */
   log(listener: Omit<Log, 'error'> = SILENT): Log {
     return {
       ...listener,
+      debug: (fields, message) => {
+        listener.debug(fields, message);
+        if (isLockReport(fields)) this.#lock(fields);
+      },
       error: (fields, message) =>
         this.report({ invariant: 'P14', target: 'service', detail: `${message} ${describe(fields)}` }),
     };
@@ -70,6 +78,12 @@ export class WorldRecord {
     });
   }
 
+  #lock(report: ConnectorReport): void {
+    const isOn = report.type === 'connector.locked';
+    const limitW = isOn ? Math.floor(report.limitKw * 1000) : 0;
+    this.tracer?.add({ kind: 'lock', target: report.key, limitW, isOn });
+  }
+
   profile(target: string, { startTime, endTime, limitKw, priority = 0 }: NewProfile): void {
     const limitW = Math.floor(limitKw * 1000);
     const window = { startsAtMs: Date.parse(startTime), endsAtMs: Date.parse(endTime) };
@@ -80,6 +94,10 @@ export class WorldRecord {
     const window = { startsAtMs: this.#nowMs(), endsAtMs: this.#nowMs() };
     this.tracer?.add({ kind: 'profile', target, priority, limitW: 0, ...window });
   }
+}
+
+function isLockReport(fields: object): fields is ConnectorReport {
+  return 'type' in fields && (fields.type === 'connector.locked' || fields.type === 'connector.unlocked');
 }
 
 /** An error is told with the id of its request, which is another each time. */

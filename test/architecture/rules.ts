@@ -205,6 +205,20 @@ function linesOf(text: string): number {
   return text.trimEnd().split('\n').length;
 }
 
+export const MOST_LINES_OF_A_FILE = 320;
+/** Longer ones, until they are split. */
+const STILL_LONGER: ReadonlySet<string> = new Set([
+  'machines/session/charger-session.ts',
+  'machines/session/connector-lease.ts',
+]);
+
+/** Files that say more than a reader keeps in mind. */
+export function longFiles(sources: readonly Source[]): readonly Breach[] {
+  return sources
+    .filter(({ path, text }) => linesOf(text) > MOST_LINES_OF_A_FILE && !STILL_LONGER.has(path))
+    .map(({ path, text }) => `${path} has ${linesOf(text)} lines`);
+}
+
 interface BannedWord {
   readonly word: RegExp;
   readonly where: (path: string) => boolean;

@@ -58,19 +58,21 @@ const chosen = module
 if (chosen.length === 0) throw new Error(`no mutant's name contains ${wanted.join(' or ')}`);
 
 const survivors = [];
-let traced = 0;
+/** Those that change no trace. */
+const untraced = [];
 for (const mutant of chosen) {
   const { name, machine } = mutant;
   const sinceMs = performance.now();
   const witness = (await whoNotices(name, NEAREST[machine] ?? FOLDERS)) ?? (await whoNotices(name, FOLDERS));
   if (witness === undefined) survivors.push(name);
   const scenario = await traces.firstChangedBy(mutant);
-  if (scenario !== undefined) traced++;
+  if (scenario === undefined) untraced.push(name);
   const trace = scenario === undefined ? 'no trace changes' : `the trace of ${scenario} changes`;
   const seconds = ((performance.now() - sinceMs) / 1000).toFixed(0);
   console.log(`${name}\n    ${witness ?? 'SURVIVES'}; ${trace} (${seconds} s)`);
 }
-console.log(`\n${traced} of ${chosen.length} mutants change the trace of a scenario.`);
+console.log(`\n${untraced.length} of ${chosen.length} mutants change the trace of no scenario.`);
+for (const name of untraced) console.log(`  no trace changes: ${name}`);
 console.log(`${survivors.length} of ${chosen.length} mutants survive.`);
 for (const name of survivors) console.log(`  survives: ${name}`);
-process.exit(survivors.length > 0 ? 1 : 0);
+process.exit(survivors.length + untraced.length > 0 ? 1 : 0);

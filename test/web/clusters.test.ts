@@ -133,7 +133,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await dialog.getByLabel('Cap in kW').fill('5');
     await dialog.getByLabel('The quay-1').check();
     await dialog.getByRole('button', { name: 'Create the cluster' }).click();
-    await dialog.getByText(/^It was written, but: .*quay-1: .* needs .* kW/).waitFor();
+    await dialog.getByText(/^It was set, but: .*quay-1: .* needs .* kW/).waitFor();
     expect(await dialog.getByRole('button', { name: 'Create the cluster' }).count()).toBe(0);
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tight' }).click();

@@ -1,15 +1,13 @@
 // Creates or changes a cluster: name, cap and members, and what the service thinks of each.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import type { Cluster } from '../../src/wire/rest.js';
 import type { ApiClient, Written } from '../api/client.js';
 import { messagesByField } from '../location/profile-draft.js';
-import { Sentence } from '../location/sentence.js';
+import { SubmissionForm, Warnings } from '../location/submission-form.js';
 import { useSubmission } from '../location/use-submission.js';
 import { announce } from '../ui/announce.js';
-import { Button } from '../ui/button.js';
 import { Choice, Field } from '../ui/field.js';
-import { ErrorNotice, Notice } from '../ui/notice.js';
 import type { ClusterDraft } from './cluster-draft.js';
 import { MemberPicker } from './member-picker.js';
 
@@ -33,34 +31,30 @@ const STATUSES = [
 
 export function ClusterForm({ first, locations, isNew, submitText, write, onWritten }: Props) {
   const [draft, setDraft] = useState(first);
-  const { isBusy, error, written, send } = useSubmission<Cluster>(({ warnings }) => {
+  const submission = useSubmission<Cluster>(({ warnings }) => {
     announce(`The cluster was ${isNew ? 'created' : 'changed'}.`, warnings.length > 0 ? 'warning' : 'good');
     onWritten(warnings.length > 0);
   });
-  const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector('input')?.focus(), []);
+  const { error, written } = submission;
   const messages = messagesByField(error, FIELDS);
   const set = (part: Partial<ClusterDraft>) => setDraft((before) => ({ ...before, ...part }));
   // If it were sent again, it would create a second cluster.
-  if (written !== undefined) return <Warnings texts={written.warnings} />;
+  if (written !== undefined)
+    return (
+      <div class="stack">
+        <Warnings texts={written.warnings} />
+      </div>
+    );
   return (
-    <form
-      ref={form}
-      class="stack"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send((client) => write(client, draft));
-      }}
+    <SubmissionForm
+      submission={submission}
+      write={(client) => write(client, draft)}
+      isToldAtFields={messages.size > 0}
+      focusOn="input"
+      submitText={submitText}
     >
       <ClusterFields draft={draft} locations={locations} isNew={isNew} messages={messages} onChange={set} />
-      {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
-      <div class="row">
-        <Button kind="primary" type="submit" isBusy={isBusy}>
-          {submitText}
-        </Button>
-      </div>
-    </form>
+    </SubmissionForm>
   );
 }
 
@@ -108,17 +102,5 @@ function ClusterFields({ draft, locations, isNew, messages, onChange }: FieldsPr
         onChange={(locationIds) => onChange({ locationIds })}
       />
     </>
-  );
-}
-
-function Warnings({ texts }: { readonly texts: readonly string[] }) {
-  return (
-    <div class="stack">
-      {texts.map((text) => (
-        <Notice key={text} kind="warning">
-          It was written, but: <Sentence text={text} />
-        </Notice>
-      ))}
-    </div>
   );
 }

@@ -2,11 +2,10 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { ClusterSchedule } from '../../src/wire/cluster-schedule.js';
 import type { Written } from '../api/client.js';
-import { Sentence } from '../location/sentence.js';
+import { Warnings } from '../location/submission-form.js';
 import type { LocationNames } from '../locations/use-location-names.js';
 import { Badge } from '../ui/badge.js';
 import { kwText } from '../ui/figures.js';
-import { Notice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
 
 type Outcome = ClusterSchedule['applied'][number] | ClusterSchedule['errors'][number];
@@ -32,11 +31,7 @@ export function ScheduleOutcome({
           {errors.length > 0 ? `, ${errors.length} did not.` : '.'}
         </strong>
       </p>
-      {written.warnings.map((text) => (
-        <Notice key={text} kind="warning">
-          It was set, but: <Sentence text={text} />
-        </Notice>
-      ))}
+      <Warnings texts={written.warnings} />
       <Table
         label="What became of it"
         columns={columns}

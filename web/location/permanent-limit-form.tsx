@@ -2,14 +2,12 @@
 import { useState } from 'preact/hooks';
 import { path } from '../api/client.js';
 import { announce } from '../ui/announce.js';
-import { Button } from '../ui/button.js';
 import { Field } from '../ui/field.js';
-import { ErrorNotice, Notice } from '../ui/notice.js';
 import { LocationPreview } from './location-preview.js';
 import type { LimitState } from './preview.js';
 import { kwOf, limitOf, messagesByField } from './profile-draft.js';
-import { Sentence } from './sentence.js';
 import type { ServerClock } from './server-clock.js';
+import { SubmissionForm } from './submission-form.js';
 import { useSubmission } from './use-submission.js';
 
 export function PermanentLimitForm({
@@ -24,21 +22,19 @@ export function PermanentLimitForm({
   readonly onWritten: (hasWarnings: boolean) => void;
 }) {
   const [text, setText] = useState(() => String(state.fallbackKw ?? ''));
-  const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {
+  const submission = useSubmission<object>(({ warnings }) => {
     announce('The permanent limit was set.', warnings.length > 0 ? 'warning' : 'good');
     onWritten(warnings.length > 0);
   });
-  const message = messagesByField(error, ['limitKw']).get('limitKw');
+  const message = messagesByField(submission.error, ['limitKw']).get('limitKw');
   const limitKw = kwOf(text);
   const canPreview = limitKw !== undefined && limitKw > 0;
   return (
-    <form
-      class="stack"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send((client) => client.put(path`/locations/${locationId}/limit`, limitOf(text)));
-      }}
+    <SubmissionForm
+      submission={submission}
+      write={(client) => client.put(path`/locations/${locationId}/limit`, limitOf(text))}
+      isToldAtFields={message !== undefined}
+      submitText="Set the permanent limit"
     >
       <Field
         label="Permanent limit in kW"
@@ -54,17 +50,6 @@ export function PermanentLimitForm({
         change={canPreview ? { kind: 'permanentLimit', limitKw } : undefined}
         nowMs={clock.nowMs()}
       />
-      {error !== undefined && message === undefined && <ErrorNotice error={error} />}
-      {written?.warnings.map((warning) => (
-        <Notice key={warning} kind="warning">
-          It was set, but: <Sentence text={warning} />
-        </Notice>
-      ))}
-      <div class="row">
-        <Button kind="primary" type="submit" isBusy={isBusy}>
-          Set the permanent limit
-        </Button>
-      </div>
-    </form>
+    </SubmissionForm>
   );
 }

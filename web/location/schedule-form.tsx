@@ -1,11 +1,9 @@
 // Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { statusAt } from '../../machines/values/time.js';
 import { announce } from '../ui/announce.js';
-import { Button } from '../ui/button.js';
 import { kwText } from '../ui/figures.js';
-import { ErrorNotice, Notice } from '../ui/notice.js';
 import { localText } from '../ui/time.js';
 import type { LimitChange, LimitState } from './preview.js';
 import {
@@ -16,8 +14,8 @@ import {
   requestOf,
 } from './profile-draft.js';
 import { PROFILE_FIELDS, ProfileFields } from './profile-fields.js';
-import { Sentence } from './sentence.js';
 import { type ServerClock, useEverySecond } from './server-clock.js';
+import { SubmissionForm } from './submission-form.js';
 import { useSubmission } from './use-submission.js';
 
 interface Props {
@@ -46,24 +44,19 @@ export function ScheduleForm({
   useEverySecond();
   const nowMs = clock.nowMs();
   const [draft, setDraft] = useState<ProfileDraft>(() => freshDraft(nowMs));
-  const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {
+  const submission = useSubmission<object>(({ warnings }) => {
     announce(doneText, warnings.length > 0 ? 'warning' : 'good');
     onWritten(warnings.length > 0);
   });
-  const form = useRef<HTMLFormElement>(null);
-  // The form may replace the button that opened it: then it takes the focus.
-  useEffect(() => form.current?.querySelector('select')?.focus(), []);
-  const messages = messagesByField(error, PROFILE_FIELDS);
+  const messages = messagesByField(submission.error, PROFILE_FIELDS);
   const profile = profileOfDraft(draft, nowMs);
   return (
-    <form
-      ref={form}
-      class="stack schedule-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send((client) => client.post(address, requestOf(draft)));
-      }}
+    <SubmissionForm
+      submission={submission}
+      write={(client) => client.post(address, requestOf(draft))}
+      isToldAtFields={messages.size > 0}
+      focusOn="select"
+      submitText={submitText}
     >
       <ProfileFields
         draft={draft}
@@ -72,18 +65,7 @@ export function ScheduleForm({
         onChange={(part) => setDraft((before) => ({ ...before, ...part }))}
       />
       {preview(profile && { kind: 'profile', profile })}
-      {error !== undefined && messages.size === 0 && <ErrorNotice error={error} />}
-      {written?.warnings.map((text) => (
-        <Notice key={text} kind="warning">
-          It was set, but: <Sentence text={text} />
-        </Notice>
-      ))}
-      <div class="row">
-        <Button kind="primary" type="submit" isBusy={isBusy}>
-          {submitText}
-        </Button>
-      </div>
-    </form>
+    </SubmissionForm>
   );
 }
 

@@ -64,6 +64,15 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
 
   yield { atMs: DAY_START_MS, kind: 'action', name: 'setPermanentLimit', status: 200 };
   yield { atMs: DAY_START_MS, kind: 'answer', name: 'setPermanentLimit', digest: '0123456789abcdef' };
+  yield {
+    atMs: DAY_START_MS,
+    kind: 'voltage',
+    line: 'west',
+    l1TenthsV: 2_301,
+    l2TenthsV: 2_297,
+    l3TenthsV: 2_310,
+  };
+  yield { atMs: DAY_START_MS, kind: 'lock', target: 'c-1/1', limitW: 7_000, isOn: true };
   for (const site of sites) yield* profilesOf(site);
   for (let atMs = DAY_START_MS; atMs < endsAtMs; atMs += STEP_MS) {
     for (const site of sites) {
