@@ -5,15 +5,12 @@ import { limitInForce } from '../limits/limit-in-force.js';
 import {
   nextOperatorBoundary,
   type OperatorActor,
-  type OperatorEvent,
   type OperatorInput,
-  type OperatorReport,
   operatorLimitKwOf,
   operatorMachine,
 } from '../limits/operator.machine.js';
 import {
   activeProfileOf,
-  type HolderEvent,
   holdStack,
   holdSubmitted,
   isAnyDue,
@@ -22,66 +19,25 @@ import {
   statusOf,
   tellProfiles,
 } from '../limits/profile-holder.js';
-import {
-  nextBoundaryAfter,
-  type ProfileCrossing,
-  type ProfileStack,
-  profileAtPriority,
-} from '../limits/profile-stack.js';
+import { nextBoundaryAfter, type ProfileStack, profileAtPriority } from '../limits/profile-stack.js';
 import {
   nextSiteMeterBoundary,
   type SiteMeterActor,
-  type SiteMeterEvent,
   type SiteMeterReport,
   siteMeterMachine,
   siteMeterReportOf,
 } from '../limits/site-meter.machine.js';
 import type { EpochMs } from '../values/time.js';
-import { type BuildingOnPhases, budgetOf, type Instant, type LimitedLocation } from './budget.js';
-import {
-  type ConnectorActor,
-  type ConnectorEvent,
-  type ConnectorInput,
-  type ConnectorReport,
-  connectorMachine,
-} from './connector.machine.js';
+import { type BuildingOnPhases, budgetOf, type LimitedLocation } from './budget.js';
+import { type ConnectorActor, type ConnectorInput, connectorMachine } from './connector.machine.js';
 import { turnOf } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { ProvisionedConnector } from './known-connectors.js';
-import type { Decision, LocationSupervisor } from './location-supervisor.js';
+import type { LocationEffect, LocationEvent } from './location-events.js';
+import type { LocationSupervisor } from './location-supervisor.js';
 
 /** What a connector is built from, as a part of its location. */
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
-
-export type LocationEvent =
-  | HolderEvent
-  | { readonly type: 'permanentLimit.set'; readonly limitKw: number; readonly now: EpochMs }
-  | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
-  | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
-  /** From the grid operator. */
-  | { readonly type: 'operator.told'; readonly event: OperatorEvent }
-  | OperatorReport
-  /** From the location's meter. */
-  | { readonly type: 'siteMeter.told'; readonly event: SiteMeterEvent }
-  | SiteMeterReport
-  | ConnectorReport
-  /** Who may draw how much is to be decided anew. */
-  | ({ readonly type: 'decision.due' } & Instant);
-
-export type LocationEffect =
-  | ({ readonly type: 'profile.crossed' } & ProfileCrossing)
-  | ({ readonly type: 'profile.cancelled' } & ProfileCrossing)
-  | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
-  | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
-  | OperatorReport
-  /** The meter is in another state, or the building leaves more or less. */
-  | SiteMeterReport
-  | ConnectorReport
-  | ({ readonly type: 'decided' } & Decision)
-  /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
-  | { readonly type: 'decision.failed'; readonly error: unknown }
-  /** Its chargers may be entitled to less than before: others of its clusters may have the rest. */
-  | { readonly type: 'room.made' };
 
 export interface LocationContext extends ProfileHolder, LimitedLocation {
   /** What each cluster that binds the location lets it use, by cluster id. */

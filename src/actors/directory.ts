@@ -2,7 +2,7 @@
 import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember } from '../../machines/limits/cluster-shares.js';
 import type { HolderEvent } from '../../machines/limits/profile-holder.js';
-import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
+import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';

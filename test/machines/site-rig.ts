@@ -11,11 +11,10 @@ import {
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import {
   type LocationActor,
-  type LocationEffect,
-  type LocationEvent,
   locationMachine,
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
+import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import { connectorWith, newSupervisor } from './location-parts.js';
 import {
   boundariesAfter,
