@@ -68,7 +68,9 @@ describe('The mutants of a machine', () => {
   });
 
   it('are looked for in every machine', () => {
-    for (const id of MACHINES.keys())
-      expect(existsSync(new URL(`${id}.test.ts`, import.meta.url)), `test/mutants/${id}.test.ts`).toBe(true);
+    for (const id of MACHINES.keys()) {
+      const file = `${id.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.test.ts`;
+      expect(existsSync(new URL(file, import.meta.url)), `test/mutants/${file}`).toBe(true);
+    }
   });
 });
