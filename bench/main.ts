@@ -13,6 +13,7 @@ const BENCHMARKS = [
   'meter-values',
   'enforcement-decisions',
   'enforcement-heartbeats',
+  'ocpp-gateway',
   'dashboard',
   'simulation',
   'energy',

@@ -11,7 +11,7 @@ export interface Job {
 /** What failed is tried again after this. */
 const AGAIN_AFTER_MS = 30_000;
 /** A charger that connects without a boot notification is taken to be the one it was after this. */
-const BOOT_WITHIN_MS = 5_000;
+const BOOT_WITHIN_MS = 2_000;
 /** What it is asked waits until it has heard that its boot is accepted. */
 const BOOT_SETTLES_MS = 500;
 /** How far the fail-safe is looked for after a boot, s. */
@@ -26,14 +26,21 @@ export class ChargerPreparation {
   #dueAtMs = Number.POSITIVE_INFINITY;
   #isReady = false;
   #hasBooted = false;
-  /** Fail-safes were installed since this gateway knows it. */
-  #isInstalled = false;
+  /** Fail-safes were installed since its start, by this gateway or by one before it. */
+  #isInstalled: boolean;
   #whyNoFailsafe: string | undefined;
 
-  constructor(connectors: readonly SessionConnector[], heartbeatMs: number, onReady: () => void) {
-    this.#connectors = connectors;
-    this.#heartbeatMs = heartbeatMs;
-    this.#onReady = onReady;
+  constructor(options: {
+    readonly connectors: readonly SessionConnector[];
+    readonly heartbeatMs: number;
+    /** A gateway before this one has made it ready. */
+    readonly isInstalled: boolean;
+    readonly onReady: () => void;
+  }) {
+    this.#connectors = options.connectors;
+    this.#heartbeatMs = options.heartbeatMs;
+    this.#isInstalled = options.isInstalled;
+    this.#onReady = options.onReady;
   }
 
   /** When it begins; infinite where it is done, or on the way. */
@@ -47,7 +54,8 @@ export class ChargerPreparation {
 
   /** Its fail-safes are what it does by itself. */
   get hasFailsafe(): boolean {
-    return this.#isReady && this.#whyNoFailsafe === undefined;
+    const isThere = this.#isReady || (this.#isInstalled && !this.#hasBooted);
+    return isThere && this.#whyNoFailsafe === undefined;
   }
 
   /** Why it can keep no lease, in words; undefined where nothing known speaks against it. */
@@ -91,8 +99,12 @@ export class ChargerPreparation {
     if (nowMs < this.#dueAtMs) return;
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     this.#jobs = [];
-    for (const { spec, status } of this.#connectors)
-      if (status === undefined) this.#ask({ kind: 'askStatus', evse: spec.evse });
+    for (const { spec, status } of this.#connectors) {
+      if (status !== undefined) continue;
+      this.#ask({ kind: 'askStatus', evse: spec.evse });
+      // Of one that charges nothing could be said before it reports next.
+      this.#ask({ kind: 'askValues', evse: spec.evse });
+    }
     if (this.#isReady) return;
     this.#ask({ kind: 'readAbilities' }, (answer) => {
       this.#learn(answer);

@@ -30,6 +30,8 @@ export interface Outstanding {
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
 const ALIVE_HEARTBEATS = 2;
+/** One that goes on as it was has this long to show itself to another gateway. */
+const LOOKS_MS = 15_000;
 /** The clock of an idle charger is looked at so often. */
 const CLOCK_LOOK_MS = 120_000;
 
@@ -49,6 +51,10 @@ export class ChargerSession<Id extends string = string> {
   #isOpen = false;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   #isStateDue = false;
+  /** It has not started since another gateway saw it keep leases, and this one has not looked yet. */
+  #isContinued: boolean;
+  /** Until then nothing worse is said of one that goes on as it was. */
+  #looksUntilMs = Number.NEGATIVE_INFINITY;
   readonly #preparation: ChargerPreparation;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
@@ -69,6 +75,7 @@ export class ChargerSession<Id extends string = string> {
     readonly ceilingA?: CeilingA | undefined;
   }) {
     this.#provenFirmware = options.provenFirmware;
+    this.#isContinued = options.provenFirmware !== undefined;
     this.#heartbeatMs = options.heartbeatMs;
     const { ceilingA = () => Number.POSITIVE_INFINITY } = options;
     this.#newBoot = options.newBoot;
@@ -89,11 +96,16 @@ export class ChargerSession<Id extends string = string> {
         },
       });
       connector.lease.restart(this.#boot);
-      connector.lease.remember(this.#provenFirmware !== undefined);
+      connector.lease.remember(this.#isContinued, this.#isContinued);
       return connector;
     });
-    this.#preparation = new ChargerPreparation(this.#connectors, options.heartbeatMs, () => {
-      this.#isStateDue = true;
+    this.#preparation = new ChargerPreparation({
+      connectors: this.#connectors,
+      heartbeatMs: options.heartbeatMs,
+      isInstalled: this.#isContinued,
+      onReady: () => {
+        this.#isStateDue = true;
+      },
     });
   }
 
@@ -121,6 +133,7 @@ export class ChargerSession<Id extends string = string> {
     this.#heardAtMs = nowMs;
     this.#isStateDue = true;
     this.#preparation.opened(nowMs);
+    this.#looksUntilMs = nowMs + LOOKS_MS;
     for (const connector of this.#connectors) connector.noteChange();
   }
 
@@ -145,13 +158,14 @@ export class ChargerSession<Id extends string = string> {
     this.#firmware = firmware;
     this.#clock.restart();
     this.#preparation.booted(nowMs);
+    this.#isContinued = false;
     this.#outstanding = undefined;
     this.#messages = [];
     this.#isStateDue = true;
     const isRemembered = this.#provenFirmware === '' || this.#provenFirmware === firmware;
     for (const connector of this.#connectors) {
       connector.restart(this.#boot);
-      connector.lease.remember(isRemembered);
+      connector.lease.remember(isRemembered, false);
     }
   }
 
@@ -229,6 +243,7 @@ export class ChargerSession<Id extends string = string> {
   /** When it has something to do or to say next. */
   nextDueMs(nowMs: number): number {
     let dueMs = this.#preparation.dueAtMs;
+    if (this.#isLooking(nowMs)) dueMs = Math.min(dueMs, this.#looksUntilMs);
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.lease.nextDueMs);
       if (this.#isAlive(nowMs)) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
@@ -249,10 +264,10 @@ export class ChargerSession<Id extends string = string> {
   /** What the service is to be told now. */
   takeMessages(nowMs: number): readonly GatewayMessage<Id>[] {
     if (!this.#isOpen) return [];
-    this.#noteLeases(nowMs);
+    if (!this.#isLooking(nowMs)) this.#noteLeases(nowMs);
     // That a lease is proven is said before a grant is acknowledged by it.
     const taken: GatewayMessage<Id>[] = [];
-    if (this.#isStateDue) taken.push({ kind: 'state', body: this.#state(nowMs) });
+    if (this.#isStateDue && !this.#isLooking(nowMs)) taken.push({ kind: 'state', body: this.#state(nowMs) });
     taken.push(...this.#messages.splice(0));
     if (!this.#isAlive(nowMs)) return taken;
     for (const connector of this.#connectors) {
@@ -284,6 +299,16 @@ export class ChargerSession<Id extends string = string> {
         connector.noteChange();
       }
     return verdict;
+  }
+
+  /**
+   * It goes on as it was under a gateway before this one, which knew it to keep leases: until it has been looked at, nothing is
+   * said that would have its maximum reserved and others paused for that.
+   */
+  #isLooking(nowMs: number): boolean {
+    if (!this.#isContinued || nowMs >= this.#looksUntilMs) return false;
+    const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
+    return !isKnown && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
   }
 
   /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */

@@ -111,6 +111,8 @@ export class ConnectorLease {
   #isProven = false;
   /** It was seen to keep leases before, with the firmware it has. */
   #isRemembered = false;
+  /** It has not started since, as far as is known: what it showed to a gateway before this one still holds. */
+  #isContinued = false;
   /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
   #showsIdle: boolean | undefined;
   /** What was found out about how the charger takes limits. */
@@ -130,19 +132,21 @@ export class ConnectorLease {
   }
 
   /**
-   * It has shown that it keeps leases: since its start or, where it shows nothing while no transaction runs, before that.
+   * It has shown that it keeps leases: since its start, which may be before that of the gateway, or, where it shows nothing
+   * while no transaction runs, before its start.
    */
   get isProven(): boolean {
-    return this.#isProven || (this.#isRemembered && this.#showsIdle === false);
+    return this.#isProven || (this.#isRemembered && (this.#isContinued || this.#showsIdle === false));
   }
 
   get showsIdle(): boolean | undefined {
     return this.#showsIdle;
   }
 
-  /** Whether it was seen to keep leases before, with the firmware it has. */
-  remember(isRemembered: boolean): void {
+  /** Whether it was seen to keep leases before, with the firmware it has, and has not started since. */
+  remember(isRemembered: boolean, isContinued: boolean): void {
     this.#isRemembered = isRemembered;
+    this.#isContinued = isContinued;
   }
 
   get hb(): number {
@@ -184,6 +188,7 @@ export class ConnectorLease {
     this.#wanted = undefined;
     this.#attempt = undefined;
     this.#isProven = false;
+    this.#isContinued = false;
   }
 
   /** Another system wants more or less than before: what it holds is told anew where that changes it. */

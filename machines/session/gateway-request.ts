@@ -31,7 +31,9 @@ export type GatewayRequest =
       readonly unit: RateUnit;
     }
   /** The charger shall say the status of a connector. */
-  | { readonly kind: 'askStatus'; readonly evse: number };
+  | { readonly kind: 'askStatus'; readonly evse: number }
+  /** The charger shall say the meter values of a connector. */
+  | { readonly kind: 'askValues'; readonly evse: number };
 
 /** A number in OCPP 1.6, text in 2.0.1. */
 export type TransactionRef = number | string;

@@ -244,7 +244,10 @@ export class OcppCharger {
       case 'GetCompositeSchedule':
         return this.#composite(params as { duration: number; chargingRateUnit: 'A' | 'W' });
       case 'TriggerMessage':
-        this.#status = '';
+        if ((params as { requestedMessage: string }).requestedMessage === 'MeterValues')
+          this.#meteredAtMs = Number.NEGATIVE_INFINITY;
+        else this.#status = '';
+        this.#options.clock.after(0, () => this.#wake());
         return { status: 'Accepted' };
       default:
         return { status: 'Rejected' };

@@ -75,6 +75,10 @@ async function perform(request: GatewayRequest, call: Call): Promise<GatewayAnsw
       const asked = { requestedMessage: 'StatusNotification', connectorId: request.evse };
       return outcomeOf(await call('TriggerMessage', asked));
     }
+    case 'askValues':
+      return outcomeOf(
+        await call('TriggerMessage', { requestedMessage: 'MeterValues', connectorId: request.evse }),
+      );
   }
 }
 

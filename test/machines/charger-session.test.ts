@@ -291,6 +291,49 @@ describe('A charger that shows limits only while it charges', () => {
   });
 });
 
+describe('A charger that goes on while the gateway is another', () => {
+  /** Another gateway takes it over, which knows what the one before has kept. */
+  function takenOver(charger: TestCharger, more: { hasStarted?: boolean } = {}): TestCharger {
+    const { store, nowMs, ownOffsetMs } = charger;
+    const next = new TestCharger(charger.behaviour, { provenFirmware: 'Maker Model 1.0' });
+    Object.assign(next, { store, nowMs: nowMs + 20_000, ownOffsetMs });
+    next.connect();
+    if (more.hasStarted === true) next.boot();
+    return next.plugIn(charger.transaction);
+  }
+
+  const leases = (charger: TestCharger) =>
+    charger.said.flatMap((message) =>
+      message.kind === 'state' ? (message.body.connectors ?? []).map(({ lease }) => lease) : [],
+    );
+
+  it('is never said to keep no lease: nobody else is paused for it', () => {
+    const charger = takenOver(charging().grant(16, 6).pass(1)).pass(14);
+    expect(leases(charger)).toEqual(['heartbeat']);
+    expect(charger.said[0]).toMatchObject({ kind: 'meter' });
+    charger.grant(16, 6).pass(1);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
+    expect(leases(charger)).not.toContain('none');
+  });
+
+  it('is looked at anew where it has started meanwhile', () => {
+    const charger = takenOver(charging().grant(16, 6).pass(1), { hasStarted: true }).pass(3);
+    expect(leases(charger)[0]).toBe('none');
+  });
+
+  it('loses its lease with the first grant where it keeps it no longer', () => {
+    const before = charging().grant(16, 6).pass(1).change({ losesPeriods: true });
+    const charger = takenOver(before).pass(14).grant(20, 6).pass(1);
+    expect(leases(charger).at(-1)).toBe('none');
+  });
+
+  it('and says nothing for a while is reported as it is', () => {
+    const before = charging().grant(16, 6).pass(1);
+    before.behaviour = { neverAnswers: true };
+    expect(leases(takenOver(before).pass(30)).at(-1)).toBe('none');
+  });
+});
+
 describe('The connection of a charger', () => {
   it('may break and come back: start, heartbeats and lease go on', () => {
     const charger = charging().grant(16, 6).pass(1);
