@@ -244,9 +244,8 @@ export class OcppCharger {
       case 'GetCompositeSchedule':
         return this.#composite(params as { duration: number; chargingRateUnit: 'A' | 'W' });
       case 'TriggerMessage':
-        if ((params as { requestedMessage: string }).requestedMessage === 'MeterValues')
-          this.#meteredAtMs = Number.NEGATIVE_INFINITY;
-        else this.#status = '';
+        if ((params as { requestedMessage: string }).requestedMessage !== 'MeterValues') this.#status = '';
+        else this.#meteredAtMs = Number.NEGATIVE_INFINITY;
         this.#options.clock.after(0, () => this.#wake());
         return { status: 'Accepted' };
       default:
