@@ -72,7 +72,7 @@ function printLocations({ summary }: RunResult): void {
 }
 
 function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): void {
-  const { scenario, summary, failures, violations, hash, counts } = result;
+  const { scenario, summary, failures, violations, hash, counts, imports } = result;
   const simulatedMs = scenario.endsAtMs - scenario.startsAtMs;
   printLocations(result);
   const hours = (simulatedMs / 3_600_000).toFixed(1);
@@ -81,6 +81,10 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
   printLine(
     `\n${scenario.name}, seed ${scenario.seed}: ${hours} h in ${(elapsedMs / 1000).toFixed(1)} s (${speed} × real time), ${messages} messages, ${summary.violations} violations`,
   );
+  for (const { locationId, excusedKws, brokenKws } of imports)
+    printLine(
+      `${locationId} imported ${excusedKws} kW s above its connection before chargers could follow its building, ${brokenKws} kW s after`,
+    );
   printLine(`trace ${hash}`);
   if (flags.out !== undefined) printLine(`report ${flags.out}/${REPORT_FILE}`);
   for (const failure of failures.slice(0, SHOWN_FAILURES))
@@ -112,13 +116,14 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
   const again = reproductionOf(scenario, flags, flags.out);
   if (flags.junit !== undefined) writeRunJunit(flags.junit, result, elapsedMs, again);
   if (flags.json) {
-    const { failures, violations, hash, counts, summary } = result;
+    const { failures, violations, hash, counts, imports, summary } = result;
     printJson({
       scenario: scenario.name,
       seed: scenario.seed,
       hash,
       elapsedMs,
       counts,
+      imports,
       failures,
       again,
       violations,

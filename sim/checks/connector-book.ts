@@ -48,6 +48,8 @@ export interface SiteBook {
   readonly connectors: readonly ConnectorBook[];
   /** How far the longest lease of its chargers reaches, settle included, ms. */
   readonly horizonMs: number;
+  /** A grid operator or a building may leave it less than its own limits say. */
+  readonly isLimitedFromOutside: boolean;
 }
 
 export interface Numbered {

@@ -102,7 +102,8 @@ export class LimitReads {
     const ownKw = this.#oracle.limitW(locationId, nowMs) / 1000;
     const shareKw = this.#oracle.shareKw(locationId, nowMs);
     // A share that rises waits for the other members.
-    const isExact = shareKw === Number.POSITIVE_INFINITY;
+    // What a building or a grid operator leaves is looked at by checks of its own.
+    const isExact = shareKw === Number.POSITIVE_INFINITY && !site.isLimitedFromOutside;
     const isWrong = isExact
       ? Math.abs(live.gridLimitKw - ownKw) > TOLERANCE_KW
       : live.gridLimitKw > Math.min(ownKw, shareKw) + TOLERANCE_KW;

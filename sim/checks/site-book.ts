@@ -36,9 +36,11 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
   const chargers = new Map<string, Map<string, ConnectorBook>>();
 
   for (const { tenantUuid, locations } of tenants) {
-    for (const { locationId, chargers: entries } of locations) {
+    for (const { locationId, operator, siteMeter, chargers: entries } of locations) {
       const connectors: ConnectorBook[] = [];
-      const site: SiteBook = { tenantUuid, locationId, connectors, horizonMs: horizonMsOf(entries, times) };
+      const isLimitedFromOutside = operator !== undefined || siteMeter !== undefined;
+      const horizonMs = horizonMsOf(entries, times);
+      const site: SiteBook = { tenantUuid, locationId, connectors, horizonMs, isLimitedFromOutside };
       sites.set(locationId, site);
       for (const { controllerUuid, timing, connectors: specs } of entries) {
         const own = new Map<string, ConnectorBook>();

@@ -1,5 +1,6 @@
 // One cell of a scenario on its way: its world with its faults, calls and questions, as far as it was asked to go.
 import type { EpochMs } from '../../machines/values/time.js';
+import type { ImportOver } from '../checks/import-watch.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';
@@ -24,6 +25,7 @@ export interface CellEnd {
   /** Of calls and questions. */
   readonly failures: readonly Failure[];
   readonly counts: World['counts'];
+  readonly imports: readonly ImportOver[];
 }
 
 export class CellRun {
@@ -72,8 +74,8 @@ export class CellRun {
   }
 
   end(): CellEnd {
-    const { violations, counts } = this.#world;
-    return { violations, counts, failures: [...this.#caller.failures, ...this.#judge.failures] };
+    const { violations, counts, imports } = this.#world;
+    return { violations, counts, imports, failures: [...this.#caller.failures, ...this.#judge.failures] };
   }
 
   close(): Promise<void> {

@@ -88,7 +88,7 @@ function cellOf(
   homes: ReadonlyMap<string, string>,
   { group, isFirst }: { readonly group: ReadonlySet<string>; readonly isFirst: boolean },
 ): Cell {
-  const { provision, connectors, grid, actions, faults, expectations } = scenario;
+  const { provision, connectors, grid, buildings, actions, faults, expectations } = scenario;
   const tenants = provision.tenants.flatMap((tenant) => {
     const locations = tenant.locations.filter(({ locationId }) => group.has(locationId));
     return locations.length === 0 ? [] : [{ ...tenant, locations }];
@@ -103,6 +103,7 @@ function cellOf(
       provision: { ...provision, tenants },
       connectors: own,
       grid: grid.filter(({ locationIds }) => locationIds.some((locationId) => group.has(locationId))),
+      buildings: buildings.filter(({ locationId }) => group.has(locationId)),
       sessions: { kind: 'visits', visits: [] },
       actions: actions.filter((action) => group.has(locationOf(action, homes) ?? '')),
       // Each keeps its place: what is drawn for a fault is drawn by that.

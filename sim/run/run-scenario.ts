@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory } from '../../src/private-files.js';
 import { VERSION } from '../../src/version.js';
+import type { ImportOver } from '../checks/import-watch.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
 import type { Scenario } from '../scenario/scenario.js';
@@ -33,6 +34,8 @@ export interface RunResult {
   /** SHA-256 of everything that happened. */
   readonly hash: string;
   readonly counts: World['counts'];
+  /** Of each site with a building. */
+  readonly imports: readonly ImportOver[];
 }
 
 export const REPORT_FILE = 'report.html';
@@ -100,14 +103,14 @@ export async function runScenario(
   }
 }
 
-function togetherOf(ends: readonly CellEnd[]): Pick<RunResult, 'violations' | 'counts'> {
+function togetherOf(ends: readonly CellEnd[]): Pick<RunResult, 'violations' | 'counts' | 'imports'> {
   const violations = ends.flatMap((end) => end.violations).sort((a, b) => a.atMs - b.atMs);
   const sum = (of: (end: CellEnd) => number) => ends.reduce((total, end) => total + of(end), 0);
   const counts = {
     fromChargers: sum((end) => end.counts.fromChargers),
     toChargers: sum((end) => end.counts.toChargers),
   };
-  return { violations, counts };
+  return { violations, counts, imports: ends.flatMap((end) => end.imports) };
 }
 
 function openWriter(outDir: string, { name, seed, startsAtMs, utcOffsetMs }: Scenario): Promise<TraceWriter> {
@@ -124,9 +127,9 @@ function openWriter(outDir: string, { name, seed, startsAtMs, utcOffsetMs }: Sce
 }
 
 async function writeResult(outDir: string, result: RunResult): Promise<void> {
-  const { scenario, summary, violations, failures, hash, counts } = result;
+  const { scenario, summary, violations, failures, hash, counts, imports } = result;
   const { name, path, seed, transport } = scenario;
-  const about = { scenario: name, path, seed, transport, hash, counts, failures };
+  const about = { scenario: name, path, seed, transport, hash, counts, imports, failures };
   // The count of all is the summary's; those kept are told one by one.
   const told = { ...about, ...summary, violationsKept: violations };
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);

@@ -18,7 +18,7 @@ export function createScenarioWorld(
   onEvent: (event: TraceEvent) => void,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
-  const { provision, grid, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const { provision, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
   const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
     faultPlanOf(scenario, seed)
@@ -28,6 +28,7 @@ export function createScenarioWorld(
   return createWorld({
     tenants: provision.tenants,
     grid,
+    buildings,
     seed,
     startMs: startsAtMs,
     transport,

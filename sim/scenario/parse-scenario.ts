@@ -4,6 +4,7 @@ import type { FieldPath } from '../../src/provisioning/cross-checks.js';
 import { SECRET_FIELDS } from '../../src/provisioning/parse-provisioning.js';
 import { parseYaml } from '../../src/provisioning/parse-yaml.js';
 import { type ActionEntry, bodyAt, OPERATIONS } from './action-schema.js';
+import { buildingsOf } from './building-schema.js';
 import { type ExpectationEntry, measuresOf } from './expectation-schema.js';
 import type { FaultLevel } from './fault-levels.js';
 import { type FaultEntry, faultsSchema } from './fault-schema.js';
@@ -201,6 +202,7 @@ function scenarioOf(
     provision,
     connectors: [...plan.connectors.values()],
     grid: gridOf(file.grid, plan, span),
+    buildings: buildingsOf(file.buildings, provision, span),
     sessions: sessionsOfFile(file.sessions, path, span),
     vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),
     actions: file.actions

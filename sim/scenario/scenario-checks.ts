@@ -2,6 +2,7 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { type ActionEntry, actionProblems, OPERATIONS, parseKept } from './action-schema.js';
+import { buildingProblems } from './building-schema.js';
 import { expectationProblems } from './expectation-schema.js';
 import { gridProblems } from './grid-schema.js';
 import { type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
@@ -199,6 +200,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
     ...visitProblems(file.sessions.visits ?? [], context),
     ...stationProblems(context),
     ...gridProblems(file.grid, context.plan, (moment, path) => outside(moment, context.span, path)),
+    ...buildingProblems(file.buildings, provision, (moment, path) => outside(moment, context.span, path)),
     ...vehicleProblems(file),
     ...actionsProblems(context),
     ...faultsProblems(context),

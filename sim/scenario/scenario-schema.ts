@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GROUP_RULE, listSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
 import { actionSchema } from './action-schema.js';
+import { buildingsSchema } from './building-schema.js';
 import { LARGEST_SEED } from './draw.js';
 import { expectationSchema } from './expectation-schema.js';
 import { faultsSchema } from './fault-schema.js';
@@ -24,6 +25,7 @@ export const scenarioSchema = z.strictObject(
     provision: provisioningSchema.optional(),
     sites: sitesSchema.optional(),
     grid: gridSchema,
+    buildings: buildingsSchema,
     sessions: sessionsSchema,
     vehicles: listSchema(vehicleSchema).min(1, 'must name at least one class').optional(),
     actions: listSchema(actionSchema).default([]),

@@ -119,6 +119,35 @@ export interface GridLine {
   readonly base: readonly { readonly fromMs: EpochMs; readonly kw: number }[];
 }
 
+/** What is on for `lastsMs`, once in each `everyMs`. */
+export interface Repeated {
+  readonly kw: number;
+  readonly everyMs: number;
+  readonly lastsMs: number;
+}
+
+/** A building beside the chargers of a location, and its meter. Powers in kW. */
+export interface Building {
+  readonly tenantUuid: string;
+  readonly locationId: string;
+  readonly connectionKw: number;
+  readonly maxBuildingKw: number;
+  readonly leastReserveKw: number;
+  readonly pvRaisesHeadroom: boolean;
+  /** In the order of time; before the first step what that says. */
+  readonly base: readonly { readonly fromMs: EpochMs; readonly kw: number }[];
+  readonly lift: Repeated | undefined;
+  readonly peaks: readonly (Repeated & { readonly fromMs: EpochMs; readonly untilMs: EpochMs })[];
+  /** Most it feeds, at the middle of the span. */
+  readonly pv: { readonly kw: number; readonly fromMs: EpochMs; readonly untilMs: EpochMs } | undefined;
+  readonly meterEveryMs: number;
+  readonly meterFaults: readonly {
+    readonly kind: 'lost' | 'stuck' | 'signSwapped' | 'jumped';
+    readonly fromMs: EpochMs;
+    readonly untilMs: EpochMs;
+  }[];
+}
+
 /** Faults of the service as a whole; the others befall chargers. */
 export const SERVICE_FAULTS: readonly Fault['kind'][] = ['serviceCrash', 'brokerRestart', 'databaseBusy'];
 
@@ -167,6 +196,7 @@ export interface Scenario extends ScenarioSpan {
   readonly connectors: readonly ScenarioConnector[];
   /** Locations on no line have the voltage of their rating. */
   readonly grid: readonly GridLine[];
+  readonly buildings: readonly Building[];
   readonly sessions: Sessions;
   readonly vehicles: readonly VehicleClass[];
   /** In the order of time. */

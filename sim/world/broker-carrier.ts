@@ -106,6 +106,12 @@ export class BrokerCarrier implements Carrier {
     const copies = this.#passAll(count, this.#lineOf(wire), topic, (session) => session.publish(message));
   }
 
+  // Straight to the service, as from a broker: what sends it is no charger of this world.
+  hearOfSite(topic: string, payload: string): boolean {
+    this.#hear(topic, Buffer.from(payload));
+    return true;
+  }
+
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void {
     const line = this.#lineOf(wire);
     Object.assign(line, { lastWill, spokenWill: {} });

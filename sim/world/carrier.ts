@@ -30,6 +30,8 @@ export interface Carrier {
   say(wire: Wire, message: ChargerMessage): void;
   /** The service hears it once more, at once; absent where that cannot be done. */
   sayAgain?(wire: Wire, message: ChargerMessage): void;
+  /** What is said of a whole location, by others than its chargers, reaches the service; false where none lives. */
+  hearOfSite(topic: string, payload: string): boolean;
   /** The charger has a new session from now on. */
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void;
   /** The connection broke, which nobody has noticed yet. The world settles before anything else happens. */

@@ -114,6 +114,11 @@ export class HandOver implements Carrier {
     this.hear(this.#endOf(wire), message);
   }
 
+  hearOfSite(topic: string, payload: string): boolean {
+    this.#listener?.telemetry.receive(topic, Buffer.from(payload));
+    return this.#listener !== undefined;
+  }
+
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void {
     this.#endOf(wire).lastWill = lastWill;
   }

@@ -1,21 +1,25 @@
 // What a world is made of: its clock and pace, chargers, wires and carrier, the service, what is recorded and what is checked.
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { horizonMsOf, longestLeaseMsOf } from '../../machines/power/grant.js';
-import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { ChargerAddress, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Config } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Seams } from '../../src/service.js';
+import { siteTopicOf } from '../../src/wire/topics.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import { Checks } from '../checks/checks.js';
+import { ImportWatch } from '../checks/import-watch.js';
+import { OperatorWatch } from '../checks/operator-watch.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
-import type { GridLine } from '../scenario/scenario.js';
+import type { Building, GridLine } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
+import { BuildingRun } from './building.js';
 import { CallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
 import { Connections, RECONNECT_MS } from './connections.js';
@@ -41,6 +45,8 @@ export interface WorldOptions {
   readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
   /** What feeds its locations; those on no line have the voltage of their rating. */
   readonly grid?: readonly GridLine[];
+  /** What else draws at its locations, with a meter at the connection. */
+  readonly buildings?: readonly Building[];
   /** Settings of the service as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
@@ -63,6 +69,7 @@ export class WorldParts {
   readonly config: Config;
   readonly keys: ReadonlyMap<string, string>;
   readonly horizonMs: number;
+  readonly seed: number;
   readonly clock: VirtualClock;
   readonly outstanding = new Outstanding();
   readonly pace: Pace;
@@ -74,6 +81,9 @@ export class WorldParts {
   readonly service: WorldService;
   readonly connections: Connections;
   readonly grid: readonly GridLine[];
+  readonly buildings: readonly Building[];
+  readonly imports: ImportWatch;
+  readonly operators: OperatorWatch;
   readonly book: CallBook;
   readonly checks: Checks;
   /** Meter values, limits and acks that chargers and service exchanged. */
@@ -82,6 +92,7 @@ export class WorldParts {
 
   constructor(options: WorldOptions) {
     const { seed, startMs, onEvent, transport = 'inProcess' } = options;
+    this.seed = seed;
     this.tenants = fillSecrets({ tenants: [...options.tenants] }).tenants;
     this.keys = keysOf(this.tenants);
     const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
@@ -100,6 +111,14 @@ export class WorldParts {
     });
     this.power = this.#createPower();
     this.grid = options.grid ?? [];
+    this.buildings = options.buildings ?? [];
+    this.imports = new ImportWatch({
+      buildings: this.buildings,
+      drawnW: (locationId) => this.power.watch.powerW(locationId),
+      nowMs: () => this.clock.nowMs(),
+      horizonMs: this.horizonMs,
+      report: (violation) => this.record.report(violation),
+    });
     this.carrier = this.#createCarrier(transport);
     this.service = new WorldService({
       config: this.config,
@@ -111,6 +130,17 @@ export class WorldParts {
     });
     this.connections = this.#createConnections();
     this.book = this.#createBook();
+    this.operators = new OperatorWatch({
+      tenants: this.tenants,
+      drawnW: (locationId) => this.power.watch.powerW(locationId),
+      nowMs: () => this.clock.nowMs(),
+      horizonMs: this.horizonMs,
+      isServiceUp: () => this.service.isUp,
+      ask: (question, tenantUuid) => this.service.ask(question, tenantUuid),
+      soon: (task) => this.pace.soon(task),
+      at: (atMs, task) => this.pace.agenda.at(atMs - startMs, task),
+      report: (violation) => this.record.report(violation),
+    });
     this.checks = this.#createChecks(startMs, options.keepsMessages ?? false);
   }
 
@@ -136,6 +166,24 @@ export class WorldParts {
       tracer: this.record.tracer,
       nowMs: () => this.clock.nowMs(),
       monotonicMs: () => this.clock.monotonicMs(),
+    });
+  }
+
+  createBuilding(building: Building, seed: number): BuildingRun {
+    const { tenantUuid, locationId } = building;
+    const topic = siteTopicOf({
+      kind: 'siteMeter',
+      tenantUuid: tenantUuid as TenantUuid,
+      locationId: locationId as LocationId,
+    });
+    return new BuildingRun(building, {
+      seed,
+      agenda: this.pace.agenda,
+      watch: this.imports,
+      nowMs: () => this.clock.nowMs(),
+      monotonicMs: () => this.clock.monotonicMs(),
+      drawnW: () => this.power.watch.powerW(locationId),
+      say: (message) => this.service.isUp && this.carrier.hearOfSite(topic, JSON.stringify(message)),
     });
   }
 

@@ -4,6 +4,9 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Change } from '../../src/ports/store.js';
 import type { Checks } from '../checks/checks.js';
+import type { ImportOver } from '../checks/import-watch.js';
+import type { Question } from '../checks/inquiry.js';
+import type { TakenOrder } from '../checks/operator-watch.js';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { Agenda } from './agenda.js';
 import type { ChargerRun } from './charger-run.js';
@@ -71,6 +74,11 @@ export class World {
     return this.#parts.counts;
   }
 
+  /** Of each site with a building, since the beginning. */
+  get imports(): readonly ImportOver[] {
+    return this.#parts.imports.over;
+  }
+
   /** To be called once, before anything else. */
   async begin(): Promise<void> {
     const { config, tenants, keys, power, chargers: fleet, connections, grid } = this.#parts;
@@ -86,6 +94,8 @@ export class World {
     }
     for (const line of grid) this.#parts.createSupply(line).begin();
     await this.#live();
+    for (const building of this.#parts.buildings)
+      this.#parts.createBuilding(building, this.#parts.seed).begin();
     for (const run of this.runs) connections.connectLater(run, uniformInt(run.luck, 0, CONNECT_SPREAD_MS));
   }
 
@@ -122,6 +132,7 @@ export class World {
     // Death was meant for this call, or for nobody.
     this.#doom = undefined;
     book.after(call, answer);
+    this.#noteOrder(call, answer);
     await this.checks.called(call, tenantUuid, answer);
     return answer;
   }
@@ -167,6 +178,8 @@ export class World {
 
   /** Something of the kind begins or ends to befall `target`; '' for the service. */
   noteFault(fault: FaultKind, target: string, isOn: boolean): void {
+    this.#parts.imports.disturbed();
+    this.#parts.operators.disturbed();
     this.#parts.record.fault(fault, target, isOn);
   }
 
@@ -193,7 +206,15 @@ export class World {
       },
       fateOf: (changes) => this.#fateOf(changes),
     });
+    this.#parts.operators.restarted();
     await this.checks.began();
+  }
+
+  /** One that could not be written holds all the same. */
+  #noteOrder({ method, path, body }: Question, { status }: RestAnswer): void {
+    const locationId = /^\/locations\/([^/]+)\/operator-limit$/.exec(path)?.[1];
+    if (method === 'PUT' && locationId !== undefined && (status === 200 || status === 503))
+      this.#parts.operators.taken(locationId, body as TakenOrder);
   }
 
   #fateOf(changes: readonly Change[]): CommitFate {

@@ -6,7 +6,10 @@ import type { LimitMessage } from '../../../src/wire/mqtt.js';
 const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
 
 function bookOf(failsafeA = 0): ConnectorBook {
-  const site: SiteBook = { tenantUuid: 't', locationId: 'quay', connectors: [], horizonMs: 71_200 };
+  const site: SiteBook = {
+    ...{ tenantUuid: 't', locationId: 'quay', connectors: [], horizonMs: 71_200 },
+    isLimitedFromOutside: false,
+  };
   const facts = { key: 'q/1', wattsPerA: 690, maxA: 32, leastA: 6, failsafeA, efficiency: undefined };
   return new ConnectorBook(site, facts, TIMES);
 }

@@ -242,6 +242,16 @@ describe('A scenario file that is wrong', () => {
       ':5:36 grid[0].locations[0]: is "key", which this scenario does not have; must be one of quay',
     ],
     [
+      'a building where no meter tells of it',
+      ['duration: 24h', 'duration: 24h\nbuildings: [{ location: quay, baseKw: 5 }]'],
+      'buildings[0].location: is quay; must be a location with siteMeter and gridLimitKw',
+    ],
+    [
+      'a building whose lift goes up at no known time',
+      ['duration: 24h', 'duration: 24h\nbuildings: [{ location: quay, lift: { kw: 5, lasts: 20s } }]'],
+      'buildings[0].lift.tripsPerHour',
+    ],
+    [
       'a location on two lines of the grid',
       [
         'duration: 24h',

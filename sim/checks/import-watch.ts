@@ -1,0 +1,155 @@
+// What a site with a building may import: no more than its connection, but for what nobody could have known of the building yet.
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Building } from '../scenario/scenario.js';
+import type { Report } from '../world/power-watch.js';
+
+/** From an instant on, a service that follows its rules lets the chargers draw no more than this. */
+interface Known {
+  readonly atMs: EpochMs;
+  readonly chargersW: number;
+}
+
+interface Site {
+  readonly building: Building;
+  buildingW: number;
+  /** By the readings that came, oldest first; of those that are settled only the last is kept. */
+  known: Known[];
+  heardAtMs: EpochMs;
+  /** Until then somebody may draw by a lease that nobody can take back. */
+  unreachableUntilMs: EpochMs;
+  lookedAtMs: EpochMs;
+  isOver: boolean;
+  excusedWms: number;
+  brokenWms: number;
+}
+
+/** How long the import of a site was how much above its connection, kW s. */
+export interface ImportOver {
+  readonly locationId: string;
+  /** By what the building rose before chargers could follow, or because its meter lied. */
+  readonly excusedKws: number;
+  readonly brokenKws: number;
+}
+
+/** Chargers that can be reached follow a lower limit within this, and the service hears a reading at once. */
+const FOLLOWED_MS = 15_000;
+const SHORTEST_SILENCE_MS = 30_000;
+const MISSED = 3;
+/** What is kept free is rounded, and so is what the building counts as. */
+const TOLERANCE_W = 150;
+
+export class ImportWatch {
+  readonly #sites = new Map<string, Site>();
+  readonly #drawnW: (locationId: string) => number;
+  readonly #nowMs: () => EpochMs;
+  readonly #horizonMs: number;
+  readonly #report: Report;
+
+  constructor(options: {
+    readonly buildings: readonly Building[];
+    /** What the chargers of a location draw. */
+    readonly drawnW: (locationId: string) => number;
+    readonly nowMs: () => EpochMs;
+    /** The longest that a lease may last. */
+    readonly horizonMs: number;
+    readonly report: Report;
+  }) {
+    this.#drawnW = options.drawnW;
+    this.#nowMs = options.nowMs;
+    this.#horizonMs = options.horizonMs;
+    this.#report = options.report;
+    const now = options.nowMs();
+    for (const building of options.buildings)
+      this.#sites.set(building.locationId, {
+        building,
+        buildingW: 0,
+        known: [],
+        heardAtMs: now,
+        unreachableUntilMs: now,
+        lookedAtMs: now,
+        ...{ isOver: false, excusedWms: 0, brokenWms: 0 },
+      });
+  }
+
+  /** Something goes wrong with chargers or the service now: leases may run out unseen. */
+  disturbed(): void {
+    for (const site of this.#sites.values())
+      site.unreachableUntilMs = this.#nowMs() + this.#horizonMs + FOLLOWED_MS;
+  }
+
+  /** The building draws this from now on. */
+  drawn(locationId: string, buildingW: number): void {
+    const site = this.#sites.get(locationId);
+    if (site === undefined) return;
+    this.#look(site);
+    site.buildingW = buildingW;
+  }
+
+  /** The service hears a reading, true or not: it may believe what follows from it. */
+  read(locationId: string, powerW: number): void {
+    const site = this.#sites.get(locationId);
+    if (site === undefined) return;
+    const { building } = site;
+    const saidW = powerW - this.#drawnW(locationId);
+    const countedW = building.pvRaisesHeadroom ? saidW : Math.max(0, saidW);
+    this.#learn(site, this.#leftW(building, countedW));
+    site.heardAtMs = this.#nowMs();
+  }
+
+  get over(): readonly ImportOver[] {
+    return [...this.#sites].map(([locationId, { excusedWms, brokenWms }]) => ({
+      locationId,
+      excusedKws: Math.round(excusedWms / 1e5) / 10,
+      brokenKws: Math.round(brokenWms / 1e5) / 10,
+    }));
+  }
+
+  #leftW({ connectionKw, maxBuildingKw, leastReserveKw }: Building, countedW: number): number {
+    const takenW = Math.min(countedW + 1000 * leastReserveKw, Math.max(1000 * maxBuildingKw, countedW));
+    return 1000 * connectionKw - takenW;
+  }
+
+  #learn(site: Site, chargersW: number): void {
+    const now = this.#nowMs();
+    const settledMs = now - this.#followedMs(site, now);
+    const last = site.known.findLastIndex(({ atMs }) => atMs <= settledMs);
+    if (last > 0) site.known.splice(0, last);
+    site.known.push({ atMs: now, chargersW });
+  }
+
+  #followedMs({ unreachableUntilMs }: Site, now: EpochMs): number {
+    return now < unreachableUntilMs ? this.#horizonMs + FOLLOWED_MS : FOLLOWED_MS;
+  }
+
+  /** What the chargers may draw now by anything the service may have known when what it told them was told. */
+  #allowedW(site: Site, now: EpochMs): number {
+    const { building, known, heardAtMs } = site;
+    const followedMs = this.#followedMs(site, now);
+    const silentMs = Math.max(MISSED * building.meterEveryMs, SHORTEST_SILENCE_MS);
+    const leastW = Math.max(0, 1000 * (building.connectionKw - building.maxBuildingKw));
+    if (now - heardAtMs >= silentMs + followedMs) return leastW;
+    let mostW = leastW;
+    for (const { chargersW } of known) mostW = Math.max(mostW, chargersW);
+    return mostW;
+  }
+
+  /** The time since the last look counts, too: nothing of it changed meanwhile. */
+  #look(site: Site): void {
+    const now = this.#nowMs();
+    const elapsedMs = now - site.lookedAtMs;
+    site.lookedAtMs = now;
+    const { building } = site;
+    const drawnW = this.#drawnW(building.locationId);
+    const importW = site.buildingW + drawnW;
+    const overW = importW - 1000 * building.connectionKw - TOLERANCE_W;
+    const allowedW = this.#allowedW(site, now);
+    const isBroken = overW > 0 && drawnW > allowedW + TOLERANCE_W;
+    if (overW > 0 && isBroken) site.brokenWms += overW * elapsedMs;
+    else if (overW > 0) site.excusedWms += overW * elapsedMs;
+    if (isBroken && !site.isOver) {
+      const detail = `${importW} W imported of ${building.connectionKw} kW: the chargers draw ${Math.round(drawnW)} W, ${Math.round(allowedW)} W were left for them`;
+      this.#report({ invariant: 'P17', target: building.locationId, detail });
+    }
+    site.isOver = isBroken;
+  }
+}

@@ -1,0 +1,209 @@
+// Whether the grid operator's limit is what it must be, by the use case LPC worked out anew, and whether the chargers keep to it.
+import type { EpochMs } from '../../machines/values/time.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import type { Report } from '../world/power-watch.js';
+import type { Ask, Soon } from './inquiry.js';
+
+type Phase = 'INIT' | 'LIMITED' | 'UNLIMITED_CONTROLLED' | 'FAILSAFE' | 'UNLIMITED_AUTONOMOUS';
+
+/** As the operator's side sent it, and the service took it. */
+export interface TakenOrder {
+  readonly isActive?: boolean;
+  readonly limitKw?: number;
+  readonly durationS?: number;
+  readonly sentAt: string;
+}
+
+interface Site {
+  readonly tenantUuid: string;
+  readonly locationId: string;
+  readonly failsafeKw: number;
+  readonly failsafeMinMs: number;
+  readonly missingAfterMs: number;
+  phase: Phase;
+  sinceMs: EpochMs;
+  heardAtMs: EpochMs;
+  /** First heard again in the fail-safe. */
+  backAtMs: EpochMs;
+  orderKw: number;
+  orderEndsAtMs: EpochMs;
+  newestSentMs: EpochMs;
+  newest: string;
+  /** What held from when on, W; the last ones. */
+  limits: { readonly fromMs: EpochMs; readonly limitW: number }[];
+  isOver: boolean;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const LOOK_EVERY_MS = 1_000;
+const ASK_EVERY_MS = 20_000;
+const FOLLOWED_MS = 15_000;
+const TOLERANCE_W = 2;
+
+interface WatchedWorld {
+  readonly tenants: readonly TenantEntry[];
+  /** What the chargers of a location draw. */
+  readonly drawnW: (locationId: string) => number;
+  readonly nowMs: () => EpochMs;
+  /** The longest that a lease may last. */
+  readonly horizonMs: number;
+  readonly isServiceUp: () => boolean;
+  readonly ask: Ask;
+  readonly soon: Soon;
+  /** Does it at an instant of the wall clock. */
+  readonly at: (atMs: EpochMs, work: () => void) => void;
+  readonly report: Report;
+}
+
+export class OperatorWatch {
+  readonly #sites: readonly Site[];
+  readonly #world: WatchedWorld;
+  #unreachableUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(world: WatchedWorld) {
+    this.#world = world;
+    const now = world.nowMs();
+    this.#sites = world.tenants.flatMap(({ tenantUuid, locations }) =>
+      locations.flatMap(({ locationId, operator, chargers }) =>
+        operator?.failsafeKw === undefined || chargers.length === 0
+          ? []
+          : [siteOf(tenantUuid, locationId, { ...operator, failsafeKw: operator.failsafeKw }, now)],
+      ),
+    );
+    if (this.#sites.length > 0) this.#repeat(now);
+  }
+
+  /** The service answered 200. */
+  taken(locationId: string, order: TakenOrder): void {
+    const site = this.#sites.find((each) => each.locationId === locationId);
+    if (site === undefined) return;
+    const now = this.#world.nowMs();
+    this.#pass(site, now);
+    const { isActive, limitKw = NEVER, durationS } = order;
+    const sentMs = Date.parse(order.sentAt);
+    site.heardAtMs = now;
+    if (isActive === undefined) {
+      if (site.phase === 'FAILSAFE') site.backAtMs = Math.min(site.backAtMs, now);
+      return;
+    }
+    const text = JSON.stringify([isActive && limitKw, durationS]);
+    if (sentMs < site.newestSentMs || (sentMs === site.newestSentMs && text === site.newest)) return;
+    Object.assign(site, { newestSentMs: sentMs, newest: text, backAtMs: NEVER });
+    site.orderKw = limitKw;
+    site.orderEndsAtMs = isActive && durationS !== undefined ? sentMs + 1000 * durationS : NEVER;
+    enter(site, isActive && site.orderEndsAtMs > now ? 'LIMITED' : 'UNLIMITED_CONTROLLED', now);
+  }
+
+  /** The service that was gone lives again: it heard nothing meanwhile. */
+  restarted(): void {
+    const now = this.#world.nowMs();
+    for (const site of this.#sites) {
+      // Nothing was written yet of a site that never left its first state.
+      if (site.phase === 'INIT') enter(site, 'INIT', now);
+      site.heardAtMs = now;
+      site.backAtMs = NEVER;
+    }
+  }
+
+  /** Something goes wrong with chargers or the service now: leases may run out unseen. */
+  disturbed(): void {
+    this.#unreachableUntilMs = this.#world.nowMs() + this.#world.horizonMs + FOLLOWED_MS;
+  }
+
+  #repeat(beforeMs: EpochMs): void {
+    const { at, nowMs, isServiceUp, soon } = this.#world;
+    at(beforeMs + LOOK_EVERY_MS, () => {
+      const now = nowMs();
+      for (const site of this.#sites) {
+        if (isServiceUp()) this.#pass(site, now);
+        this.#judge(site, now);
+      }
+      const isToAsk = Math.floor(now / ASK_EVERY_MS) > Math.floor(beforeMs / ASK_EVERY_MS);
+      if (isToAsk && isServiceUp())
+        soon(async () => {
+          for (const site of this.#sites) await this.#compare(site);
+        });
+      this.#repeat(now);
+    });
+  }
+
+  /** What has come by itself until `now`, one after the other. */
+  #pass(site: Site, now: EpochMs): void {
+    for (let dueMs = dueOf(site); dueMs <= now; dueMs = dueOf(site)) {
+      const { phase } = site;
+      if (phase === 'INIT' || phase === 'FAILSAFE') enter(site, 'UNLIMITED_AUTONOMOUS', dueMs);
+      else if (phase === 'LIMITED' && site.orderEndsAtMs < site.heardAtMs + site.missingAfterMs)
+        enter(site, 'UNLIMITED_CONTROLLED', dueMs);
+      else {
+        enter(site, 'FAILSAFE', dueMs);
+        site.backAtMs = NEVER;
+      }
+    }
+  }
+
+  #judge(site: Site, now: EpochMs): void {
+    const followedMs = now < this.#unreachableUntilMs ? this.#world.horizonMs + FOLLOWED_MS : FOLLOWED_MS;
+    const settled = site.limits.findLastIndex(({ fromMs }) => fromMs <= now - followedMs);
+    if (settled > 0) site.limits.splice(0, settled);
+    const mostW = settled < 0 ? NEVER : Math.max(...site.limits.map(({ limitW }) => limitW));
+    const drawnW = this.#world.drawnW(site.locationId);
+    const isOver = drawnW > mostW + TOLERANCE_W;
+    if (isOver && !site.isOver)
+      this.#world.report({
+        invariant: 'P18',
+        target: site.locationId,
+        detail: `${Math.round(drawnW)} W are drawn, the grid operator allows ${mostW} W`,
+      });
+    site.isOver = isOver;
+  }
+
+  async #compare(site: Site): Promise<void> {
+    const { tenantUuid, locationId, phase } = site;
+    const path = `/locations/${locationId}/operator-limit`;
+    const { status, body } = await this.#world.ask({ method: 'GET', path }, tenantUuid);
+    if (status !== 200 || site.phase !== phase || typeof body !== 'object' || body === null) return;
+    const [said, limitKw] = [Reflect.get(body, 'state'), Reflect.get(body, 'limitKw')];
+    const mustKw = limitKwOf(site);
+    if (said === phase && (limitKw ?? NEVER) === mustKw) return;
+    const detail = `it is ${said} with ${limitKw} kW, must be ${phase} with ${mustKw} kW`;
+    this.#world.report({ invariant: 'P18', target: locationId, detail });
+  }
+}
+
+function siteOf(
+  tenantUuid: string,
+  locationId: string,
+  rule: Pick<Site, 'failsafeKw' | 'failsafeMinMs' | 'missingAfterMs'>,
+  now: EpochMs,
+): Site {
+  const { failsafeKw, failsafeMinMs, missingAfterMs } = rule;
+  const site: Site = {
+    ...{ tenantUuid, locationId, failsafeKw, failsafeMinMs, missingAfterMs },
+    ...{ phase: 'INIT', sinceMs: now, heardAtMs: now, backAtMs: NEVER },
+    ...{ orderKw: NEVER, orderEndsAtMs: NEVER, newestSentMs: Number.NEGATIVE_INFINITY, newest: '' },
+    ...{ limits: [], isOver: false },
+  };
+  enter(site, 'INIT', now);
+  return site;
+}
+
+/** When it goes on by itself. */
+function dueOf({ phase, sinceMs, heardAtMs, backAtMs, orderEndsAtMs, ...rule }: Site): EpochMs {
+  if (phase === 'INIT') return sinceMs + rule.missingAfterMs;
+  if (phase === 'LIMITED') return Math.min(orderEndsAtMs, heardAtMs + rule.missingAfterMs);
+  if (phase === 'UNLIMITED_CONTROLLED') return heardAtMs + rule.missingAfterMs;
+  return phase === 'FAILSAFE'
+    ? Math.min(sinceMs + rule.failsafeMinMs, backAtMs + rule.missingAfterMs)
+    : NEVER;
+}
+
+function enter(site: Site, phase: Phase, fromMs: EpochMs): void {
+  site.phase = phase;
+  site.sinceMs = fromMs;
+  site.limits.push({ fromMs, limitW: limitKwOf(site) * 1000 });
+}
+
+function limitKwOf({ phase, failsafeKw, orderKw }: Site): number {
+  if (phase === 'LIMITED') return orderKw;
+  return phase === 'INIT' || phase === 'FAILSAFE' ? failsafeKw : NEVER;
+}

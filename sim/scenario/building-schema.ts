@@ -1,0 +1,165 @@
+// Buildings beside the chargers as a scenario writes them: what they draw, what is fed back, and how their meters fail.
+import { z } from 'zod';
+import type { LocationId } from '../../machines/values/ids.js';
+import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
+import {
+  GROUP_RULE,
+  idSchema,
+  listSchema,
+  numberSchema,
+  wholeSchema,
+} from '../../src/provisioning/field-schemas.js';
+import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
+import { durationSchema, type Moment, momentSchema, resolveMoment, type ScenarioSpan } from './moment.js';
+import type { Building } from './scenario.js';
+
+const MOST_KW = 100_000;
+const SECOND_MS = 1000;
+const BASE_RULE = `must be a number from 0 to ${MOST_KW}, in kW, or a list of { at, kw }`;
+const kwSchema = numberSchema(0, MOST_KW, 'kW');
+export const METER_FAULTS = ['lost', 'stuck', 'signSwapped', 'jumped'] as const;
+
+const buildingSchema = z.strictObject(
+  {
+    location: idSchema<LocationId>(),
+    baseKw: z
+      .union(
+        [kwSchema, z.array(z.strictObject({ at: momentSchema, kw: kwSchema }, GROUP_RULE)).min(1)],
+        BASE_RULE,
+      )
+      .default(0),
+    lift: z
+      .strictObject(
+        { kw: kwSchema, lasts: durationSchema(SECOND_MS), tripsPerHour: wholeSchema(1, 600) },
+        GROUP_RULE,
+      )
+      .optional(),
+    peaks: listSchema(
+      z.strictObject(
+        {
+          kw: kwSchema,
+          from: momentSchema,
+          until: momentSchema,
+          lasts: durationSchema(SECOND_MS),
+          every: durationSchema(SECOND_MS),
+        },
+        GROUP_RULE,
+      ),
+    ).default([]),
+    pv: z.strictObject({ kw: kwSchema, from: momentSchema, until: momentSchema }, GROUP_RULE).optional(),
+    meterEvery: durationSchema(SECOND_MS).default(5 * SECOND_MS),
+    meterFaults: listSchema(
+      z.strictObject(
+        {
+          kind: z.enum(METER_FAULTS, `must be one of ${METER_FAULTS.join(', ')}`),
+          from: momentSchema,
+          for: durationSchema(SECOND_MS),
+        },
+        GROUP_RULE,
+      ),
+    ).default([]),
+  },
+  GROUP_RULE,
+);
+export const buildingsSchema = listSchema(buildingSchema).default([]);
+type BuildingEntry = z.output<typeof buildingSchema>;
+
+/** The buildings with everything about them put on the axis of time, and what is provisioned of their meters. */
+export function buildingsOf(
+  entries: readonly BuildingEntry[],
+  provision: ProvisioningFile,
+  span: ScenarioSpan,
+): readonly Building[] {
+  return entries.flatMap(({ location, baseKw, lift, peaks, pv, meterEvery, meterFaults }) => {
+    const metered = meteredAt(provision, location);
+    if (metered === undefined) return [];
+    const base =
+      typeof baseKw === 'number'
+        ? [{ fromMs: span.startsAtMs, kw: baseKw }]
+        : baseKw.map(({ at, kw }) => ({ fromMs: resolveMoment(at, span), kw }));
+    const during = <T extends { readonly from: Moment; readonly until: Moment }>({
+      from,
+      until,
+      ...rest
+    }: T) => ({
+      ...rest,
+      fromMs: resolveMoment(from, span),
+      untilMs: resolveMoment(until, span),
+    });
+    return [
+      {
+        ...metered,
+        locationId: location,
+        base: base.sort((a, b) => a.fromMs - b.fromMs),
+        lift: lift && {
+          kw: lift.kw,
+          lastsMs: lift.lasts,
+          everyMs: Math.round(3_600_000 / lift.tripsPerHour),
+        },
+        peaks: peaks.map((peak) => {
+          const { lasts, every, ...rest } = during(peak);
+          return { ...rest, lastsMs: lasts, everyMs: every };
+        }),
+        pv: pv && during(pv),
+        meterEveryMs: meterEvery,
+        meterFaults: meterFaults.map(({ kind, from, for: lastsMs }) => {
+          const fromMs = resolveMoment(from, span);
+          return { kind, fromMs, untilMs: fromMs + lastsMs };
+        }),
+      },
+    ];
+  });
+}
+
+function meteredAt(provision: ProvisioningFile, locationId: string) {
+  for (const { tenantUuid, locations } of provision.tenants) {
+    const found = locations.find((location) => location.locationId === locationId);
+    if (found?.siteMeter === undefined || found.gridLimitKw === undefined) continue;
+    const { maxBuildingKw, reserveKw, pvRaisesHeadroom } = found.siteMeter;
+    const { gridLimitKw } = found;
+    return {
+      tenantUuid,
+      connectionKw: gridLimitKw,
+      maxBuildingKw,
+      leastReserveKw: reserveKw[0],
+      pvRaisesHeadroom,
+    };
+  }
+  return undefined;
+}
+
+/** What is wrong with the buildings. `outside` tells of a moment that is not in the run. */
+export function buildingProblems(
+  entries: readonly BuildingEntry[],
+  provision: ProvisioningFile,
+  outside: (moment: Moment, path: FieldPath) => readonly FieldProblem[],
+): readonly FieldProblem[] {
+  const seen = new Set<string>();
+  return entries.flatMap(({ location, baseKw, peaks, pv, meterFaults }, i) => {
+    const path = ['buildings', i];
+    const isTwice = seen.has(location);
+    seen.add(location);
+    const isMetered = meteredAt(provision, location) !== undefined;
+    const steps = typeof baseKw === 'number' ? [] : baseKw;
+    return [
+      ...(isMetered
+        ? []
+        : [
+            {
+              path: [...path, 'location'],
+              message: `is ${location}; must be a location with siteMeter and gridLimitKw`,
+            },
+          ]),
+      ...(isTwice ? [{ path: [...path, 'location'], message: `${location} has a building already` }] : []),
+      ...steps.flatMap(({ at }, s) => outside(at, [...path, 'baseKw', s, 'at'])),
+      ...peaks.flatMap(({ from, until }, p) => [
+        ...outside(from, [...path, 'peaks', p, 'from']),
+        ...outside(until, [...path, 'peaks', p, 'until']),
+      ]),
+      ...(pv === undefined
+        ? []
+        : [...outside(pv.from, [...path, 'pv', 'from']), ...outside(pv.until, [...path, 'pv', 'until'])]),
+      ...meterFaults.flatMap(({ from }, f) => outside(from, [...path, 'meterFaults', f, 'from'])),
+    ];
+  });
+}

@@ -1,0 +1,109 @@
+// A building beside the chargers of a location: what it draws at each instant, and what its meter says of the connection.
+import type { EpochMs } from '../../machines/values/time.js';
+import type { ImportWatch } from '../checks/import-watch.js';
+import type { Building } from '../scenario/scenario.js';
+import type { Agenda } from './agenda.js';
+
+const STEP_MS = 1_000;
+/** A meter that jumps reads this many times what flows, once. */
+const JUMP = -8;
+
+/** A number from 0 to 1 that looks random, the same for the same arguments. */
+function noise(seed: number, nth: number): number {
+  let bits = (seed ^ Math.imul(nth + 1, 0x9e3779b1)) >>> 0;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b) >>> 0;
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35) >>> 0;
+  return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
+}
+
+/** Whether something that lasts `lastsMs`, once in each `everyMs` at an instant drawn from the seed, is on. */
+function isOn(atMs: EpochMs, everyMs: number, lastsMs: number, seed: number): boolean {
+  const nth = Math.floor(atMs / everyMs);
+  const beginsMs = nth * everyMs + noise(seed, nth) * Math.max(0, everyMs - lastsMs);
+  return atMs >= beginsMs && atMs < beginsMs + lastsMs;
+}
+
+/** What it draws at `atMs`, W; below 0 where it feeds back. A cloud comes and goes by the minute. */
+export function buildingWAt(building: Building, seed: number, atMs: EpochMs): number {
+  const { base, lift, peaks, pv } = building;
+  let kw = (base.findLast(({ fromMs }) => fromMs <= atMs) ?? base[0])?.kw ?? 0;
+  if (lift !== undefined && isOn(atMs, lift.everyMs, lift.lastsMs, seed)) kw += lift.kw;
+  for (const [i, { fromMs, untilMs, everyMs, lastsMs, kw: peakKw }] of peaks.entries())
+    if (atMs >= fromMs && atMs < untilMs && isOn(atMs, everyMs, lastsMs, seed + i + 1)) kw += peakKw;
+  if (pv !== undefined && atMs >= pv.fromMs && atMs < pv.untilMs) {
+    const height = Math.sin((Math.PI * (atMs - pv.fromMs)) / (pv.untilMs - pv.fromMs)) ** 2;
+    const clouds = 0.5 + 0.5 * noise(seed + 99, Math.floor(atMs / 60_000));
+    kw -= pv.kw * height * clouds;
+  }
+  // A real meter never reads the same twice.
+  return Math.round(1000 * kw + 40 * noise(seed + 7, Math.floor(atMs / STEP_MS)));
+}
+
+export class BuildingRun {
+  readonly #building: Building;
+  readonly #options: {
+    readonly seed: number;
+    readonly agenda: Agenda;
+    readonly nowMs: () => EpochMs;
+    readonly monotonicMs: () => number;
+    readonly drawnW: () => number;
+    readonly watch: ImportWatch;
+    /** The message reaches the service, where one lives: true. */
+    readonly say: (message: object) => boolean;
+  };
+  #hb = 0;
+  #stuckW: number | undefined;
+  #nextReadingMs = 0;
+
+  constructor(
+    building: Building,
+    options: {
+      readonly seed: number;
+      readonly agenda: Agenda;
+      readonly nowMs: () => EpochMs;
+      readonly monotonicMs: () => number;
+      /** What the location's chargers draw, W. */
+      readonly drawnW: () => number;
+      readonly watch: ImportWatch;
+      readonly say: (message: object) => boolean;
+    },
+  ) {
+    this.#building = building;
+    this.#options = options;
+  }
+
+  /** From now on. */
+  begin(): void {
+    const { agenda, monotonicMs } = this.#options;
+    const atMs = monotonicMs();
+    this.#step(atMs);
+    agenda.at(atMs + STEP_MS, () => this.begin());
+  }
+
+  #step(monotonicMs: number): void {
+    const { seed, nowMs, watch, drawnW } = this.#options;
+    const now = nowMs();
+    const loadW = buildingWAt(this.#building, seed, now);
+    watch.drawn(this.#building.locationId, loadW);
+    if (monotonicMs < this.#nextReadingMs) return;
+    this.#nextReadingMs = monotonicMs + this.#building.meterEveryMs;
+    this.#read(loadW + Math.round(drawnW()), now);
+  }
+
+  #read(importW: number, now: EpochMs): void {
+    const { say, watch } = this.#options;
+    const fault = this.#building.meterFaults.find(
+      ({ fromMs, untilMs }) => fromMs <= now && now < untilMs,
+    )?.kind;
+    this.#stuckW = fault === 'stuck' ? (this.#stuckW ?? importW) : undefined;
+    if (fault === 'lost') return;
+    const readW = {
+      stuck: this.#stuckW ?? importW,
+      signSwapped: -importW,
+      jumped: this.#hb % 20 === 0 ? JUMP * importW : importW,
+    }[fault ?? 'stuck'];
+    const powerW = fault === undefined ? importW : readW;
+    const isHeard = say({ v: 1, hb: ++this.#hb, at: new Date(now).toISOString(), powerW });
+    if (isHeard) watch.read(this.#building.locationId, powerW);
+  }
+}
