@@ -24,7 +24,8 @@ export async function isPortFree(host: string, port: number): Promise<boolean> {
 export async function checkPorts(config: Config): Promise<void> {
   const checks = [
     ['httpPort', config.httpHost] as const,
-    ...(config.mqttUrl === undefined ? [['mqttPort', config.mqttHost] as const] : []),
+    // The broker of a node that stands by listens once it runs: until then another node may be there.
+    ...(config.mqttUrl === undefined && !config.standby ? [['mqttPort', config.mqttHost] as const] : []),
   ];
   for (const [key, host] of checks) {
     const error = await listeningError(host, config[key]);

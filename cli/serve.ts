@@ -10,6 +10,9 @@ import { printJson, printNote } from './print.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
+/** What a node of several says when it begins to run, or to stand by. */
+const ROLE_EVENTS = { active: 'ready', standby: 'standby' } as const;
+
 interface ServeFlags extends SettingsFlags {
   readonly record?: string;
 }
@@ -41,6 +44,7 @@ async function serve({ record, ...flags }: ServeFlags): Promise<void> {
       printNote('headroom: another service was started on this database and has taken over; this one ends');
       void closeRecording().finally(() => process.exit(1));
     },
+    onRole: (role, urls) => printJson({ event: ROLE_EVENTS[role], ...urls, version: VERSION }),
   });
   const grace = stopWithGrace(async () => {
     await service.stop();
@@ -48,7 +52,7 @@ async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   });
   try {
     const { httpUrl, mqttUrl } = await service.start();
-    printJson({ event: 'ready', httpUrl, mqttUrl, version: VERSION });
+    if (!config.standby) printJson({ event: 'ready', httpUrl, mqttUrl, version: VERSION });
   } catch (error) {
     grace.uninstall();
     throw error;

@@ -71,6 +71,27 @@ export const SETTINGS = {
       .optional(),
     'sqlite:PATH or postgres://…; SQLite in the data directory if left out',
   ),
+  standby: setting(
+    'STANDBY',
+    z.stringbool().default(false),
+    'true: one of several nodes on one PostgreSQL; it runs while no other does, and forwards to the one that runs',
+  ),
+  ownerTtlS: setting(
+    'OWNER_TTL_S',
+    positive.min(1).max(60).default(5),
+    'seconds after which a node that stands by takes over from one that is no longer heard of',
+  ),
+  nodeUrl: setting(
+    'NODE_URL',
+    z
+      .string()
+      .refine(
+        (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+        'must be http://… or https://…',
+      )
+      .optional(),
+    'where the other nodes reach the REST port of this one; its own address if left out',
+  ),
   tokenKeys: setting(
     'TOKEN_KEYS',
     optionalText,
@@ -245,11 +266,27 @@ function checkTogether(config: Config): void {
   if (config.mqttCa !== undefined && !isTlsUrl(config.mqttUrl ?? '')) {
     throw new ConfigError(`${variableOf('mqttCa')}: needs mqtts://… or wss://… in ${variableOf('mqttUrl')}`);
   }
+  checkStandby(config);
   if (config.leaseTtlS < 3 * config.heartbeatS) {
     throw new ConfigError(
       `HEADROOM_LEASE_TTL_S: ${config.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${config.heartbeatS} s)`,
     );
   }
+}
+
+/** @throws ConfigError where a node could not stand by for others, or they could not reach it. */
+function checkStandby({ standby, databaseUrl, nodeUrl, httpHost }: Config): void {
+  if (!standby && nodeUrl !== undefined)
+    throw new ConfigError(`${variableOf('nodeUrl')}: is of no use without ${variableOf('standby')}=true`);
+  if (!standby) return;
+  if (databaseUrl === undefined || databaseUrl.startsWith('sqlite:'))
+    throw new ConfigError(
+      `${variableOf('standby')}: several nodes need a PostgreSQL that all of them reach; name it in ${variableOf('databaseUrl')}`,
+    );
+  if (nodeUrl === undefined && ['0.0.0.0', '::'].includes(httpHost))
+    throw new ConfigError(
+      `${variableOf('nodeUrl')}: say where the other nodes reach this one; ${httpHost} is no address that they could use`,
+    );
 }
 
 /** The database to use: the one named, else SQLite in the data directory. */

@@ -64,8 +64,10 @@ export function createHealth(options: {
   readonly broker: Pick<MessageBus, 'isHealthy'>;
   readonly overdueMs: () => number;
   readonly version: string;
+  /** Left out of the answer where undefined. */
+  readonly role?: 'active' | undefined;
 }): () => Promise<Health> {
-  const { clock, store, broker, version } = options;
+  const { clock, store, broker, version, role } = options;
   const startedMs = clock.monotonicMs();
   const database = new DatabaseProbe(clock, store);
   const word = (isWell: boolean) => (isWell ? 'ok' : 'failing');
@@ -77,6 +79,34 @@ export function createHealth(options: {
     } as const;
     const isWell = Object.values(checks).every((check) => check === 'ok');
     const uptimeSeconds = Math.round((clock.monotonicMs() - startedMs) / 1000);
-    return { status: isWell ? 'ok' : 'degraded', version, uptimeSeconds, checks };
+    return { status: isWell ? 'ok' : 'degraded', version, uptimeSeconds, ...(role && { role }), checks };
+  };
+}
+
+/** The same of a node that stands by; it is not well where it could not become the active one. */
+export function createStandbyHealth(options: {
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'ownership'>;
+  readonly isClockOff: () => boolean;
+  /** It neither forwards for long any more, nor becomes active. */
+  readonly isStopping: () => boolean;
+  readonly version: string;
+}): () => Promise<Health> {
+  const { clock, store, isClockOff, isStopping, version } = options;
+  const startedMs = clock.monotonicMs();
+  const word = (isWell: boolean) => (isWell ? 'ok' : 'failing');
+  return async () => {
+    let database = true;
+    const holder = await store.ownership.holder().catch(() => {
+      database = false;
+    });
+    const isWell = database && !isClockOff() && !isStopping();
+    const uptimeSeconds = Math.round((clock.monotonicMs() - startedMs) / 1000);
+    const checks = {
+      database: word(database),
+      active: word(holder !== undefined),
+      clock: word(!isClockOff()),
+    } as const;
+    return { status: isWell ? 'ok' : 'degraded', version, uptimeSeconds, role: 'standby', checks };
   };
 }

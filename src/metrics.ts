@@ -50,6 +50,17 @@ function httpMetrics(registers: Registry[]) {
       labelNames: ['reason'],
       registers,
     }),
+    forwardedRequests: new Counter({
+      name: 'headroom_forwarded_requests_total',
+      help: 'Requests that a node that stands by took, by outcome (answered, lost, vacant).',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    nodeActive: new Gauge({
+      name: 'headroom_node_active',
+      help: 'Whether this node is the one that runs: 1 or, while it stands by, 0.',
+      registers,
+    }),
     authFailures: new Counter({
       name: 'headroom_auth_failures_total',
       help: 'Refused credentials, by way in (http, token, mqtt).',

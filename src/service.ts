@@ -1,56 +1,55 @@
 // The composition root: puts the parts together, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
-import type { GrantTiming } from '../machines/power/grant.js';
-import { type ActorSystem, createActorSystem } from './actor-system.js';
 import { systemClock } from './clock.js';
-import { type Config, databaseUrlOf, variableOf } from './config.js';
-import { createHealth } from './health.js';
-import { type CredentialDirectory, createCredentialDirectory } from './inbound/http/credentials.js';
+import { type Config, databaseUrlOf } from './config.js';
+import { createStandbyHealth } from './health.js';
+import type { Forwarding } from './inbound/http/forwarding.js';
+import { NodeTokens } from './inbound/http/node-tokens.js';
 import { HttpServer } from './inbound/http/server.js';
 import { createTokenKeys } from './inbound/http/token-keys.js';
 import { createTokens } from './inbound/http/tokens.js';
-import { createMqttLogins, type ReplaceableMqttLogins } from './inbound/mqtt/logins.js';
-import { Telemetry } from './inbound/mqtt/telemetry.js';
 import { createLogger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
+import { type Running, Standby } from './nodes/standby.js';
 import { createStore } from './outbound/knex/store.js';
-import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
-import { ExternalBroker } from './outbound/mqtt/external-broker.js';
-import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
 import type { Cancel, Clock } from './ports/clock.js';
-import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
 import type { Store } from './ports/store.js';
-import type { ChargerGateway, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { exposureOf, makePrivateDirectory } from './private-files.js';
 import { createRareLog } from './rare-log.js';
-import { readCertificates, TlsFiles } from './tls-files.js';
+import { Term, type TermSeams } from './term.js';
+import { openTlsFiles, warnOfPlainText } from './tls-files.js';
 import { VERSION } from './version.js';
 
+/** Where a service is reached. */
+export interface ServiceUrls {
+  readonly httpUrl: string;
+  /** Of a node that stands by: where chargers reach it once it runs. */
+  readonly mqttUrl: string;
+}
+
 /** What tests, benchmarks and the simulator replace. */
-export interface Seams {
+export interface Seams extends TermSeams {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly metrics?: Metrics;
-  readonly newId?: () => string;
   /** Called when the service stopped because another one, started later, took over its database. */
   readonly onTakenOver?: () => void;
+  /** Called whenever a node of several begins to run, or stands by again. */
+  readonly onRole?: (role: 'active' | 'standby', urls: ServiceUrls) => void;
   /** How many callers may share a commit, and how many may wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
-  /** Reaches the chargers instead of MQTT. */
-  readonly gateway?: ChargerGateway;
-  /** Stands between the service and its broker. */
-  readonly wrapBus?: (bus: MessageBus) => MessageBus;
-  /** Builds the actors; a test, recorder or replay puts itself between them and their ports here. */
-  readonly createActors?: typeof createActorSystem;
   /** Stands between the service and the store that was opened. */
   readonly wrapStore?: (store: Store) => Store;
 }
 
-type ActorOptions = Parameters<typeof createActorSystem>[0];
-
 const LOOK_AT_FILES_EVERY_MS = 1_000;
-const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+/** What a node was asked before it stopped to run has this long to be answered. */
+const FINISH_WITHIN_MS = 3_000;
+/** Requests that came during a handover have this long to be answered by the next node. */
+const HAND_OVER_WITHIN_MS = 3_000;
+/** Longer than other nodes take to ask again who runs. */
+const STILL_ASKED_MS = 600;
 
 /** What every part needs. */
 interface Common {
@@ -59,10 +58,10 @@ interface Common {
   readonly metrics: Metrics;
 }
 
-/** What is filled with the credentials of all tenants, and replaced whole when any of them changes. */
-interface CredentialHolders {
-  readonly credentials: CredentialDirectory;
-  readonly logins: ReplaceableMqttLogins;
+/** What lives as long as the process does. */
+interface Parts extends Pick<ConstructorParameters<typeof Term>[0], 'tokens' | 'nodeTokens' | 'tlsFiles'> {
+  readonly store: Store;
+  readonly http: HttpServer;
 }
 
 export class Service {
@@ -71,6 +70,7 @@ export class Service {
   readonly #common: Common;
   /** Of this process, among those that may own its database. */
   readonly #nodeId = randomUUID();
+  #httpUrl: string | undefined;
   #flushLog = () => {};
   readonly #undo: (() => Promise<void>)[] = [];
   #starting: Promise<unknown> = Promise.resolve();
@@ -86,8 +86,11 @@ export class Service {
     };
   }
 
-  /** Resolves when requests are answered and chargers may connect; a start that fails leaves nothing behind. */
-  start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }> {
+  /**
+   * Resolves when requests are answered and chargers may connect, or, of a node of several, when it stands by; a start that
+   * fails leaves nothing behind.
+   */
+  start(): Promise<ServiceUrls> {
     const started = this.#start();
     this.#starting = started;
     return started;
@@ -117,113 +120,171 @@ export class Service {
     this.#flushLog();
   }
 
-  async #start() {
+  async #start(): Promise<ServiceUrls> {
     try {
-      const urls = await this.#startAll();
-      this.#common.log.info(urls, 'ready');
-      return urls;
+      const parts = await this.#openParts();
+      return this.#config.standby ? await this.#standBy(parts) : await this.#run(parts);
     } catch (error) {
       await this.#letGo();
       throw error;
     }
   }
 
-  async #startAll() {
+  async #openParts(): Promise<Parts> {
     warnOfPlainText(this.#config, this.#common.log);
     const tlsFiles = openTlsFiles(this.#config, this.#common);
     if (this.#config.tlsKey !== undefined) this.#warnOfExposure(this.#config.tlsKey);
-    const logins = createMqttLogins(NO_CREDENTIALS);
-    const gateway = this.#seams.gateway ?? this.#createMqttGateway(this.#createBroker(logins, tlsFiles));
-    const { store, ownerTerm } = await this.#openStore();
-    const credentials = createCredentialDirectory(NO_CREDENTIALS);
+    const store = await this.#openStore();
     const tokenKeys = createTokenKeys(this.#config);
     if (tokenKeys.file !== undefined) this.#warnOfExposure(tokenKeys.file);
-    const actors = this.#createActors({ store, ownerTerm, publisher: gateway }, { credentials, logins });
-    const http = new HttpServer({
-      config: this.#config,
-      ...this.#common,
-      application: actors.application,
-      credentials,
-      tokens: createTokens({ keys: tokenKeys, clock: this.#common.clock }),
-      health: this.#createHealth(store, gateway, actors),
-      version: VERSION,
-      tlsFiles,
-    });
-    await actors.start();
-    this.#undo.push(() => actors.stop());
-    const { url: mqttUrl } = await gateway.start(actors.meterSink);
-    this.#undo.push(() => gateway.stop());
-    actors.syncChargers();
+    const keys = { keys: tokenKeys, clock: this.#common.clock };
     if (tokenKeys.file !== undefined) this.#follow('token keys', tokenKeys);
     if (tlsFiles !== undefined) this.#follow('files for TLS', tlsFiles);
-    const { url: httpUrl } = await http.start();
-    this.#undo.push(() => http.stop());
-    return { httpUrl, mqttUrl };
-  }
-
-  #createBroker(logins: MqttLogins, tlsFiles: TlsFiles | undefined): MessageBus {
-    const { mqttUrl: url, mqttCa } = this.#config;
-    if (url === undefined)
-      return new EmbeddedBroker({ config: this.#config, ...this.#common, logins, tlsFiles });
-    const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
-    return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, ...this.#common });
-  }
-
-  #createMqttGateway(broker: MessageBus): ChargerGateway {
-    const bus = this.#seams.wrapBus?.(broker) ?? broker;
     return {
-      ...createLimitPublisher(bus),
-      start: (sink) => {
-        const telemetry = new Telemetry({ sink, ...this.#common });
-        return bus.start((topic, payload) => telemetry.receive(topic, payload));
-      },
-      isHealthy: () => bus.isHealthy(),
-      stop: () => bus.stop(),
+      ...{ store, tlsFiles },
+      tokens: createTokens(keys),
+      nodeTokens: new NodeTokens(keys),
+      http: new HttpServer({ config: this.#config, ...this.#common, tlsFiles }),
     };
   }
 
-  async #openStore(): Promise<{ readonly store: Store; readonly ownerTerm: number }> {
-    const { dataDir } = this.#config;
+  async #openStore(): Promise<Store> {
+    const { dataDir, standby, ownerTtlS, nodeUrl } = this.#config;
     const { journal, wrapStore } = this.#seams;
     makePrivateDirectory(dataDir);
     this.#warnOfExposure(dataDir);
     const store = await createStore({
       databaseUrl: databaseUrlOf(this.#config),
       ...this.#common,
-      node: { nodeId: this.#nodeId, url: () => undefined, leaseMs: undefined },
+      node: {
+        nodeId: this.#nodeId,
+        url: () => nodeUrl ?? this.#httpUrl,
+        leaseMs: standby ? 1000 * ownerTtlS : undefined,
+      },
       ...(journal && { journal }),
     });
     const wrapped = wrapStore?.(store) ?? store;
     this.#undo.push(() => wrapped.close());
-    return { store: wrapped, ownerTerm: await store.ownership.claim() };
+    return wrapped;
   }
 
-  #createActors(
-    ports: Pick<ActorOptions, 'store' | 'ownerTerm' | 'publisher'>,
-    { credentials, logins }: CredentialHolders,
-  ): ActorSystem {
-    const timing = timingOf(this.#config);
-    const createActors = this.#seams.createActors ?? createActorSystem;
-    return createActors({
-      ...this.#common,
-      ...ports,
-      timing,
-      newId: this.#seams.newId ?? randomUUID,
-      powerRetentionDays: this.#config.powerRetentionDays,
-      onTakenOver: () => {
+  /** The only node: it owns the database from now until another one is started on it. */
+  async #run(parts: Parts): Promise<ServiceUrls> {
+    const ownerTerm = await parts.store.ownership.claim();
+    const term = this.#createTerm(
+      parts,
+      ownerTerm,
+      () => true,
+      () => {
         this.#common.log.error({}, 'another service has taken over this database; this one stops');
         void this.stop().then(this.#seams.onTakenOver);
       },
-      onCredentials(set) {
-        credentials.replace(set);
-        logins.replace(set);
+    );
+    this.#undo.push(() => term.stop());
+    const { mqttUrl } = await term.start();
+    await parts.http.answerWith((exchanges) => term.answering(exchanges));
+    const { url: httpUrl } = await parts.http.start();
+    this.#undo.push(() => parts.http.stop());
+    this.#common.metrics.nodeActive.set(1);
+    this.#common.log.info({ httpUrl, mqttUrl }, 'ready');
+    return { httpUrl, mqttUrl };
+  }
+
+  /** One of several nodes: it forwards what it is asked while it stands by. */
+  async #standBy(parts: Parts): Promise<ServiceUrls> {
+    const { clock, log } = this.#common;
+    const { store, http } = parts;
+    const { ownership } = store;
+    const forwarding = await this.#createForwarding(parts, () => standby.isClockOff);
+    const standby: Standby = new Standby({
+      ...{ clock, log, ownership },
+      leaseMs: 1000 * this.#config.ownerTtlS,
+      begin: (ownerTerm, tenure, onLost) =>
+        this.#beginTerm(
+          parts,
+          forwarding,
+          this.#createTerm(parts, ownerTerm, () => tenure.isHeld(), onLost),
+        ),
+    });
+    this.#undo.push(() => forwarding.close());
+    await http.answerWith((exchanges) => forwarding.answering(exchanges));
+    const { url } = await http.start();
+    this.#httpUrl = url;
+    this.#undo.push(() => http.stop());
+    this.#undo.push(async () => {
+      await standby.stop();
+      // What comes meanwhile is for the node that runs next; the others believe for a moment that it is this one.
+      await this.#within(STILL_ASKED_MS, new Promise(() => {}));
+      await this.#within(HAND_OVER_WITHIN_MS, http.answered());
+    });
+    this.#tellRole('standby', this.#plannedMqttUrl());
+    standby.start();
+    return { httpUrl: url, mqttUrl: this.#plannedMqttUrl() };
+  }
+
+  async #beginTerm({ http }: Parts, forwarding: Forwarding, term: Term): Promise<Running> {
+    try {
+      const { mqttUrl } = await term.start();
+      void http.answerWith((exchanges) => term.answering(exchanges));
+      this.#tellRole('active', mqttUrl);
+    } catch (error) {
+      await term.stop();
+      throw error;
+    }
+    return {
+      stop: async () => {
+        const finished = http.answerWith((exchanges) => forwarding.answering(exchanges));
+        await this.#within(FINISH_WITHIN_MS, finished);
+        await term.stop();
+        this.#tellRole('standby', this.#plannedMqttUrl());
       },
+    };
+  }
+
+  #tellRole(role: 'active' | 'standby', mqttUrl: string): void {
+    const urls = { httpUrl: this.#httpUrl ?? '', mqttUrl };
+    this.#common.metrics.nodeActive.set(role === 'active' ? 1 : 0);
+    this.#common.log.info(urls, role === 'active' ? 'ready' : 'stands by');
+    this.#seams.onRole?.(role, urls);
+  }
+
+  #plannedMqttUrl(): string {
+    const { mqttUrl, mqttHost, mqttPort, tlsCert } = this.#config;
+    return mqttUrl ?? `${tlsCert === undefined ? 'mqtt' : 'mqtts'}://${mqttHost}:${mqttPort}`;
+  }
+
+  async #createForwarding({ store, nodeTokens }: Parts, isClockOff: () => boolean): Promise<Forwarding> {
+    // With what it asks other nodes by: not loaded by a service that has none.
+    const { Forwarding } = await import('./inbound/http/forwarding.js');
+    // A stop takes everything off before it begins.
+    const isStopping = () => this.#undo.length === 0;
+    const { clock } = this.#common;
+    return new Forwarding({
+      config: this.#config,
+      ...this.#common,
+      ...{ ownership: store.ownership, nodeTokens },
+      health: createStandbyHealth({ clock, store, isClockOff, isStopping, version: VERSION }),
     });
   }
 
-  #createHealth(store: Store, broker: ChargerGateway, actors: ActorSystem): ReturnType<typeof createHealth> {
-    const { clock } = this.#common;
-    return createHealth({ clock, store, broker, overdueMs: () => actors.overdueMs(), version: VERSION });
+  #createTerm(parts: Parts, ownerTerm: number, isHeld: () => boolean, onTakenOver: () => void): Term {
+    const { store, tokens, nodeTokens, tlsFiles } = parts;
+    return new Term({
+      config: this.#config,
+      ...this.#common,
+      seams: this.#seams,
+      ...{ store, tokens, nodeTokens, tlsFiles, ownerTerm, isHeld, onTakenOver },
+    });
+  }
+
+  /** Resolves when `work` is over, or the time is. */
+  async #within(timeMs: number, work: Promise<void>): Promise<void> {
+    let cancel: Cancel = () => {};
+    const over = new Promise<void>((resolve) => {
+      cancel = this.#common.clock.after(timeMs, resolve);
+    });
+    await Promise.race([work, over]);
+    cancel();
   }
 
   /** Looks at `files` every second: what has changed in them applies without a restart. */
@@ -249,32 +310,4 @@ export class Service {
     const exposure = exposureOf(path);
     if (exposure !== undefined) this.#common.log.warn({ path }, exposure);
   }
-}
-
-/** @throws TlsFileError */
-function openTlsFiles({ tlsCert, tlsKey, tlsClientCa }: Config, common: Common): TlsFiles | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, common);
-}
-
-/** Warns where credentials would cross a network unencrypted. */
-function warnOfPlainText({ tlsCert, httpHost, mqttHost, mqttUrl }: Config, log: Log): void {
-  if (tlsCert !== undefined) return;
-  const exposed = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])].filter(
-    (host) => !isLoopback(host),
-  );
-  if (exposed.length === 0) return;
-  log.warn(
-    { hosts: exposed },
-    `keys and passwords travel unencrypted: let nobody but a TLS proxy reach these addresses, or set ${variableOf('tlsCert')} and ${variableOf('tlsKey')}`,
-  );
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-function timingOf({ heartbeatS, leaseTtlS, settleS }: Config): GrantTiming {
-  const inMs = (seconds: number) => Math.round(seconds * 1000);
-  return { heartbeatMs: inMs(heartbeatS), ttlMs: inMs(leaseTtlS), settleMs: inMs(settleS) };
 }

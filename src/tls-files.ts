@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { variableOf } from './config.js';
+import { type Config, variableOf } from './config.js';
 import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
@@ -191,4 +191,30 @@ function checkContext({ cert, key, clientCa }: Pems, file: string): void {
 
 function endsAtMs(certificate: X509Certificate): number {
   return Date.parse(certificate.validTo);
+}
+
+/** @throws TlsFileError */
+export function openTlsFiles(
+  { tlsCert, tlsKey, tlsClientCa }: Config,
+  parts: ConstructorParameters<typeof TlsFiles>[1],
+): TlsFiles | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, parts);
+}
+
+/** Warns where credentials would cross a network unencrypted. */
+export function warnOfPlainText({ tlsCert, httpHost, mqttHost, mqttUrl }: Config, log: Log): void {
+  if (tlsCert !== undefined) return;
+  const exposed = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])].filter(
+    (host) => !isLoopback(host),
+  );
+  if (exposed.length === 0) return;
+  log.warn(
+    { hosts: exposed },
+    `keys and passwords travel unencrypted: let nobody but a TLS proxy reach these addresses, or set ${variableOf('tlsCert')} and ${variableOf('tlsKey')}`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -62,7 +62,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // A process of its own: to the service it is chargers, and knows it by the wire alone.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
-  service: [
+  nodes: ['nodes', 'ports', 'rare-log'],
+  term: [
     'actor-system',
     'application',
     'inbound',
@@ -73,6 +74,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     ...FOUNDATION,
     PACKAGES,
   ],
+  service: ['term', 'nodes', 'inbound', 'outbound', 'wire', 'ports', ...MACHINES, ...FOUNDATION, PACKAGES],
   cli: [
     ...[
       'cli',

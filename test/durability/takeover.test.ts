@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { loadConfig } from '../../src/config.js';
-import { serve, temporaryDirectory } from '../cli/headroom.js';
+import { type Running, serve, start, temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
 import { needing } from '../needs.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
@@ -53,6 +53,63 @@ describe('on PostgreSQL', needing(missingPostgres()), () => {
     expect(await setLimit(newer.httpUrl, 7)).toBe(200);
   });
 });
+
+describe('nodes that stand by for each other', needing(missingPostgres()), () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await startPostgresServer();
+  });
+  afterAll(() => server?.stop());
+
+  /** Two processes that share keys; the first runs. */
+  async function twoNodes() {
+    const databaseUrl = await server.createDatabase();
+    await provision(
+      loadConfig({}, { HEADROOM_DATABASE_URL: databaseUrl }),
+      tenantWith(HARBOUR, [site('quay-1')]),
+    );
+    const dataDir = temporaryDirectory();
+    const environment = {
+      ...{ HEADROOM_DATABASE_URL: databaseUrl, HEADROOM_STANDBY: 'true', HEADROOM_OWNER_TTL_S: '2' },
+      ...{ HEADROOM_DATA_DIR: dataDir, HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0' },
+    };
+    const first = start(['serve'], environment);
+    const { httpUrl: firstUrl } = await told(first, 'ready');
+    const second = start(['serve'], environment);
+    const { httpUrl: secondUrl } = await told(second, 'standby');
+    return { databaseUrl, first, firstUrl, second, secondUrl };
+  }
+
+  it('take over from one that is frozen in the middle of a commit, which stands by once it thaws', async () => {
+    const { databaseUrl, first, firstUrl, second, secondUrl } = await twoNodes();
+    const writing = writeUntilSilence(firstUrl);
+    await eventually(async () => expect(await setLimit(secondUrl, 1)).toBe(200));
+    await freezeInTransaction(first.process.pid ?? 0, databaseUrl);
+    await told(second, 'ready');
+    expect(await setLimit(secondUrl, 7)).toBe(200);
+    first.process.kill('SIGCONT');
+    await becomes(firstUrl, 'standby');
+    // It forwards what it is asked from now on, and still nothing that was acknowledged is missing.
+    expect(await setLimit(firstUrl, 8)).toBe(200);
+    await second.stop('SIGKILL');
+    await becomes(firstUrl, 'active');
+    await eventually(async () => expect(await setLimit(firstUrl, 9)).toBe(200));
+    expect((await first.stop()).code).toBe(0);
+    await expectAllWritten(databaseUrl, await writing);
+  });
+});
+
+/** What the process says of itself when it comes to be so. */
+async function told(node: Running, event: string): Promise<{ readonly httpUrl: string }> {
+  return JSON.parse(await node.line((line) => line.includes(`"event":"${event}"`)));
+}
+
+function becomes(httpUrl: string, role: string): Promise<void> {
+  return eventually(async () => {
+    const health = await (await fetch(`${httpUrl}/health`)).json();
+    expect(health).toMatchObject({ role });
+  });
+}
 
 async function setLimit(httpUrl: string, limitKw: number): Promise<number | undefined> {
   const answer = await fetch(`${httpUrl}/v1/locations/quay-1/limit`, {

@@ -6,6 +6,7 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import { withoutSecrets } from '../../secrets.js';
+import type { OpenStreams } from './open-streams.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 import type { RequestLog } from './request-log.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
@@ -24,6 +25,14 @@ export type Answer = Response<unknown, ExchangeLocals>;
 
 /** The answers that are not sent yet, by Node's own response object. */
 export type Unanswered = Map<ServerResponse, Answer>;
+
+/** What whatever answers requests shares with the server that runs it. */
+export interface Exchanges {
+  readonly requestLog: RequestLog;
+  readonly unanswered: Unanswered;
+  readonly openStreams: OpenStreams;
+  readonly isStopping: () => boolean;
+}
 
 const PATH_LOGGED = 200;
 // Long enough that a secret which is cut off here is still recognized as one.

@@ -17,13 +17,12 @@ import { createAuthorize } from './authorize.js';
 import type { CredentialDirectory } from './credentials.js';
 import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
-import { type Answer, createTracer, type Unanswered } from './exchange.js';
+import { type Answer, createTracer, type Exchanges } from './exchange.js';
 import { FailedSignIns } from './failed-sign-ins.js';
-import type { OpenStreams } from './open-streams.js';
+import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
-import type { RequestLog } from './request-log.js';
 import { requireHost } from './require-host.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
 import { createDocsHandlers, DOCS_FILE_PATH, DOCS_PAGE_PATH, DOCS_PATH } from './routes/docs-page.js';
@@ -58,6 +57,8 @@ export interface HttpParts {
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
   readonly version: string;
+  /** Where nodes forward requests to this one: who the client of such a request is. */
+  readonly nodeTokens?: NodeTokens;
   /** How many files the process may have open; what the host says if left out. */
   readonly openFiles?: number;
   /** How long a client may neither send nor read while an answer is due; 30 s if left out. */
@@ -66,13 +67,7 @@ export interface HttpParts {
   readonly pageDirectory?: string;
 }
 
-/** What the app shares with the server that runs it. */
-interface AppParts extends HttpParts {
-  readonly requestLog: RequestLog;
-  readonly unanswered: Unanswered;
-  readonly openStreams: OpenStreams;
-  readonly isStopping: () => boolean;
-}
+type AppParts = HttpParts & Exchanges;
 
 const STOPPING_WAIT_MS = 5000;
 const SECRET_CHECKS_AT_ONCE = 1;
@@ -91,6 +86,7 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
 
   app.use(createTracer(parts));
   app.use(refuseWhile(parts.isStopping));
+  if (parts.nodeTokens !== undefined) app.use(nameClient(parts.nodeTokens));
   app.use(requireHost);
   for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
   app.use((request) => {
@@ -110,6 +106,16 @@ function refuseWhile(isStopping: () => boolean): express.RequestHandler {
         retryAfter(STOPPING_WAIT_MS),
       );
     }
+    next();
+  };
+}
+
+/** The address of a forwarded request is its client's, and not the node's. */
+function nameClient(nodeTokens: NodeTokens): express.RequestHandler {
+  return (request, _response, next) => {
+    const header = request.headers[FORWARDED_HEADER];
+    const address = typeof header === 'string' ? nodeTokens.addressOf(header) : undefined;
+    if (address !== undefined) Object.defineProperty(request, 'ip', { value: address });
     next();
   };
 }

@@ -1,16 +1,25 @@
 // The REST side: listens with time limits, answers even what is no proper HTTP, and stops without dropping a request.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { type ConnectionSettings, Connections } from './connections.js';
-import type { Unanswered } from './exchange.js';
-import { createExpressApp, type HttpParts, type HttpSettings } from './express-app.js';
+import type { Exchanges } from './exchange.js';
 import { createHttpsServer } from './https-server.js';
 import { createOpenStreams } from './open-streams.js';
 import { RequestLog } from './request-log.js';
 import { readableTarget } from './request-target.js';
 import { createUnreadableHandler } from './unreadable.js';
 
-export interface ServerSettings extends HttpSettings, ConnectionSettings {
+export interface ServerSettings extends ConnectionSettings {
   readonly httpHost: string;
   readonly httpPort: number;
   readonly httpHeaderTimeoutS: number;
@@ -22,8 +31,15 @@ const TIMEOUTS_CHECKED_EVERY_MS = 1000;
 /** A client that reads nothing of its answer for this long is taken for gone. A stream sends something every 15 s. */
 const SILENT_AT_MOST_MS = 30_000;
 
-interface ServerParts extends HttpParts {
+interface ServerParts {
   readonly config: ServerSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** How many files the process may have open; what the host says if left out. */
+  readonly openFiles?: number;
+  /** How long a client may neither send nor read while an answer is due; 30 s if left out. */
+  readonly silentAtMostMs?: number;
   /** With them it speaks HTTPS. */
   readonly tlsFiles?: TlsFiles | undefined;
 }
@@ -31,8 +47,8 @@ interface ServerParts extends HttpParts {
 export class HttpServer {
   readonly #config: ServerSettings;
   readonly #scheme: 'http' | 'https';
-  readonly #unanswered: Unanswered = new Map();
-  readonly #openStreams = createOpenStreams();
+  readonly #exchanges: Exchanges;
+  #answer: RequestListener | undefined;
   readonly #connections: Connections;
   readonly #server: Server;
   #isStopping = false;
@@ -42,25 +58,41 @@ export class HttpServer {
     this.#scheme = tlsFiles === undefined ? 'http' : 'https';
     const { clock, log, metrics } = parts;
     const requestLog = new RequestLog(clock, log);
-    const app = createExpressApp(config, {
-      ...parts,
-      requestLog,
-      unanswered: this.#unanswered,
-      openStreams: this.#openStreams,
+    const unanswered = new Map();
+    this.#exchanges = {
+      ...{ requestLog, unanswered },
+      openStreams: createOpenStreams(),
       isStopping: () => this.#isStopping,
-    });
+    };
     this.#connections = new Connections({
       config,
       ...parts,
-      handle(request, response) {
+      handle: (request, response) => {
         request.url = readableTarget(request.url ?? '/');
-        app(request, response);
+        this.#answer?.(request, response);
       },
     });
     this.#server = this.#createServer(tlsFiles);
     this.#server.timeout = parts.silentAtMostMs ?? SILENT_AT_MOST_MS;
-    const answered = { connections: this.#connections, unanswered: this.#unanswered };
+    const answered = { connections: this.#connections, unanswered };
     this.#server.on('clientError', createUnreadableHandler({ ...answered, requestLog, metrics }));
+  }
+
+  /**
+   * From now on requests are answered by what `create` gives; call it before `start`. Resolves once what was asked before has
+   * its answer from whatever answered then, and its streams have ended.
+   */
+  async answerWith(create: (exchanges: Exchanges) => RequestListener): Promise<void> {
+    const before = this.answered();
+    this.#answer = create(this.#exchanges);
+    this.#exchanges.openStreams.endAll();
+    await before;
+  }
+
+  /** Resolves once all that was asked so far is answered. */
+  async answered(): Promise<void> {
+    const due = [...this.#exchanges.unanswered.keys()];
+    await Promise.all(due.map((response) => response.closed || once(response, 'close')));
   }
 
   /** Listens; rejects where the address is taken. */
@@ -71,8 +103,8 @@ export class HttpServer {
   /** Takes nothing new and resolves when what was accepted is answered, within 10 s. */
   stop(): Promise<void> {
     this.#isStopping = true;
-    for (const response of this.#unanswered.values()) response.shouldKeepAlive = false;
-    this.#openStreams.endAll();
+    for (const response of this.#exchanges.unanswered.values()) response.shouldKeepAlive = false;
+    this.#exchanges.openStreams.endAll();
     const cancel = this.#connections.stop();
     return new Promise((resolve) => {
       this.#server.close(() => {

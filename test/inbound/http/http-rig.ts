@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
 import type { Application } from '../../../src/application/application.js';
 import { createCredentialDirectory } from '../../../src/inbound/http/credentials.js';
+import { createExpressApp, type HttpSettings } from '../../../src/inbound/http/express-app.js';
 import { HttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
@@ -31,7 +32,7 @@ export const WELL: Health = {
   checks: { database: 'ok', broker: 'ok', scheduler: 'ok' },
 };
 
-const SETTINGS: ServerSettings = {
+const SETTINGS: ServerSettings & HttpSettings = {
   httpHost: '127.0.0.1',
   httpPort: 0,
   httpBodyLimitBytes: 100_000,
@@ -81,7 +82,7 @@ export function credentialSet(overrides: Partial<CredentialSet> = {}): Credentia
 }
 
 export interface RigOptions {
-  readonly settings?: Partial<ServerSettings>;
+  readonly settings?: Partial<ServerSettings & HttpSettings>;
   readonly application?: Partial<Application>;
   readonly health?: () => Health;
   /** Keys of an earlier rig, to play a restart. */
@@ -111,20 +112,22 @@ export async function createRig(options: RigOptions = {}) {
   const tokenKeys = createTokenKeys({ tokenKeys: undefined, dataDir });
   const tokens = createTokens({ keys: tokenKeys, clock });
   const fake = createFakeApplication();
+  const config = { ...SETTINGS, ...options.settings };
   const server = new HttpServer({
-    config: { ...SETTINGS, ...options.settings },
-    clock,
-    log,
-    metrics,
-    application: { ...fake.application, ...options.application },
-    credentials,
-    tokens,
-    health: options.health ?? (() => WELL),
-    version: '0.1.0',
-    ...(options.pageDirectory !== undefined && { pageDirectory: options.pageDirectory }),
+    ...{ config, clock, log, metrics },
     ...(options.openFiles !== undefined && { openFiles: options.openFiles }),
     ...(options.silentAtMostMs !== undefined && { silentAtMostMs: options.silentAtMostMs }),
   });
+  await server.answerWith((exchanges) =>
+    createExpressApp(config, {
+      ...{ clock, log, metrics, credentials, tokens },
+      application: { ...fake.application, ...options.application },
+      health: options.health ?? (() => WELL),
+      version: '0.1.0',
+      ...(options.pageDirectory !== undefined && { pageDirectory: options.pageDirectory }),
+      ...exchanges,
+    }),
+  );
   const { url } = await server.start();
 
   return {

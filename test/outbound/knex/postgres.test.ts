@@ -7,6 +7,7 @@ import { describeAdministration } from './administration-contract.js';
 import type { DatabaseServer } from './database-server.js';
 import { describeEnforcementRows } from './enforcement-rows-contract.js';
 import { cluster, HARBOUR, HARBOUR_TENANT, openStore, provisionAll, QUAY } from './harbour.js';
+import { describeOwnership } from './ownership-contract.js';
 import { missingPostgres, startPostgresServer } from './postgres-server.js';
 import { describeStore } from './store-contract.js';
 
@@ -19,6 +20,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
 
   describe('the store', () => describeStore(() => server));
   describe('the rows of enforcement', () => describeEnforcementRows(() => server));
+  describe('the ownership', () => describeOwnership(() => server, true));
   describe('the administration', () => describeAdministration(() => server));
 
   it('answers nothing but StoreUnavailableError while it lets nobody in', async () => {

@@ -23,6 +23,7 @@ import {
   QUAY_TARGET,
   reserve,
 } from './harbour.js';
+import { describeOwnership } from './ownership-contract.js';
 import { createSqliteServer } from './sqlite-server.js';
 import { describeStore } from './store-contract.js';
 
@@ -30,6 +31,7 @@ const server = createSqliteServer();
 afterAll(() => server.stop());
 
 describe('the store on SQLite', () => describeStore(() => server));
+describe('the ownership of an SQLite database', () => describeOwnership(() => server, false));
 describe('the rows of enforcement on SQLite', () => describeEnforcementRows(() => server));
 describe('the administration on SQLite', () => describeAdministration(() => server));
 

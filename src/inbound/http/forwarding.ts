@@ -1,0 +1,247 @@
+// What a node that stands by answers: its own health and figures, and for everything else what the active node answers.
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { rootCertificates } from 'node:tls';
+import express, { type Express, type Request } from 'express';
+import { Agent, type Dispatcher } from 'undici';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { Holder, Ownership } from '../../ports/ownership.js';
+import type { Health } from '../../wire/health.js';
+import { createErrorHandler } from './error-handler.js';
+import { type Answer, createTracer, type Exchanges } from './exchange.js';
+import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
+import { Refusal, retryAfter } from './refusal.js';
+import { requireHost } from './require-host.js';
+import { createMetricsHandler, METRICS_PATH } from './routes/documents.js';
+import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
+
+interface ForwardingParts {
+  readonly config: {
+    readonly trustProxy: number;
+    readonly httpBodyLimitBytes: number;
+    /** Nodes may share a certificate that nobody else signed. */
+    readonly tlsCert: string | undefined;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly ownership: Pick<Ownership, 'holder'>;
+  readonly nodeTokens: NodeTokens;
+  readonly health: () => Health | Promise<Health>;
+}
+
+/** Says that a node stands by: who forwarded to it asks again who is active. */
+const STANDS_BY: Readonly<Record<string, string>> = { 'x-headroom-role': 'standby' };
+
+/** So long a request waits for a node to become active; a handover takes less. */
+const WAIT_AT_MOST_MS = 5_000;
+const LOOK_EVERY_MS = 100;
+const CONNECT_WITHIN_MS = 1_000;
+const HOLDER_KNOWN_FOR_MS = 250;
+const COME_AGAIN_AFTER_MS = 1_000;
+
+/** With these errors nothing of the request has left this node. */
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+/** RFC 9110, section 7.6.1, and what is said anew to the other node. */
+const OF_ONE_HOP = new Set([
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect', 'content-length', FORWARDED_HEADER],
+]);
+
+type Outcome = 'answered' | 'refused' | 'lost';
+
+export class Forwarding {
+  readonly #parts: ForwardingParts;
+  readonly #agent: Agent;
+  #holder: { readonly askedAtMs: number; readonly found: Promise<Holder | undefined> } | undefined;
+
+  constructor(parts: ForwardingParts) {
+    this.#parts = parts;
+    const { tlsCert } = parts.config;
+    this.#agent = new Agent({
+      // A request may wait for a slow database, and a stream has no end.
+      ...{ headersTimeout: 0, bodyTimeout: 0 },
+      connect: {
+        timeout: CONNECT_WITHIN_MS,
+        ...(tlsCert && { ca: [...rootCertificates, readFileSync(tlsCert, 'utf8')] }),
+      },
+    });
+  }
+
+  answering(exchanges: Exchanges): Express {
+    const { config, log, metrics, health } = this.#parts;
+    const app = express();
+    app.disable('x-powered-by');
+    app.set('trust proxy', config.trustProxy);
+    app.set('query parser', false);
+    app.use(createTracer({ ...this.#parts, ...exchanges }));
+    app.use(requireHost);
+    const ownHealth = createHealthHandler(health);
+    const ownMetrics = createMetricsHandler(metrics);
+    app.use((request, response: Answer) => {
+      response.locals.route = 'forwarded';
+      if (request.path === '/health' || request.path === HEALTH_ENDPOINT.path)
+        return ownHealth(request, response);
+      if (request.path === METRICS_PATH) return ownMetrics(request, response);
+      return this.#forward(request, response);
+    });
+    app.use(createErrorHandler(log));
+    return app;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+
+  async #forward(request: Request, response: Answer): Promise<void> {
+    const { clock, config, metrics } = this.#parts;
+    // One hop: the node that forwarded it knows better, or asks again.
+    if (request.headers[FORWARDED_HEADER] !== undefined) throw vacant();
+    const leaving = new AbortController();
+    response.on('close', () => leaving.abort());
+    const body = await wholeBody(request, config.httpBodyLimitBytes);
+    const untilMs = clock.monotonicMs() + WAIT_AT_MOST_MS;
+    while (!leaving.signal.aborted) {
+      const holder = await this.#findHolder();
+      const outcome =
+        holder?.url === undefined
+          ? 'refused'
+          : await this.#ask(holder, holder.url, { request, response, body, leaving });
+      if (outcome !== 'refused') metrics.forwardedRequests.inc({ outcome });
+      if (outcome === 'answered') return;
+      if (outcome === 'lost' && request.method !== 'GET' && request.method !== 'HEAD') throw lost();
+      if (clock.monotonicMs() >= untilMs) {
+        metrics.forwardedRequests.inc({ outcome: 'vacant' });
+        throw vacant();
+      }
+      await new Promise<void>((resolve) => clock.after(LOOK_EVERY_MS, resolve));
+    }
+  }
+
+  /** What is known for a moment serves all that ask meanwhile. Undefined where nobody is active, or nobody can say. */
+  #findHolder(): Promise<Holder | undefined> {
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (this.#holder === undefined || nowMs - this.#holder.askedAtMs >= HOLDER_KNOWN_FOR_MS) {
+      const found = this.#parts.ownership.holder().catch(() => undefined);
+      this.#holder = { askedAtMs: nowMs, found };
+    }
+    return this.#holder.found;
+  }
+
+  async #ask(
+    holder: Holder,
+    url: string,
+    asked: {
+      readonly request: Request;
+      readonly response: Answer;
+      readonly body: Buffer | undefined;
+      readonly leaving: AbortController;
+    },
+  ): Promise<Outcome> {
+    const { request, response, body, leaving } = asked;
+    const gone = new AbortController();
+    const unwatch = this.#watch(holder, gone);
+    try {
+      const answer = await this.#agent.request({
+        origin: url,
+        path: request.originalUrl,
+        method: request.method as Dispatcher.HttpMethod,
+        headers: {
+          ...endToEnd(request.headers),
+          [FORWARDED_HEADER]: this.#parts.nodeTokens.issue(request.ip ?? ''),
+        },
+        body: body ?? null,
+        signal: AbortSignal.any([leaving.signal, gone.signal]),
+      });
+      if (answer.headers['x-headroom-role'] === STANDS_BY['x-headroom-role']) {
+        await answer.body.dump();
+        return 'refused';
+      }
+      response.writeHead(answer.statusCode, endToEnd(answer.headers, 'content-length'));
+      await pipeline(answer.body, response);
+      return 'answered';
+    } catch (error) {
+      if (response.headersSent) {
+        response.destroy();
+        return 'answered';
+      }
+      return NEVER_SENT.has(codeOf(error)) ? 'refused' : 'lost';
+    } finally {
+      unwatch();
+    }
+  }
+
+  /** Ends the exchange once another node is active, or none: this one may be frozen, and would never answer. */
+  #watch(holder: Holder, gone: AbortController): () => void {
+    const { clock } = this.#parts;
+    const look = async () => {
+      if ((await this.#findHolder())?.nodeId !== holder.nodeId) gone.abort();
+      else if (!isOver) cancel = clock.after(COME_AGAIN_AFTER_MS, look);
+    };
+    let isOver = false;
+    let cancel = clock.after(COME_AGAIN_AFTER_MS, look);
+    return () => {
+      isOver = true;
+      cancel();
+    };
+  }
+}
+
+function vacant(): Refusal {
+  return new Refusal('SERVICE_UNAVAILABLE', 'No node is active at the moment: try again shortly.', {
+    ...retryAfter(COME_AGAIN_AFTER_MS),
+    ...STANDS_BY,
+  });
+}
+
+function lost(): Refusal {
+  return new Refusal(
+    'SERVICE_UNAVAILABLE',
+    'The node that took this request was lost before it answered: look whether the change is there before you send it again.',
+    retryAfter(COME_AGAIN_AFTER_MS),
+  );
+}
+
+/** The body as it came; undefined where there is none, or the client left. @throws DomainError PAYLOAD_TOO_LARGE */
+function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= limitBytes) chunks.push(chunk);
+      // What follows is read and dropped, so that the client hears the answer.
+      else reject(new DomainError('PAYLOAD_TOO_LARGE', 'The body is larger than this service accepts.'));
+    });
+    request.on('end', () => resolve(chunks.length === 0 ? undefined : Buffer.concat(chunks)));
+    request.on('error', () => resolve(undefined));
+  });
+}
+
+/** All but what concerns one connection alone. */
+function endToEnd(headers: IncomingHttpHeaders, kept?: string): Record<string, string | string[]> {
+  const named = String(headers.connection ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/);
+  const passed: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const isPassed = name === kept || !(OF_ONE_HOP.has(name) || named.includes(name));
+    if (value !== undefined && isPassed) passed[name] = value;
+  }
+  return passed;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}

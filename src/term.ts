@@ -1,0 +1,167 @@
+// What a node runs for as long as it owns the database, put together: actors, the way to the chargers, and the API.
+import { randomUUID } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import type { GrantTiming } from '../machines/power/grant.js';
+import { type ActorSystem, createActorSystem } from './actor-system.js';
+import { type Config, variableOf } from './config.js';
+import { createHealth } from './health.js';
+import { createCredentialDirectory } from './inbound/http/credentials.js';
+import type { Exchanges } from './inbound/http/exchange.js';
+import { createExpressApp } from './inbound/http/express-app.js';
+import type { NodeTokens } from './inbound/http/node-tokens.js';
+import type { Tokens } from './inbound/http/tokens.js';
+import { createMqttLogins } from './inbound/mqtt/logins.js';
+import { Telemetry } from './inbound/mqtt/telemetry.js';
+import type { Metrics } from './metrics.js';
+import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
+import { ExternalBroker } from './outbound/mqtt/external-broker.js';
+import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
+import type { Clock } from './ports/clock.js';
+import type { CredentialSet } from './ports/credentials.js';
+import type { Log } from './ports/log.js';
+import type { Store } from './ports/store.js';
+import type { ChargerGateway, LimitPublisher, MessageBus, MqttLogins } from './ports/telemetry.js';
+import { readCertificates, type TlsFiles } from './tls-files.js';
+import { VERSION } from './version.js';
+
+/** What tests, benchmarks and the simulator replace of a term. */
+export interface TermSeams {
+  readonly newId?: () => string;
+  /** Reaches the chargers instead of MQTT. */
+  readonly gateway?: ChargerGateway;
+  /** Stands between the service and its broker. */
+  readonly wrapBus?: (bus: MessageBus) => MessageBus;
+  /** Builds the actors; a test, recorder or replay puts itself between them and their ports here. */
+  readonly createActors?: typeof createActorSystem;
+}
+
+interface TermOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly seams: TermSeams;
+  readonly store: Store;
+  readonly ownerTerm: number;
+  readonly tokens: Tokens;
+  readonly nodeTokens: NodeTokens;
+  readonly tlsFiles: TlsFiles | undefined;
+  /** Whether this node may still tell chargers something. */
+  readonly isHeld: () => boolean;
+  readonly onTakenOver: () => void;
+}
+
+const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+
+export class Term {
+  readonly #options: TermOptions;
+  readonly #logins = createMqttLogins(NO_CREDENTIALS);
+  readonly #credentials = createCredentialDirectory(NO_CREDENTIALS);
+  readonly #gateway: ChargerGateway;
+  readonly #actors: ActorSystem;
+  #areActorsStarted = false;
+  #isGatewayStarted = false;
+
+  constructor(options: TermOptions) {
+    this.#options = options;
+    this.#gateway = options.seams.gateway ?? this.#createMqttGateway(this.#createBroker(this.#logins));
+    this.#actors = this.#createActors();
+  }
+
+  /** Resolves when chargers may connect; where that fails, `stop` lets go of what was started. */
+  async start(): Promise<{ readonly mqttUrl: string }> {
+    this.#areActorsStarted = true;
+    await this.#actors.start();
+    this.#isGatewayStarted = true;
+    const { url } = await this.#gateway.start(this.#actors.meterSink);
+    this.#actors.syncChargers();
+    return { mqttUrl: url };
+  }
+
+  /** What answers requests in this term. */
+  answering(exchanges: Exchanges): RequestListener {
+    const { config, clock, log, metrics, tokens, nodeTokens, store } = this.#options;
+    const health = createHealth({
+      clock,
+      store,
+      broker: this.#gateway,
+      overdueMs: () => this.#actors.overdueMs(),
+      version: VERSION,
+      role: config.standby ? 'active' : undefined,
+    });
+    return createExpressApp(config, {
+      ...{ clock, log, metrics, tokens, nodeTokens, health },
+      application: this.#actors.application,
+      credentials: this.#credentials,
+      version: VERSION,
+      ...exchanges,
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
+    if (this.#areActorsStarted) await this.#quietly(() => this.#actors.stop());
+  }
+
+  async #quietly(step: () => Promise<void>): Promise<void> {
+    await step().catch((error) =>
+      this.#options.log.error({ err: error }, 'a part of the service did not stop cleanly'),
+    );
+  }
+
+  #createBroker(logins: MqttLogins): MessageBus {
+    const { config, clock, log, metrics, tlsFiles } = this.#options;
+    const { mqttUrl: url, mqttCa } = config;
+    if (url === undefined) return new EmbeddedBroker({ config, clock, log, metrics, logins, tlsFiles });
+    const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
+    return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, clock, log });
+  }
+
+  #createMqttGateway(broker: MessageBus): ChargerGateway {
+    const { clock, log, metrics, seams } = this.#options;
+    const bus = seams.wrapBus?.(broker) ?? broker;
+    return {
+      ...createLimitPublisher(bus),
+      start: (sink) => {
+        const telemetry = new Telemetry({ sink, clock, log, metrics });
+        return bus.start((topic, payload) => telemetry.receive(topic, payload));
+      },
+      isHealthy: () => bus.isHealthy(),
+      stop: () => bus.stop(),
+    };
+  }
+
+  /** An owner whose lease has ended says nothing: another may own the database already and lend the same power. */
+  #publisher(): LimitPublisher {
+    const { isHeld } = this.#options;
+    return {
+      publishLimit: (connector, grant) => {
+        if (isHeld()) this.#gateway.publishLimit(connector, grant);
+      },
+      requestSync: (charger, ownerTerm) => {
+        if (isHeld()) this.#gateway.requestSync(charger, ownerTerm);
+      },
+    };
+  }
+
+  #createActors(): ActorSystem {
+    const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver } = this.#options;
+    const createActors = seams.createActors ?? createActorSystem;
+    return createActors({
+      ...{ clock, log, metrics, store, ownerTerm, onTakenOver },
+      publisher: this.#publisher(),
+      timing: timingOf(config),
+      newId: seams.newId ?? randomUUID,
+      powerRetentionDays: config.powerRetentionDays,
+      onCredentials: (set) => {
+        this.#credentials.replace(set);
+        this.#logins.replace(set);
+      },
+    });
+  }
+}
+
+function timingOf({ heartbeatS, leaseTtlS, settleS }: Config): GrantTiming {
+  const inMs = (seconds: number) => Math.round(seconds * 1000);
+  return { heartbeatMs: inMs(heartbeatS), ttlMs: inMs(leaseTtlS), settleMs: inMs(settleS) };
+}
