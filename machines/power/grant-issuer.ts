@@ -1,7 +1,7 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
 import { dcWOfTenths, tenthsAOf } from '../values/units.js';
-import { type ConnectorControl, isControlled, isLocked, isReadOnly, linkOf } from './connector-control.js';
+import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { thenTenthsAOf } from './connector-targets.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
@@ -44,20 +44,20 @@ export class GrantIssuer {
   }
 
   /**
-   * What has to be sent so that each of `controls` gets what it is due, as far as that can be.
-   * @param controlled those of them that can be told, with what they are due
+   * What has to be sent so that each connector gets what it is due, as far as that can be.
+   * @param controlled those that can be told a limit, with what they are due
+   * @param uncontrolled those that cannot be relied upon
    */
   issue(
-    controls: readonly ConnectorControl[],
     controlled: readonly ConnectorControl[],
+    uncontrolled: readonly ConnectorControl[],
     budget: { readonly budgetW: number; readonly isShort: boolean },
     nowMs: number,
   ): DecidedGrant[] {
     this.#budgetW = budget.budgetW;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     const grants = this.#grantTargets(controlled, budget.isShort, nowMs);
-    for (const control of controls) {
-      if (isControlled(control)) continue;
+    for (const control of uncontrolled) {
       const grant = this.#tellUncontrolled(control, nowMs);
       if (grant !== undefined) grants.push(grant);
     }

@@ -21,7 +21,7 @@ import { GrantLedger } from './grant-ledger.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import type { DrawnPower } from './power-minute.js';
-import { shortOfFuse, shortOfPower } from './shortage.js';
+import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
 
 export interface Decision {
@@ -223,19 +223,22 @@ export class LocationSupervisor {
     const controls = [...this.#connectors.controls.values()];
     allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
-    const controlled = controls.filter(isControlled);
+    const controlled: ConnectorControl[] = [];
+    const uncontrolled: ConnectorControl[] = [];
+    for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
     const { settleMs } = this.timing;
-    setTargets(controlled, budget, { ...availableFor(controls, budgetW, fuses), settleMs, nowMs });
+    setTargets(controlled, budget, { ...availableBeside(uncontrolled, budgetW, fuses), settleMs, nowMs });
     for (const control of controlled) followDecision(control, nowMs);
-    const isShort = shortOfPower(controls, budgetW) !== undefined;
-    const grants = this.#issuer.issue(controls, controlled, { budgetW, isShort }, nowMs);
+    const need = powerNeedOf(controlled, uncontrolled);
+    const isShort = shortOfPower(need, budgetW) !== undefined;
+    const grants = this.#issuer.issue(controlled, uncontrolled, { budgetW, isShort }, nowMs);
     const isRoomMade = this.reservedW < this.#decidedReservedW;
     this.#decidedReservedW = this.reservedW;
     return {
       grants,
       isRoomMade,
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
-      unattainable: shortOfPower(controls, budget.limitW) ?? shortOfFuse(controls, fuses),
+      unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
     };
   }
 
@@ -260,11 +263,10 @@ export class LocationSupervisor {
 }
 
 /** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
-function availableFor(controls: readonly ConnectorControl[], budgetW: number, fuses: Fuses) {
+function availableBeside(uncontrolled: readonly ConnectorControl[], budgetW: number, fuses: Fuses) {
   let availableW = budgetW;
   const availableTenthsA = [...fuses.capacitiesTenthsA];
-  for (const control of controls) {
-    if (isControlled(control)) continue;
+  for (const control of uncontrolled) {
     const { boundW, poles, loadTenthsA } = control.holding;
     availableW -= boundW;
     for (const pole of poles) availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - loadTenthsA;

@@ -4,16 +4,32 @@ import { type ConnectorControl, floorWOf, isControlled, isLocked } from './conne
 import { heldLoadTenthsAOf, heldWOf } from './connector-targets.js';
 import { type Fuses, nameOfPole, type Pole } from './fuses.js';
 
-/** A sentence where the limit cannot be kept; leases that end by themselves do not count. */
-export function shortOfPower(controls: Iterable<ConnectorControl>, limitW: number): string | undefined {
+/** What no grant can lower, W; leases that end by themselves do not count. */
+export interface PowerNeed {
+  readonly lockedW: number;
+  readonly heldW: number;
+  readonly uncontrolledW: number;
+}
+
+/** @param controlled those that can be told a limit, and `uncontrolled` those that cannot */
+export function powerNeedOf(
+  controlled: readonly ConnectorControl[],
+  uncontrolled: readonly ConnectorControl[],
+): PowerNeed {
   let lockedW = 0;
   let heldW = 0;
   let uncontrolledW = 0;
-  for (const control of controls) {
-    if (!isControlled(control)) uncontrolledW += lastingWOf(control);
-    else if (isLocked(control) && control.demand.hasCar) lockedW += floorWOf(control);
+  for (const control of controlled) {
+    if (control.demand.hasCar && isLocked(control)) lockedW += floorWOf(control);
     else heldW += heldWOf(control);
   }
+  for (const control of uncontrolled) uncontrolledW += lastingWOf(control);
+  return { lockedW, heldW, uncontrolledW };
+}
+
+/** A sentence where the limit cannot be kept. */
+export function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
+  const { lockedW, heldW, uncontrolledW } = need;
   if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
   return (
     `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
