@@ -26,6 +26,8 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
   readonly failsafeA: number;
   /** Of its charger; that of the service where its charger has none of its own. */
   readonly timing?: LeaseTiming | null;
+  /** Once its car charges, it is paused after all others only. */
+  readonly neverPause?: boolean;
 }
 
 /** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */

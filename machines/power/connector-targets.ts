@@ -6,7 +6,15 @@ import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './conn
 import { doubtRest } from './connector-demand.js';
 import { failsafeTenthsAOf } from './failsafes.js';
 import { steadyShares } from './steady-shares.js';
-import { inTurnOrder, isAboutToResume, isDwelling } from './turns.js';
+import {
+  inTurnOrder,
+  isAboutToResume,
+  isDwelling,
+  isKeptOn,
+  lastPauseAtMs,
+  swapsApartMs,
+  turnMsOf,
+} from './turns.js';
 
 interface Circumstances {
   /** What connectors that cannot be told leave of the budget, W. */
@@ -171,10 +179,14 @@ function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): bo
   return unlocked.some((control, i) => !control.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control));
 }
 
-/** A connector that is about to be locked must have its floor by then, whether its car uses it or not. */
+/**
+ * A connector that is about to be locked must have its floor by then, whether its car uses it or not; a car that does not
+ * wake up keeps it.
+ */
 function isAtRest(control: ConnectorControl, limits: Limits): boolean {
   const { key, demand } = control;
-  return demand.hasCar && demand.isResting && !isLocked(control) && !limits.isLockNear(key);
+  if (!demand.hasCar || !demand.isResting || isKeptOn(control)) return false;
+  return !isLocked(control) && !limits.isLockNear(key);
 }
 
 function divide(
@@ -204,7 +216,9 @@ function divide(
       deductLoad(leftTenthsA, control, 0);
     }
   }
-  const unlocked = [...near, ...inTurnOrder(rest, nowMs)];
+  const swapsFromMs = lastPauseAtMs(controlled) + swapsApartMs(settleMs);
+  const swaps = { swapsFromMs, turnMs: turnMsOf(controlled) };
+  const unlocked = [...near, ...inTurnOrder(rest, nowMs, swaps)];
   // Where a fuse does not carry the floors of all locks, those that run go on.
   locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
   const allocation = allocate(

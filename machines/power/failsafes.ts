@@ -1,30 +1,81 @@
-// Who may fall back to its fail-safe: reserved for everybody at once, they must fit the lowest limit and every fuse.
+// Who may fall back to its fail-safe: together they must fit the lowest limit and every fuse.
 import { ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import type { ConnectorControl } from './connector-control.js';
+import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
+import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './turns.js';
 
 /** A charger that tells of itself has done so by then. */
 const DESCRIBED_WITHIN_MS = 60_000;
 
+/** What is left of the lowest limit, W, and of each pole, tenths of an ampere. */
+interface Room {
+  leftW: number;
+  readonly leftTenthsA: number[];
+}
+
 /**
- * Says of each connector whether it may fall back to its fail-safe. Where those of all that load a pole do not fit it,
- * none of them may; where the others' do not fit the lowest limit there can be, nobody may. Nominal voltages, so that a
- * reading never turns it.
+ * Says of each connector whether it may fall back to its fail-safe. Where those of all do not fit the lowest limit there
+ * can be, or a pole, as many of those keep theirs that charge as fit: locked ones first, then such as would not wake up,
+ * then those that have charged longest. Nominal voltages, so that a reading never turns it.
  */
 export function allowFailsafes(
   controls: Iterable<ConnectorControl>,
   lowestW: number,
   capacitiesTenthsA: readonly number[],
+  nowMs: number,
 ): void {
   const all = [...controls];
-  const loadsTenthsA = capacitiesTenthsA.map(() => 0);
-  for (const control of all) {
-    const { poles } = control.holding;
-    for (const pole of poles) loadsTenthsA[pole] = (loadsTenthsA[pole] ?? 0) + failsafeTenthsAOf(control);
+  const emptyRoom = (): Room => ({ leftW: lowestW, leftTenthsA: [...capacitiesTenthsA] });
+  const together = emptyRoom();
+  for (const control of all) take(together, control, failsafeTenthsAOf(control));
+  const doAllFit = together.leftW >= 0 && together.leftTenthsA.every((leftTenthsA) => leftTenthsA >= 0);
+  for (const control of all) control.usesFailsafe = doAllFit;
+  if (doAllFit) return;
+  const chosen = chosenOf(all, emptyRoom(), nowMs);
+  // Until it has taken a grant that says otherwise, anybody may fall back to what it was told before.
+  const room = emptyRoom();
+  for (const control of all) take(room, control, control.holding.failsafeTenthsA);
+  for (const control of chosen) {
+    const moreTenthsA = failsafeTenthsAOf(control) - control.holding.failsafeTenthsA;
+    control.usesFailsafe = moreTenthsA <= 0 || takeIfItFits(room, control, moreTenthsA);
   }
-  const fitsPole = (pole: number) => (loadsTenthsA[pole] ?? 0) <= (capacitiesTenthsA[pole] ?? 0);
-  const fitting = new Set(all.filter(({ holding }) => holding.poles.every(fitsPole)));
-  const doFit = sumOfFailsafesW(fitting) <= lowestW;
-  for (const control of all) control.usesFailsafe = doFit && fitting.has(control);
+}
+
+/**
+ * Nobody whose turn is over while others wait: what it may fall back to could not be given to them. Nor one whose fail-safe is
+ * more than its car needs at least: it would keep others from charging.
+ */
+function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): readonly ConnectorControl[] {
+  const turnMs = all.some(isWaiting) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
+  const charging = all.filter(
+    (control) =>
+      (isLocked(control) || isKeptOn(control) || isInTurn(control, nowMs, turnMs)) &&
+      failsafeTenthsAOf(control) <= control.holding.leastTenthsA,
+  );
+  charging.sort(
+    (a, b) =>
+      Number(isLocked(b)) - Number(isLocked(a)) ||
+      Number(isKeptOn(b)) - Number(isKeptOn(a)) ||
+      (turnOf(a).onSinceMs ?? 0) - (turnOf(b).onSinceMs ?? 0) ||
+      (a.key < b.key ? -1 : 1),
+  );
+  return charging.filter((control) => takeIfItFits(room, control, failsafeTenthsAOf(control)));
+}
+
+function takeIfItFits(room: Room, control: ConnectorControl, tenthsA: number): boolean {
+  const { poles } = control.holding;
+  const fitsPoles = poles.every((pole) => tenthsA <= (room.leftTenthsA[pole] ?? 0));
+  if (!fitsPoles || wattsOf(control, tenthsA) > room.leftW) return false;
+  take(room, control, tenthsA);
+  return true;
+}
+
+function take(room: Room, control: ConnectorControl, tenthsA: number): void {
+  room.leftW -= wattsOf(control, tenthsA);
+  for (const pole of control.holding.poles) room.leftTenthsA[pole] = (room.leftTenthsA[pole] ?? 0) - tenthsA;
+}
+
+function wattsOf({ spec }: ConnectorControl, tenthsA: number): number {
+  return wattsOfTenths(tenthsA, ratedMilliwattsPerTenth(spec));
 }
 
 /**
@@ -48,9 +99,7 @@ function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowM
 
 function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
   let sumW = 0;
-  for (const control of controls) {
-    sumW += wattsOfTenths(failsafeTenthsAOf(control), ratedMilliwattsPerTenth(control.spec));
-  }
+  for (const control of controls) sumW += wattsOf(control, failsafeTenthsAOf(control));
   return sumW;
 }
 

@@ -221,7 +221,7 @@ export class LocationSupervisor {
     this.#validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
-    allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA);
+    allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
     const controlled: ConnectorControl[] = [];
     const uncontrolled: ConnectorControl[] = [];

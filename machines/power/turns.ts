@@ -1,25 +1,60 @@
 // Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that waited longest.
 
 import type { Throttle } from './connector.machine.js';
-import { type ConnectorControl, throttleOf, turnOf } from './connector-control.js';
+import { type ConnectorControl, floorWOf, isLocked, throttleOf, turnOf } from './connector-control.js';
 
-/** How long a turn lasts while others wait. */
+/** How long a turn lasts at least, and at most, while others wait. */
 export const TURN_MS = 15 * 60_000;
+export const LONGEST_TURN_MS = 90 * 60_000;
+/** Nobody waits longer than this for its turn, where turns are not shortened below the least by it. */
+const LONGEST_WAIT_MS = 120 * 60_000;
 /** A car that was just paused, or just let charge, is not switched back for this long. */
 export const DWELL_MS = 60_000;
 /** A charger that is lowered has acknowledged it by then, unless it does so with its next heartbeat only. */
 const ACKNOWLEDGED_WITHIN_MS = 2_000;
 
 /** In the order they are let charge. */
-const RANKS = { inTurn: 0, waiting: 1, pastTurn: 2, resting: 3 } as const;
+const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as const;
 
-function rankOf(control: ConnectorControl, nowMs: number): number {
+/** Its car charges, and would not wake up after a pause: it is paused after all others only. */
+export function isKeptOn(control: ConnectorControl): boolean {
+  return control.spec.neverPause === true && turnOf(control).onSinceMs !== undefined;
+}
+
+/**
+ * How long a turn lasts: each start and stop costs a car something, so as long as those who wait can bear it. Where twice as
+ * many wait as charge, each of them waits for two turns.
+ */
+export function turnMsOf(controls: Iterable<ConnectorControl>): number {
+  let [charging, waiting] = [0, 0];
+  for (const control of controls) {
+    if (isWaiting(control)) waiting++;
+    else if (turnOf(control).onSinceMs !== undefined && !isLocked(control)) charging++;
+  }
+  if (waiting === 0) return LONGEST_TURN_MS;
+  return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
+}
+
+/** Its car wants to charge, and may not. */
+export function isWaiting(control: ConnectorControl): boolean {
+  const { hasCar, isResting } = control.demand;
+  return hasCar && !isResting && !isLocked(control) && turnOf(control).onSinceMs === undefined;
+}
+
+/** Its car may charge, and has not for `turnMs` yet. */
+export function isInTurn(control: ConnectorControl, nowMs: number, turnMs: number): boolean {
+  const { onSinceMs } = turnOf(control);
+  return onSinceMs !== undefined && nowMs - onSinceMs < turnMs;
+}
+
+function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): number {
   const { demand } = control;
   const { onSinceMs } = turnOf(control);
+  if (isKeptOn(control)) return RANKS.keptOn;
   // No current flows that a pause would cut off.
   if (demand.isResting) return RANKS.resting;
   if (onSinceMs === undefined) return RANKS.waiting;
-  return nowMs - onSinceMs < TURN_MS ? RANKS.inTurn : RANKS.pastTurn;
+  return isInTurn(control, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
 }
 
 /** Whether a connector was paused so recently that it stays so. */
@@ -41,20 +76,86 @@ function roomMadeWithinMs(settleMs: number): number {
   return settleMs + ACKNOWLEDGED_WITHIN_MS;
 }
 
-/** The connectors in the order of their turns; ties by key, so that every run decides alike. */
-export function inTurnOrder(controls: readonly ConnectorControl[], nowMs: number): ConnectorControl[] {
-  const ranked = controls.map((control) => {
+/** A car that made room for another has settled by then; only then the next one does, so that the others go on meanwhile. */
+export function swapsApartMs(settleMs: number): number {
+  return roomMadeWithinMs(settleMs);
+}
+
+/** When a car was paused last; minus infinity where none is. */
+export function lastPauseAtMs(controls: Iterable<ConnectorControl>): number {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const control of controls) lastMs = Math.max(lastMs, turnOf(control).pausedSinceMs ?? lastMs);
+  return lastMs;
+}
+
+/** How turns pass from one car to another. */
+export interface Swaps {
+  /** Before that nobody whose turn is over makes room: somebody has just done so. */
+  readonly swapsFromMs: number;
+  readonly turnMs: number;
+}
+
+interface Ranked {
+  readonly control: ConnectorControl;
+  rank: number;
+  readonly hasHadTurn: boolean;
+  readonly sinceMs: number;
+}
+
+/** Of those past their turn only those stay so that make room for a car that waits, and nobody before `swapsFromMs`. */
+function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs: number): void {
+  const past = ranked.filter(({ rank }) => rank === RANKS.pastTurn).sort((a, b) => a.sinceMs - b.sinceMs);
+  if (past.length === 0) return;
+  const waiting = ranked.filter(({ rank }) => rank === RANKS.waiting).sort(byWait);
+  const leaving = new Set(nowMs < swapsFromMs ? [] : leavingFor(waiting, past));
+  for (const each of past) if (!leaving.has(each)) each.rank = RANKS.inTurn;
+}
+
+function byWait(a: Ranked, b: Ranked): number {
+  return Number(a.hasHadTurn) - Number(b.hasHadTurn) || a.sinceMs - b.sinceMs;
+}
+
+/** As many of `past`, the longest in their turn first, as one of `waiting` needs; all where they suffice for nobody. */
+function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readonly Ranked[] {
+  for (const { control } of waiting) {
+    const pole = typeof control.limitedBy === 'number' ? control.limitedBy : undefined;
+    const leaving: Ranked[] = [];
+    let left = pole === undefined ? floorWOf(control) : control.holding.leastTenthsA;
+    for (const each of past) {
+      const { holding } = each.control;
+      if (pole !== undefined && !holding.poles.includes(pole)) continue;
+      leaving.push(each);
+      left -= pole === undefined ? floorWOf(each.control) : holding.leastTenthsA;
+      if (left <= 0) return leaving;
+    }
+  }
+  return past;
+}
+
+/**
+ * The connectors in the order of their turns; ties by key, so that every run decides alike.
+ * A car that has just come is let charge before one that has had a turn.
+ */
+export function inTurnOrder(
+  controls: readonly ConnectorControl[],
+  nowMs: number,
+  { swapsFromMs, turnMs }: Swaps = { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS },
+): ConnectorControl[] {
+  const ranked = controls.map((control): Ranked => {
     const { onSinceMs, pausedSinceMs } = turnOf(control);
     return {
       control,
-      rank: rankOf(control, nowMs),
+      rank: rankOf(control, nowMs, turnMs),
+      hasHadTurn: pausedSinceMs !== undefined,
       sinceMs: onSinceMs ?? pausedSinceMs ?? control.demand.arrivedAtMs,
     };
   });
+  keepOthersInTurn(ranked, nowMs, swapsFromMs);
   // The one that waited longest goes first; of those past their turn, the one that has had the least of it.
   ranked.sort(
     (a, b) =>
       a.rank - b.rank ||
+      (a.rank === RANKS.waiting ? byWait(a, b) : 0) ||
       (a.rank === RANKS.pastTurn ? b.sinceMs - a.sinceMs : a.sinceMs - b.sinceMs) ||
       (a.control.key < b.control.key ? -1 : 1),
   );
@@ -91,7 +192,9 @@ export function nextTurnAtMs(
   controls: readonly ConnectorControl[],
   nowMs: number,
   settleMs: number,
+  turnMs = turnMsOf(controls),
 ): number | undefined {
+  const swapsFromMs = lastPauseAtMs(controls) + swapsApartMs(settleMs);
   let nextMs = Number.POSITIVE_INFINITY;
   let isAnyWaiting = false;
   for (const control of controls) {
@@ -106,9 +209,12 @@ export function nextTurnAtMs(
         if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
       }
     } else {
-      for (const endsAtMs of [onSinceMs + DWELL_MS, onSinceMs + TURN_MS]) {
+      for (const endsAtMs of [onSinceMs + DWELL_MS, onSinceMs + turnMs]) {
         if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
       }
+      // Past its turn, it makes room once those before it have.
+      const isPast = onSinceMs + turnMs <= nowMs;
+      if (isPast && swapsFromMs > nowMs) nextMs = Math.min(nextMs, swapsFromMs);
     }
   }
   return isAnyWaiting && nextMs < Number.POSITIVE_INFINITY ? nextMs : undefined;

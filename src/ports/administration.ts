@@ -46,9 +46,9 @@ export interface ProvisionedTenant extends TenantRecord {
       readonly timing?: LeaseTiming | null;
       readonly connectors: readonly (Omit<
         ConnectorRecord,
-        'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc'
+        'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc' | 'neverPause'
       > &
-        Partial<Pick<ConnectorRecord, 'rotation' | 'dc'>>)[];
+        Partial<Pick<ConnectorRecord, 'rotation' | 'dc' | 'neverPause'>>)[];
     }[];
   })[];
   readonly gateways: readonly {

@@ -52,6 +52,8 @@ export interface ConnectorRecord extends ConnectorRating {
   /** How often its charger reports and how long its leases last; null where that is as the service is set. */
   readonly timing: LeaseTiming | null;
   readonly dc: DcRating | null;
+  /** Its car is not paused to let others charge once it has begun: it would not wake up. */
+  readonly neverPause: boolean;
   /** How it is wired to the phases of the grid; null where that is not known. */
   readonly rotation: Rotation | null;
   /** The feeder its charger hangs on; null where that is the connection itself. */

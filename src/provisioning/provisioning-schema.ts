@@ -92,12 +92,15 @@ const feederSchema = z.strictObject(
   GROUP_RULE,
 );
 
+const neverPauseSchema = z.boolean('must be true or false').default(false);
+
 const acConnectorSchema = z.strictObject(
   {
     connectorId: idSchema<ConnectorId>(),
     powerType: z.literal('AC').optional(),
     ...ratingFields,
     rotation: z.enum(ROTATIONS, ROTATION_RULE).optional(),
+    neverPause: neverPauseSchema,
     status: statusSchema,
   },
   GROUP_RULE,
@@ -113,6 +116,7 @@ const dcConnectorSchema = z.strictObject(
     minPowerKw: dcPowerSchema(0).default(0),
     efficiency: efficiencySchema(),
     failsafeKw: dcPowerSchema(0).default(0),
+    neverPause: neverPauseSchema,
     status: statusSchema,
   },
   GROUP_RULE,
@@ -128,11 +132,13 @@ const connectorSchema = z
       const { powerType: _, ...rating } = connector;
       return { ...rating, dc: null };
     }
-    const { connectorId, status, voltageV, maxPowerKw, minPowerKw, efficiency, failsafeKw } = connector;
+    const { connectorId, status, neverPause, voltageV, maxPowerKw, minPowerKw, efficiency, failsafeKw } =
+      connector;
     const dc = { maxPowerKw, minPowerKw, efficiency };
     return {
       connectorId,
       status,
+      neverPause,
       phases: 3 as const,
       voltageV,
       maxCurrentA: tenthsOfDcW(1000 * maxPowerKw, { voltageV, dc }) / 10,

@@ -28,6 +28,7 @@ export const QUAY = 'quay-1' as LocationId;
 export const PIER = 'pier' as LocationId;
 export const CRANE: ConnectorRecord = {
   dc: null,
+  neverPause: false,
   controllerUuid: 'crane' as ControllerUuid,
   connectorId: '1' as ConnectorId,
   status: 'ACTIVE',

@@ -1,5 +1,7 @@
 // A service that starts on the data of another goes on where that one stopped: cars keep what they had.
+
 import { afterEach, expect, it } from 'vitest';
+import { LONGEST_TURN_MS } from '../../machines/power/turns.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import type { ChargerPlan } from './rig-charger.js';
@@ -70,7 +72,7 @@ it('the same where two sites share a cap', async () => {
   await expectAllBack(sites);
 });
 
-it('lets a car that was paused because others wanted all the power have its turn soon', async () => {
+it('lets a car that was paused because others wanted all the power have its next turn', async () => {
   // 12 kW carry two floors of 6 A, and three cars want one.
   const chargers = several(3, HUNGRY).map((plan) => ({ ...plan, failsafeA: 0 }));
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 12, chargers }]);
@@ -78,5 +80,5 @@ it('lets a car that was paused because others wanted all the power have its turn
   const paused = rig.chargers.find((charger) => charger.heldA() === 0);
   expect(paused).toBeDefined();
   await rig.restartService(DOWN_S);
-  await rig.until('it has its turn', () => (paused?.drawnA() ?? 0) >= 6, 16 * 60, 5);
+  await rig.until('it has its turn', () => (paused?.drawnA() ?? 0) >= 6, LONGEST_TURN_MS / 1000 + 60, 5);
 });

@@ -24,6 +24,8 @@ export interface ChargerTraits {
   readonly secondLastsS: number;
   /** From taking a grant until it says so. */
   readonly ackAfterMs: number;
+  /** Provisioned so; left out: no. */
+  readonly neverPause?: boolean;
 }
 
 export interface Acknowledged {

@@ -115,9 +115,19 @@ export class SupervisedSite {
     return control;
   }
 
-  #add({ key, phases, maxTenthsA, failsafeTenthsA, lease, rotation, feeder }: ChargerTraits): void {
+  #add({
+    key,
+    phases,
+    maxTenthsA,
+    failsafeTenthsA,
+    lease,
+    rotation,
+    feeder,
+    neverPause = false,
+  }: ChargerTraits): void {
     const { agenda, dice } = this.#options;
     const spec = {
+      neverPause,
       ...{ phases, voltageV: NOMINAL_V, maxCurrentA: maxTenthsA / 10 },
       ...{ rotation: rotation ?? null, feeder: feeder ?? null },
       ...{ isActive: true, failsafeA: failsafeTenthsA / 10 },

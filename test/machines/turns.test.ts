@@ -10,6 +10,7 @@ import {
   isDwelling,
   nextTurnAtMs,
   TURN_MS,
+  turnMsOf,
 } from '../../machines/power/turns.js';
 import { createConnectorActor } from './connector-actor.js';
 import type { ChargerTraits } from './hostile-charger.js';
@@ -61,14 +62,14 @@ describe('The order in which floors are given', () => {
     ).toEqual(['inTurn', 'waiting', 'pastTurn', 'resting']);
   });
 
-  it('begins with whoever waited longest, since the pause or since the car came', () => {
+  it('begins with who has just come, and with whoever waited longest', () => {
     expect(
       orderOf({
         b: { pausedSinceMs: NOW_MS - 200_000 },
         c: { arrivedAtMs: NOW_MS - 100_000 },
         a: { arrivedAtMs: NOW_MS - 300_000 },
       }),
-    ).toEqual(['a', 'b', 'c']);
+    ).toEqual(['a', 'c', 'b']);
   });
 
   it('lets go first of whoever has charged longest past its turn', () => {
@@ -93,6 +94,18 @@ describe('The order in which floors are given', () => {
 });
 
 describe('A turn', () => {
+  it('is so long that nobody waits for more than two hours, where it is not shortened below 15 minutes by that', () => {
+    const minutes = (charging: number, waiting: number) => {
+      const turns: Record<string, Turn> = {};
+      for (let i = 0; i < charging; i++) turns[`on-${i}`] = { onSinceMs: NOW_MS };
+      for (let i = 0; i < waiting; i++) turns[`off-${i}`] = { pausedSinceMs: NOW_MS };
+      return turnMsOf(controlsOf(turns)) / 60_000;
+    };
+    expect([minutes(4, 0), minutes(4, 1), minutes(4, 6), minutes(5, 15), minutes(1, 20)]).toEqual([
+      90, 90, 80, 40, 15,
+    ]);
+  });
+
   it('is taken once, and left once, by what decisions give', () => {
     const [control] = controlsOf({ a: {} });
     if (control === undefined) throw new Error('no control');
@@ -134,7 +147,8 @@ describe('A turn', () => {
 
   it('is looked at again when it, or a dwell time, ends while somebody waits', () => {
     const waiting = { pausedSinceMs: 0 };
-    const next = (turns: Readonly<Record<string, Turn>>) => nextTurnAtMs(controlsOf(turns), NOW_MS, 10_000);
+    const next = (turns: Readonly<Record<string, Turn>>) =>
+      nextTurnAtMs(controlsOf(turns), NOW_MS, 10_000, TURN_MS);
     expect(next({ on: { onSinceMs: NOW_MS - 1_000 } })).toBeUndefined();
     expect(next({ waiting })).toBeUndefined();
     expect(next({ waiting, on: { onSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);

@@ -58,10 +58,23 @@ describe('A provisioning file', () => {
     expect(tenant?.locations[0]?.chargers[1]?.connectors).toEqual([
       {
         ...{ connectorId: '1', phases: 1, voltageV: 230, maxCurrentA: 16, failsafeA: 6 },
-        ...{ status: 'ACTIVE', dc: null },
+        ...{ status: 'ACTIVE', neverPause: false, dc: null },
       },
     ]);
     expect(tenant?.gateways[0]?.controllers).toEqual(['q1-a', 'q1-b']);
+  });
+
+  it('says of a connector whether its car may be paused', () => {
+    const marked = HARBOUR.replace('maxCurrentA: 16 }', 'maxCurrentA: 16, neverPause: true }');
+    const { chargers } = parseProvisioning(marked, 'site.yaml').tenants[0]?.locations[0] ?? { chargers: [] };
+    expect(chargers.flatMap(({ connectors }) => connectors.map(({ neverPause }) => neverPause))).toEqual([
+      false,
+      true,
+    ]);
+    const wrong = HARBOUR.replace('maxCurrentA: 16 }', 'maxCurrentA: 16, neverPause: sometimes }');
+    expect(() => parseProvisioning(wrong, 'site.yaml')).toThrow(
+      'neverPause: is "sometimes"; must be true or false',
+    );
   });
 
   it('accepts a tenant with nothing but its id and name', () => {

@@ -13,6 +13,7 @@ import * as leaseTimes from './migrations/0011-lease-times.js';
 import * as directCurrent from './migrations/0012-direct-current.js';
 import * as ownerNode from './migrations/0013-owner-node.js';
 import * as siteMeters from './migrations/0014-site-meters.js';
+import * as neverPause from './migrations/0015-never-pause.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -33,6 +34,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0012-direct-current', ...directCurrent },
   { name: '0013-owner-node', ...ownerNode },
   { name: '0014-site-meters', ...siteMeters },
+  { name: '0015-never-pause', ...neverPause },
 ];
 
 /** The migrations, for knex. */

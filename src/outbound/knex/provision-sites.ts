@@ -254,6 +254,7 @@ function planCharger(
       max_current_a: connector.maxCurrentA,
       failsafe_a: connector.failsafeA,
       rotation: connector.rotation ?? null,
+      never_pause: connector.neverPause === true ? 1 : 0,
       direct_current: connector.dc == null ? null : JSON.stringify(connector.dc),
     };
     const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });

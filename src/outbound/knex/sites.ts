@@ -47,6 +47,7 @@ export interface ConnectorRow {
   readonly rotation: Rotation | null;
   /** JSON of a `DcRating`; null for AC. */
   readonly direct_current: string | null;
+  readonly never_pause: 0 | 1;
 }
 
 export const LOCATIONS = {
@@ -144,6 +145,7 @@ export const CONNECTORS = {
     failsafe_a: 'double precision',
     rotation: 'text',
     direct_current: 'text',
+    never_pause: 'integer',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -221,6 +223,7 @@ function connectorOf(
     maxCurrentA: row.max_current_a,
     failsafeA: row.failsafe_a,
     rotation: row.rotation,
+    neverPause: row.never_pause === 1,
     dc: row.direct_current === null ? null : (JSON.parse(row.direct_current) as DcRating),
     feeder,
     timing: heartbeatMs === null || ttlMs === null ? null : { heartbeatMs, ttlMs },

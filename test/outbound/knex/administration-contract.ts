@@ -208,17 +208,18 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await provision(HARBOUR_TENANT)).toEqual(['removed siteMeter main']);
     });
 
-    it('keeps what a DC connector can do, and changes nothing the second time', async () => {
+    it('keeps what a DC connector can do, and whose car is never paused, and changes nothing the second time', async () => {
       const quay = location(QUAY, [CRANE]);
       const dc = { maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94 };
       const chargers = quay.chargers.map((charger) => ({
         ...charger,
-        connectors: charger.connectors.map((each) => ({ ...each, dc })),
+        connectors: charger.connectors.map((each) => ({ ...each, dc, neverPause: true })),
       }));
       await provision(tenant(HARBOUR, [{ ...quay, chargers }]));
       expect(await provision(tenant(HARBOUR, [{ ...quay, chargers }]))).toEqual([]);
       const connectors = async () => (await store.loadTenant(HARBOUR)).locations[0]?.connectors ?? [];
       expect((await connectors()).map((each) => each.dc)).toEqual([dc, dc]);
+      expect((await connectors()).map((each) => each.neverPause)).toEqual([true, true]);
       await provision(tenant(HARBOUR, [quay]));
       expect((await connectors()).map((each) => each.dc)).toEqual([null, null]);
     });

@@ -114,6 +114,7 @@ export function describeStore(server: () => DatabaseServer): void {
           maxCurrentA: 32,
           failsafeA: 6,
           dc: null,
+          neverPause: false,
           rotation: null,
           timing: null,
           feeder: null,

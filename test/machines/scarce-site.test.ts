@@ -1,0 +1,88 @@
+// A site whose cars cannot all charge at once: who waits, who never does, and what chargers fall back to meanwhile.
+import { describe, expect, it } from 'vitest';
+import { DWELL_MS, LONGEST_TURN_MS } from '../../machines/power/turns.js';
+import type { ChargerTraits } from './hostile-charger.js';
+import { SupervisorRig } from './supervisor-rig.js';
+
+const TRAITS: Omit<ChargerTraits, 'key'> = {
+  ...{ phases: 3, voltageV: 230, maxTenthsA: 320, failsafeTenthsA: 0, keepsThen: true },
+  ...{ lease: 'heartbeat', secondLastsS: 1, ackAfterMs: 0 },
+};
+/** W of one ampere on three phases. */
+const AMPERE_W = 690;
+const MINUTE_MS = 60_000;
+
+/** A site of hungry cars under `limitA`. */
+function siteOf(limitA: number, chargers: readonly Partial<ChargerTraits>[]): SupervisorRig {
+  const traits = chargers.map((each, i) => ({ ...TRAITS, key: `quay/${i}`, ...each }));
+  const rig = new SupervisorRig(1, traits, [500_000, limitA * AMPERE_W]);
+  for (const place of rig.places) place.charger.wantsTenthsA = 320;
+  rig.run(MINUTE_MS);
+  rig.limitFrom(rig.agenda.nowMs, limitA * AMPERE_W);
+  rig.run(5 * MINUTE_MS);
+  return rig;
+}
+
+const limitsOf = (rig: SupervisorRig) => rig.places.map(({ charger }) => charger.limitTenthsA);
+const runningOf = (rig: SupervisorRig) => limitsOf(rig).filter((limit) => limit >= 60).length;
+
+/** Lets time pass, and looks every second. */
+function watch(rig: SupervisorRig, ms: number, look: () => void): void {
+  for (const untilMs = rig.agenda.nowMs + ms; rig.agenda.nowMs < untilMs; ) {
+    rig.run(rig.agenda.nowMs + 1_000);
+    look();
+  }
+}
+
+describe('A site whose floors do not all fit', () => {
+  it('swaps one car after another, so that the others go on charging, and gives everybody a turn', () => {
+    const rig = siteOf(24.5, [{}, {}, {}, {}, {}, {}, {}, {}]);
+    expect(runningOf(rig)).toBe(4);
+    const hadTurn = new Set<number>();
+    let least = Number.POSITIVE_INFINITY;
+    watch(rig, 2 * LONGEST_TURN_MS + 5 * MINUTE_MS, () => {
+      least = Math.min(least, runningOf(rig));
+      for (const [i, limit] of limitsOf(rig).entries()) if (limit >= 60) hadTurn.add(i);
+    });
+    expect(least).toBe(3);
+    expect(hadTurn.size).toBe(8);
+  });
+
+  it('never pauses a car that would not wake up, once it charges, and others take turns beside it', () => {
+    const rig = siteOf(12.5, [{}, {}, { neverPause: true }]);
+    const kept = () => limitsOf(rig)[2] ?? 0;
+    for (let waitedMs = 0; kept() < 60 && waitedMs < 2 * LONGEST_TURN_MS; waitedMs += MINUTE_MS)
+      rig.run(rig.agenda.nowMs + MINUTE_MS);
+    let leastTenthsA = Number.POSITIVE_INFINITY;
+    const others = new Set<number>();
+    watch(rig, 3 * LONGEST_TURN_MS, () => {
+      leastTenthsA = Math.min(leastTenthsA, kept());
+      for (const i of [0, 1]) if ((limitsOf(rig)[i] ?? 0) >= 60) others.add(i);
+    });
+    expect(leastTenthsA).toBeGreaterThanOrEqual(60);
+    expect(others.size).toBe(2);
+  });
+
+  it('lets as many chargers as fit fall back to their fail-safes, so that a short cut stops none of their cars', () => {
+    const chargers = Array.from({ length: 8 }, () => ({ failsafeTenthsA: 60 }));
+    // Eight fail-safes are 48 A, at a voltage that is up to 10 % higher; seven fit.
+    const rig = siteOf(50, chargers);
+    const then = () =>
+      [...(rig.site?.supervisor.controls.values() ?? [])].map(({ holding }) => holding.failsafeTenthsA);
+    expect(then().filter((tenthsA) => tenthsA === 60)).toHaveLength(7);
+    const running = rig.places.find((_, i) => then()[i] === 60 && (limitsOf(rig)[i] ?? 0) >= 60);
+    if (running === undefined) throw new Error('nobody runs');
+    running.up.mode = 'cut';
+    running.down.mode = 'cut';
+    let leastTenthsA = Number.POSITIVE_INFINITY;
+    watch(rig, 2 * MINUTE_MS, () => {
+      leastTenthsA = Math.min(leastTenthsA, running.charger.limitTenthsA);
+    });
+    expect(leastTenthsA).toBe(60);
+    // Whoever is cut off in which order: together they never fall back to more than the limit.
+    watch(rig, 2 * LONGEST_TURN_MS + DWELL_MS, () => {
+      const sumTenthsA = then().reduce((sum, tenthsA) => sum + tenthsA, 0);
+      expect(sumTenthsA).toBeLessThanOrEqual(500 / 1.1);
+    });
+  });
+});
