@@ -1,7 +1,7 @@
 // DC connectors in a provisioning file: what they become, and what is said of those that cannot be.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { problemsOf } from './problems.js';
 
 const SITE = `tenants:
   - tenantUuid: harbour
@@ -17,16 +17,6 @@ const SITE = `tenants:
               - { connectorId: "1", powerType: DC, maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94, failsafeKw: 10 }
               - { connectorId: "2", powerType: AC, phases: 3, maxCurrentA: 32 }
 `;
-
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseProvisioning(text, 'site.yaml');
-  } catch (error) {
-    if (error instanceof UnusableFileError) return error.problems;
-    throw error;
-  }
-  return [];
-}
 
 describe('A DC connector in a provisioning file', () => {
   it('counts with what it takes from each phase at the lowest voltage', () => {

@@ -1,7 +1,7 @@
 // The fuses of a location in a provisioning file: what they become, and what is said of those that cannot be.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { problemsOf } from './problems.js';
 
 const SITE = `tenants:
   - tenantUuid: harbour
@@ -24,16 +24,6 @@ const SITE = `tenants:
             connectors:
               - { connectorId: "1", phases: 1, maxCurrentA: 16 }
 `;
-
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseProvisioning(text, 'site.yaml');
-  } catch (error) {
-    if (error instanceof UnusableFileError) return error.problems;
-    throw error;
-  }
-  return [];
-}
 
 describe('Fuses in a provisioning file', () => {
   it('are read with a current for each phase, and how connectors hang on them', () => {

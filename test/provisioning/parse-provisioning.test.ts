@@ -1,7 +1,7 @@
 // What an operator is told about a provisioning file: all of it, at once, with its place.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { problemsOf } from './problems.js';
 
 const HARBOUR = `tenants:
   - tenantUuid: 0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10
@@ -29,16 +29,6 @@ const HARBOUR = `tenants:
     gateways:
       - { gatewayId: quay-gateway, controllers: [q1-a, q1-b] }
 `;
-
-function problemsOf(text: string): readonly string[] {
-  try {
-    parseProvisioning(text, 'site.yaml');
-  } catch (error) {
-    if (error instanceof UnusableFileError) return error.problems;
-    throw error;
-  }
-  return [];
-}
 
 /** The file with one line or word changed. */
 function harbourWith(from: string, to: string): string {

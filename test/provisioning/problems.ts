@@ -1,0 +1,14 @@
+// What is said of a provisioning file, as the lines that an operator reads.
+import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+
+/** All that is wrong with the file `site.yaml`; nothing where it can be used. */
+export function problemsOf(text: string): readonly string[] {
+  try {
+    parseProvisioning(text, 'site.yaml');
+  } catch (error) {
+    if (error instanceof UnusableFileError) return error.problems;
+    throw error;
+  }
+  return [];
+}
