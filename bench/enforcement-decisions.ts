@@ -74,7 +74,10 @@ function siteOf(size: number, hasFuses: boolean): Site {
     input: {
       ...limits,
       ...(hasFuses && { fuses: fusesOf(size) }),
-      ...{ connectors, supervisor, now: 0, nowMs: 0 },
+      connectors,
+      supervisor,
+      now: 0,
+      nowMs: 0,
     },
   }).start();
   const controls = [...supervisor.controls.values()];

@@ -19,8 +19,10 @@ async function submit(url: string): Promise<void> {
     method: 'POST',
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ priority: 5, limitKw: 22 },
-      ...{ startTime: toInstant(now), endTime: toInstant(now + 600_000) },
+      priority: 5,
+      limitKw: 22,
+      startTime: toInstant(now),
+      endTime: toInstant(now + 600_000),
     }),
   });
   if (!response.ok) throw new Error(`the profile was answered with ${response.status}`);

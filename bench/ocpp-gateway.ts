@@ -113,8 +113,13 @@ const emptyBytes = residentBytes(first.pid ?? 0);
 const chargers: OcppCharger[] = [];
 for (let i = 0; i < CHARGERS; i++) {
   const charger = new OcppCharger({
-    ...{ url: addresses.ocppUrl ?? '', controllerUuid: controllerUuidOf(i), password: MQTT_SECRET },
-    ...{ connector: CONNECTOR, seed: i, traffic: HUNGRY, clock: systemClock },
+    url: addresses.ocppUrl ?? '',
+    controllerUuid: controllerUuidOf(i),
+    password: MQTT_SECRET,
+    connector: CONNECTOR,
+    seed: i,
+    traffic: HUNGRY,
+    clock: systemClock,
   });
   charger.start();
   chargers.push(charger);

@@ -30,8 +30,15 @@ export async function startDemoGateway(options: {
 }): Promise<DemoGateway> {
   const { file, mqttUrl, heartbeatS, member } = options;
   const gateway = new OcppGateway({
-    ...{ file, mqttUrl, heartbeatS, host: '127.0.0.1', port: 0 },
-    ...{ metricsPort: undefined, mqttCa: undefined, tls: undefined, dataDir: undefined },
+    file,
+    mqttUrl,
+    heartbeatS,
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: undefined,
+    mqttCa: undefined,
+    tls: undefined,
+    dataDir: undefined,
     idTags: undefined,
     newBoot: randomUUID,
     random: () => 0,

@@ -90,7 +90,12 @@ export class Term {
       role: config.standby ? 'active' : undefined,
     });
     return createExpressApp(config, {
-      ...{ clock, log, metrics, tokens, nodeTokens, health },
+      clock,
+      log,
+      metrics,
+      tokens,
+      nodeTokens,
+      health,
       application: this.#actors.application,
       credentials: this.#credentials,
       version: VERSION,
@@ -148,7 +153,12 @@ export class Term {
     const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver } = this.#options;
     const createActors = seams.createActors ?? createActorSystem;
     return createActors({
-      ...{ clock, log, metrics, store, ownerTerm, onTakenOver },
+      clock,
+      log,
+      metrics,
+      store,
+      ownerTerm,
+      onTakenOver,
       publisher: this.#publisher(),
       timing: timingOf(config),
       newId: seams.newId ?? randomUUID,

@@ -67,7 +67,9 @@ export class ImportWatch {
         heardAtMs: now,
         unreachableUntilMs: now,
         lookedAtMs: now,
-        ...{ isOver: false, excusedWms: 0, brokenWms: 0 },
+        isOver: false,
+        excusedWms: 0,
+        brokenWms: 0,
       });
   }
 

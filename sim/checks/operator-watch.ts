@@ -178,10 +178,21 @@ function siteOf(
 ): Site {
   const { failsafeKw, failsafeMinMs, missingAfterMs } = rule;
   const site: Site = {
-    ...{ tenantUuid, locationId, failsafeKw, failsafeMinMs, missingAfterMs },
-    ...{ phase: 'INIT', sinceMs: now, heardAtMs: now, backAtMs: NEVER },
-    ...{ orderKw: NEVER, orderEndsAtMs: NEVER, newestSentMs: Number.NEGATIVE_INFINITY, newest: '' },
-    ...{ limits: [], isOver: false },
+    tenantUuid,
+    locationId,
+    failsafeKw,
+    failsafeMinMs,
+    missingAfterMs,
+    phase: 'INIT',
+    sinceMs: now,
+    heardAtMs: now,
+    backAtMs: NEVER,
+    orderKw: NEVER,
+    orderEndsAtMs: NEVER,
+    newestSentMs: Number.NEGATIVE_INFINITY,
+    newest: '',
+    limits: [],
+    isOver: false,
   };
   enter(site, 'INIT', now);
   return site;

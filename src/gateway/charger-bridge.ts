@@ -64,7 +64,9 @@ export class ChargerBridge implements UplinkReceiver {
     const { heartbeatMs, newBoot, memory } = options;
     this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
     this.session = new ChargerSession({
-      ...{ connectors, heartbeatMs, newBoot },
+      connectors,
+      heartbeatMs,
+      newBoot,
       provenFirmware: memory.provenFirmware.get(address),
       ceilingA: (evse, fromMs, untilMs) => this.#ceilingA(evse, fromMs, untilMs),
     });

@@ -106,7 +106,8 @@ export class OcppGateway {
     const { session, heartbeatMs, csmsProfiles: profiles } = bridge;
     const events = new Ocpp16Events({ session, clock, log, askIdTag, changed: () => bridge.wake() });
     const guard = new Ocpp16Guard({
-      ...{ profiles, heartbeatMs },
+      profiles,
+      heartbeatMs,
       transactionAt: (evse) => session.transactionAt(evse),
       nowMs: () => clock.nowMs(),
       changed: () => bridge.review(),

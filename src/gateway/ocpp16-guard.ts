@@ -151,7 +151,11 @@ function foreignOf(
   if (periods[0]?.startS !== 0) throw new UnusableMessage('the first period must begin at 0');
   const isOfTransaction = profile.chargingProfilePurpose === 'TxProfile';
   return {
-    ...{ id, evse, stackLevel, unit, periods },
+    id,
+    evse,
+    stackLevel,
+    unit,
+    periods,
     purpose: isOfTransaction ? 'transaction' : 'default',
     ...(isOfTransaction && transaction !== undefined ? { transaction } : {}),
     kind: kindOf(chargingProfileKind, recurrencyKind),

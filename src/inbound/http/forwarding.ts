@@ -71,7 +71,8 @@ export class Forwarding {
     const { tlsCert } = parts.config;
     this.#agent = new Agent({
       // A request may wait for a slow database, and a stream has no end.
-      ...{ headersTimeout: 0, bodyTimeout: 0 },
+      headersTimeout: 0,
+      bodyTimeout: 0,
       connect: {
         timeout: CONNECT_WITHIN_MS,
         ...(tlsCert && { ca: [...rootCertificates, readFileSync(tlsCert, 'utf8')] }),

@@ -60,7 +60,8 @@ export class HttpServer {
     const requestLog = new RequestLog(clock, log);
     const unanswered = new Map();
     this.#exchanges = {
-      ...{ requestLog, unanswered },
+      requestLog,
+      unanswered,
       openStreams: createOpenStreams(),
       isStopping: () => this.#isStopping,
     };
