@@ -163,9 +163,7 @@ export class OcppCharger {
       this.#status = status;
       await this.#tellTransaction(CAR_CHARGES.includes(status));
       await this.#client.call('StatusNotification', {
-        connectorId: EVSE,
-        errorCode: 'NoError',
-        status,
+        ...{ connectorId: EVSE, errorCode: 'NoError', status },
         timestamp: this.#ownTime,
       });
     }
@@ -207,15 +205,11 @@ export class OcppCharger {
           sampledValue: [
             { measurand: 'Power.Active.Import', unit: 'W', value: powerW.toFixed(0) },
             ...names.map((phase) => ({
-              measurand: 'Current.Import',
-              unit: 'A',
-              phase,
+              ...{ measurand: 'Current.Import', unit: 'A', phase },
               value: drawnA.toFixed(1),
             })),
             ...['L1-N', 'L2-N', 'L3-N'].slice(0, connector.phases).map((phase) => ({
-              measurand: 'Voltage',
-              unit: 'V',
-              phase,
+              ...{ measurand: 'Voltage', unit: 'V', phase },
               value: String(connector.voltageV),
             })),
             { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: energyWh.toFixed(0) },
