@@ -109,7 +109,9 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
 
 export function gatewayCommand(): Command {
   const ocpp = new Command('ocpp')
-    .description('let chargers that speak OCPP 1.6J join a running service; docs/ocpp.md has the rest')
+    .description(
+      'let chargers that speak OCPP 1.6J, 2.0.1 or 2.1 join a running service; docs/ocpp.md has the rest',
+    )
     .argument('<file>', 'the provisioning file of the service: which chargers there are, and where')
     .option('--port <port>', 'port for chargers; 0 picks a free one', parsePort, 9000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')

@@ -1,8 +1,12 @@
-// A virtual charger that speaks OCPP 1.6J over a real web socket: a connector with cars, a meter, and charging profiles.
+// A virtual charger that speaks OCPP over a real web socket: a connector with cars, a meter, and charging profiles.
 import { type IHandlersOption, RPCClient } from 'ocpp-rpc';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
 import type { NextCar } from './car.js';
+import { type Device, EVSE, type OcppWords, type SetProfile, type Shown, type Words } from './ocpp-words.js';
+import { Ocpp16Words } from './ocpp16-words.js';
+import { Ocpp201Words } from './ocpp201-words.js';
 import { createOutlet, type Outlet } from './outlet.js';
 import { type ProfileFaults, ProfileStore } from './profile-store.js';
 import { drawCar, type Traffic } from './traffic.js';
@@ -15,6 +19,7 @@ export interface OcppChargerOptions {
   readonly password: string;
   readonly connector: VirtualConnectorSpec;
   readonly seed: number;
+  readonly protocol?: 'ocpp1.6' | 'ocpp2.0.1' | 'ocpp2.1';
   readonly traffic: Traffic;
   readonly clock: Clock;
   /** What its clock is ahead of the host's. */
@@ -25,39 +30,17 @@ export interface OcppChargerOptions {
 const RECONNECT = { initialDelay: 1000, maxDelay: 3000, factor: 1.5, randomisationFactor: 0.5 };
 const LONGEST_SLEEP_MS = 1000;
 const SHORTEST_SLEEP_MS = 20;
-const EVSE = 1;
-const SETTINGS = {
-  SupportedFeatureProfiles: 'Core,SmartCharging,RemoteTrigger',
-  ChargingScheduleAllowedChargingRateUnit: 'Current,Power',
-  ChargeProfileMaxStackLevel: '8',
-  ChargingScheduleMaxPeriods: '8',
-};
 const CAR_CHARGES = ['Charging', 'SuspendedEV', 'SuspendedEVSE'];
-
-interface Period {
-  readonly startPeriod: number;
-  readonly limit: number;
-}
-interface Profile {
-  readonly chargingProfileId: number;
-  readonly stackLevel: number;
-  readonly chargingProfilePurpose: string;
-  readonly chargingSchedule: {
-    readonly startSchedule: string;
-    readonly chargingRateUnit: 'A' | 'W';
-    readonly chargingSchedulePeriod: readonly Period[];
-  };
-}
 
 export class OcppCharger {
   readonly #options: OcppChargerOptions;
   readonly #client: RPCClient;
   readonly #store: ProfileStore;
   readonly #outlet: Outlet;
-  readonly #settings = new Map<string, string>(Object.entries(SETTINGS));
   readonly #slotOfProfile = new Map<number, 'failsafe' | 'default' | 'transaction'>();
   #status = '';
-  #transactionId: number | undefined;
+  #words: OcppWords = new Ocpp16Words();
+  #transaction: TransactionRef | undefined;
   #hasBooted = false;
   #isStarting = false;
   #meteredAtMs = Number.NEGATIVE_INFINITY;
@@ -68,6 +51,10 @@ export class OcppCharger {
   constructor(options: OcppChargerOptions) {
     this.#options = options;
     const { url, controllerUuid, password, connector, seed, traffic, clock, faults } = options;
+    const { protocol = 'ocpp1.6' } = options;
+    let transactions = 0;
+    if (protocol !== 'ocpp1.6')
+      this.#words = new Ocpp201Words(() => `${controllerUuid}-${clock.nowMs()}-${++transactions}`);
     this.#store = new ProfileStore({ losesPeriods: false, ignoresStart: false, ...faults });
     this.#outlet = createOutlet({
       rating: connector,
@@ -83,11 +70,14 @@ export class OcppCharger {
       endpoint: url,
       identity: controllerUuid,
       password,
-      protocols: ['ocpp1.6'],
-      strictMode: true,
+      protocols: [protocol],
+      // What the library has of 2.1 it cannot check: the gateway does, both ways.
+      strictMode: protocol !== 'ocpp2.1',
       backoff: RECONNECT,
     });
-    this.#client.handle(async (call: IHandlersOption) => this.#answer(call));
+    this.#client.handle(async ({ method = '', params = {} }: IHandlersOption) =>
+      this.#words.answer(method, params, this.#device),
+    );
     this.#client.on('open', () => void this.#greet().catch(() => {}));
   }
 
@@ -150,10 +140,20 @@ export class OcppCharger {
 
   /** A connection that comes back is no start. */
   async #greet(): Promise<void> {
-    const maker = { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' };
-    if (!this.#hasBooted) await this.#client.call('BootNotification', maker);
+    if (!this.#hasBooted) await this.#say(this.#words.boot());
     this.#hasBooted = true;
     this.#status = '';
+  }
+
+  async #say([method, params]: Words): Promise<unknown> {
+    return this.#client.call(method, params);
+  }
+
+  get #shown(): Shown {
+    const { voltageV, phases: ratedPhases } = this.#options.connector;
+    const { status, energyWh, drawnA, phases } = this.#outlet;
+    const powerW = drawnA * voltageV * phases;
+    return { ownTime: this.#ownTime, status, energyWh, powerW, drawnA, phases, ratedPhases, voltageV };
   }
 
   /** Says what changed, and its meter values while a transaction runs. */
@@ -162,135 +162,74 @@ export class OcppCharger {
     if (status !== this.#status) {
       this.#status = status;
       await this.#tellTransaction(CAR_CHARGES.includes(status));
-      await this.#client.call('StatusNotification', {
-        ...{ connectorId: EVSE, errorCode: 'NoError', status },
-        timestamp: this.#ownTime,
-      });
+      await this.#say(this.#words.status(this.#shown));
     }
-    if (this.#transactionId === undefined || nowMs - this.#meteredAtMs < this.#meterEveryMs) return;
+    if (this.#transaction === undefined || nowMs - this.#meteredAtMs < this.#meterEveryMs) return;
     this.#meteredAtMs = nowMs;
-    await this.#client.call('MeterValues', this.#meterValues(this.#transactionId));
+    await this.#say(this.#words.values(this.#transaction, this.#shown));
   }
 
   async #tellTransaction(isCharging: boolean): Promise<void> {
-    const meter = Math.round(this.#outlet.energyWh);
-    const timestamp = this.#ownTime;
-    if (isCharging && this.#transactionId === undefined && !this.#isStarting) {
+    if (isCharging && this.#transaction === undefined && !this.#isStarting) {
       this.#isStarting = true;
-      const start = { connectorId: EVSE, idTag: 'VIRTUAL', meterStart: meter, timestamp };
-      const answer = await this.#client.call('StartTransaction', start).finally(() => {
+      const answer = await this.#say(this.#words.started(this.#shown)).finally(() => {
         this.#isStarting = false;
       });
-      this.#transactionId = (answer as { transactionId: number }).transactionId;
+      this.#transaction = this.#words.transactionOf(answer);
       this.#meteredAtMs = Number.NEGATIVE_INFINITY;
-    } else if (!isCharging && this.#transactionId !== undefined) {
-      const transactionId = this.#transactionId;
-      this.#transactionId = undefined;
+    } else if (!isCharging && this.#transaction !== undefined) {
+      const transaction = this.#transaction;
+      this.#transaction = undefined;
       this.#store.clear('transaction');
-      await this.#client.call('StopTransaction', { transactionId, meterStop: meter, timestamp });
+      await this.#say(this.#words.ended(transaction, this.#shown));
     }
   }
 
-  #meterValues(transactionId: number): object {
-    const { connector } = this.#options;
-    const { drawnA, phases, energyWh } = this.#outlet;
-    const names = ['L1', 'L2', 'L3'].slice(0, Math.max(1, phases));
-    const powerW = drawnA * connector.voltageV * phases;
+  get #device(): Device {
     return {
-      connectorId: EVSE,
-      transactionId,
-      meterValue: [
-        {
-          timestamp: this.#ownTime,
-          sampledValue: [
-            { measurand: 'Power.Active.Import', unit: 'W', value: powerW.toFixed(0) },
-            ...names.map((phase) => ({
-              ...{ measurand: 'Current.Import', unit: 'A', phase },
-              value: drawnA.toFixed(1),
-            })),
-            ...['L1-N', 'L2-N', 'L3-N'].slice(0, connector.phases).map((phase) => ({
-              ...{ measurand: 'Voltage', unit: 'V', phase },
-              value: String(connector.voltageV),
-            })),
-            { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: energyWh.toFixed(0) },
-          ],
-        },
-      ],
+      setProfile: (profile) => this.#setProfile(profile),
+      clearProfile: (id) => {
+        const slot = this.#slotOfProfile.get(id);
+        if (slot !== undefined) this.#store.clear(slot);
+        return slot !== undefined;
+      },
+      composite: (durationS, unit) => {
+        const shown = this.#store.composite(this.#ownMs, durationS, unit);
+        return {
+          unit: shown.unit,
+          startTime: new Date(shown.startsAtOwnMs).toISOString(),
+          periods: shown.periods.map(({ startS, limit }) => ({ startPeriod: startS, limit })),
+        };
+      },
+      reportEvery: (ms) => {
+        this.#meterEveryMs = ms;
+      },
+      say: (what) => {
+        if (what === 'values') this.#meteredAtMs = Number.NEGATIVE_INFINITY;
+        else this.#status = '';
+        this.#options.clock.after(0, () => this.#wake());
+      },
     };
   }
 
-  #answer({ method, params = {} }: IHandlersOption): Record<string, unknown> {
-    switch (method) {
-      case 'GetConfiguration': {
-        const keys = (params as { key?: string[] }).key ?? [...this.#settings.keys()];
-        const known = keys.filter((key) => this.#settings.has(key));
-        return {
-          configurationKey: known.map((key) => ({ key, readonly: true, value: this.#settings.get(key) })),
-          unknownKey: keys.filter((key) => !this.#settings.has(key)),
-        };
-      }
-      case 'ChangeConfiguration': {
-        const { key, value } = params as { key: string; value: string };
-        if (key === 'MeterValueSampleInterval') this.#meterEveryMs = 1000 * Number(value);
-        return { status: 'Accepted' };
-      }
-      case 'SetChargingProfile':
-        return this.#setProfile((params as { csChargingProfiles: Profile }).csChargingProfiles);
-      case 'ClearChargingProfile': {
-        const slot = this.#slotOfProfile.get((params as { id: number }).id);
-        if (slot !== undefined) this.#store.clear(slot);
-        return { status: slot === undefined ? 'Unknown' : 'Accepted' };
-      }
-      case 'GetCompositeSchedule':
-        return this.#composite(params as { duration: number; chargingRateUnit: 'A' | 'W' });
-      case 'TriggerMessage':
-        if ((params as { requestedMessage: string }).requestedMessage !== 'MeterValues') this.#status = '';
-        else this.#meteredAtMs = Number.NEGATIVE_INFINITY;
-        this.#options.clock.after(0, () => this.#wake());
-        return { status: 'Accepted' };
-      default:
-        return { status: 'Rejected' };
-    }
-  }
-
-  #setProfile({ chargingProfileId, stackLevel, chargingProfilePurpose, chargingSchedule }: Profile) {
-    const { startSchedule, chargingRateUnit: unit, chargingSchedulePeriod } = chargingSchedule;
-    const [first, second] = chargingSchedulePeriod;
-    const slot =
-      chargingProfilePurpose === 'TxProfile' ? 'transaction' : stackLevel > 0 ? 'default' : 'failsafe';
-    this.#slotOfProfile.set(chargingProfileId, slot);
+  #setProfile({ id, isOfTransaction, stackLevel, startSchedule, unit, periods }: SetProfile): void {
+    const [first, second] = periods;
+    const slot = isOfTransaction ? 'transaction' : stackLevel > 0 ? 'default' : 'failsafe';
+    this.#slotOfProfile.set(id, slot);
     const limit = first?.limit ?? 0;
     if (slot === 'failsafe') {
       this.#store.setFailsafe({ kind: 'setFailsafe', evse: EVSE, unit, limit });
     } else {
-      const [startsAtOwnMs, ttlS, thenLimit] = [
-        Date.parse(startSchedule),
-        second?.startPeriod ?? 0,
-        second?.limit ?? limit,
-      ];
+      const startsAtOwnMs = Date.parse(startSchedule);
+      const [ttlS, thenLimit] = [second?.startPeriod ?? 0, second?.limit ?? limit];
       const schedule = { unit, phases: 3, startsAtOwnMs, limit, ttlS, thenLimit } as const;
-      const transaction = this.#transactionId;
+      const transaction = this.#transaction;
       this.#store.setLease(
         { kind: 'setLease', evse: EVSE, slot, transaction, stackLevel, schedule },
         this.#ownMs,
       );
     }
     this.#options.clock.after(0, () => this.#wake());
-    return { status: 'Accepted' };
-  }
-
-  #composite({ duration, chargingRateUnit }: { duration: number; chargingRateUnit: 'A' | 'W' }) {
-    const { unit, startsAtOwnMs, periods } = this.#store.composite(this.#ownMs, duration, chargingRateUnit);
-    return {
-      status: 'Accepted',
-      connectorId: EVSE,
-      scheduleStart: new Date(startsAtOwnMs).toISOString(),
-      chargingSchedule: {
-        duration,
-        chargingRateUnit: unit,
-        chargingSchedulePeriod: periods.map(({ startS, limit }) => ({ startPeriod: startS, limit })),
-      },
-    };
   }
 }
 

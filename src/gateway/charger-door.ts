@@ -11,7 +11,7 @@ import type { GatewayMetrics } from './gateway-metrics.js';
 import { Uplink } from './uplink.js';
 
 /** The newest first: a charger that speaks several gets the first of these. */
-export const PROTOCOLS = ['ocpp1.6'] as const;
+export const PROTOCOLS = ['ocpp2.1', 'ocpp2.0.1', 'ocpp1.6'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /** A charger that was let in. */

@@ -6,14 +6,18 @@ import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
 import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect, Guard } from './dialect.js';
 import { openGatewayMemory } from './gateway-memory.js';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
 import { type IdTagRule, idTagsOf } from './id-tags.js';
+import type { GuardParts } from './kept-profile.js';
 import { OcppServer } from './ocpp-server.js';
 import { Ocpp16Events } from './ocpp16-events.js';
 import { Ocpp16Guard } from './ocpp16-guard.js';
 import { performOcpp16 } from './ocpp16-requests.js';
+import { Ocpp201Events } from './ocpp201-events.js';
+import { Ocpp201Guard } from './ocpp201-guard.js';
+import { performOcpp201 } from './ocpp201-requests.js';
 
 export interface GatewayOptions {
   readonly file: ProvisioningFile;
@@ -100,25 +104,28 @@ export class OcppGateway {
     });
   }
 
-  #dialectOf({ bridge }: Guest): Dialect {
+  #dialectOf({ bridge, protocol }: Guest): Dialect {
     const { clock, log, idTags = { kind: 'all' } } = this.#options;
     const askIdTag = idTagsOf(idTags, bridge.address, log);
     const { session, heartbeatMs, csmsProfiles: profiles } = bridge;
-    const events = new Ocpp16Events({ session, clock, log, askIdTag, changed: () => bridge.wake() });
-    const guard = new Ocpp16Guard({
+    const parts = { session, clock, log, askIdTag, changed: () => bridge.wake() };
+    const guardParts: GuardParts = {
       profiles,
       heartbeatMs,
       transactionAt: (evse) => session.transactionAt(evse),
       nowMs: () => clock.nowMs(),
       changed: () => bridge.review(),
-    });
-    return {
-      perform: performOcpp16,
-      heard: (method, params) => events.heard(method, params),
-      answer: (method, params) => events.answer(method, params),
-      answered: (method, params, answer) => events.answered(method, params, answer),
-      guard,
     };
+    if (protocol !== 'ocpp1.6') {
+      const evses = bridge.connectors.map(({ evse }) => evse);
+      const has = { offlineDuration: protocol === 'ocpp2.1' };
+      return dialectWith(
+        new Ocpp201Events({ ...parts, evses }),
+        new Ocpp201Guard(guardParts),
+        (request, call) => performOcpp201(request, call, has),
+      );
+    }
+    return dialectWith(new Ocpp16Events(parts), new Ocpp16Guard(guardParts), performOcpp16);
   }
 
   #countConnectors(): void {
@@ -148,6 +155,20 @@ export class OcppGateway {
     this.#metricsServer = server;
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
   }
+}
+
+function dialectWith(
+  events: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
+  guard: Guard,
+  perform: Dialect['perform'],
+): Dialect {
+  return {
+    perform,
+    guard,
+    heard: (method, params) => events.heard(method, params),
+    answer: (method, params) => events.answer(method, params),
+    answered: (method, params, answer) => events.answered(method, params, answer),
+  };
 }
 
 function bridgesOf({ tenants }: ProvisioningFile, parts: BridgeParts): readonly ChargerBridge[] {

@@ -14,6 +14,7 @@ import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
 import { CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
+import { STRICT_VALIDATORS } from './strict-validators.js';
 
 type RpcClient = serverClient.default;
 
@@ -72,6 +73,7 @@ export class OcppServer {
     this.#rpc = new RPCServer({
       protocols: [...PROTOCOLS],
       strictMode: options.proxy === undefined,
+      strictModeValidators: STRICT_VALIDATORS,
       maxBadMessages: BAD_MESSAGES_IN_A_ROW,
       callTimeoutMs: CALL_TIMEOUT_MS,
       // An idle charger counts as there for two heartbeats after its last pong.

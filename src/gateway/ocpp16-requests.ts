@@ -4,15 +4,12 @@ import type {
   ChargerAbilities,
   GatewayAnswer,
   GatewayRequest,
-  ProfileSlot,
 } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
 import { compositeSchema, configurationSchema, outcomeSchema } from '../wire/ocpp16.js';
 import { answerOf, type Call } from './dialect.js';
+import { ALWAYS, profileIdOf, startOf } from './own-profiles.js';
 
-/** Ours alone: nobody else numbers profiles from here. */
-const FIRST_PROFILE_ID = 774_000_000;
-const SLOTS: readonly ProfileSlot[] = ['failsafe', 'default', 'transaction'];
 const KEYS = {
   features: 'SupportedFeatureProfiles',
   units: 'ChargingScheduleAllowedChargingRateUnit',
@@ -28,19 +25,8 @@ const MEASURANDS = [
   'Current.Import,Voltage,Energy.Active.Import.Register',
   'Current.Import,Energy.Active.Import.Register',
 ];
-/** A schedule without end began before any clock of a charger. */
-const ALWAYS = '1970-01-01T00:00:00.000Z';
 /** It takes effect as well, at the latest after its next start. */
 const TAKEN = ['Accepted', 'RebootRequired'];
-
-/** Whether a profile with that id is one of a gateway's. */
-export function isOwnProfileId(id: number): boolean {
-  return id >= FIRST_PROFILE_ID && id < FIRST_PROFILE_ID + 1_000_000;
-}
-
-function profileIdOf(evse: number, slot: ProfileSlot): number {
-  return FIRST_PROFILE_ID + 10 * evse + SLOTS.indexOf(slot);
-}
 
 function read<S extends z.ZodType>(schema: S, result: unknown): z.output<S> {
   const { data, error } = schema.safeParse(result);
@@ -158,8 +144,7 @@ function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: Of<'set
       ...(slot === 'transaction' ? ofTransaction : { chargingProfilePurpose: 'TxDefaultProfile' }),
       chargingProfileKind: 'Absolute',
       chargingSchedule: {
-        // Counted from an instant of the charger's own clock, rounded down.
-        startSchedule: new Date(1000 * Math.floor(startsAtOwnMs / 1000)).toISOString(),
+        startSchedule: startOf(startsAtOwnMs),
         chargingRateUnit: unit,
         chargingSchedulePeriod: [
           { startPeriod: 0, limit, numberPhases: phases },

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 const text = z.string().max(500);
-const instant = z
+export const instant = z
   .string()
   .max(64)
   .refine((value) => !Number.isNaN(Date.parse(value)))

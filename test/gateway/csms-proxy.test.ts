@@ -34,7 +34,9 @@ function profileOf(limit: number, more: object = {}) {
   return {
     connectorId: 1,
     csChargingProfiles: {
-      ...{ chargingProfileId: 5, stackLevel: 3, chargingProfilePurpose: 'TxDefaultProfile' },
+      chargingProfileId: 5,
+      stackLevel: 3,
+      chargingProfilePurpose: 'TxDefaultProfile',
       chargingProfileKind: 'Relative',
       chargingSchedule: { chargingRateUnit: 'A', chargingSchedulePeriod: [{ startPeriod: 0, limit }] },
       ...more,
@@ -171,6 +173,47 @@ describe('A charging profile of a management system', () => {
       { key: 'MeterValuesSampledData', value: 'Power.Active.Import,SoC' },
       { key: 'ConnectionTimeOut', value: '60' },
     ]);
+  });
+});
+
+describe('OCPP 2.0.1 in front of a management system', () => {
+  it('is spoken where the charger and the management system do, and profiles lower what is granted', async () => {
+    csms = await createCsms(['ocpp2.0.1']);
+    await csms.start();
+    const { charger } = await site();
+    const one = charger({ protocol: 'ocpp2.0.1' });
+    await eventually(() => expect(one.limitA).toBe(15.9));
+    expect(methods()).toContain('TransactionEvent');
+    const chargingSchedule = [
+      { id: 1, chargingRateUnit: 'A', chargingSchedulePeriod: [{ startPeriod: 0, limit: 10 }] },
+    ];
+    const set = (more: object) =>
+      csms.charger?.call('SetChargingProfile', {
+        evseId: 1,
+        chargingProfile: {
+          id: 5,
+          stackLevel: 3,
+          chargingProfilePurpose: 'TxDefaultProfile',
+          chargingProfileKind: 'Relative',
+          chargingSchedule,
+          ...more,
+        },
+      });
+    expect(await set({})).toEqual({ status: 'Accepted' });
+    await eventually(() => expect(one.limitA).toBe(10));
+    expect(await set({ chargingProfilePurpose: 'PriorityCharging' })).toEqual({ status: 'Rejected' });
+    expect(await csms.charger?.call('ClearChargingProfile', { chargingProfileId: 5 })).toEqual({
+      status: 'Accepted',
+    });
+    await eventually(() => expect(one.limitA).toBe(15.9));
+  });
+
+  it('gives way to the version that the management system speaks', async () => {
+    await csms.start();
+    const { client } = await site();
+    const charger = client({ protocols: ['ocpp2.0.1', 'ocpp1.6'] });
+    await charger.connect();
+    expect(charger.protocol).toBe('ocpp1.6');
   });
 });
 

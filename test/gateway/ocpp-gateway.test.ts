@@ -1,4 +1,4 @@
-// Chargers that speak OCPP 1.6J join a running service through the gateway, over real sockets on both sides.
+// Chargers that speak OCPP join a running service through the gateway, over real sockets on both sides.
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -17,10 +17,10 @@ afterEach(async () => {
   running = undefined;
 });
 
-describe('A charger that speaks OCPP 1.6', () => {
+describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that speaks %s', (protocol) => {
   it('charges under the limit of its location, and follows when that changes', async () => {
     const { charger, live, service } = await site();
-    const one = charger();
+    const one = charger({ protocol });
     await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
     await eventually(() => expect(one.limitA).toBe(15.9));
     await eventually(() => expect(one.drawnA).toBeGreaterThan(15));
@@ -31,7 +31,7 @@ describe('A charger that speaks OCPP 1.6', () => {
 
   it('falls back by itself within a second of the end of its lease when the gateway is gone', async () => {
     const { charger, gateway, live } = await site();
-    const one = charger();
+    const one = charger({ protocol });
     await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare' }));
     await eventually(() => expect(one.limitA).toBe(15.9));
     await gateway.stop();
@@ -42,14 +42,14 @@ describe('A charger that speaks OCPP 1.6', () => {
 
   it('whose clock stands in the 1970s is served like the others', async () => {
     const { charger, live } = await site();
-    const one = charger({ aheadMs: -55 * 365 * 86_400_000 });
+    const one = charger({ protocol, aheadMs: -55 * 365 * 86_400_000 });
     await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
     await eventually(() => expect(one.limitA).toBe(15.9));
   });
 
   it('that loses the second period has its maximum reserved, and says why it has no lease', async () => {
     const { charger, live, gateway } = await site();
-    charger({ faults: { losesPeriods: true } });
+    charger({ protocol, faults: { losesPeriods: true } });
     await eventually(async () =>
       expect(await live()).toMatchObject({ reason: 'readOnly', reservedKw: 24.288 }),
     );
@@ -117,6 +117,62 @@ describe('A connection', () => {
     });
     expect(status).toBe(426);
     await expect(client().connect()).resolves.toBeDefined();
+  });
+});
+
+describe('What a charger may send in OCPP 2.0.1', () => {
+  const EVENT = {
+    eventType: 'Started',
+    triggerReason: 'CablePluggedIn',
+    seqNo: 0,
+    timestamp: '2026-06-01T17:00:00Z',
+  };
+
+  async function connected(protocol: string, options: Parameters<typeof runOcppSite>[0] = {}) {
+    const all = await site(options);
+    const client = all.client({ protocols: [protocol] });
+    await client.connect();
+    return { ...all, client };
+  }
+
+  it.each(['ocpp2.0.1', 'ocpp2.1'])('is answered as %s has it, managed or not', async (protocol) => {
+    const { client } = await connected(protocol);
+    const idToken = { idToken: 'A', type: 'Central' };
+    expect(await client.call('Authorize', { idToken })).toEqual({ idTokenInfo: { status: 'Accepted' } });
+    const chargingLimit = { chargingLimitSource: 'EMS' };
+    expect(await client.call('NotifyChargingLimit', { chargingLimit })).toEqual({});
+    expect(await client.call('DataTransfer', { vendorId: 'A' })).toEqual({ status: 'UnknownVendorId' });
+    await expect(client.call('Nonsense', {})).rejects.toThrow();
+    await expect(client.call('StatusNotification', { evseId: 'one' })).rejects.toThrow();
+  });
+
+  it('says where a transaction runs once, and the gateway remembers', async () => {
+    const { client, gateway } = await connected('ocpp2.0.1');
+    const at = () => gateway.bridges[0]?.session.transactionAt(1);
+    const transactionInfo = { transactionId: 'tx-1', chargingState: 'Charging' };
+    await client.call('TransactionEvent', { ...EVENT, evse: { id: 1 }, transactionInfo });
+    expect(at()).toBe('tx-1');
+    await client.call('TransactionEvent', { ...EVENT, eventType: 'Updated', seqNo: 1, transactionInfo });
+    await client.call('TransactionEvent', { ...EVENT, eventType: 'Ended', seqNo: 2, transactionInfo });
+    expect(at()).toBeUndefined();
+  });
+
+  it('is asked of a list where its id token must be known', async () => {
+    const idTags = { kind: 'list', idTags: new Set(['KNOWN']) } as const;
+    const { client } = await connected('ocpp2.0.1', { idTags });
+    const transactionInfo = { transactionId: 'tx-1' };
+    const event = { ...EVENT, evse: { id: 1 }, transactionInfo };
+    const asked = (idToken: string) =>
+      client.call('TransactionEvent', { ...event, idToken: { idToken, type: 'Central' } });
+    expect(await asked('KNOWN')).toEqual({ idTokenInfo: { status: 'Accepted' } });
+    expect(await asked('OTHER')).toEqual({ idTokenInfo: { status: 'Invalid' } });
+  });
+
+  it('gets the newest version that both speak', async () => {
+    const { client } = await site();
+    const charger = client({ protocols: ['ocpp1.6', 'ocpp2.1', 'ocpp2.0.1'] });
+    await charger.connect();
+    expect(charger.protocol).toBe('ocpp2.1');
   });
 });
 

@@ -105,8 +105,13 @@ export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promis
     ocppUrl,
     charger(more = {}) {
       const charger = new OcppCharger({
-        ...{ url: ocppUrl, controllerUuid: CHARGER, password: CHARGER_PASSWORD, connector: ONE },
-        ...{ seed: 1, traffic: HUNGRY, clock: systemClock },
+        url: ocppUrl,
+        controllerUuid: CHARGER,
+        password: CHARGER_PASSWORD,
+        connector: ONE,
+        seed: 1,
+        traffic: HUNGRY,
+        clock: systemClock,
         ...more,
       });
       charger.start();

@@ -1,0 +1,110 @@
+// A virtual charger's words in OCPP 1.6.
+import {
+  ACCEPTED,
+  type Device,
+  EVSE,
+  type OcppWords,
+  type Shown,
+  samplesOf,
+  type Words,
+} from './ocpp-words.js';
+
+const SETTINGS = new Map([
+  ['SupportedFeatureProfiles', 'Core,SmartCharging,RemoteTrigger'],
+  ['ChargingScheduleAllowedChargingRateUnit', 'Current,Power'],
+  ['ChargeProfileMaxStackLevel', '8'],
+  ['ChargingScheduleMaxPeriods', '8'],
+]);
+
+interface Profile {
+  readonly chargingProfileId: number;
+  readonly stackLevel: number;
+  readonly chargingProfilePurpose: string;
+  readonly chargingSchedule: {
+    readonly startSchedule: string;
+    readonly chargingRateUnit: 'A' | 'W';
+    readonly chargingSchedulePeriod: readonly { readonly startPeriod: number; readonly limit: number }[];
+  };
+}
+
+export class Ocpp16Words implements OcppWords {
+  boot(): Words {
+    return ['BootNotification', { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' }];
+  }
+
+  status({ status, ownTime: timestamp }: Shown): Words {
+    return ['StatusNotification', { connectorId: EVSE, errorCode: 'NoError', status, timestamp }];
+  }
+
+  started({ energyWh, ownTime: timestamp }: Shown): Words {
+    const meterStart = Math.round(energyWh);
+    return ['StartTransaction', { connectorId: EVSE, idTag: 'VIRTUAL', meterStart, timestamp }];
+  }
+
+  transactionOf(answer: unknown): number {
+    return (answer as { transactionId: number }).transactionId;
+  }
+
+  values(transactionId: number, shown: Shown): Words {
+    const sampledValue = samplesOf(shown).map((sample) => ({ ...sample, value: String(sample.value) }));
+    const meterValue = [{ timestamp: shown.ownTime, sampledValue }];
+    return ['MeterValues', { connectorId: EVSE, transactionId, meterValue }];
+  }
+
+  ended(transactionId: number, { energyWh, ownTime: timestamp }: Shown): Words {
+    return ['StopTransaction', { transactionId, meterStop: Math.round(energyWh), timestamp }];
+  }
+
+  answer(method: string, params: object, device: Device): Record<string, unknown> {
+    switch (method) {
+      case 'GetConfiguration': {
+        const { key: keys = [...SETTINGS.keys()] } = params as { key?: string[] };
+        const known = keys.filter((key) => SETTINGS.has(key));
+        return {
+          configurationKey: known.map((key) => ({ key, readonly: true, value: SETTINGS.get(key) })),
+          unknownKey: keys.filter((key) => !SETTINGS.has(key)),
+        };
+      }
+      case 'ChangeConfiguration': {
+        const { key, value } = params as { key: string; value: string };
+        if (key === 'MeterValueSampleInterval') device.reportEvery(1000 * Number(value));
+        return ACCEPTED;
+      }
+      case 'SetChargingProfile': {
+        const { csChargingProfiles: profile } = params as { csChargingProfiles: Profile };
+        const { startSchedule, chargingRateUnit: unit, chargingSchedulePeriod } = profile.chargingSchedule;
+        device.setProfile({
+          id: profile.chargingProfileId,
+          stackLevel: profile.stackLevel,
+          startSchedule,
+          unit,
+          isOfTransaction: profile.chargingProfilePurpose === 'TxProfile',
+          periods: chargingSchedulePeriod,
+        });
+        return ACCEPTED;
+      }
+      case 'ClearChargingProfile':
+        return { status: device.clearProfile((params as { id: number }).id) ? 'Accepted' : 'Unknown' };
+      case 'GetCompositeSchedule': {
+        const { duration, chargingRateUnit = 'A' } = params as {
+          duration: number;
+          chargingRateUnit?: 'A' | 'W';
+        };
+        const { unit, startTime, periods } = device.composite(duration, chargingRateUnit);
+        return {
+          status: 'Accepted',
+          connectorId: EVSE,
+          scheduleStart: startTime,
+          chargingSchedule: { duration, chargingRateUnit: unit, chargingSchedulePeriod: periods },
+        };
+      }
+      case 'TriggerMessage': {
+        const { requestedMessage } = params as { requestedMessage: string };
+        device.say(requestedMessage === 'MeterValues' ? 'values' : 'status');
+        return ACCEPTED;
+      }
+      default:
+        return { status: 'Rejected' };
+    }
+  }
+}

@@ -1,0 +1,138 @@
+// A charging profile as a management system sends it, in any version of OCPP, as the gateway keeps it.
+import type { ForeignProfile, ForeignProfiles } from '../../machines/session/foreign-profiles.js';
+import type { TransactionRef } from '../../machines/session/gateway-request.js';
+import { type Guarded, UnusableMessage } from './dialect.js';
+import { isOwnProfileId } from './own-profiles.js';
+
+export const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
+export const REJECTED: Guarded = { kind: 'answered', answer: { status: 'Rejected' } };
+
+export interface GuardParts {
+  readonly profiles: ForeignProfiles;
+  readonly heartbeatMs: number;
+  /** The transaction that runs at an EVSE. */
+  readonly transactionAt: (evse: number) => TransactionRef | undefined;
+  readonly nowMs: () => number;
+  /** Its profiles are others than before. */
+  readonly changed: () => void;
+}
+
+/** What the versions' profiles have in common; instants in epoch ms. */
+export interface SentProfile {
+  readonly id: number;
+  readonly evse: number;
+  readonly stackLevel: number;
+  /** `ChargePointMaxProfile` and `ChargingStationMaxProfile` are no business of this. */
+  readonly purpose: string;
+  readonly transaction: TransactionRef | undefined;
+  readonly kind: string;
+  readonly recurrency: string | undefined;
+  readonly validFrom: number | undefined;
+  readonly validTo: number | undefined;
+  readonly schedule: {
+    readonly startSchedule?: number | undefined;
+    readonly duration?: number | undefined;
+    readonly chargingRateUnit: 'A' | 'W';
+    readonly chargingSchedulePeriod: readonly {
+      readonly startPeriod: number;
+      readonly limit: number;
+      readonly numberPhases?: number | undefined;
+    }[];
+  };
+}
+
+/** Keeps it where the standard would have a charger take it. @throws UnusableMessage */
+export function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean): Guarded {
+  const isOfTransaction = sent.purpose === 'TxProfile';
+  const running = comesWithStart ? undefined : parts.transactionAt(sent.evse);
+  // For a transaction that runs, and none that is over; with a remote start, for the next one.
+  if (isOfTransaction && !comesWithStart) {
+    if (running === undefined || (sent.transaction ?? running) !== running) return REJECTED;
+  }
+  if (isOwnProfileId(sent.id)) return REJECTED;
+  if (!parts.profiles.put(foreignOf(sent, parts.nowMs(), isOfTransaction ? running : undefined)))
+    return REJECTED;
+  parts.changed();
+  return ACCEPTED;
+}
+
+/** @throws UnusableMessage */
+function foreignOf(
+  sent: SentProfile,
+  nowMs: number,
+  transaction: TransactionRef | undefined,
+): ForeignProfile {
+  const { id, evse, stackLevel, validFrom, validTo, schedule } = sent;
+  const { duration, startSchedule, chargingRateUnit: unit, chargingSchedulePeriod } = schedule;
+  const periods = chargingSchedulePeriod.map(({ startPeriod, limit, numberPhases }) => ({
+    startS: startPeriod,
+    limit,
+    ...(numberPhases === undefined ? {} : { phases: numberPhases }),
+  }));
+  if (periods[0]?.startS !== 0) throw new UnusableMessage('the first period must begin at 0');
+  return {
+    id,
+    evse,
+    stackLevel,
+    unit,
+    periods,
+    purpose: sent.purpose === 'TxProfile' ? 'transaction' : 'default',
+    ...(transaction === undefined ? {} : { transaction }),
+    kind: kindOf(sent.kind, sent.recurrency),
+    startsAtMs: startSchedule ?? nowMs,
+    ...(validFrom === undefined ? {} : { validFromMs: validFrom }),
+    ...(validTo === undefined ? {} : { validToMs: validTo }),
+    ...(duration === undefined ? {} : { durationS: duration }),
+  };
+}
+
+function kindOf(kind: string, recurrency: string | undefined): ForeignProfile['kind'] {
+  if (kind === 'Relative') return 'relative';
+  if (kind === 'Recurring') return recurrency === 'Weekly' ? 'weekly' : 'daily';
+  return 'absolute';
+}
+
+/** What the gateway keeps of it is cleared; what it does not know may be the charger's own of before. */
+export function clearSent(
+  { profiles, changed }: GuardParts,
+  params: unknown,
+  criteria: {
+    readonly id: number | undefined;
+    readonly evse: number | undefined;
+    readonly purpose: string | undefined;
+    readonly stackLevel: number | undefined;
+  },
+): Guarded {
+  const { id, evse, stackLevel, purpose } = criteria;
+  const isTransactions = purpose === 'TxProfile';
+  const isKnown = purpose === undefined || isTransactions || purpose === 'TxDefaultProfile';
+  if (!isKnown) return { kind: 'forward', params };
+  const kept = purpose === undefined ? undefined : isTransactions ? 'transaction' : 'default';
+  if (profiles.clear({ id, evse, stackLevel, purpose: kept }) > 0) {
+    changed();
+    return ACCEPTED;
+  }
+  // Without an id, what the gateway set would go with it.
+  if (id !== undefined && !isOwnProfileId(id)) return { kind: 'forward', params };
+  return { kind: 'answered', answer: { status: 'Unknown' } };
+}
+
+/** What leases are counted by, beside what the management system wants to be told. */
+const NEEDED_MEASURANDS = ['Power.Active.Import', 'Current.Import'];
+
+/** A list of measurands, with one that leases can go by. */
+export function enoughMeasurands(list: string): string {
+  const asked = list
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  const isEnough = NEEDED_MEASURANDS.some((measurand) => asked.includes(measurand));
+  return (isEnough ? asked : ['Power.Active.Import', ...asked]).join(',');
+}
+
+/** An interval in seconds, no longer than a heartbeat. */
+export function soonEnough(everyS: string, heartbeatMs: number): string {
+  const mostS = heartbeatMs / 1000;
+  const askedS = Number(everyS);
+  return String(askedS > 0 ? Math.min(askedS, mostS) : mostS);
+}

@@ -1,0 +1,105 @@
+// OCPP 2.0.1 and 2.1: what a management system may do to a charger whose charging profiles carry leases.
+import {
+  changeVariablesSchema,
+  clearProfileSchema,
+  type Profile201,
+  requestStartSchema,
+  setProfileSchema,
+  statusSchema,
+} from '../wire/ocpp201.js';
+import { type Guard, type Guarded, read, UnusableMessage } from './dialect.js';
+import {
+  clearSent,
+  enoughMeasurands,
+  type GuardParts,
+  keepSent,
+  REJECTED,
+  type SentProfile,
+  soonEnough,
+} from './kept-profile.js';
+
+/** What goes before, or beside, no lease: the charger applies the lower of both. */
+const BESIDE = ['ChargingStationMaxProfile', 'ChargingStationExternalConstraints'];
+const KEPT = ['TxDefaultProfile', 'TxProfile'];
+
+export class Ocpp201Guard implements Guard {
+  readonly #parts: GuardParts;
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
+  }
+
+  judge(method: string, params: unknown): Guarded {
+    switch (method) {
+      case 'SetChargingProfile': {
+        const { evseId, chargingProfile } = read(setProfileSchema, params);
+        const purpose = chargingProfile.chargingProfilePurpose;
+        if (BESIDE.includes(purpose)) return { kind: 'forward', params };
+        // 2.1 knows more purposes; what they do to a lease is not known.
+        return KEPT.includes(purpose)
+          ? keepSent(this.#parts, sentOf(chargingProfile, evseId), false)
+          : REJECTED;
+      }
+      case 'ClearChargingProfile': {
+        const { chargingProfileId: id, chargingProfileCriteria = {} } = read(clearProfileSchema, params);
+        const { evseId: evse, chargingProfilePurpose: purpose, stackLevel } = chargingProfileCriteria;
+        return clearSent(this.#parts, params, { id, evse, purpose, stackLevel });
+      }
+      case 'RequestStartTransaction': {
+        // A profile that comes with it would go before every lease.
+        const { chargingProfile, ...rest } = read(requestStartSchema, params);
+        if (chargingProfile === undefined) return { kind: 'forward', params };
+        const kept = keepSent(this.#parts, sentOf(chargingProfile, rest.evseId ?? 0), true);
+        return kept === REJECTED ? REJECTED : { kind: 'forward', params: rest };
+      }
+      case 'SetVariables':
+        return this.#configure(params);
+      default:
+        return { kind: 'forward', params };
+    }
+  }
+
+  mustReachCsms(method: string): boolean {
+    return method === 'TransactionEvent' || method === 'Authorize';
+  }
+
+  topicOf(method: string, params: unknown): string | undefined {
+    if (method === 'BootNotification') return method;
+    if (method !== 'StatusNotification') return undefined;
+    const evseId = statusSchema.safeParse(params).data?.evseId;
+    return evseId === undefined ? undefined : `${method} ${evseId}`;
+  }
+
+  /** The charger reports at least as often, and as much, as its lease needs. */
+  #configure(params: unknown): Guarded {
+    const { setVariableData, ...rest } = read(changeVariablesSchema, params);
+    const changed = setVariableData.map((each) => {
+      const { attributeValue, component, variable } = each;
+      if (component.name !== 'SampledDataCtrlr') return each;
+      if (variable.name === 'TxUpdatedInterval')
+        return { ...each, attributeValue: soonEnough(attributeValue, this.#parts.heartbeatMs) };
+      if (variable.name === 'TxUpdatedMeasurands')
+        return { ...each, attributeValue: enoughMeasurands(attributeValue) };
+      return each;
+    });
+    return { kind: 'forward', params: { ...rest, setVariableData: changed } };
+  }
+}
+
+/** @throws UnusableMessage */
+function sentOf(profile: Profile201, evse: number): SentProfile {
+  const [schedule] = profile.chargingSchedule;
+  if (schedule === undefined) throw new UnusableMessage('it has no schedule');
+  return {
+    id: profile.id,
+    evse,
+    stackLevel: profile.stackLevel,
+    schedule,
+    purpose: profile.chargingProfilePurpose,
+    transaction: profile.transactionId,
+    kind: profile.chargingProfileKind,
+    recurrency: profile.recurrencyKind,
+    validFrom: profile.validFrom,
+    validTo: profile.validTo,
+  };
+}

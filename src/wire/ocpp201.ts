@@ -1,0 +1,139 @@
+// What the gateway reads of OCPP 2.0.1 and 2.1 messages: only the fields it uses, so that what a charger adds or leaves out breaks
+// nothing. Whether a message is one of the standard at all is checked before, by its schemas.
+import { z } from 'zod';
+import { instant } from './ocpp16.js';
+
+const text = z.string().max(500);
+const evse = z.number().int().min(0).max(1_000);
+
+export const bootSchema = z.object({
+  chargingStation: z.object({
+    vendorName: text.optional(),
+    model: text.optional(),
+    firmwareVersion: text.optional(),
+  }),
+});
+
+export const statusSchema = z.object({
+  timestamp: instant.optional().catch(undefined),
+  connectorStatus: z.string().max(32),
+  evseId: evse,
+});
+
+const sampledValueSchema = z.object({
+  value: z.number(),
+  measurand: z.string().default('Energy.Active.Import.Register'),
+  phase: z.string().optional(),
+  location: z.string().optional(),
+  unitOfMeasure: z
+    .object({ unit: z.string().optional(), multiplier: z.number().int().optional() })
+    .optional(),
+});
+
+const meterValueSchema = z
+  .array(z.object({ timestamp: instant, sampledValue: z.array(sampledValueSchema).max(200) }))
+  .max(100);
+export type MeterValue = z.output<typeof meterValueSchema>[number];
+
+export const meterValuesSchema = z.object({ evseId: evse, meterValue: meterValueSchema });
+
+export const transactionEventSchema = z.object({
+  eventType: z.enum(['Started', 'Updated', 'Ended']),
+  timestamp: instant,
+  transactionInfo: z.object({
+    transactionId: z.string().min(1).max(64),
+    chargingState: z.string().max(32).optional(),
+  }),
+  evse: z.object({ id: evse }).optional(),
+  idToken: z.object({ idToken: text }).optional(),
+  meterValue: meterValueSchema.default([]),
+});
+export const authorizeSchema = z.object({ idToken: z.object({ idToken: text }) });
+
+/** What answers the charger gives. */
+export const outcomeSchema = z.object({ status: z.string().max(32) });
+export const variablesSchema = z.object({
+  getVariableResult: z
+    .array(
+      z.object({
+        attributeStatus: z.string(),
+        attributeValue: z.string().optional(),
+        variable: z.object({ name: z.string() }),
+      }),
+    )
+    .max(100),
+});
+export const setVariablesSchema = z.object({
+  setVariableResult: z.array(z.object({ attributeStatus: z.string() })).max(100),
+});
+export const compositeSchema = z.object({
+  status: z.string(),
+  schedule: z
+    .object({
+      duration: z.number().min(0).optional(),
+      scheduleStart: instant,
+      chargingRateUnit: z.enum(['A', 'W']),
+      chargingSchedulePeriod: z
+        .array(z.object({ startPeriod: z.number().min(0), limit: z.number().default(-1) }))
+        .max(1_000),
+    })
+    .optional(),
+});
+
+/** A charging profile of a management system. Of several schedules, which only ISO 15118 knows, the first counts. */
+export const profileSchema = z.object({
+  id: z.number().int(),
+  stackLevel: z.number().int().min(0),
+  chargingProfilePurpose: z.string(),
+  chargingProfileKind: z.string(),
+  recurrencyKind: z.string().optional(),
+  validFrom: instant.optional(),
+  validTo: instant.optional(),
+  transactionId: z.string().max(64).optional(),
+  chargingSchedule: z
+    .array(
+      z.object({
+        startSchedule: instant.optional(),
+        duration: z.number().min(0).optional(),
+        chargingRateUnit: z.enum(['A', 'W']),
+        chargingSchedulePeriod: z
+          .array(
+            z.object({
+              startPeriod: z.number().min(0),
+              limit: z.number().min(0).default(0),
+              numberPhases: z.number().int().min(1).max(3).optional(),
+            }),
+          )
+          .min(1)
+          .max(1_000),
+      }),
+    )
+    .min(1),
+});
+export type Profile201 = z.output<typeof profileSchema>;
+export const setProfileSchema = z.object({ evseId: evse, chargingProfile: profileSchema });
+export const clearProfileSchema = z.object({
+  chargingProfileId: z.number().int().optional(),
+  chargingProfileCriteria: z
+    .object({
+      evseId: evse.optional(),
+      chargingProfilePurpose: z.string().optional(),
+      stackLevel: z.number().int().optional(),
+    })
+    .optional(),
+});
+export const requestStartSchema = z.looseObject({
+  evseId: evse.optional(),
+  chargingProfile: profileSchema.optional(),
+});
+export const changeVariablesSchema = z.looseObject({
+  setVariableData: z
+    .array(
+      z.looseObject({
+        attributeValue: z.string(),
+        component: z.looseObject({ name: z.string() }),
+        variable: z.looseObject({ name: z.string() }),
+      }),
+    )
+    .max(1_000),
+});
