@@ -10,6 +10,7 @@ import { createAdministration } from '../src/outbound/knex/administration.js';
 import { provisionFile } from '../src/provisioning/provision-file.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { Service } from '../src/service.js';
+import { startDemoMeter } from './demo-building.js';
 import { DEMO_FILE } from './demo-file.js';
 import { demoGuide } from './demo-guide.js';
 import { speaksOcpp, startDemoGateway } from './demo-ocpp.js';
@@ -109,6 +110,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
     traits: { meterPeriodMs: 1000 * config.heartbeatS, settleMs: 1000 * config.settleS },
   });
   undo(() => fleet.stop());
+  undo(await startDemoMeter(file, mqttUrl, fleet));
   const ocppUrl = await joinByOcpp(config, file, mqttUrl, undo);
   const [tenant] = file.tenants;
   const apiKey = tenant?.apiKeys[0]?.key;

@@ -10,6 +10,8 @@ export interface Measures {
   fuses(): void;
   openAlarms(): void;
   power(): void;
+  siteMeters(): void;
+  operatorLimits(): void;
 }
 
 /** A registry of its own per service, so that several services can live in one process. */
@@ -17,7 +19,15 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
   const registry = new Registry();
   const registers = [registry];
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
-  const measures: Measures = { links() {}, throttles() {}, fuses() {}, openAlarms() {}, power() {} };
+  const measures: Measures = {
+    links() {},
+    throttles() {},
+    fuses() {},
+    openAlarms() {},
+    power() {},
+    siteMeters() {},
+    operatorLimits() {},
+  };
   return {
     registry,
     measures,
@@ -26,6 +36,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     ...actorMetrics(registers),
     ...mqttMetrics(registers),
     ...siteMetrics(registers, measures),
+    ...outsideMetrics(registers, measures),
   };
 }
 
@@ -194,6 +205,26 @@ function siteMetrics(registers: Registry[], measures: Measures) {
       labelNames: ['state'],
       registers,
       collect: () => measures.fuses(),
+    }),
+  };
+}
+
+/** Who else limits sites. */
+function outsideMetrics(registers: Registry[], measures: Measures) {
+  return {
+    siteMeters: new Gauge({
+      name: 'headroom_site_meters',
+      help: 'Meters of sites by state: fresh, fading, stale (the building counts as its maximum) or distrusted (so it does, too).',
+      labelNames: ['state'],
+      registers,
+      collect: () => measures.siteMeters(),
+    }),
+    operatorLimits: new Gauge({
+      name: 'headroom_operator_limits',
+      help: 'Locations with a grid operator by the state of its limit, in the words of EEBUS LPC.',
+      labelNames: ['state'],
+      registers,
+      collect: () => measures.operatorLimits(),
     }),
   };
 }

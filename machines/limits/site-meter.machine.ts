@@ -54,15 +54,9 @@ export function nextSiteMeterBoundary(actor: SiteMeterActor): EpochMs | undefine
   return value === 'distrusted' ? load.staleAtMs : undefined;
 }
 
-/** What the building leaves for the chargers, as far as that is known now: a reading says nothing of later. */
+/** What the building leaves for the chargers, as far as that is known now: nobody knows it to be otherwise later. */
 export function siteMeterOutlookOf(actor: SiteMeterActor): LimitOutlook {
-  const { value, context } = actor.getSnapshot();
-  const { headroomW } = siteMeterReportOf(actor);
-  const isHeard = value === 'fresh' || value === 'fading';
-  return {
-    limitKw: headroomW / 1000,
-    endsAtMs: isHeard ? context.load.staleAtMs : Number.POSITIVE_INFINITY,
-  };
+  return { limitKw: siteMeterReportOf(actor).headroomW / 1000, endsAtMs: Number.POSITIVE_INFINITY };
 }
 
 /** What it says as of the last event. */

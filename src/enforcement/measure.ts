@@ -1,4 +1,6 @@
 // The metrics that say how the locations are: counted over all of them when somebody asks.
+import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/operator.machine.js';
+import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
@@ -11,6 +13,8 @@ export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<Loc
   metrics.measures.throttles = () => measureThrottles(metrics, locations());
   metrics.measures.openAlarms = () => measureOpenAlarms(metrics, locations());
   metrics.measures.fuses = () => measureFuses(metrics, locations());
+  metrics.measures.siteMeters = () => measureSiteMeters(metrics, locations());
+  metrics.measures.operatorLimits = () => measureOperatorLimits(metrics, locations());
   metrics.measures.power = () => measurePower(metrics, locations());
 }
 
@@ -41,6 +45,28 @@ function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): vo
     states.free += fuses.poles.length - full.size;
   }
   for (const state of ['full', 'free'] as const) metrics.fusePhases.set({ state }, states[state]);
+}
+
+/** How many meters of sites are in each state. */
+function measureSiteMeters(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+  const counts = new Map(SITE_METER_STATES.map((state) => [state, 0]));
+  for (const { actor } of locations) {
+    const state = actor.getSnapshot().context.building?.state;
+    if (state !== undefined) counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  for (const [state, count] of counts) metrics.siteMeters.set({ state }, count);
+}
+
+/** How many locations' grid operators are in each state. */
+function measureOperatorLimits(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+  const counts = new Map(OPERATOR_STATES.map((state) => [state, 0]));
+  for (const { actor } of locations) {
+    const { operator } = actor.getSnapshot().context;
+    if (operator === undefined) continue;
+    const { state } = operatorStandingOf(operator);
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  for (const [state, count] of counts) metrics.operatorLimits.set({ state }, count);
 }
 
 function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>): void {

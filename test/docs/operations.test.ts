@@ -122,6 +122,8 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
       ['NON_COMPLIANT', 0],
       ['OFFLINE', 0],
       ['STALE', 0],
+      ['SITE_METER_STALE', 0],
+      ['SITE_METER_IMPLAUSIBLE', 0],
     ]);
   });
 

@@ -79,8 +79,7 @@ describe('PUT /locations/{locationId}/site-meter', () => {
     expect(seen.budgetKw).toBeLessThanOrEqual(51.6);
     const { segments } = await service.read('/locations/rest/timeline', locationTimelineSchema);
     expect(segments.map(({ endTime, limitKw, cause }) => [endTime, limitKw, cause.kind])).toEqual([
-      [at('12:00:30'), 51.6, 'building'],
-      [expect.any(String), 80, 'physicalConnection'],
+      [expect.any(String), 51.6, 'building'],
     ]);
   });
 

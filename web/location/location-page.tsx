@@ -1,4 +1,5 @@
 // The page of one location: live, over time, connector by connector, and as it was at any past instant.
+import type { LocationLive } from '../../src/wire/operator-locations.js';
 import './location.css';
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -7,6 +8,7 @@ import { useTitle } from '../shell/title.js';
 import { Badge } from '../ui/badge.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { AsOfBar, PastHead } from './as-of.js';
+import { BuildingSection } from './building-section.js';
 import { ConnectorList } from './connector-list.js';
 import { FusesSection } from './fuses-section.js';
 import { LimitsSection } from './limits-section.js';
@@ -54,8 +56,7 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
         )}
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
-      {asOfMs === undefined && live.value !== undefined && <LiveHead live={live.value} />}
-      {asOfMs === undefined && live.value !== undefined && <FusesSection fuses={live.value.fuses} />}
+      {asOfMs === undefined && live.value !== undefined && <LiveSections live={live.value} />}
       {asOfMs !== undefined && <PastHead atMs={asOfMs} past={pastState} />}
       {!isUnknown && (
         <LimitsSection
@@ -75,6 +76,17 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
       )}
       {asOfMs !== undefined && <p class="quiet">Connectors are shown only as they are now.</p>}
     </div>
+  );
+}
+
+/** What is so now. */
+function LiveSections({ live }: { readonly live: LocationLive }) {
+  return (
+    <>
+      <LiveHead live={live} />
+      <BuildingSection siteMeter={live.siteMeter} actualKw={live.actualKw} />
+      <FusesSection fuses={live.fuses} />
+    </>
   );
 }
 

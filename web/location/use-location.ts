@@ -76,6 +76,9 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
     set({ effectiveLimitKw: last.effectiveLimitKw, at: last.at });
     limitChanged();
   });
+  useEvents('building', (events) => {
+    if (ofThis(events).length > 0) live.reread(SOON_MS);
+  });
   useEvents('operatorLimit', (events) => {
     if (ofThis(events).length > 0) limitChanged();
   });

@@ -1,0 +1,54 @@
+// The page of a location with a meter shows what the building takes of the connection, and says what is left for the chargers.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashSecret } from '../../src/secrets.js';
+import { eventually } from '../eventually.js';
+import { HARBOUR, site, tenantWith } from '../service/running-service.js';
+import { expectAccessible } from './accessibility.js';
+import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+
+describe('The page of a location with a meter', ON_PAGES, () => {
+  let rig: DashboardRig;
+  beforeAll(async () => {
+    const siteMeter = {
+      ...{ meterUuid: 'main', mqttSecretHash: hashSecret('a meter'), covers: 'connection' as const },
+      ...{ maxBuildingKw: 60, reserveKw: [2, 8] as const, pvRaisesHeadroom: false },
+    };
+    rig = await createDashboardRig({
+      tenants: [tenantWith(HARBOUR, [{ ...site('quay-1'), siteMeter }, site('quay-2')])],
+    });
+  });
+  afterAll(() => rig.stop());
+
+  const read = (powerW: number) =>
+    rig.service.call('PUT', '/locations/quay-1/site-meter', { at: new Date().toISOString(), powerW });
+
+  it('says that the building counts as its maximum until the meter is heard, and then what it takes', async () => {
+    const page = await rig.open({ hash: '/locations/quay-1' });
+    const section = page.getByLabel('Building');
+    await eventually(async () => expect(await section.innerText()).toContain('meter silent'));
+    expect(await section.innerText()).toContain(
+      'The meter is silent and the building counts as 60 kW, its maximum',
+    );
+    expect((await read(35_000)).status).toBe(200);
+    await eventually(async () =>
+      expect(await section.innerText()).toContain(
+        'so of the 80 kW of the connection chargers may use 37 kW.',
+      ),
+    );
+    expect(await section.innerText()).not.toContain('meter silent');
+    await eventually(async () =>
+      expect(await page.getByLabel('Now').innerText()).toContain('The building leaves no more'),
+    );
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 375, height: 800 });
+    expect(await sidewaysScroll(page)).toBe(0);
+    await rig.closePages();
+  });
+
+  it('shows nothing of the kind where no meter is', async () => {
+    const page = await rig.open({ hash: '/locations/quay-2' });
+    await eventually(async () => expect(await page.getByLabel('Now').count()).toBe(1));
+    expect(await page.getByLabel('Building').count()).toBe(0);
+    await rig.closePages();
+  });
+});
