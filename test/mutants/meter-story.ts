@@ -1,0 +1,66 @@
+// Twenty minutes of a site whose building is metered: read while cars come and go, late, silent, and after a crash.
+import { parseScenario } from '../../sim/scenario/parse-scenario.js';
+import { toInstant } from '../../src/wire/rest.js';
+import { type Deed, MINUTE_MS, type Story, TENANT } from './story.js';
+
+const LASTS_MINUTES = 20;
+const TOWER_READ_EVERY_MS = 2_000;
+
+const SCENE = parseScenario(
+  `name: A metered site
+start: 2026-06-01T12:00:00Z
+duration: ${LASTS_MINUTES}m
+provision:
+  tenants:
+    - tenantUuid: ${TENANT}
+      name: Harbour Charging
+      features: [energy-management]
+      locations:
+        - locationId: tower
+          name: Tower
+          permanentLimitKw: 100
+          gridLimitKw: 60
+          siteMeter: { meterUuid: m1, maxBuildingKw: 40, reserveKw: [1, 4] }
+          chargers:
+            - { controllerUuid: t1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
+vehicles:
+  - { name: scooter, maxKw: 5, phases: 3, taper: none }
+sessions:
+  visits:
+    - { connector: t1/1, vehicle: scooter, arrives: +135s, leaves: +150s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +165s, leaves: +180s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +195s, leaves: +210s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +225s, leaves: +240s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +255s, leaves: +270s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +285s, leaves: +300s, energyKwh: 500 }
+`,
+  'tower.yaml',
+);
+
+const READS = ['/locations', '/locations/tower/site-meter', '/locations/tower/live', '/alarms'];
+
+/** What the meter of the tower reads from this minute on, one after the other, kW. */
+function towerReads(minute: number, ...readingsKw: readonly number[]): readonly [number, Deed] {
+  const read: Deed = async (world, ask, { clock }) => {
+    for (const readKw of readingsKw) {
+      await ask('PUT', '/locations/tower/site-meter', {
+        at: toInstant(clock.nowMs()),
+        powerW: readKw * 1000,
+      });
+      await world.advance(TOWER_READ_EVERY_MS);
+    }
+  };
+  return [minute, read];
+}
+
+const DEEDS: Story['deeds'] = [
+  towerReads(2, 20, 20, 20, 31, 31, 31, 31, 20, 20, 20),
+  // Everything is built again from rows.
+  [13, (world) => world.crash(3_000)],
+  // What cannot be comes last.
+  towerReads(17, 30, 30, -500),
+];
+
+export const METER_STORY: Story = {
+  ...{ name: 'a meter', scene: SCENE, lastsMinutes: LASTS_MINUTES, deeds: DEEDS, reads: READS },
+};

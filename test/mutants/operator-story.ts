@@ -1,0 +1,54 @@
+// Twenty minutes of four sites that a grid operator limits, frees and forgets, through a crash.
+import { parseScenario } from '../../sim/scenario/parse-scenario.js';
+import { toInstant } from '../../src/wire/rest.js';
+import { call, type Deed, MINUTE_MS, type Story, TENANT } from './story.js';
+
+const LASTS_MINUTES = 20;
+
+/** No chargers: what the grid operator lets a location draw does not hang on who draws it. */
+const SCENE = parseScenario(
+  `name: Four sites of a grid operator
+start: 2026-06-01T12:00:00Z
+duration: ${LASTS_MINUTES}m
+provision:
+  tenants:
+    - tenantUuid: ${TENANT}
+      name: Harbour Charging
+      features: [energy-management]
+      locations:
+        - { locationId: alone, name: Alone, permanentLimitKw: 10, operator: { operatorUuid: o1, failsafeKw: 5, heartbeatS: 30 } }
+        - { locationId: held, name: Held, permanentLimitKw: 10, operator: { operatorUuid: o2, failsafeKw: 5, heartbeatS: 30 } }
+        - { locationId: freed, name: Freed, permanentLimitKw: 10, operator: { operatorUuid: o3, failsafeKw: 5, heartbeatS: 30 } }
+        - { locationId: lost, name: Lost, permanentLimitKw: 10, operator: { operatorUuid: o4, failsafeKw: 5, heartbeatS: 30 } }
+`,
+  'four-sites.yaml',
+);
+
+const READS = [
+  '/locations',
+  ...['alone', 'held', 'freed', 'lost'].map((id) => `/locations/${id}/operator-limit`),
+];
+
+/** What the grid operator of a location sends at this minute; a heartbeat where it neither limits nor frees it. */
+function operatorSays(locationId: string, minute: number, order: object = {}): readonly [number, Deed] {
+  const sentAt = toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
+  const body = { source: 'grid', sentAt, ...order };
+  return [minute, call('PUT', `/locations/${locationId}/operator-limit`, body)];
+}
+
+/** Each state of its limit, before and after everything is built again at 13. */
+const DEEDS: Story['deeds'] = [
+  [13, (world) => world.crash(3_000)],
+  operatorSays('held', 12.5, { isActive: true, limitKw: 4 }),
+  operatorSays('freed', 12.5, { isActive: false }),
+  operatorSays('freed', 16),
+  operatorSays('lost', 2, { isActive: true, limitKw: 3 }),
+  operatorSays('lost', 2.5),
+  operatorSays('lost', 15),
+  operatorSays('lost', 15.5, { isActive: true, limitKw: 2, durationS: 30 }),
+  operatorSays('lost', 16.5),
+];
+
+export const OPERATOR_STORY: Story = {
+  ...{ name: 'a grid operator', scene: SCENE, lastsMinutes: LASTS_MINUTES, deeds: DEEDS, reads: READS },
+};
