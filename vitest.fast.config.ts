@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import config from './vitest.config.js';
 
 export default defineConfig({
+  ssr: config.ssr,
   test: {
     ...config.test,
     include: [

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 import { readSessions, type SessionFile, type Window } from './energy-sessions.js';
 
 /** `ideal`: cars that follow at once and never taper off. `calm`: cars as they are. `heavy`: the same, and every fault. */

@@ -5,7 +5,7 @@ import type { RecordedSession } from '../sim/sessions/session-file.js';
 import { sessionsOf } from '../sim/sessions/sessions-of.js';
 import { systemClock } from '../src/clock.js';
 import { UnusableFileError } from '../src/provisioning/parse-yaml.js';
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 import { type Figure, machine, remark, report } from './bench.js';
 import { optimumKwh } from './energy-optimum.js';
 import { type EnergyOptions, OptionError, readOptions } from './energy-options.js';

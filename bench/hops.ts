@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/clock.js';
 import { Service } from '../src/service.js';
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 import { remark } from './bench.js';
 import { API_KEY, createSite, locationIdOf, provision, silentLog } from './site.js';
 

@@ -3,10 +3,10 @@ import { Command, Option } from 'commander';
 import type { TenantUuid } from '../machines/values/ids.js';
 import { asId } from '../machines/values/ids.js';
 import { databaseUrlOf } from '../src/config.js';
+import { OperatorError } from '../src/operator-error.js';
 import type { Administration } from '../src/ports/administration.js';
 import { SCOPES, type Scope, USUAL_SCOPES } from '../src/ports/records.js';
-import { toInstant } from '../src/wire/rest.js';
-import { OperatorError } from './operator-error.js';
+import { toInstant } from '../src/wire/instants.js';
 import { addSettingsFlags, configOf, DATABASE_SETTINGS, type SettingsFlags } from './settings-flags.js';
 
 export interface AdministrationFlags extends SettingsFlags {

@@ -1,5 +1,5 @@
 // What the demo tells the person in front of it: where things are, and three lines to try.
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 
 const STARTS_IN_MS = 20_000;
 const LASTS_MS = 60_000;

@@ -4,7 +4,8 @@ import { systemClock } from '../src/clock.js';
 import type { ApiKeyRecord } from '../src/ports/credentials.js';
 import type { Scope } from '../src/ports/records.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
-import { fromInstant, instantSchema } from '../src/wire/rest.js';
+import { fromInstant } from '../src/wire/instants.js';
+import { instantSchema } from '../src/wire/rest.js';
 import {
   type AdministrationFlags,
   administrationCommand,

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { systemClock } from '../src/clock.js';
+import { OperatorError } from '../src/operator-error.js';
 import type { ProvisioningAction } from '../src/ports/administration.js';
 import { exposureOf } from '../src/private-files.js';
 import { parseProvisioning } from '../src/provisioning/parse-provisioning.js';
@@ -13,7 +14,6 @@ import {
   withAdministration,
 } from './administration-command.js';
 import { isDemoFile } from './demo-file.js';
-import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
 /** So many slow hashes take longer than one waits for without a word. */

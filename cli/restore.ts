@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import { horizonMsOf } from '../machines/power/grant.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf } from '../src/config.js';
+import { OperatorError } from '../src/operator-error.js';
 import type { Restored } from '../src/outbound/knex/restore.js';
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';
-import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
 import { addSettingsFlags, configOf, type SettingKey } from './settings-flags.js';
 

@@ -4,8 +4,8 @@ import { type Comparison, comparedRun, compareRuns } from '../sim/report/compare
 import { comparedLocations } from '../sim/report/compared-figures.js';
 import { writeReport } from '../sim/report/write-report.js';
 import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
-import { toInstant } from '../src/wire/rest.js';
-import { OperatorError } from './operator-error.js';
+import { OperatorError } from '../src/operator-error.js';
+import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printTable } from './print.js';
 import type { CompareFlags } from './sim-options.js';
 import { traceFileOf } from './sim-replay.js';

@@ -4,7 +4,7 @@ import { type JunitCase, junitXml } from '../sim/report/junit.js';
 import { formatFailure } from '../sim/run/expectation-judge.js';
 import type { RunResult } from '../sim/run/run-scenario.js';
 import type { SeedOutcome } from '../sim/run/seed-pool.js';
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 
 /** A file that cannot be written is told before anything runs. @throws what the file system says */
 export function claimJunit(file: string | undefined): void {

@@ -6,9 +6,9 @@ import {
   replayRecording,
 } from '../sim/recording/replay-recording.js';
 import type { ConnectorName } from '../sim/trace/trace-state.js';
+import { OperatorError } from '../src/operator-error.js';
+import { toInstant } from '../src/wire/instants.js';
 import type { ConnectorLive, LocationLive } from '../src/wire/operator-locations.js';
-import { toInstant } from '../src/wire/rest.js';
-import { OperatorError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
 const HEAD = ['connector', 'state', 'kW', 'limit', 'reason', 'lease', 'link'];

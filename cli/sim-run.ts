@@ -4,7 +4,7 @@ import { formatFailure } from '../sim/run/expectation-judge.js';
 import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../sim/run/run-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { systemClock } from '../src/clock.js';
-import { toInstant } from '../src/wire/rest.js';
+import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import { readScenario, reproductionOf } from './sim-flags.js';
 import { claimJunit, writeRunJunit } from './sim-junit.js';

@@ -1,5 +1,7 @@
 // The settings: the only reader of the environment. A wrong one stops the start with one readable line.
+
 import { z } from 'zod';
+import { OperatorError } from './operator-error.js';
 
 interface Setting {
   /** Name of the environment variable without `HEADROOM_`; the flag is the same in kebab-case. */
@@ -204,7 +206,7 @@ const NEEDED_BY = [
 ] as const satisfies readonly (readonly [keyof typeof SETTINGS, keyof typeof SETTINGS])[];
 
 /** A setting that cannot be used; its message is the one line to print. */
-export class ConfigError extends Error {}
+export class ConfigError extends OperatorError {}
 
 export function variableOf(key: keyof typeof SETTINGS): string {
   return `HEADROOM_${SETTINGS[key].name}`;

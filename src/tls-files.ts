@@ -1,9 +1,11 @@
 // The certificate that REST and the embedded broker show, from its files, which may be replaced while they serve.
+
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { type Config, variableOf } from './config.js';
 import type { Metrics } from './metrics.js';
+import { OperatorError } from './operator-error.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 
@@ -15,7 +17,7 @@ export interface TlsSettings {
 }
 
 /** A file for TLS that cannot be used; its message is one line for the operator and shows nothing of a key. */
-export class TlsFileError extends Error {}
+export class TlsFileError extends OperatorError {}
 
 interface Pems {
   readonly cert: string;

@@ -1,8 +1,8 @@
 // A message of a charger, ready to be sent: by a broker's client, or in the same process.
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import { toInstant } from '../../src/wire/instants.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
-import { toInstant } from '../../src/wire/rest.js';
 
 interface Envelope {
   readonly topic: string;

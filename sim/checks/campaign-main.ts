@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { commitName } from '../run/run-scenario.js';
 import { parseDuration } from '../scenario/moment.js';
 import { type CampaignResult, resultOf, runCampaign } from './campaign.js';

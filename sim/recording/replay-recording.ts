@@ -1,7 +1,7 @@
 // Tells the production service once more what a recorded one was told, and compares what both decided.
 import type { EpochMs } from '../../machines/values/time.js';
+import { toInstant } from '../../src/wire/instants.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
-import { toInstant } from '../../src/wire/rest.js';
 import type { DecidedLimit, Life } from './recording-line.js';
 import { type RecordedTurn, readRecording } from './recording-reader.js';
 import { ReplayedLife, ReplayLostError } from './replayed-life.js';

@@ -1,7 +1,7 @@
 // Compares a run with what its scenario expects: at instants, over spans, and of the whole run.
 
 import type { EpochMs } from '../../machines/values/time.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import type { LocationSummary, Summary } from '../report/summary.js';
 import type { Bounds, Expectation } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';

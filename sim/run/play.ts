@@ -1,6 +1,6 @@
 // A world that is taken through its scenario, with all that happened in it.
 import type { EpochMs } from '../../machines/values/time.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { type FaultEpisode, faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { sessionsOf } from '../sessions/sessions-of.js';

@@ -1,6 +1,6 @@
 // Time travel through a scenario: on to any instant, back to any that has been, and a look at what was.
 import type { EpochMs } from '../../machines/values/time.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { FaultInput } from '../scenario/fault-schema.js';

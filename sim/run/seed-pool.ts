@@ -1,7 +1,7 @@
 // Runs one scenario with many seeds, as many at once as there are threads for it.
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { parseScenario, type ScenarioOverrides } from '../scenario/parse-scenario.js';
 import { formatFailure } from './expectation-judge.js';
 import { runScenario } from './run-scenario.js';

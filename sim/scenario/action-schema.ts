@@ -7,7 +7,7 @@ import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { suggest } from '../../src/provisioning/parse-yaml.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { momentSchema, parseMoment, resolveMoment, type ScenarioSpan } from './moment.js';
 
 const TEXTS_RULE = 'must be a group of fields with texts';

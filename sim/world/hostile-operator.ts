@@ -1,7 +1,7 @@
 // What operators do on a hostile day, drawn from its seed: every call of the interface, at the worst of times.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { FAR, type HostileSite, OTHER_TENANT, oneOf, TENANT, YARD } from './hostile-site.js';
 import type { World } from './world.js';
 

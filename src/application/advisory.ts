@@ -2,7 +2,7 @@
 import { SHORTAGES, type Shortage, type Shortfall } from '../../machines/limits/attainability.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { TimeWindow } from '../../machines/values/time.js';
-import { toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
 
 /** A location and what will not fit there; at least one shortfall. */
 export interface Finding {

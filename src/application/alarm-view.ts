@@ -1,7 +1,7 @@
 // An alarm as answers and the event stream show it.
 import type { AlarmRecord } from '../ports/records.js';
+import { toInstant } from '../wire/instants.js';
 import type { AlarmView } from '../wire/operator-history.js';
-import { toInstant } from '../wire/rest.js';
 
 export function viewOfAlarm(alarm: AlarmRecord): AlarmView {
   return {

@@ -1,8 +1,9 @@
 // The span of time a query asks for: its open ends filled in, its length bounded.
 import { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
+import { fromInstant } from '../wire/instants.js';
 import type { SpanQuery } from '../wire/operator-queries.js';
-import { fromInstant, LAST_INSTANT_MS } from '../wire/rest.js';
+import { LAST_INSTANT_MS } from '../wire/rest.js';
 
 const DAY_MS = 86_400_000;
 

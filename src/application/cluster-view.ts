@@ -1,7 +1,8 @@
 // A cluster as answers show it (section 2.8).
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { ClusterRecord } from '../ports/records.js';
-import { type Cluster, toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
+import type { Cluster } from '../wire/rest.js';
 
 export function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {
   return {

@@ -1,7 +1,7 @@
 // The cause of a limit as answers show it.
 import type { LimitCause } from '../../machines/limits/limit-in-force.js';
+import { toInstant } from '../wire/instants.js';
 import type { GridLimitCause } from '../wire/operator-locations.js';
-import { toInstant } from '../wire/rest.js';
 
 export function viewOfCause(cause: LimitCause): GridLimitCause {
   if (cause.kind !== 'profile') return cause;

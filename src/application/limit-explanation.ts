@@ -3,7 +3,7 @@
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
 import { nameOfPole, type Pole } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
-import { toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
 
 export interface Explained {
   readonly reason: LimitReason;

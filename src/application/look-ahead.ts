@@ -11,7 +11,7 @@ import {
   connectorStackOf,
   type LocationEntity,
 } from '../actors/entities.js';
-import { toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
 import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
 import { clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';

@@ -8,7 +8,7 @@ import {
 import { DomainError } from '../../machines/values/errors.js';
 import type { LocationEntity } from '../actors/entities.js';
 import { OPERATOR_STATE_NAMES, type OperatorHistory, type OperatorLimitView } from '../wire/grid-operator.js';
-import { toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
 
 /** @throws DomainError NOT_FOUND where no grid operator may limit the location */
 export function requireOperator(location: LocationEntity): OperatorActor {

@@ -4,7 +4,8 @@ import { type ProfileHolder, statusOf } from '../../machines/limits/profile-hold
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, ProfileStatus } from '../../machines/values/time.js';
-import { fromInstant, type ProfileRequest, type ProfileView, toInstant } from '../wire/rest.js';
+import { fromInstant, toInstant } from '../wire/instants.js';
+import type { ProfileRequest, ProfileView } from '../wire/rest.js';
 
 /**
  * The profile a request asks for, its window checked against `now` (section 2.1).

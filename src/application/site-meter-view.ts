@@ -2,7 +2,7 @@
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
 import type { LocationEntity } from '../actors/entities.js';
-import { toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
 import { SITE_METER_STATE_NAMES, type SiteMeterView } from '../wire/site-meter.js';
 
 /** @throws DomainError NOT_FOUND where the location has no meter */

@@ -17,7 +17,7 @@ import {
 import { type EpochMs, statusAt } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
 import type { ClusterEntity, ConnectorEntity, LocationEntity, Tenant } from '../actors/entities.js';
-import { toInstant } from '../wire/rest.js';
+import { toInstant } from '../wire/instants.js';
 
 /** @throws DomainError LOCATION_NOT_FOUND */
 export function findLocation(directory: Directory, tenantUuid: TenantUuid, text: string): LocationEntity {

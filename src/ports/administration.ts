@@ -1,8 +1,10 @@
 // What the command line may change from outside a running service.
+
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import { OperatorError } from '../operator-error.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
 import type {
   ConnectorRecord,
@@ -74,7 +76,7 @@ export interface PasswordSeal {
 }
 
 /** Something the command line asked for that does not exist or is taken; the message is for the operator. */
-export class AdministrationError extends Error {}
+export class AdministrationError extends OperatorError {}
 
 /** Durable changes made from outside a running service, which sees them through `Store.revisionSince`. */
 export interface Administration {

@@ -1,11 +1,14 @@
 // Reads a YAML file into a zod schema and tells everything that is wrong with it at once, each with its line and field.
+
 import { closest, distance } from 'fastest-levenshtein';
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { OperatorError } from '../operator-error.js';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
 
 /** A file that cannot be used; `problems` are lines `file:line:column field.path: what is wrong, what it must be`. */
-export class UnusableFileError extends Error {
+export class UnusableFileError extends OperatorError {
+  override readonly beginsWithFile = true;
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

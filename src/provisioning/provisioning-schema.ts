@@ -7,7 +7,8 @@ import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../
 import { MINIMUM_CURRENT_A, tenthsOfDcW } from '../../machines/values/units.js';
 import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
 import { CHOSEN_SECRET_RULE, isChosenSecretFit, parseApiKey } from '../secrets.js';
-import { fromInstant, instantSchema, MOST_LIMIT_KW } from '../wire/rest.js';
+import { fromInstant } from '../wire/instants.js';
+import { instantSchema, MOST_LIMIT_KW } from '../wire/rest.js';
 import {
   dcPowerSchema,
   efficiencySchema,

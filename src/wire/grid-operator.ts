@@ -1,8 +1,9 @@
 // The grid operator's limit of a location: what its side sends, by REST or MQTT, and what is shown of it.
 import { z } from 'zod';
 import { OPERATOR_STATES, type OperatorState } from '../../machines/limits/operator.machine.js';
+import { fromInstant } from './instants.js';
 import { mustBe } from './plain-errors.js';
-import { fromInstant, instantSchema, MOST_LIMIT_KW } from './rest.js';
+import { instantSchema, MOST_LIMIT_KW } from './rest.js';
 
 const OPERATOR_LIMIT_RULE = `a number from 0 to ${MOST_LIMIT_KW}, in kW`;
 const LONGEST_S = 366 * 86_400;

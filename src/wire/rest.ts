@@ -1,5 +1,7 @@
 // The REST bodies: one zod schema each, from which types, validation and OpenAPI are all taken.
+
 import { z } from 'zod';
+import { toInstant } from './instants.js';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { mustBe, mustBeText } from './plain-errors.js';
@@ -16,16 +18,6 @@ function isInstant(text: string): boolean {
   // Before 1970 it is somebody's default value, and no instant that anybody means.
   if (Number.isNaN(parsed) || parsed < 0) return false;
   return Number(text.slice(8, 10)) === Number(toInstant(parsed).slice(8, 10));
-}
-
-/** An instant as the contract writes it: UTC, milliseconds, `Z`. */
-export function toInstant(epochMs: number): string {
-  return new Date(epochMs).toISOString();
-}
-
-/** Epoch milliseconds of an instant that passed `instantSchema`; a finer fraction is cut. */
-export function fromInstant(text: string): number {
-  return Date.parse(text.toUpperCase());
 }
 
 const INSTANT_RULE = 'an RFC 3339 date-time in UTC from 1970 to 9999, such as 2026-06-01T17:00:00Z';

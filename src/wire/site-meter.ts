@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { METER_COVERS } from '../../machines/limits/building-load.js';
 import { RESERVE_QUANTILE } from '../../machines/limits/rise-history.js';
 import { SITE_METER_STATES, type SiteMeterState } from '../../machines/limits/site-meter.machine.js';
+import { fromInstant } from './instants.js';
 import { mustBe } from './plain-errors.js';
-import { fromInstant, instantSchema } from './rest.js';
+import { instantSchema } from './rest.js';
 
 const MOST_W = 1_000_000_000;
 const MOST_A = 100_000;

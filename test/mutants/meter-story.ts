@@ -1,7 +1,7 @@
 // Twenty minutes of a site whose building is metered: read while cars come and go, late, silent, and after a crash.
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
-import { toInstant } from '../../src/wire/rest.js';
-import { type Deed, MINUTE_MS, type Story, TENANT } from './story.js';
+import { toInstant } from '../../src/wire/instants.js';
+import { type Deed, type Story, TENANT } from './story.js';
 
 const LASTS_MINUTES = 20;
 const TOWER_READ_EVERY_MS = 2_000;

@@ -1,6 +1,6 @@
 // Twenty minutes of four sites that a grid operator limits, frees and forgets, through a crash.
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { call, type Deed, MINUTE_MS, type Story, TENANT } from './story.js';
 
 const LASTS_MINUTES = 20;

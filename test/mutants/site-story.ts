@@ -2,7 +2,7 @@
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { World } from '../../sim/world/world.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { type Ask, call, type Deed, type Ear, MINUTE_MS, type Story, TENANT } from './story.js';
 
 const LASTS_MINUTES = 28;

@@ -6,6 +6,7 @@ import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.j
 import { createActorSystem } from '../../src/actor-system.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { ChargerGateway } from '../../src/ports/telemetry.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { locationPowerSchema } from '../../src/wire/operator-history.js';
 import {
   connectorSchedulesSchema,
@@ -13,12 +14,7 @@ import {
   locationLiveSchema,
 } from '../../src/wire/operator-locations.js';
 import type { StreamEvent } from '../../src/wire/operator-stream.js';
-import {
-  clusterDetailSchema,
-  clusterListSchema,
-  locationLimitsSchema,
-  toInstant,
-} from '../../src/wire/rest.js';
+import { clusterDetailSchema, clusterListSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { bodyOf } from './answers.js';
 import { HARBOUR, runService, site, tenantWith } from './running-service.js';

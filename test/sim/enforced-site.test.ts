@@ -6,7 +6,7 @@ import { HUNGRY } from '../../sim/charger/traffic.js';
 import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { systemClock } from '../../src/clock.js';
 import { hashSecret } from '../../src/secrets.js';
-import { toInstant } from '../../src/wire/rest.js';
+import { toInstant } from '../../src/wire/instants.js';
 import {
   CHARGER_PASSWORD,
   HARBOUR,

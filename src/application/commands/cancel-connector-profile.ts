@@ -4,7 +4,7 @@ import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
 import { statusAt } from '../../../machines/values/time.js';
 import { connectorStackOf } from '../../actors/entities.js';
 import type { CancelledConnectorSchedule } from '../../wire/cancelled-profiles.js';
-import { toInstant } from '../../wire/rest.js';
+import { toInstant } from '../../wire/instants.js';
 import type { Core } from '../core.js';
 import { type Advise, adviseOn } from '../look-ahead.js';
 import { viewOfProfile } from '../profile-view.js';

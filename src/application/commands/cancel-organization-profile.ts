@@ -2,7 +2,7 @@
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { statusAt } from '../../../machines/values/time.js';
 import type { CancelledOrganizationSchedule } from '../../wire/cancelled-profiles.js';
-import { toInstant } from '../../wire/rest.js';
+import { toInstant } from '../../wire/instants.js';
 import type { Core } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
 import { viewOfProfile } from '../profile-view.js';

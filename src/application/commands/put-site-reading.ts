@@ -4,7 +4,7 @@ import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { hearSiteMeter } from '../../enforcement/site-meter.js';
 import type { SiteMeterMessage } from '../../ports/telemetry.js';
-import { toInstant } from '../../wire/rest.js';
+import { toInstant } from '../../wire/instants.js';
 import type { SiteMeterView } from '../../wire/site-meter.js';
 import type { Core } from '../core.js';
 import { requireSiteMeter } from '../site-meter-view.js';

@@ -5,7 +5,7 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import { hearOperator } from '../../enforcement/grid-operator.js';
 import type { OperatorMessage } from '../../ports/telemetry.js';
 import type { OperatorLimitView } from '../../wire/grid-operator.js';
-import { toInstant } from '../../wire/rest.js';
+import { toInstant } from '../../wire/instants.js';
 import type { Core } from '../core.js';
 import { requireOperator, viewOfOperatorLimit } from '../operator-limit-view.js';
 import { findLocation } from '../targets.js';

@@ -2,8 +2,8 @@
 
 import { activeProfileAt } from '../../../machines/limits/profile-stack.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { fromInstant } from '../../wire/instants.js';
 import type { ConnectorSchedules } from '../../wire/operator-locations.js';
-import { fromInstant } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { stackAt, viewsAt } from '../past-profiles.js';
 import { findConnector } from '../targets.js';

@@ -1,8 +1,8 @@
 // Extension: the alarms of a location or of the whole tenant, those that last included.
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { toInstant } from '../../wire/instants.js';
 import type { AlarmList } from '../../wire/operator-history.js';
 import type { SpanPageQuery } from '../../wire/operator-queries.js';
-import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
 import { askedPast } from '../asked-window.js';
 import type { Core } from '../core.js';

@@ -1,8 +1,8 @@
 // Extension: every limit ever submitted for a location, and every permanent limit it had.
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { toInstant } from '../../wire/instants.js';
 import type { LocationHistory } from '../../wire/operator-history.js';
 import type { SpanPageQuery } from '../../wire/operator-queries.js';
-import { toInstant } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { askedHistory, nextCursorOf, rowsOfPage, submissionOf } from '../past-profiles.js';
 import { findLocation } from '../targets.js';

@@ -3,7 +3,8 @@
 import { effectiveLimitKwAt } from '../../../machines/limits/profile-stack.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { fromInstant, type LocationLimits } from '../../wire/rest.js';
+import { fromInstant } from '../../wire/instants.js';
+import type { LocationLimits } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { stackAt, viewsAt } from '../past-profiles.js';
 import { findLocation } from '../targets.js';

@@ -6,8 +6,8 @@ import { countedWOf, isEstimated } from '../../../machines/power/counted-power.j
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { dcWOfTenths, wattsOfTenths } from '../../../machines/values/units.js';
 import { type ConnectorEntity, supervisorOf } from '../../actors/entities.js';
+import { toInstant } from '../../wire/instants.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
-import { toInstant } from '../../wire/rest.js';
 import { viewOfAlarm } from '../alarm-view.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';

@@ -1,9 +1,9 @@
 // Extension: what a location drew, and the limit it was held to.
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { toInstant } from '../../wire/instants.js';
 import type { LocationPower } from '../../wire/operator-history.js';
 import type { PowerQuery } from '../../wire/operator-queries.js';
-import { toInstant } from '../../wire/rest.js';
 import { askedPast } from '../asked-window.js';
 import type { Core } from '../core.js';
 import { findLocation } from '../targets.js';

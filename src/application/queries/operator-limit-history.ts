@@ -1,8 +1,8 @@
 // Extension: everything the grid operator's limit of a location ever stood at, to prove what was asked and when it held.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { OperatorHistory } from '../../wire/grid-operator.js';
+import { toInstant } from '../../wire/instants.js';
 import type { SpanPageQuery } from '../../wire/operator-queries.js';
-import { toInstant } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { viewOfStanding } from '../operator-limit-view.js';
 import { askedHistory, nextCursorOf, rowsOfPage } from '../past-profiles.js';

@@ -1,6 +1,7 @@
 // Extension: the organization's recorded limits as of any instant, from rows that are never deleted.
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { fromInstant, type OrganizationLimits } from '../../wire/rest.js';
+import { fromInstant } from '../../wire/instants.js';
+import type { OrganizationLimits } from '../../wire/rest.js';
 import type { Core } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
 import { stackAt, viewsAt } from '../past-profiles.js';

@@ -1,4 +1,5 @@
 // The keys that sign access tokens: the first of a JWK Set signs, all of them verify, so that a new one can take over.
+
 import {
   createHash,
   createPrivateKey,
@@ -18,6 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { OperatorError } from '../../operator-error.js';
 import { makePrivateDirectory } from '../../private-files.js';
 
 const OWNER_ONLY = 0o600;
@@ -35,7 +37,7 @@ const jwkSetSchema = z.object({ keys: z.array(privateJwkSchema).min(1) });
 type PrivateJwk = z.output<typeof privateJwkSchema>;
 
 /** Signing keys that cannot be used; its message is one line for the operator and shows nothing of the keys. */
-export class TokenKeysError extends Error {}
+export class TokenKeysError extends OperatorError {}
 
 interface KeyRing {
   readonly signing: { readonly kid: string; readonly key: KeyObject };

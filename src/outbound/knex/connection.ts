@@ -1,8 +1,9 @@
 // Opens the database behind a URL, and sets what each connection needs for durable commits.
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Database as SqliteConnection } from 'sqlite3';
 import type { Log } from '../../ports/log.js';
 import { makePrivateDirectory } from '../../private-files.js';
@@ -125,6 +126,8 @@ function postgresSettings(
   connectionString: string,
   { nodeId, connections = POSTGRES_CONNECTIONS }: OpenOptions,
 ): Knex.Config {
+  // Loaded where it is used: with what it loads it takes a seventh of the time in which a command starts on SQLite.
+  const { types }: typeof pg = createRequire(import.meta.url)('pg');
   return {
     client: 'pg',
     connection: {
@@ -132,9 +135,9 @@ function postgresSettings(
       types: {
         // Milliseconds and counts stay far below 2^53.
         getTypeParser: (oid, format) =>
-          oid === pg.types.builtins.INT8
+          oid === types.builtins.INT8
             ? Number
-            : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
+            : types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
       },
       application_name: sessionNameOf(nodeId),
       keepAlive: true,

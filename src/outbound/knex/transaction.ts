@@ -1,7 +1,7 @@
 // Transactions that always end in time, and report truthfully whether they were committed.
 import { Socket } from 'node:net';
 import type { Knex } from 'knex';
-import pg from 'pg';
+import type pg from 'pg';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { engineOf } from './engine.js';
 import { isConflict, mayHaveCommitted } from './unavailable.js';
@@ -52,7 +52,7 @@ async function runOnce<T>(
   const failures: unknown[] = [];
   let isCommitting = false;
   const connection: unknown = await knex.client.acquireConnection();
-  const stopWaiting = hangUpWhenSilent(connection);
+  const stopWaiting = engineOf(knex) === 'sqlite' ? () => {} : hangUpWhenSilent(connection as pg.Client);
   try {
     return await knex.transaction(
       async (trx) => {
@@ -85,8 +85,7 @@ async function runOnce<T>(
 }
 
 /** Breaks the connection to a PostgreSQL that no longer answers; nothing but the client notices such a one. */
-function hangUpWhenSilent(connection: unknown): () => void {
-  const stream = connection instanceof pg.Client ? connection.connection.stream : undefined;
+function hangUpWhenSilent({ connection: { stream } }: pg.Client): () => void {
   if (!(stream instanceof Socket)) return () => {};
   const hangUp = () => stream.destroy();
   stream.setTimeout(SILENT_AT_MOST_MS, hangUp);

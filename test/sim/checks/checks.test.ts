@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostileSiteOf, TENANT } from '../../../sim/world/hostile-site.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
-import { toInstant } from '../../../src/wire/rest.js';
+import { toInstant } from '../../../src/wire/instants.js';
 
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 // The oracle of limits in the words of the contract (sections 1, 2.8 and 3.1), against instants worked out by hand.
 import { describe, expect, it } from 'vitest';
 import { LimitOracle } from '../../../sim/world/limit-oracle.js';
-import { toInstant } from '../../../src/wire/rest.js';
+import { toInstant } from '../../../src/wire/instants.js';
 
 function profile(startMs: number, endMs: number, limitKw: number, priority = 0) {
   return { startTime: toInstant(startMs), endTime: toInstant(endMs), limitKw, priority };

@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/clock.js';
 import type { Clock } from '../../../src/ports/clock.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { Seams } from '../../../src/service.js';
-import { toInstant } from '../../../src/wire/rest.js';
+import { toInstant } from '../../../src/wire/instants.js';
 import { eventually } from '../../eventually.js';
 import {
   apiKeyOf,

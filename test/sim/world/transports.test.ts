@@ -7,8 +7,8 @@ import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { Misfortune } from '../../../sim/world/misfortune.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
 import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
+import { toInstant } from '../../../src/wire/instants.js';
 import { ackSchema, limitSchema, meterSchema, stateSchema, syncSchema } from '../../../src/wire/mqtt.js';
-import { toInstant } from '../../../src/wire/rest.js';
 import { parseTopic } from '../../../src/wire/topics.js';
 import { type BrokerTap, tapBroker } from './broker-tap.js';
 
