@@ -1,5 +1,6 @@
 // Test runner settings: files run in parallel, and no test fails because others are busy on them.
 import { defineConfig } from 'vitest/config';
+import { compiledProduct } from './test/compiled.js';
 import LongestFirst from './test/longest-first.js';
 
 /** What takes as long hangs. Everything else that waits is bounded by `test/eventually.ts`, however busy the machine is. */
@@ -11,7 +12,11 @@ const HANGS_AFTER_MS = 600_000;
  */
 const EXEC_ARGV = process.versions.node.startsWith('20.') ? ['--interrupt-budget=600000'] : [];
 
+/** In the form that Node itself would load: vitest would take those for developers, which check more and are slower. */
+export const PACKAGES = { resolve: { conditions: ['node'] } };
+
 export default defineConfig({
+  plugins: [compiledProduct()],
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/build.ts', 'test/memory.ts'],
@@ -22,6 +27,7 @@ export default defineConfig({
     // Twice as many as CI has cores: much of the time goes into waiting for processes, databases and pages.
     maxWorkers: 4,
     execArgv: EXEC_ARGV,
+    server: { deps: { external: [/\/dist\//] } },
     sequence: { sequencer: LongestFirst },
     testTimeout: HANGS_AFTER_MS,
     hookTimeout: HANGS_AFTER_MS,

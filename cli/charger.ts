@@ -13,7 +13,7 @@ import { EVERYDAY, LIVELY } from '../sim/charger/traffic.js';
 import { type ChargerTraits, HONEST, MISBEHAVIOURS, type Misbehaviour } from '../sim/charger/traits.js';
 import { systemClock } from '../src/clock.js';
 import { isBrokerUrl, isTlsUrl } from '../src/config.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { toInstant } from '../src/wire/instants.js';
 import { type FleetWish, madeUpMembers, membersOfFile } from './fleet-plan.js';

@@ -7,7 +7,7 @@ import {
   type TenantUuid,
 } from '../machines/values/ids.js';
 import type { FleetMember } from '../sim/charger/fleet.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 
 /** What the command line says about the chargers to run. */

@@ -7,7 +7,7 @@ import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
 import type { IdTagRule } from '../src/gateway/id-tags.js';
 import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
 import { printJson } from './print.js';

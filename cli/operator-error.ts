@@ -1,5 +1,5 @@
 // What is told to the person at the terminal: one readable line for a mistake, a stack only for a defect of ours.
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { DatabaseLostError, StoreUnavailableError } from '../src/ports/store.js';
 import { FAILED, NOT_BEGUN } from './exit-codes.js';
 

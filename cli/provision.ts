@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { systemClock } from '../src/clock.js';
-import { OperatorError } from '../src/operator-error.js';
 import type { ProvisioningAction } from '../src/ports/administration.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { exposureOf } from '../src/private-files.js';
 import { parseProvisioning } from '../src/provisioning/parse-provisioning.js';
 import { provisionFile, type TenantOutcome } from '../src/provisioning/provision-file.js';

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import type { Recorder } from '../sim/recording/recorder.js';
 import { systemClock } from '../src/clock.js';
 import type { Config } from '../src/config.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { VERSION } from '../src/version.js';
 import { checkPorts } from './ports.js';
 import { printJson, printNote } from './print.js';

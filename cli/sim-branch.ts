@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { runScenario } from '../sim/run/run-scenario.js';
 import { branched, parseBranch } from '../sim/scenario/parse-branch.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printNote } from './print.js';
 import { openRun, printComparison } from './sim-compare.js';

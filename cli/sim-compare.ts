@@ -4,7 +4,7 @@ import { type Comparison, comparedRun, compareRuns } from '../sim/report/compare
 import { comparedLocations } from '../sim/report/compared-figures.js';
 import { writeReport } from '../sim/report/write-report.js';
 import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printTable } from './print.js';
 import type { CompareFlags } from './sim-options.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseScenario, type ScenarioOverrides } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import type { ScenarioFlags } from './sim-options.js';
 
 const DAY_MS = 86_400_000;

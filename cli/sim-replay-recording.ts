@@ -6,7 +6,7 @@ import {
   replayRecording,
 } from '../sim/recording/replay-recording.js';
 import type { ConnectorName } from '../sim/trace/trace-state.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
 import type { ConnectorLive, LocationLive } from '../src/wire/operator-locations.js';
 import { printJson, printLine, printNote, printTable } from './print.js';

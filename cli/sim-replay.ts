@@ -5,7 +5,7 @@ import { isRecordingFile } from '../sim/recording/recording-reader.js';
 import { TRACE_FILE } from '../sim/run/run-scenario.js';
 import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
 import type { ConnectorAt, TraceState } from '../sim/trace/trace-state.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import type { ReplayFlags } from './sim-options.js';

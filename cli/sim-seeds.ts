@@ -5,7 +5,7 @@ import { runSeeds, type SeedOutcome } from '../sim/run/seed-pool.js';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import { sessionsOf } from '../sim/sessions/sessions-of.js';
 import { systemClock } from '../src/clock.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { printJson, printLine, printNote } from './print.js';
 import { overridesOf, quoted, readScenario } from './sim-flags.js';
 import { claimJunit, writeSeedsJunit } from './sim-junit.js';

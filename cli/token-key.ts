@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { rotateTokenKeys } from '../src/inbound/http/token-keys.js';
-import { OperatorError } from '../src/operator-error.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { printNote } from './print.js';
 import { addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
 

@@ -1,7 +1,7 @@
 // The settings: the only reader of the environment. A wrong one stops the start with one readable line.
 
 import { z } from 'zod';
-import { OperatorError } from './operator-error.js';
+import { OperatorError } from './ports/operator-error.js';
 
 interface Setting {
   /** Name of the environment variable without `HEADROOM_`; the flag is the same in kebab-case. */

@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { type Config, variableOf } from './config.js';
 import type { Metrics } from './metrics.js';
-import { OperatorError } from './operator-error.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
+import { OperatorError } from './ports/operator-error.js';
 
 /** Settings of the same names: PEM files. */
 export interface TlsSettings {

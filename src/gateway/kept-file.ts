@@ -3,9 +3,10 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { ChargerAddress } from '../../machines/values/ids.js';
+import { OperatorError } from '../ports/operator-error.js';
 
 /** Told of a file that cannot be used. */
-export class KeptFileError extends Error {}
+export class KeptFileError extends OperatorError {}
 
 /** One value for each charger; those without one are left out. */
 export class KeptFile<T> {

@@ -4,8 +4,8 @@ import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { OperatorError } from '../operator-error.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
+import { OperatorError } from './operator-error.js';
 import type {
   ConnectorRecord,
   LocationRecord,

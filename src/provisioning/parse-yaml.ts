@@ -3,7 +3,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { OperatorError } from '../operator-error.js';
+import { OperatorError } from '../ports/operator-error.js';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
 
 /** A file that cannot be used; `problems` are lines `file:line:column field.path: what is wrong, what it must be`. */

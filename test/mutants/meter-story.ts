@@ -27,12 +27,12 @@ vehicles:
   - { name: scooter, maxKw: 5, phases: 3, taper: none }
 sessions:
   visits:
-    - { connector: t1/1, vehicle: scooter, arrives: +135s, leaves: +150s, energyKwh: 500 }
-    - { connector: t1/1, vehicle: scooter, arrives: +165s, leaves: +180s, energyKwh: 500 }
-    - { connector: t1/1, vehicle: scooter, arrives: +195s, leaves: +210s, energyKwh: 500 }
-    - { connector: t1/1, vehicle: scooter, arrives: +225s, leaves: +240s, energyKwh: 500 }
-    - { connector: t1/1, vehicle: scooter, arrives: +255s, leaves: +270s, energyKwh: 500 }
-    - { connector: t1/1, vehicle: scooter, arrives: +285s, leaves: +300s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +123s, leaves: +138s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +153s, leaves: +168s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +183s, leaves: +198s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +213s, leaves: +228s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +243s, leaves: +258s, energyKwh: 500 }
+    - { connector: t1/1, vehicle: scooter, arrives: +273s, leaves: +288s, energyKwh: 500 }
 `,
   'tower.yaml',
 );

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { OperatorError } from '../../operator-error.js';
+import { OperatorError } from '../../ports/operator-error.js';
 import { makePrivateDirectory } from '../../private-files.js';
 
 const OWNER_ONLY = 0o600;
