@@ -12,9 +12,18 @@ export function missingBrowser(): string | undefined {
   return existsSync(CHROMIUM) ? undefined : CHROMIUM;
 }
 
-/** A browser of the caller's own, which closes it. */
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], timeout: 0 });
+let started: Promise<Browser> | undefined;
+
+/** The browser of all files of this process, which Playwright ends with it. Who opened contexts in it closes them. */
+export function sharedBrowser(): Promise<Browser> {
+  started ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'], timeout: 0 });
+  return started;
+}
+
+/** Closes every page of the shared browser. */
+export async function closeContexts(): Promise<void> {
+  const contexts = (await started)?.contexts() ?? [];
+  await Promise.all(contexts.map((context) => context.close()));
 }
 
 /** A context for one test, with nothing kept from another. It closes when patience ends: what a page then waits for fails. */

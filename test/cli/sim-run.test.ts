@@ -44,8 +44,8 @@ describe('headroom sim run', () => {
     const yards = `name: Yards
 seed: 4
 start: 2026-06-01T12:00:00Z
-duration: 12m
-sites: { count: 3, chargers: 30, connectors: 2, permanentLimitKw: 150 }
+duration: 9m
+sites: { count: 3, chargers: 26, connectors: 2, permanentLimitKw: 150 }
 sessions: { generate: { perDay: 20, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
 vehicles: [{ name: car, share: 1, maxKw: 11, phases: 3 }]
 faults:

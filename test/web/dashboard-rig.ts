@@ -7,7 +7,7 @@ import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Seams } from '../../src/service.js';
-import { launchBrowser, missingBrowser, openContext } from '../browser.js';
+import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../browser.js';
 import { freePort } from '../free-port.js';
 import { missingFile, needing } from '../needs.js';
 import {
@@ -78,7 +78,7 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
     traffic === 'none'
       ? undefined
       : startFleet({ url: service.mqttUrl, members, seed: 1, traffic, clock: systemClock, traits: TRAITS });
-  const browser = await launchBrowser();
+  const browser = await sharedBrowser();
   const { httpUrl } = service;
   const complaints: string[] = [];
 
@@ -90,7 +90,7 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
     fleet,
     open: (pageOptions = {}) => openPage(browser, httpUrl, complaints, pageOptions),
     async closePages() {
-      await Promise.all(browser.contexts().map((context) => context.close()));
+      await closeContexts();
       expect(complaints.splice(0)).toEqual([]);
     },
     cut: () => service.service.stop(),
@@ -98,7 +98,7 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
       service = await service.restart(options.seams);
     },
     async stop() {
-      await browser.close();
+      await closeContexts();
       await fleet?.stop();
       await service.stop();
     },

@@ -8,7 +8,7 @@ import { REASON_WORDS } from '../../../sim/report/page/words.js';
 import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { openTraceReader } from '../../../sim/trace/trace-reader.js';
-import { launchBrowser, missingBrowser, openContext } from '../../browser.js';
+import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../../browser.js';
 import { eventually } from '../../eventually.js';
 import { needing } from '../../needs.js';
 import { HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
@@ -47,11 +47,11 @@ describe('A report in a browser', needing(missingBrowser()), () => {
   beforeAll(async () => {
     await madeUpReport(small, THREE, HOSTILE);
     await madeUpReport(large, MANY, 'Many', ['day.yaml:9:5 expect[0].powerKw: site drew 2 kW, expected 3']);
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
 
   afterAll(async () => {
-    await browser.close();
+    await closeContexts();
     for (const dir of [small, large]) rmSync(dir, { recursive: true });
   });
 

@@ -12,21 +12,21 @@ const SITES = `
 name: Three yards
 seed: 3
 start: 2026-06-01T12:00:00Z
-duration: 25m
-sites: { count: 3, chargers: 30, connectors: 2, permanentLimitKw: 150 }
+duration: 15m
+sites: { count: 3, chargers: 26, connectors: 2, permanentLimitKw: 150 }
 sessions: { generate: { perDay: 20, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
 vehicles: [{ name: car, share: 1, maxKw: 11, phases: 3 }]
 `;
 const CALLS = `actions:
-  - { at: +5m, call: scheduleLocation, params: { locationId: site-2 }, body: { startTime: +8m, endTime: +15m, limitKw: 60, priority: 3 } }
-  - { at: +5m, call: setPermanentLimit, params: { locationId: site-3 }, body: { limitKw: 90 } }
+  - { at: +3m, call: scheduleLocation, params: { locationId: site-2 }, body: { startTime: +5m, endTime: +9m, limitKw: 60, priority: 3 } }
+  - { at: +3m, call: setPermanentLimit, params: { locationId: site-3 }, body: { limitKw: 90 } }
 `;
 const FAULTS = `faults:
-  - { kind: loss, share: 0.2, from: +5m, until: +12m }
-  - { kind: partition, for: [20s, 90s], every: [5m, 10m] }
-  - { kind: reboot, every: [10m, 20m] }
-  - { kind: serviceCrash, for: 10s, from: +9m }
-  - { kind: databaseBusy, for: 10s, from: +17m }
+  - { kind: loss, share: 0.2, from: +3m, until: +7m }
+  - { kind: partition, for: [20s, 90s], every: [3m, 6m] }
+  - { kind: reboot, every: [6m, 12m] }
+  - { kind: serviceCrash, for: 10s, from: +6m }
+  - { kind: databaseBusy, for: 10s, from: +11m }
 `;
 const CLUSTER = `actions:
   - { at: +5m, call: createCluster, body: { name: all, locationIds: [site-1, site-2], limitKw: 90 } }
@@ -56,7 +56,7 @@ describe('A scenario is divided', () => {
     const scenario = scenarioOf(CALLS + FAULTS);
     const [first, second, third, ...others] = cells(scenario);
     expect(others).toEqual([]);
-    expect([first, second, third].map((cell) => cell?.scenario.connectors.length)).toEqual([60, 60, 60]);
+    expect([first, second, third].map((cell) => cell?.scenario.connectors.length)).toEqual([52, 52, 52]);
     expect(first?.scenario.actions).toEqual([]);
     expect(second?.scenario.actions.map(({ operationId }) => operationId)).toEqual(['scheduleLocation']);
     expect(third?.scenario.actions.map(({ operationId }) => operationId)).toEqual(['setPermanentLimit']);
