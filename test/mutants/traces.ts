@@ -12,10 +12,11 @@ const SCENARIOS = [
   'lock-on-a-full-site',
   'restart-mid-window',
   'grid-operator',
+  'building',
   'everything-at-once',
 ];
 /** Where a machine is seen in one scenario alone. */
-const NEAREST: Readonly<Record<string, string>> = { operator: 'grid-operator' };
+const NEAREST: Readonly<Record<string, string>> = { operator: 'grid-operator', siteMeter: 'building' };
 
 /** One process at a time: what a mutant lacks, it lacks for every actor of the process. */
 export class ScenarioTraces {
