@@ -1,10 +1,13 @@
 // The container's files agree with what they are made from: settings, what the build copies, what the package holds.
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { SETTINGS, variableOf } from '../../src/config.js';
+import { loadConfig, SETTINGS, variableOf } from '../../src/config.js';
+import { missingPrograms, needing } from '../needs.js';
 import { ROOT } from './document.js';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -43,6 +46,38 @@ describe('compose.yaml', () => {
       `\${PUBLISH_ADDRESS:-127.0.0.1}:8080:8080`,
       `\${PUBLISH_ADDRESS:-127.0.0.1}:1883:1883`,
     ]);
+  });
+});
+
+describe('compose.cluster.yaml', () => {
+  const node = z.object({ environment: z.record(z.string(), z.union([z.string(), z.number(), z.null()])) });
+  const clusterSchema = z.object({
+    services: z.object({ 'node-1': node, 'node-2': node }),
+    configs: z.object({ balancer: z.object({ content: z.string() }) }),
+  });
+  const cluster = clusterSchema.parse(parse(read('compose.cluster.yaml'), { merge: true }));
+
+  it.each(['node-1', 'node-2'] as const)(
+    'gives %s settings with which it stands by for the other',
+    (name) => {
+      const { environment } = cluster.services[name];
+      const given = Object.entries(environment).filter(([, value]) => value !== null);
+      const texts = Object.fromEntries(given.map(([variable, value]) => [variable, String(value)]));
+      const config = loadConfig({}, { HEADROOM_HTTP_HOST: '0.0.0.0', ...texts });
+      expect(config).toMatchObject({ standby: true, nodeUrl: `http://${name}:8080`, trustProxy: 1 });
+      const known = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
+      expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
+    },
+  );
+
+  it('has a balancer whose configuration HAProxy accepts', needing(missingPrograms('haproxy')), () => {
+    const directory = mkdtempSync(join(tmpdir(), 'headroom-haproxy-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'haproxy.cfg');
+    // Here nobody has the names of the containers.
+    writeFileSync(file, cluster.configs.balancer.content.replaceAll(/node-\d:(?=\d+$)/gm, '127.0.0.1:'));
+    const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 });
 

