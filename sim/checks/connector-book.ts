@@ -1,6 +1,7 @@
 // What one connector may be entitled to, computed only from the messages between it and the service (P2), without the service's ledger.
 import type { LeaseKind, LimitReason } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { PoleName } from '../world/site-fuses.js';
 import { HeartbeatLog } from './heartbeat-log.js';
 
 /** How long leases and chargers may take, ms. `leaseMs` is a whole lease by the slowest clock there may be. */
@@ -21,6 +22,8 @@ export interface ConnectorFacts {
   readonly failsafeA: number;
   /** Of a DC connector, which speaks of W at the car: the share of what it takes from the grid; undefined for AC. */
   readonly efficiency: number | undefined;
+  /** The phases of fuses that it may load; none where no fuse is known. */
+  readonly poles: readonly PoleName[];
 }
 
 /** A limit that left, until it can be in force no longer. */
@@ -50,6 +53,8 @@ export interface SiteBook {
   readonly horizonMs: number;
   /** A grid operator or a building may leave it less than its own limits say. */
   readonly isLimitedFromOutside: boolean;
+  /** What each phase of each fuse carries, A. */
+  readonly capacitiesA: ReadonlyMap<PoleName, number>;
 }
 
 export interface Numbered {

@@ -92,6 +92,7 @@ export class GrantWatch {
     // A limit that raises nothing may always be sent: the sum falls or stays as it is.
     if (mostA <= book.lastingA(limit.epoch, nowMs) + TOLERANCE_A) return;
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
+    this.#judgePoles(book, mostA, nowMs);
     const { locationId } = book.site;
     const wallMs = this.#clock.wallMs();
     // The minimum of a lock is granted under any limit (who gets how much, 4).
@@ -107,6 +108,20 @@ export class GrantWatch {
     for (const [clusterId, capW] of this.#oracle.capsOf(locationId)) {
       if (this.#watch.isGraced(clusterId, wallMs)) continue;
       this.#judgeCluster(book, sumW, clusterId, capW);
+    }
+  }
+
+  /** No fuse is overloaded, not even for the minimum of a lock that holds it already: that raises nothing. */
+  #judgePoles(book: ConnectorBook, mostA: number, nowMs: number): void {
+    if (mostA <= book.boundA(nowMs) + TOLERANCE_A) return;
+    for (const pole of book.facts.poles) {
+      let sumA = mostA;
+      for (const each of book.site.connectors)
+        if (each !== book && each.facts.poles.includes(pole)) sumA += each.boundA(nowMs);
+      const capacityA = book.site.capacitiesA.get(pole) ?? 0;
+      if (sumA <= capacityA + TOLERANCE_A) continue;
+      const detail = `${mostA} A left: ${sumA.toFixed(1)} A may flow through phase ${pole}, whose fuse carries ${capacityA} A`;
+      this.#violate('P2', book, detail);
     }
   }
 

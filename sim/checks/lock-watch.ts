@@ -86,7 +86,7 @@ export class LockWatch {
   #judgeLocked(book: ConnectorBook, { limitA, reason }: LimitMessage, lockKw: number): void {
     const standing = this.#standingOf(book);
     const { wattsPerA, maxA, leastA } = book.facts;
-    if (limitA < leastA - TOLERANCE_LEAST_A && this.#isSteady(book))
+    if (limitA < leastA - TOLERANCE_LEAST_A && doFloorsFitFuses(book) && this.#isSteady(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
@@ -103,17 +103,46 @@ export class LockWatch {
 
   /** Only when every unlocked connector that can be told is at 0. */
   #judgeLastResort(book: ConnectorBook): void {
-    for (const sibling of book.site.connectors) {
-      if (this.#oracle.lockKw(sibling.facts.key, this.#wallMs()) !== undefined) continue;
-      if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) continue;
-      if (sibling.isSilent(this.#monotonicMs()) || this.#monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS)
-        continue;
-      if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') continue;
-      if (this.#standingOf(sibling).running < STEADY_LIMITS) continue;
+    const running = this.#unlockedRunningBeside(book);
+    if (isFuseFull(book, running)) return;
+    for (const sibling of running)
       this.#violate(
         book,
-        `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told.limitA} A`,
+        `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told?.limitA} A`,
       );
-    }
   }
+
+  #unlockedRunningBeside(book: ConnectorBook): readonly ConnectorBook[] {
+    return book.site.connectors.filter((sibling) => {
+      if (this.#oracle.lockKw(sibling.facts.key, this.#wallMs()) !== undefined) return false;
+      if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) return false;
+      if (sibling.isSilent(this.#monotonicMs()) || this.#monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS)
+        return false;
+      if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;
+      if (this.#standingOf(sibling).running < STEADY_LIMITS) return false;
+      return true;
+    });
+  }
+}
+
+/** A phase of a fuse that it loads carries no more, and nobody on that is unlocked. */
+function isFuseFull({ facts, site }: ConnectorBook, running: readonly ConnectorBook[]): boolean {
+  return facts.poles.some((pole) => {
+    if (running.some((each) => each.facts.poles.includes(pole))) return false;
+    const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
+    const toldA = onIt.reduce(
+      (sum, { told, facts: { failsafeA } }) => sum + Math.max(told?.limitA ?? 0, failsafeA),
+      0,
+    );
+    return toldA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
+  });
+}
+
+/** A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. */
+function doFloorsFitFuses({ facts, site }: ConnectorBook): boolean {
+  return facts.poles.every((pole) => {
+    const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
+    const floorsA = onIt.reduce((sum, each) => sum + Math.max(each.facts.leastA, each.facts.failsafeA), 0);
+    return floorsA <= (site.capacitiesA.get(pole) ?? 0);
+  });
 }

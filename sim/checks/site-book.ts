@@ -4,6 +4,7 @@ import { type LeaseTiming, longestLeaseMsOf } from '../../machines/power/grant.j
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { buildTopic } from '../../src/wire/topics.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
+import { capacitiesOf, countedOn, polesAbove } from '../world/site-fuses.js';
 import { ConnectorBook, type LeaseTimes, type SiteBook } from './connector-book.js';
 
 export interface SiteBooks {
@@ -36,13 +37,23 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
   const chargers = new Map<string, Map<string, ConnectorBook>>();
 
   for (const { tenantUuid, locations } of tenants) {
-    for (const { locationId, operator, siteMeter, chargers: entries } of locations) {
+    for (const location of locations) {
+      const { locationId, operator, siteMeter, chargers: entries } = location;
       const connectors: ConnectorBook[] = [];
       const isLimitedFromOutside = operator !== undefined || siteMeter !== undefined;
       const horizonMs = horizonMsOf(entries, times);
-      const site: SiteBook = { tenantUuid, locationId, connectors, horizonMs, isLimitedFromOutside };
+      const capacitiesA = capacitiesOf(location);
+      const site: SiteBook = {
+        tenantUuid,
+        locationId,
+        connectors,
+        horizonMs,
+        isLimitedFromOutside,
+        capacitiesA,
+      };
       sites.set(locationId, site);
-      for (const { controllerUuid, timing, connectors: specs } of entries) {
+      for (const charger of entries) {
+        const { controllerUuid, timing, connectors: specs } = charger;
         const own = new Map<string, ConnectorBook>();
         chargers.set(controllerUuid, own);
         for (const spec of specs) {
@@ -51,7 +62,11 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
           const wattsPerA = phases * countedV(spec);
           const leastA = leastOfferA(spec);
           const efficiency = spec.dc?.efficiency;
-          const facts = { key, wattsPerA, maxA, leastA, failsafeA, efficiency };
+          const poles =
+            capacitiesA.size === 0
+              ? []
+              : countedOn(spec).flatMap((place) => polesAbove(location, charger, place));
+          const facts = { key, wattsPerA, maxA, leastA, failsafeA, efficiency, poles };
           const book = new ConnectorBook(site, facts, timesOf(timing, times));
           connectors.push(book);
           own.set(connectorId, book);

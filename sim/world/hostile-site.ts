@@ -30,13 +30,56 @@ export const YARD = 'yard';
 const LOCATIONS = ['north', 'south'];
 const BUSY_STREET: Traffic = { ...EVERYDAY, firstArrivalS: [0, 600], gapS: [10, 300], stayS: [300, 3600] };
 
+/** All want more than there is; half of them use one phase, and each stays for half an hour at most. */
+const MIXED: Traffic = {
+  ...{ ...HUNGRY, gapS: [0, 300], stayS: [300, 1800] },
+  ...{ singlePhaseShare: 0.5, maxCurrentsA: [32, 1000] },
+};
+
 /** Within the contract, however odd; the last two go without a lease or without acks, so that they live by themselves. */
 const ODD: readonly Misbehaviour[] = ['garbage', 'others-ids', 'backward-counters'];
 const ODDEST: readonly Misbehaviour[] = ['old-boot', 'no-ack'];
 /** Beyond it: what is reserved for these is their maximum. */
 const BROKEN: readonly Misbehaviour[] = ['ignore-limits', 'overdraw', 'impossible-power', 'power-only'];
 
-/** With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster. */
+/** Of the six chargers of a site with fuses, all but the DC one: four with 6 A on one phase, one with 6 A on three. */
+const FUSED_LOCKABLE = 5;
+const FUSED_LEAST_KW = Math.ceil(((4 + 3) * 6 * 253) / 1000);
+
+/** As wired as can be, on fuses that carry the least of each and not the most. */
+function fused(location: { readonly locationId: string }, failsafeA: number) {
+  const { locationId } = location;
+  const charger = (nth: number, feeder: string | undefined, connector: object) => ({
+    controllerUuid: `${locationId}-${nth}`,
+    ...(feeder !== undefined && { feeder }),
+    connectors: [{ connectorId: '1', voltageV: 230, status: 'ACTIVE', ...connector }],
+  });
+  const single = (rotation?: string) => ({
+    ...{ phases: 1, maxCurrentA: 32, failsafeA },
+    ...(rotation !== undefined && { rotation }),
+  });
+  return {
+    ...location,
+    connection: { currentA: [80, 70, 90] },
+    feeders: [
+      { name: 'hall', currentA: [40, 45, 60] },
+      { name: 'corner', currentA: [32, 32, 10], parent: 'hall' },
+    ],
+    chargers: [
+      charger(0, 'corner', single('R')),
+      charger(1, 'hall', single('S')),
+      charger(2, 'corner', single('T')),
+      charger(3, undefined, single()),
+      charger(4, 'hall', { phases: 3, maxCurrentA: 32, failsafeA, rotation: 'STR' }),
+      charger(5, undefined, { powerType: 'DC', maxPowerKw: 40, minPowerKw: 2, efficiency: 0.85 }),
+    ],
+  };
+}
+
+/**
+ * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
+ * have fuses, and cars of one phase and of three.
+ */
 export function hostileSiteOf(seed: number, chargers: number): HostileSite {
   const hasFailsafe = seed % 2 === 1;
   const failsafeA = hasFailsafe ? 6 : 0;
@@ -61,7 +104,9 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
     apiKeys: [{}],
     locations,
   });
-  const own = LOCATIONS.map((locationId) => location(locationId, chargers));
+  const isFused = seed % 10 === 7;
+  const plain = LOCATIONS.map((locationId) => location(locationId, chargers));
+  const own = isFused ? plain.map((each) => fused(each, failsafeA)) : plain;
   const file = {
     tenants: [
       tenant(TENANT, 'Hostile', seed % 4 === 0 ? [...own, location(YARD, 2)] : own),
@@ -71,12 +116,13 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
   return {
     tenants: parseProvisioning(JSON.stringify(file), 'hostile-site').tenants,
     locationIds: LOCATIONS,
-    chargers,
-    leastKw: hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5,
-    lockable: hasFailsafe ? chargers : 1,
+    chargers: isFused ? FUSED_LOCKABLE + 1 : chargers,
+    leastKw: isFused ? FUSED_LEAST_KW : hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5,
+    lockable: isFused ? FUSED_LOCKABLE : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
-    isHungry,
-    visitorsOf: () => (isHungry ? HUNGRY : BUSY_STREET),
+    // What is best where fuses bind is not known to the checks.
+    isHungry: isHungry && !isFused,
+    visitorsOf: () => (isFused ? MIXED : isHungry ? HUNGRY : BUSY_STREET),
     traitsOf({ controllerUuid, locationId }, random) {
       const misbehaviours: Misbehaviour[] = ['late-reaction'];
       if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));

@@ -1,6 +1,8 @@
 // What flows in a world, charger by charger: held against the limits whenever it or they may have changed.
 import type { EpochMs } from '../../machines/values/time.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { ChargerRun } from './charger-run.js';
+import { FuseWatch } from './fuse-watch.js';
 import type { LimitOracle } from './limit-oracle.js';
 import { PowerWatch, type Violation } from './power-watch.js';
 import type { Tracer } from './tracer.js';
@@ -12,8 +14,10 @@ export class SitePower {
   readonly #monotonicMs: () => number;
   readonly #drawnMw = new Map<ChargerRun, number>();
   readonly watch: PowerWatch;
+  readonly fuses: FuseWatch;
 
   constructor(options: {
+    readonly tenants: readonly TenantEntry[];
     readonly oracle: LimitOracle;
     readonly runs: readonly ChargerRun[];
     /** undefined where nobody listens. */
@@ -31,6 +35,11 @@ export class SitePower {
       refresh: (locationId) => this.#refresh(locationId),
       onViolation: options.onViolation,
     });
+    this.fuses = new FuseWatch({
+      tenants: options.tenants,
+      refresh: (locationId) => this.#refresh(locationId),
+      onViolation: options.onViolation,
+    });
   }
 
   /** The charger's draw, limit, state or link may have changed. */
@@ -39,6 +48,7 @@ export class SitePower {
     if (!this.#measure(run)) return;
     const { locationId } = run.charger.address;
     this.watch.check(locationId, this.#nowMs());
+    this.fuses.check(locationId, this.#nowMs());
     this.#tracer?.power(locationId, this.watch.powerW(locationId));
   }
 
@@ -55,6 +65,7 @@ export class SitePower {
     if (changeMw === 0) return false;
     this.#drawnMw.set(run, powerMw);
     this.watch.change(run.charger.address.locationId, changeMw);
+    this.fuses.note(run.charger, this.#nowMs());
     return true;
   }
 

@@ -189,6 +189,7 @@ export class WorldParts {
 
   #createPower(): SitePower {
     return new SitePower({
+      tenants: this.tenants,
       oracle: this.oracle,
       runs: this.chargers.runs,
       tracer: this.record.tracer,

@@ -162,4 +162,28 @@ export const PLANTS = [
     invariant: 'P18',
     scenario: 'operator-signals.yaml',
   },
+  {
+    name: 'rotation-ignored',
+    file: 'machines/power/fuses.js',
+    text: 'return place < 0 ? [0, 1, 2] : [place];',
+    bug: 'return place < 0 ? [0, 1, 2] : [0];',
+    seed: 7,
+    invariant: 'P2',
+  },
+  {
+    name: 'feeder-forgotten',
+    file: 'machines/power/fuses.js',
+    text: 'return (feeder == null ? undefined : this.#pathOf.get(feeder)) ?? this.#root;',
+    bug: 'return feeder === "" ? [] : this.#root;',
+    seed: 7,
+    invariant: 'P2',
+  },
+  {
+    name: 'dc-efficiency-ignored',
+    file: 'machines/values/units.js',
+    text: 'const fittingW = Math.floor((tenthsA * milliwatts * dc.efficiency) / 1000 + 1e-6);',
+    bug: 'const fittingW = Math.floor((tenthsA * milliwatts) / 1000 + 1e-6);',
+    seed: 7,
+    invariant: 'P2',
+  },
 ];

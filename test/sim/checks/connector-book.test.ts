@@ -8,9 +8,18 @@ const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
 function bookOf(failsafeA = 0): ConnectorBook {
   const site: SiteBook = {
     ...{ tenantUuid: 't', locationId: 'quay', connectors: [], horizonMs: 71_200 },
+    capacitiesA: new Map(),
     isLimitedFromOutside: false,
   };
-  const facts = { key: 'q/1', wattsPerA: 690, maxA: 32, leastA: 6, failsafeA, efficiency: undefined };
+  const facts = {
+    key: 'q/1',
+    wattsPerA: 690,
+    maxA: 32,
+    leastA: 6,
+    failsafeA,
+    efficiency: undefined,
+    poles: [],
+  };
   return new ConnectorBook(site, facts, TIMES);
 }
 

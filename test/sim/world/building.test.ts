@@ -44,7 +44,18 @@ describe('A building', () => {
     const peaks = [{ kw: 20, everyMs: 60 * S, lastsMs: 60 * S, fromMs: HOUR, untilMs: 2 * HOUR }];
     const pv = { kw: 40, fromMs: 3 * HOUR, untilMs: 5 * HOUR };
     const kwAt = (hours: number) =>
-      buildingWAt(building({ base: [{ fromMs: 0, kw: 10 }, { fromMs: 2 * HOUR, kw: 5 }], peaks, pv }), 1, hours * HOUR) / 1000;
+      buildingWAt(
+        building({
+          base: [
+            { fromMs: 0, kw: 10 },
+            { fromMs: 2 * HOUR, kw: 5 },
+          ],
+          peaks,
+          pv,
+        }),
+        1,
+        hours * HOUR,
+      ) / 1000;
     expect(kwAt(0.5)).toBeCloseTo(10, 1);
     expect(kwAt(1.5)).toBeCloseTo(30, 1);
     expect(kwAt(2.5)).toBeCloseTo(5, 1);

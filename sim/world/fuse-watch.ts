@@ -1,0 +1,120 @@
+// What truly flows through each phase of each fuse of a world: never more than it carries (P1), for no instant.
+import type { EpochMs } from '../../machines/values/time.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import type { Violation } from './power-watch.js';
+import { capacitiesOf, type PoleName, polesAbove, wiredTo } from './site-fuses.js';
+
+/** Sums of floating-point currents. */
+const TOLERANCE_A = 0.001;
+
+interface DrawingOutlet {
+  readonly spec: { readonly connectorId: string };
+  /** A of each of its own phases, in their order. */
+  physicalCurrentA(): readonly number[];
+}
+
+/** A charger, as far as fuses are concerned. */
+export interface DrawingCharger {
+  readonly address: { readonly locationId: string; readonly controllerUuid: string };
+  readonly outlets: readonly DrawingOutlet[];
+}
+
+interface Pole {
+  readonly name: PoleName;
+  readonly capacityA: number;
+  flowsA: number;
+  atMs: EpochMs;
+  /** Above what it carries, while that was so. */
+  overAs: number;
+  isOver: boolean;
+}
+
+export class FuseWatch {
+  /** By location; those alone that have fuses. */
+  readonly #poles = new Map<string, ReadonlyMap<PoleName, Pole>>();
+  /** By charger and connector: the poles above each of its own phases. */
+  readonly #above = new Map<string, readonly (readonly Pole[])[]>();
+  readonly #flows = new Map<string, readonly number[]>();
+  readonly #refresh: (locationId: string) => void;
+  readonly #onViolation: (violation: Violation) => void;
+
+  /** @param options.refresh brings the location's chargers up to date, and reports by `note` what they draw. */
+  constructor(options: {
+    readonly tenants: readonly TenantEntry[];
+    readonly refresh: (locationId: string) => void;
+    readonly onViolation: (violation: Violation) => void;
+  }) {
+    this.#refresh = options.refresh;
+    this.#onViolation = options.onViolation;
+    for (const { locations } of options.tenants) for (const location of locations) this.#add(location);
+  }
+
+  /** What was over what the fuses of a location carry, A·s, all phases together. */
+  overcurrentAs(locationId: string): number {
+    return [...(this.#poles.get(locationId)?.values() ?? [])].reduce((sum, { overAs }) => sum + overAs, 0);
+  }
+
+  /** The charger may draw another current than before. */
+  note({ address, outlets }: DrawingCharger, atMs: EpochMs): void {
+    const { locationId, controllerUuid } = address;
+    if (!this.#poles.has(locationId)) return;
+    for (const outlet of outlets) this.#noteOutlet(keyOf(controllerUuid, outlet.spec), outlet, atMs);
+  }
+
+  /** Holds what flows against what the fuses carry; only a charger that is up to date can break them. */
+  check(locationId: string, atMs: EpochMs): void {
+    const poles = this.#poles.get(locationId);
+    if (poles === undefined) return;
+    const isAnyOver = () => [...poles.values()].some(isOver);
+    if (isAnyOver()) this.#refresh(locationId);
+    for (const pole of poles.values()) {
+      if (isOver(pole) && !pole.isOver) {
+        const detail = `${pole.flowsA.toFixed(2)} A flow through phase ${pole.name}, whose fuse carries ${pole.capacityA} A`;
+        this.#onViolation({ atMs, invariant: 'P1', target: locationId, detail });
+      }
+      pole.isOver = isOver(pole);
+    }
+  }
+
+  #add(location: TenantEntry['locations'][number]): void {
+    const capacities = capacitiesOf(location);
+    if (capacities.size === 0) return;
+    const poles = new Map<PoleName, Pole>();
+    for (const [name, capacityA] of capacities)
+      poles.set(name, { name, capacityA, flowsA: 0, atMs: 0, overAs: 0, isOver: false });
+    this.#poles.set(location.locationId, poles);
+    for (const charger of location.chargers) {
+      for (const connector of charger.connectors) {
+        const above = wiredTo(charger, connector).map((place) =>
+          polesAbove(location, charger, place).flatMap((name) => poles.get(name) ?? []),
+        );
+        this.#above.set(keyOf(charger.controllerUuid, connector), above);
+      }
+    }
+  }
+
+  #noteOutlet(key: string, outlet: DrawingOutlet, atMs: EpochMs): void {
+    const flowsA = outlet.physicalCurrentA();
+    const before = this.#flows.get(key);
+    for (const [own, poles] of (this.#above.get(key) ?? []).entries()) {
+      const moreA = (flowsA[own] ?? 0) - (before?.[own] ?? 0);
+      if (moreA !== 0) for (const pole of poles) change(pole, moreA, atMs);
+    }
+    this.#flows.set(key, flowsA);
+  }
+}
+
+function change(pole: Pole, moreA: number, atMs: EpochMs): void {
+  const overA = pole.flowsA - pole.capacityA;
+  if (overA > TOLERANCE_A) pole.overAs += (overA * Math.max(0, atMs - pole.atMs)) / 1000;
+  pole.flowsA += moreA;
+  pole.atMs = atMs;
+}
+
+function isOver({ flowsA, capacityA }: Pole): boolean {
+  return flowsA > capacityA + TOLERANCE_A;
+}
+
+function keyOf(controllerUuid: string, { connectorId }: { readonly connectorId: string }): string {
+  return `${controllerUuid}/${connectorId}`;
+}

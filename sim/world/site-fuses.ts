@@ -1,0 +1,52 @@
+// The fuses of provisioned sites as the simulator reads them, without the service's code: which of them a connector loads, and on which phase.
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+
+type Location = TenantEntry['locations'][number];
+type Charger = Location['chargers'][number];
+type Connector = Charger['connectors'][number];
+
+/** `L2 of the connection`, `L1 of hall`. */
+export type PoleName = string;
+
+const PHASES = ['L1', 'L2', 'L3'] as const;
+const LETTERS = 'RST';
+
+/** A of each pole of the location; empty where no fuse is known. */
+export function capacitiesOf({ connection, feeders }: Location): ReadonlyMap<PoleName, number> {
+  const capacities = new Map<PoleName, number>();
+  const fuses = [
+    ...(connection === undefined ? [] : [{ name: undefined, currentA: connection.currentA }]),
+    ...feeders,
+  ];
+  for (const { name, currentA } of fuses)
+    for (const [i, phase] of PHASES.entries()) capacities.set(poleName(phase, name), currentA[i] ?? 0);
+  return capacities;
+}
+
+/** The poles that the grid's phase `place` of a charger loads, up to the connection. */
+export function polesAbove(location: Location, charger: Charger, place: number): readonly PoleName[] {
+  const phase = PHASES[place] ?? 'L1';
+  const names: (string | undefined)[] = location.connection === undefined ? [] : [undefined];
+  for (let name = charger.feeder; name !== undefined; name = parentOf(location, name)) names.push(name);
+  return names.map((name) => poleName(phase, name));
+}
+
+/** On which phase of the grid each of its own phases truly is; where nobody said it, on one that its name decides. */
+export function wiredTo(charger: Charger, { rotation, phases }: Connector): readonly number[] {
+  if (rotation !== undefined) return [...rotation].map((letter) => LETTERS.indexOf(letter));
+  const turned = [...charger.controllerUuid].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
+  return [0, 1, 2].slice(0, phases).map((own) => (own + turned) % 3);
+}
+
+/** Where a reservation for it counts: what is not known may be on any phase, and three phases are all. */
+export function countedOn({ rotation, phases }: Connector): readonly number[] {
+  return phases === 1 && rotation !== undefined ? [LETTERS.indexOf(rotation)] : [0, 1, 2];
+}
+
+function parentOf({ feeders }: Location, name: string): string | undefined {
+  return feeders.find((feeder) => feeder.name === name)?.parent;
+}
+
+function poleName(phase: string, feeder: string | undefined): PoleName {
+  return `${phase} of ${feeder ?? 'the connection'}`;
+}
