@@ -68,7 +68,7 @@ interface Attempt {
   readonly slot: Slot;
   readonly schedule: LeaseSchedule;
   readonly endsAtMs: number;
-  stage: 'set' | 'proof' | 'meter';
+  stage: 'set' | 'proof' | 'meter' | 'clear';
   /** Until when the meter may show that it is kept to. */
   meteredByMs: number;
 }
@@ -107,7 +107,8 @@ export class ConnectorLease {
   #attempt: Attempt | undefined;
   #againAtMs = 0;
   #transaction: TransactionRef | undefined;
-  #isDefaultInUse = false;
+  /** It may have a lease as its default, which would hold again as soon as a transaction ends. */
+  #isDefaultInUse = true;
   #isProven = false;
   /** It was seen to keep leases before, with the firmware it has. */
   #isRemembered = false;
@@ -167,8 +168,8 @@ export class ConnectorLease {
 
   get nextDueMs(): number {
     const meteredByMs = this.#attempt?.stage === 'meter' ? this.#attempt.meteredByMs : NEVER;
-    const againAtMs =
-      this.#wanted !== undefined || this.#attempt?.stage === 'proof' ? this.#againAtMs : NEVER;
+    const isAsking = this.#attempt?.stage === 'proof' || this.#attempt?.stage === 'clear';
+    const againAtMs = this.#wanted !== undefined || isAsking ? this.#againAtMs : NEVER;
     return Math.min(this.#held.endsAtMs, meteredByMs, againAtMs);
   }
 
@@ -178,6 +179,7 @@ export class ConnectorLease {
     this.#hb = 0;
     this.#fence = { epoch: -1, seq: -1 };
     this.#transaction = undefined;
+    this.#isDefaultInUse = true;
     this.#held = this.#fallback(this.#spec.failsafeA);
     this.distrust();
   }
@@ -240,7 +242,7 @@ export class ConnectorLease {
   metered(mostA: number, phasesInUse: number, nowMs: number): void {
     const attempt = this.#attempt;
     if (attempt?.stage === 'meter' && mostA > 0 && mostA <= (attempt.limit.limitA + 0.5) * 1.1)
-      this.#apply(attempt, nowMs);
+      this.#wasFollowed(attempt, nowMs);
     const isFewer = phasesInUse === 1 && this.#phasesInUse !== 1;
     if (!isFewer) return;
     this.#phasesInUse = 1;
@@ -259,26 +261,28 @@ export class ConnectorLease {
     if (this.#attempt === undefined && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
     const { evse } = this.#spec;
     const attempt = this.#attempt;
-    if (attempt === undefined && this.#isDefaultInUse && this.#held.slot === 'transaction')
-      return { kind: 'clear', evse, slot: 'default' };
+    if (attempt?.stage === 'clear') return { kind: 'clear', evse, slot: 'default' };
     if (attempt?.stage === 'proof') {
       const { schedule } = attempt;
       return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
     }
     if (attempt?.stage !== 'set') return undefined;
     const { slot, schedule } = attempt;
+    // Whatever becomes of the answer.
+    if (slot === 'default') this.#isDefaultInUse = true;
     const stackLevel = this.#abilities.maxStackLevel;
     return { kind: 'setLease', evse, slot, transaction: this.#transaction, stackLevel, schedule };
   }
 
   /** What came of the request it asked for last. */
   answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): void {
+    const attempt = this.#attempt;
     if (request.kind === 'clear') {
       this.#isDefaultInUse = answer.kind === 'failed';
       if (answer.kind === 'failed') this.#againAtMs = nowMs + AGAIN_AFTER_MS;
+      else if (attempt?.stage === 'clear') this.#apply(attempt, nowMs);
       return;
     }
-    const attempt = this.#attempt;
     // It was given up meanwhile.
     if (attempt === undefined) return;
     if (request.kind === 'setLease' && request.schedule === attempt.schedule)
@@ -351,7 +355,6 @@ export class ConnectorLease {
     if (answer.kind === 'failed') {
       this.#tryAgain(attempt, nowMs + AGAIN_AFTER_MS);
     } else if (answer.kind !== 'refused') {
-      if (attempt.slot === 'default') this.#isDefaultInUse = true;
       attempt.stage = 'proof';
     } else if (this.#adapts(attempt.schedule)) {
       this.#tryAgain(attempt, nowMs);
@@ -378,7 +381,7 @@ export class ConnectorLease {
       this.#wasUnshown(attempt, nowMs);
     } else if (proof.verdict !== 'unkept') {
       if (proof.verdict === 'proved') this.#prove();
-      this.#apply(attempt, nowMs);
+      this.#wasFollowed(attempt, nowMs);
     } else if (proof.excess < 1 && attempt.schedule.unit === 'A' && this.#stepA !== 1) {
       // It rounded up to whole amperes: from now on it is told whole ones.
       this.#stepA = 1;
@@ -421,6 +424,15 @@ export class ConnectorLease {
     this.#attempt = undefined;
     this.#wanted ??= limit;
     this.#againAtMs = atMs;
+  }
+
+  /**
+   * It keeps to what it was told. A default of before the transaction, which may allow more, must be gone first: others are
+   * given what is acknowledged as given up, and the transaction may end at any time.
+   */
+  #wasFollowed(attempt: Attempt, nowMs: number): void {
+    if (attempt.slot === 'transaction' && this.#isDefaultInUse) attempt.stage = 'clear';
+    else this.#apply(attempt, nowMs);
   }
 
   #apply(attempt: Attempt, nowMs: number): void {

@@ -141,6 +141,19 @@ describe('A grant', () => {
   });
 });
 
+describe('A lease of before a transaction', () => {
+  it('does not hold again with its end, even where nobody knows whether the charger took it', () => {
+    const charger = new TestCharger().connect().boot().pass(12);
+    charger.behaviour = { losesAnswers: true };
+    charger.grant(30, 6).pass(1);
+    charger.behaviour = {};
+    charger.plugIn().pass(11).grant(10, 6).pass(6);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 10 });
+    charger.unplug();
+    expect(charger.limit).toBe(6);
+  });
+});
+
 describe('A lease is not claimed', () => {
   const nothing = [
     ['keeps one period of two', { losesPeriods: true }, 'does not lower itself'],

@@ -28,6 +28,8 @@ export interface Behaviour {
   /** Its seconds last so long. */
   readonly secondLastsS?: number;
   readonly neverAnswers?: boolean;
+  /** It does as it is asked, and its answer is lost. */
+  readonly losesAnswers?: boolean;
 }
 
 export const HEARTBEAT_MS = 10_000;
@@ -187,6 +189,11 @@ export class TestCharger {
     for (let next = this.session.takeRequest(this.nowMs); next; next = this.session.takeRequest(this.nowMs)) {
       this.requests.push(next.request);
       if (this.behaviour.neverAnswers) break;
+      if (this.behaviour.losesAnswers) {
+        this.#answer(next.request);
+        this.session.answered(next.ticket, { kind: 'failed', why: 'no answer came' }, this.nowMs);
+        continue;
+      }
       this.session.answered(next.ticket, this.#answer(next.request), this.nowMs);
     }
     this.said.push(...this.session.takeMessages(this.nowMs));

@@ -1,0 +1,186 @@
+// Whatever befalls a charger behind a gateway, it never may draw more than what the service reserves for it by its messages.
+import { describe, expect, it } from 'vitest';
+import { Dice } from './agenda.js';
+import { type Behaviour, TestCharger } from './ocpp-charger.js';
+
+const MAX_A = 32;
+const FAILSAFE_A = 6;
+const TTL_S = 60;
+const SETTLE_MS = 10_000;
+const SLOWEST = 1.02;
+const ROUNDING_A = 0.05;
+const COURSES = 80;
+/** A charger that rounds up is told whole amperes once it has shown that it does. */
+const UNSEEN_ROUNDING_A = 0.5;
+const FIRMWARE = 'Maker Model 1.0';
+
+/** What the service has promised and heard, as its ledger counts it. */
+interface Promised {
+  readonly seq: number;
+  readonly limitA: number;
+  readonly thenA: number;
+  readonly boot: string;
+  overAtMs: number;
+}
+
+class Service {
+  #promised: Promised[] = [];
+  #seq = 0;
+  #lease = 'heartbeat';
+  #failsafeA = FAILSAFE_A;
+  /** What it falls back to by what it has taken. */
+  #thenA = FAILSAFE_A;
+  #isTold = false;
+  #heardAtMs = 0;
+  #ref = 0;
+  #boot = '';
+  #read = 0;
+
+  /** Hears everything that was said since. */
+  hear(charger: TestCharger): void {
+    for (const message of charger.said.slice(this.#read)) {
+      if (message.kind === 'state') {
+        const [own] = message.body.connectors ?? [];
+        this.#isTold = true;
+        this.#lease = own?.lease ?? this.#lease;
+        this.#failsafeA = own?.failsafeA ?? this.#failsafeA;
+      } else if (message.kind === 'meter') {
+        this.#heardAtMs = charger.nowMs;
+        this.#ref = message.body.hb;
+        this.#boot = message.body.boot;
+      } else if (message.body.result === 'APPLIED') {
+        this.#settle(message.body.boot, message.body.seq, charger.nowMs);
+      }
+    }
+    this.#read = charger.said.length;
+  }
+
+  /** Another gateway speaks for it. */
+  meet(): void {
+    this.#read = 0;
+  }
+
+  grant(charger: TestCharger, limitA: number, thenA: number): void {
+    if (this.#ref === 0 || this.#boot !== charger.session.boot) return;
+    const overAtMs = this.#heardAtMs + 1000 * TTL_S * SLOWEST + SETTLE_MS;
+    this.#promised.push({ seq: ++this.#seq, limitA, thenA, boot: this.#boot, overAtMs });
+    const limit = { boot: this.#boot, epoch: 1, seq: this.#seq, ref: this.#ref, ttlS: TTL_S, limitA, thenA };
+    charger.session.receiveLimit('1', limit, charger.nowMs);
+  }
+
+  /** The most it reserves, A; infinite before the charger said anything of itself. */
+  reservedA(nowMs: number): number {
+    if (!this.#isTold) return Number.POSITIVE_INFINITY;
+    if (this.#lease === 'none') return MAX_A;
+    this.#promised = this.#promised.filter(({ overAtMs }) => overAtMs > nowMs);
+    let mostA = Math.max(this.#failsafeA, this.#thenA);
+    for (const { limitA, thenA } of this.#promised) mostA = Math.max(mostA, limitA, thenA);
+    return mostA;
+  }
+
+  #settle(boot: string, seq: number, nowMs: number): void {
+    const taken = this.#promised.find((each) => each.seq === seq && each.boot === boot);
+    if (taken === undefined) return;
+    for (const each of this.#promised)
+      if (each.seq < seq) each.overAtMs = Math.min(each.overAtMs, nowMs + SETTLE_MS);
+    this.#thenA = Math.max(taken.thenA, this.#promised.at(-1) === taken ? 0 : this.#thenA);
+  }
+}
+
+const BEHAVIOURS: readonly Behaviour[] = [
+  {},
+  {},
+  { secondLastsS: 1.015 },
+  { secondLastsS: 0.985 },
+  { only: 'W' },
+  { wholeAmperes: true },
+  { hidesIdle: true },
+  { losesPeriods: true },
+  { ignoresStart: true },
+  { refuses: true },
+  { hidesSchedule: true },
+];
+
+function limitOf(dice: Dice): number {
+  return dice.isOneIn(5) ? 0 : 6 + dice.below(261) / 10;
+}
+
+/** What its profiles allow it to draw now, A per phase. */
+function allowedA(charger: TestCharger): number {
+  const allowed = charger.store.limitAt(charger.ownMs);
+  if (allowed === undefined) return MAX_A;
+  const { unit, limit } = allowed;
+  return Math.min(MAX_A, unit === 'A' ? limit : limit / (3 * 230));
+}
+
+/** The gateway is killed and started again: it knows what it has kept. */
+function takenOver(charger: TestCharger): TestCharger {
+  const { provenFirmware } = charger.session;
+  charger.session.closed();
+  const next = new TestCharger(charger.behaviour, provenFirmware === undefined ? {} : { provenFirmware });
+  const { store, nowMs, ownOffsetMs, transaction, isCharging } = charger;
+  Object.assign(next, { store, nowMs, ownOffsetMs, transaction, isCharging });
+  next.pass(0);
+  next.connect();
+  return next;
+}
+
+function live(seed: number): void {
+  const dice = new Dice(seed);
+  const behaviour = BEHAVIOURS[dice.below(BEHAVIOURS.length)] ?? {};
+  let charger = new TestCharger(behaviour).connect().boot().pass(2);
+  const service = new Service();
+  let transactions = 0;
+  const check = (what: string) => {
+    service.hear(charger);
+    const [drawnA, reservedA] = [allowedA(charger), service.reservedA(charger.nowMs)];
+    const toleranceA = behaviour.wholeAmperes ? UNSEEN_ROUNDING_A : ROUNDING_A;
+    expect(drawnA, `seed ${seed}, ${JSON.stringify(behaviour)}, after ${what}`).toBeLessThanOrEqual(
+      reservedA + toleranceA,
+    );
+  };
+  for (let step = 0; step < 120; step++) {
+    const what = dice.oneOf(
+      'grant',
+      'grant',
+      'grant',
+      'pass',
+      'pass',
+      'plug',
+      'link',
+      'boot',
+      'gateway',
+      'answers',
+    );
+    if (what === 'grant') service.grant(charger, limitOf(dice), dice.oneOf(0, 6));
+    else if (what === 'plug' && charger.isCharging) charger.unplug();
+    else if (what === 'plug') charger.plugIn(++transactions);
+    else if (what === 'link' && dice.isOneIn(3)) {
+      charger.session.closed();
+      charger.nowMs += 1000 * dice.below(90);
+      check('a cut');
+      charger.connect();
+    } else if (what === 'boot' && dice.isOneIn(6)) {
+      if (charger.isCharging) charger.unplug();
+      charger.boot(FIRMWARE);
+    } else if (what === 'gateway' && dice.isOneIn(4)) {
+      charger = takenOver(charger);
+      charger.nowMs += 1000 * dice.below(40);
+      service.meet();
+    } else if (what === 'answers' && behaviour.ignoresStart !== true)
+      charger.behaviour = dice.isOneIn(3) ? { ...behaviour, losesAnswers: true } : behaviour;
+    // What one that begins its leases too late does unseen, nobody can know: its answers are never lost.
+    const seconds = dice.oneOf(0, 1, 3, 12, 35);
+    for (let s = 0; s <= seconds; s++) {
+      check(`${what}, ${s} s`);
+      charger.pass(s === seconds ? 0.1 : 1);
+    }
+  }
+}
+
+describe('A charger behind a gateway', () => {
+  it.each(Array.from({ length: COURSES }, (_, seed) => seed))(
+    'never may draw more than what is reserved for it: course %d',
+    (seed) => live(seed),
+  );
+});
