@@ -109,7 +109,7 @@ export function connectorProfilesOf(location: LocationEntity, key: string): Prof
 }
 
 export function connectorStackOf(location: LocationEntity, key: string): ProfileStack {
-  return connectorProfilesOf(location, key).stack;
+  return connectorActorOf(location, key)?.getSnapshot().context.stack ?? EMPTY_STACK;
 }
 
 const NO_PROFILES: ProfileHolder = { stack: EMPTY_STACK, profiles: new Map(), toldAtMs: 0 };

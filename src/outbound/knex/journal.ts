@@ -105,6 +105,8 @@ export class Journal {
 
   #refuseOverdue(): void {
     const sinceMs = this.#clock.monotonicMs() - MAX_WAIT_MS;
+    const [oldest] = this.#pending;
+    if (oldest === undefined || oldest.sinceMs >= sinceMs) return;
     const end = this.#pending.findIndex((entry) => entry.sinceMs >= sinceMs);
     const overdue = this.#pending.splice(0, end === -1 ? this.#pending.length : end);
     const error = new StoreUnavailableError('the database is too slow for all that is asked of it');
