@@ -43,6 +43,8 @@ async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
     tlsCert: undefined,
     tlsKey: undefined,
     tlsClientCa: undefined,
+    standby: false,
+    nodeUrl: undefined,
     dataDir: isGiven('dataDir', flags) ? config.dataDir : temporaryDirectory(undo),
     logLevel: isGiven('logLevel', flags) ? config.logLevel : 'error',
     httpPort: await freePort('the REST server', httpHost, config.httpPort),

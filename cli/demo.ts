@@ -4,7 +4,10 @@ import { ALL_SETTINGS, addSettingsFlags, type SettingKey, type SettingsFlags } f
 
 /** The demo does not offer TLS: you and its chargers would first have to trust a certificate. */
 const TLS_SETTINGS: readonly SettingKey[] = ['tlsCert', 'tlsKey', 'tlsClientCa'];
-const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !TLS_SETTINGS.includes(key));
+/** Nor other nodes: `npm run cluster` shows several. */
+const NODE_SETTINGS: readonly SettingKey[] = ['standby', 'ownerTtlS', 'nodeUrl'];
+const LEFT_OUT = [...TLS_SETTINGS, ...NODE_SETTINGS];
+const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !LEFT_OUT.includes(key));
 
 export function demoCommand(): Command {
   const command = new Command('demo')

@@ -146,6 +146,8 @@ class LiveActorSystem implements ActorSystem {
     this.#enforcement.stop();
     this.#cancelHousekeeping?.();
     this.#powerHistory.stop();
+    // They are another node's now: counted by both, they would be twice as many.
+    measureWhenAsked(this.#options.metrics, () => []);
     await this.#bookkeeping.stop();
   }
 

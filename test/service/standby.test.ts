@@ -159,6 +159,12 @@ describe('several nodes', needing(missingPostgres()), () => {
     const metricsOf = async ({ url }: Node) => (await fetch(`${url}/metrics`)).text();
     expect(await metricsOf(first)).toContain('headroom_node_active 1');
     expect(await metricsOf(second)).toContain('headroom_node_active 0');
+    // Connectors are counted by the node that runs, and by no other, also once it has run.
+    const connectors = 'headroom_connectors{link="offline"} ';
+    expect(await metricsOf(first)).toContain(`${connectors}2`);
+    await first.stop();
+    await becomes(second, 'active');
+    expect(await metricsOf(second)).toContain(`${connectors}2`);
   });
 
   it('carry a stream through the one that stands by, and end it with the one that runs', async () => {

@@ -214,7 +214,7 @@ function lost(): Refusal {
   );
 }
 
-/** The body as it came; undefined where there is none, or the client left. @throws DomainError PAYLOAD_TOO_LARGE */
+/** The body as it came; undefined where there is none. @throws DomainError where it is too large or breaks off */
 function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -226,7 +226,7 @@ function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undef
       else reject(new DomainError('PAYLOAD_TOO_LARGE', 'The body is larger than this service accepts.'));
     });
     request.on('end', () => resolve(chunks.length === 0 ? undefined : Buffer.concat(chunks)));
-    request.on('error', () => resolve(undefined));
+    request.on('error', () => reject(new DomainError('INVALID_REQUEST_BODY', 'The request broke off.')));
   });
 }
 
