@@ -234,6 +234,28 @@ describe('What a charger may send', () => {
     await expect(client.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
   });
 
+  it('is answered twice where it comes twice with one id', async () => {
+    const { client } = await connected();
+    const answers: unknown[] = [];
+    client.on('message', ({ message, outbound }: { message: string; outbound: boolean }) => {
+      if (!outbound && message.includes('"twice"')) answers.push(JSON.parse(message));
+    });
+    client.sendRaw('[2,"twice","Heartbeat",{}]');
+    client.sendRaw('[2,"twice","Heartbeat",{}]');
+    await eventually(() => expect(answers).toHaveLength(2));
+    await expect(client.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
+  });
+
+  it('ends the connection where it is a storm of errors that nobody asked for', async () => {
+    const { client, count, gateway } = await connected();
+    const closed = new Promise((resolve) => client.once('close', resolve));
+    for (let i = 0; i < 40; i++) client.sendRaw(`[4,"none-${i}","InternalError","",{}]`);
+    await closed;
+    expect(await count('headroom_gateway_messages_total', { result: 'malformed' })).toBeGreaterThan(20);
+    await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(false));
+    await expect(running?.client().connect()).resolves.toBeDefined();
+  });
+
   it('ends the connection where it is too long or too much', async () => {
     const { client, client: first } = await connected();
     const closed = new Promise((resolve) => first.once('close', resolve));

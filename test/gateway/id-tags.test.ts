@@ -1,0 +1,57 @@
+// Who may charge, as a list or a web service says it, and what happens where that does not answer.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { idTagsOf } from '../../src/gateway/id-tags.js';
+import { silentLog } from '../service/running-service.js';
+
+const QUAY_A = { tenantUuid: 'harbour', controllerUuid: 'quay-a' };
+
+let server: Server | undefined;
+const asked: unknown[] = [];
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+  asked.length = 0;
+});
+
+/** A web service that answers so, or never. */
+async function hook(status: number, body: string | undefined) {
+  server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (data) => {
+      text += data;
+    });
+    request.on('end', () => {
+      asked.push(JSON.parse(text));
+      if (body !== undefined) response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/tags`;
+  return idTagsOf({ kind: 'webhook', url }, QUAY_A, silentLog);
+}
+
+describe('A web service that is asked for id tags', () => {
+  it('is told the charger and the tag, and its word counts', async () => {
+    const ask = await hook(200, '{"status":"Blocked","more":1}');
+    expect(await ask('04A2')).toBe('Blocked');
+    expect(asked).toEqual([{ ...QUAY_A, idTag: '04A2' }]);
+  });
+
+  it.each([
+    ['another status', 200, '{"status":"Perhaps"}'],
+    ['no status', 200, '[]'],
+    ['no JSON', 200, 'Accepted'],
+    ['an error', 500, '{"status":"Accepted"}'],
+  ])('lets nobody charge where it answers with %s', async (_, status, body) => {
+    expect(await (await hook(status, body))('04A2')).toBe('Invalid');
+  });
+
+  it('lets nobody charge where it never answers, or is not there', async () => {
+    expect(await (await hook(200, undefined))('04A2')).toBe('Invalid');
+    const nobody = idTagsOf({ kind: 'webhook', url: 'http://127.0.0.1:1/' }, QUAY_A, silentLog);
+    expect(await nobody('04A2')).toBe('Invalid');
+  });
+});
