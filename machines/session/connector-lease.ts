@@ -7,15 +7,17 @@ import type {
   LimitToTake,
   TransactionRef,
 } from './gateway-request.js';
+import { LeaseRate } from './lease-rate.js';
 import {
   judge,
   type LeaseSchedule,
   type Proof,
   proofDurationS,
   type Rate,
-  type RateUnit,
   scheduleOf,
 } from './lease-schedule.js';
+
+import { type SentHeartbeat, SentHeartbeats } from './sent-heartbeats.js';
 
 export interface LeaseSpec {
   readonly evse: number;
@@ -54,13 +56,6 @@ export interface LeaseEvents {
   judged(whyNot: string | undefined, kind: 'evidence' | 'hint'): void;
 }
 
-interface Heartbeat {
-  readonly hb: number;
-  /** What the charger's clock read at the most when it was sent; undefined where that is not known. */
-  readonly ownMs: number | undefined;
-  readonly sentAtMs: number;
-}
-
 /** A grant on its way into the charger. */
 interface Attempt {
   readonly limit: LimitToTake;
@@ -82,7 +77,6 @@ interface Held extends HeldLease {
   readonly phases: number;
 }
 
-const REMEMBERED_HEARTBEATS = 64;
 const AGAIN_AFTER_MS = 5_000;
 const METERED_WITHIN_MS = 15_000;
 const SHOWS_LATER =
@@ -97,10 +91,10 @@ function isOfferable(currentA: number): boolean {
 export class ConnectorLease {
   readonly #spec: LeaseSpec;
   readonly #events: LeaseEvents;
-  readonly #heartbeats = new Map<number, Heartbeat>();
+  readonly #heartbeats = new SentHeartbeats();
+  readonly #rate: LeaseRate;
   #abilities: ChargerAbilities | undefined;
   #boot = '';
-  #hb = 0;
   #fence = { epoch: -1, seq: -1 };
   #held: Held;
   #wanted: LimitToTake | undefined;
@@ -116,15 +110,11 @@ export class ConnectorLease {
   #isContinued = false;
   /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
   #showsIdle: boolean | undefined;
-  /** What was found out about how the charger takes limits. */
-  #unit: RateUnit | undefined;
-  #stepA: 0.1 | 1 = 0.1;
-  #phasesInUse: 1 | 3;
 
   constructor(spec: LeaseSpec, events: LeaseEvents) {
     this.#spec = spec;
     this.#events = events;
-    this.#phasesInUse = spec.phases;
+    this.#rate = new LeaseRate(spec);
     this.#held = this.#fallback(spec.failsafeA);
   }
 
@@ -151,7 +141,7 @@ export class ConnectorLease {
   }
 
   get hb(): number {
-    return this.#hb;
+    return this.#heartbeats.hb;
   }
 
   get transaction(): TransactionRef | undefined {
@@ -160,10 +150,7 @@ export class ConnectorLease {
 
   /** How it takes limits. */
   get rate(): Rate {
-    const { voltageV, phases } = this.#spec;
-    const unit = this.#unit ?? (this.#abilities?.units.includes('A') === false ? 'W' : 'A');
-    // Watts say nothing of phases: a car on one of three would draw all of them there.
-    return { unit, stepA: this.#stepA, voltageV, phases: unit === 'W' ? this.#phasesInUse : phases };
+    return this.#rate.of(this.#abilities);
   }
 
   get nextDueMs(): number {
@@ -176,7 +163,7 @@ export class ConnectorLease {
   /** The charger, or the gateway, started anew as `boot`: nothing is known of it any more. */
   restart(boot: string): void {
     this.#boot = boot;
-    this.#hb = 0;
+    this.#heartbeats.restart();
     this.#fence = { epoch: -1, seq: -1 };
     this.#transaction = undefined;
     this.#isDefaultInUse = true;
@@ -186,7 +173,7 @@ export class ConnectorLease {
 
   /** Its clock is another, or it kept nothing: what was planned by that is void, and it has to be shown anew. */
   distrust(): void {
-    this.#heartbeats.clear();
+    this.#heartbeats.forget();
     this.#wanted = undefined;
     this.#attempt = undefined;
     this.#isProven = false;
@@ -214,10 +201,7 @@ export class ConnectorLease {
 
   /** A heartbeat leaves now. @returns its number */
   noteHeartbeat(ownMs: number | undefined, nowMs: number): number {
-    const hb = ++this.#hb;
-    this.#heartbeats.set(hb, { hb, ownMs, sentAtMs: nowMs });
-    this.#heartbeats.delete(hb - REMEMBERED_HEARTBEATS);
-    return hb;
+    return this.#heartbeats.note(ownMs, nowMs);
   }
 
   /** `undefined`: none runs. What a transaction was told ends with it. */
@@ -225,7 +209,7 @@ export class ConnectorLease {
     if (transaction === this.#transaction) return;
     this.#transaction = transaction;
     this.#againAtMs = Number.NEGATIVE_INFINITY;
-    this.#phasesInUse = this.#spec.phases;
+    this.#rate.forgetCar();
     if (this.#held.slot === 'transaction') this.#held = this.#fallback(this.#spec.failsafeA);
     const attempt = this.#attempt;
     if (attempt === undefined) return;
@@ -243,9 +227,7 @@ export class ConnectorLease {
     const attempt = this.#attempt;
     if (attempt?.stage === 'meter' && mostA > 0 && mostA <= (attempt.limit.limitA + 0.5) * 1.1)
       this.#wasFollowed(attempt, nowMs);
-    const isFewer = phasesInUse === 1 && this.#phasesInUse !== 1;
-    if (!isFewer) return;
-    this.#phasesInUse = 1;
+    this.#rate.noteCar(phasesInUse);
   }
 
   advance(nowMs: number): void {
@@ -295,7 +277,8 @@ export class ConnectorLease {
     const { boot, epoch, seq } = limit;
     const isNewer = epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
     if (boot !== this.#boot || !isNewer) return 'STALE';
-    if (!isOfferable(limit.limitA) || !isOfferable(limit.thenA) || limit.ref > this.#hb) return 'REJECTED';
+    if (!isOfferable(limit.limitA) || !isOfferable(limit.thenA) || limit.ref > this.#heartbeats.hb)
+      return 'REJECTED';
     if (this.#abilities?.whyNot !== undefined) return 'REJECTED';
     const heartbeat = this.#heartbeats.get(limit.ref);
     if (heartbeat?.ownMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) return 'EXPIRED';
@@ -323,7 +306,7 @@ export class ConnectorLease {
     return this.#transaction === undefined ? 'default' : 'transaction';
   }
 
-  #endOf({ ttlS }: LimitToTake, { sentAtMs }: Heartbeat): number {
+  #endOf({ ttlS }: LimitToTake, { sentAtMs }: SentHeartbeat): number {
     return sentAtMs + 1000 * ttlS;
   }
 
@@ -356,7 +339,7 @@ export class ConnectorLease {
       this.#tryAgain(attempt, nowMs + AGAIN_AFTER_MS);
     } else if (answer.kind !== 'refused') {
       attempt.stage = 'proof';
-    } else if (this.#adapts(attempt.schedule)) {
+    } else if (this.#rate.adapts(attempt.schedule)) {
       this.#tryAgain(attempt, nowMs);
     } else {
       this.#disprove(`it refuses charging profiles: ${answer.why}`);
@@ -382,9 +365,7 @@ export class ConnectorLease {
     } else if (proof.verdict !== 'unkept') {
       if (proof.verdict === 'proved') this.#prove();
       this.#wasFollowed(attempt, nowMs);
-    } else if (proof.excess < 1 && attempt.schedule.unit === 'A' && this.#stepA !== 1) {
-      // It rounded up to whole amperes: from now on it is told whole ones.
-      this.#stepA = 1;
+    } else if (proof.excess < 1 && this.#rate.roundsDown(attempt.schedule)) {
       this.#tryAgain(attempt, nowMs);
     } else {
       this.#disprove(proof.why);
@@ -409,15 +390,6 @@ export class ConnectorLease {
   #watchMeter(attempt: Attempt, nowMs: number): void {
     attempt.stage = 'meter';
     attempt.meteredByMs = nowMs + METERED_WITHIN_MS;
-  }
-
-  /** Whether it may take the same in whole amperes, or in W. */
-  #adapts({ unit, limit, thenLimit }: LeaseSchedule): boolean {
-    const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
-    if (unit === 'A' && !isWhole && this.#stepA !== 1) this.#stepA = 1;
-    else if (unit === 'A' && this.#unit === undefined) [this.#unit, this.#stepA] = ['W', 0.1];
-    else return false;
-    return true;
   }
 
   #tryAgain({ limit }: Attempt, atMs: number): void {

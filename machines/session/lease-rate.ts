@@ -1,0 +1,52 @@
+// How a charger takes limits, as far as it has shown: in amperes or watts, in tenths or whole ones, on how many phases.
+import type { ChargerAbilities } from './gateway-request.js';
+import type { LeaseSchedule, Rate, RateUnit } from './lease-schedule.js';
+
+export class LeaseRate {
+  readonly #rated: { readonly phases: 1 | 3; readonly voltageV: number };
+  #unit: RateUnit | undefined;
+  #stepA: 0.1 | 1 = 0.1;
+  #phasesInUse: 1 | 3;
+
+  constructor(rated: { readonly phases: 1 | 3; readonly voltageV: number }) {
+    this.#rated = rated;
+    this.#phasesInUse = rated.phases;
+  }
+
+  /** @param abilities undefined: not known yet */
+  of(abilities: ChargerAbilities | undefined): Rate {
+    const { voltageV, phases } = this.#rated;
+    const unit = this.#unit ?? (abilities?.units.includes('A') === false ? 'W' : 'A');
+    // Watts say nothing of phases: a car on one of three would draw all of them there.
+    return { unit, stepA: this.#stepA, voltageV, phases: unit === 'W' ? this.#phasesInUse : phases };
+  }
+
+  /** Another car: it may use all phases. */
+  forgetCar(): void {
+    this.#phasesInUse = this.#rated.phases;
+  }
+
+  /** The car uses so many. */
+  noteCar(phasesInUse: number): void {
+    if (phasesInUse === 1) this.#phasesInUse = 1;
+  }
+
+  /** It refused that: whether it may take the same in whole amperes, or in W. */
+  adapts({ unit, limit, thenLimit }: LeaseSchedule): boolean {
+    const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
+    if (unit === 'A' && !isWhole && this.#stepA !== 1) {
+      this.#stepA = 1;
+    } else if (unit === 'A' && this.#unit === undefined) {
+      this.#unit = 'W';
+      this.#stepA = 0.1;
+    } else return false;
+    return true;
+  }
+
+  /** It showed more than it was told, by less than an ampere: from now on it is told whole ones. False where it is already. */
+  roundsDown({ unit }: LeaseSchedule): boolean {
+    if (unit !== 'A' || this.#stepA === 1) return false;
+    this.#stepA = 1;
+    return true;
+  }
+}
