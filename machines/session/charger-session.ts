@@ -1,7 +1,6 @@
 // A charger behind a gateway from its boot on: what it is asked, what the service is told for it, and whether it is trusted
 // with a lease. No clock, no socket: its owner carries requests and messages, and says what time it is.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { MINIMUM_CURRENT_A } from '../values/units.js';
 import { ChargerClock } from './charger-clock.js';
 import { ChargerPreparation, FAILSAFE_LOOK_S, type Job } from './charger-preparation.js';
 import type {
@@ -13,14 +12,8 @@ import type {
   StateBody,
   TransactionRef,
 } from './gateway-request.js';
+import { LeaseReport, type SessionNote } from './lease-report.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
-
-/** Something the operator should know: why a connector has no lease, or that it has one again. */
-export interface SessionNote {
-  readonly connectorId: string;
-  /** Undefined: its lease is proven. */
-  readonly whyNot: string | undefined;
-}
 
 /** A request that is on its way to the charger, with the number its answer comes back with. */
 export interface Outstanding {
@@ -30,12 +23,8 @@ export interface Outstanding {
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
 const ALIVE_HEARTBEATS = 2;
-/** One that goes on as it was has this long to show itself to another gateway. */
-const LOOKS_MS = 15_000;
 /** The clock of an idle charger is looked at so often. */
 const CLOCK_LOOK_MS = 120_000;
-
-const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
 
 /** A per phase; infinite where nothing limits it. Instants of our clock. */
 export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
@@ -50,17 +39,12 @@ export class ChargerSession<Id extends string = string> {
   #provenFirmware: string | undefined;
   #isOpen = false;
   #heardAtMs = Number.NEGATIVE_INFINITY;
-  #isStateDue = false;
-  /** It has not started since another gateway saw it keep leases, and this one has not looked yet. */
-  #isContinued: boolean;
-  /** Until then nothing worse is said of one that goes on as it was. */
-  #looksUntilMs = Number.NEGATIVE_INFINITY;
   readonly #preparation: ChargerPreparation;
+  readonly #report: LeaseReport;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
   #clockAskedAtMs = Number.NEGATIVE_INFINITY;
   #messages: GatewayMessage<Id>[] = [];
-  #notes: SessionNote[] = [];
 
   /**
    * @param options.newBoot a name that no start of this charger had before
@@ -75,7 +59,7 @@ export class ChargerSession<Id extends string = string> {
     readonly ceilingA?: CeilingA | undefined;
   }) {
     this.#provenFirmware = options.provenFirmware;
-    this.#isContinued = options.provenFirmware !== undefined;
+    const isContinued = options.provenFirmware !== undefined;
     this.#heartbeatMs = options.heartbeatMs;
     const { ceilingA = () => Number.POSITIVE_INFINITY } = options;
     this.#newBoot = options.newBoot;
@@ -96,17 +80,17 @@ export class ChargerSession<Id extends string = string> {
         },
       });
       connector.lease.restart(this.#boot);
-      connector.lease.remember(this.#isContinued, this.#isContinued);
+      connector.lease.remember(isContinued, isContinued);
       return connector;
     });
     this.#preparation = new ChargerPreparation({
       connectors: this.#connectors,
       heartbeatMs: options.heartbeatMs,
-      isInstalled: this.#isContinued,
-      onReady: () => {
-        this.#isStateDue = true;
-      },
+      isInstalled: isContinued,
+      onReady: () => this.#report.repeat(),
     });
+    const of = { connectors: this.#connectors, clock: this.#clock, preparation: this.#preparation };
+    this.#report = new LeaseReport(of, isContinued);
   }
 
   get boot(): string {
@@ -123,7 +107,7 @@ export class ChargerSession<Id extends string = string> {
     return this.#connectors.map((connector) => ({
       connectorId: connector.spec.connectorId as Id,
       held: connector.lease.held,
-      whyNot: this.#whyNoLease(connector, nowMs),
+      whyNot: this.#report.whyNoLease(connector, nowMs),
     }));
   }
 
@@ -131,9 +115,8 @@ export class ChargerSession<Id extends string = string> {
   opened(nowMs: number): void {
     this.#isOpen = true;
     this.#heardAtMs = nowMs;
-    this.#isStateDue = true;
     this.#preparation.opened(nowMs);
-    this.#looksUntilMs = nowMs + LOOKS_MS;
+    this.#report.opened(nowMs);
     for (const connector of this.#connectors) connector.noteChange();
   }
 
@@ -158,10 +141,9 @@ export class ChargerSession<Id extends string = string> {
     this.#firmware = firmware;
     this.#clock.restart();
     this.#preparation.booted(nowMs);
-    this.#isContinued = false;
+    this.#report.booted();
     this.#outstanding = undefined;
     this.#messages = [];
-    this.#isStateDue = true;
     const isRemembered = this.#provenFirmware === '' || this.#provenFirmware === firmware;
     for (const connector of this.#connectors) {
       connector.restart(this.#boot);
@@ -216,7 +198,7 @@ export class ChargerSession<Id extends string = string> {
 
   /** `…/sync` came for it. */
   receiveSync(): void {
-    this.#isStateDue = true;
+    this.#report.repeat();
     for (const connector of this.#connectors) connector.noteChange();
   }
 
@@ -242,8 +224,7 @@ export class ChargerSession<Id extends string = string> {
 
   /** When it has something to do or to say next. */
   nextDueMs(nowMs: number): number {
-    let dueMs = this.#preparation.dueAtMs;
-    if (this.#isLooking(nowMs)) dueMs = Math.min(dueMs, this.#looksUntilMs);
+    let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.lease.nextDueMs);
       if (this.#isAlive(nowMs)) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
@@ -264,10 +245,10 @@ export class ChargerSession<Id extends string = string> {
   /** What the service is to be told now. */
   takeMessages(nowMs: number): readonly GatewayMessage<Id>[] {
     if (!this.#isOpen) return [];
-    if (!this.#isLooking(nowMs)) this.#noteLeases(nowMs);
     // That a lease is proven is said before a grant is acknowledged by it.
     const taken: GatewayMessage<Id>[] = [];
-    if (this.#isStateDue && !this.#isLooking(nowMs)) taken.push({ kind: 'state', body: this.#state(nowMs) });
+    const state = this.#report.takeState(this.#boot, this.#firmware, nowMs);
+    if (state !== undefined) taken.push({ kind: 'state', body: state });
     taken.push(...this.#messages.splice(0));
     if (!this.#isAlive(nowMs)) return taken;
     for (const connector of this.#connectors) {
@@ -280,7 +261,7 @@ export class ChargerSession<Id extends string = string> {
 
   /** What changed for the operator since it was asked last. */
   takeNotes(): readonly SessionNote[] {
-    return this.#notes.splice(0);
+    return this.#report.takeNotes();
   }
 
   #at(evse: number): SessionConnector | undefined {
@@ -299,51 +280,6 @@ export class ChargerSession<Id extends string = string> {
         connector.noteChange();
       }
     return verdict;
-  }
-
-  /**
-   * It goes on as it was under a gateway before this one, which knew it to keep leases: until it has been looked at, nothing is
-   * said that would have its maximum reserved and others paused for that.
-   */
-  #isLooking(nowMs: number): boolean {
-    if (!this.#isContinued || nowMs >= this.#looksUntilMs) return false;
-    const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
-    return !isKnown && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
-  }
-
-  /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
-  #whyNoLease({ lease, shownWhyNot }: SessionConnector, nowMs: number): string | undefined {
-    const { whyNot, isReady } = this.#preparation;
-    if (whyNot !== undefined) return whyNot;
-    const whyDistrusted = this.#clock.whyDistrusted(nowMs);
-    if (whyDistrusted !== undefined) return `its clock cannot be relied upon: ${whyDistrusted}`;
-    if (lease.isProven && isReady) return undefined;
-    return shownWhyNot ?? NOT_SHOWN;
-  }
-
-  #noteLeases(nowMs: number): void {
-    for (const connector of this.#connectors) {
-      const whyNot = this.#whyNoLease(connector, nowMs);
-      if (whyNot === connector.toldWhyNot) continue;
-      const isKind = (whyNot === undefined) !== (connector.toldWhyNot === undefined);
-      connector.toldWhyNot = whyNot;
-      if (isKind) this.#isStateDue = true;
-      this.#notes.push({ connectorId: connector.spec.connectorId, whyNot });
-    }
-  }
-
-  #state(nowMs: number): StateBody {
-    this.#isStateDue = false;
-    const connectors = this.#connectors.map((connector) => {
-      const { connectorId: id, phases, maxCurrentA: maxA, failsafeA } = connector.spec;
-      const isLeased = this.#whyNoLease(connector, nowMs) === undefined;
-      const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
-      // Without a fail-safe that it keeps it may do all it can by itself.
-      const ownA = this.#preparation.hasFailsafe ? failsafeA : maxA;
-      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA: ownA, lease, keepsThen: false };
-    });
-    const firmware = this.#firmware === undefined ? {} : { firmware: this.#firmware.slice(0, 128) };
-    return { v: 1, online: true, boot: this.#boot, ...firmware, connectors };
   }
 
   #leaseJob(nowMs: number): Job | undefined {

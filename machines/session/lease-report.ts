@@ -1,0 +1,113 @@
+// What the service and the operator are told of a charger's leases: whether each connector keeps one, and if not, why.
+import { MINIMUM_CURRENT_A } from '../values/units.js';
+import type { ChargerClock } from './charger-clock.js';
+import type { ChargerPreparation } from './charger-preparation.js';
+import type { StateBody } from './gateway-request.js';
+import type { SessionConnector } from './session-connector.js';
+
+/** Something the operator should know: why a connector has no lease, or that it has one again. */
+export interface SessionNote {
+  readonly connectorId: string;
+  /** Undefined: its lease is proven. */
+  readonly whyNot: string | undefined;
+}
+
+/** One that goes on as it was has this long to show itself to another gateway. */
+const LOOKS_MS = 15_000;
+const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
+
+export class LeaseReport {
+  readonly #connectors: readonly SessionConnector[];
+  readonly #clock: ChargerClock;
+  readonly #preparation: ChargerPreparation;
+  /** It has not started since another gateway saw it keep leases, and this one has not looked yet. */
+  #isContinued: boolean;
+  #looksUntilMs = Number.NEGATIVE_INFINITY;
+  #isDue = false;
+  #notes: SessionNote[] = [];
+
+  constructor(
+    of: {
+      readonly connectors: readonly SessionConnector[];
+      readonly clock: ChargerClock;
+      readonly preparation: ChargerPreparation;
+    },
+    isContinued: boolean,
+  ) {
+    this.#connectors = of.connectors;
+    this.#clock = of.clock;
+    this.#preparation = of.preparation;
+    this.#isContinued = isContinued;
+  }
+
+  /** The service is to be told again, whatever changed. */
+  repeat(): void {
+    this.#isDue = true;
+  }
+
+  opened(nowMs: number): void {
+    this.#isDue = true;
+    this.#looksUntilMs = nowMs + LOOKS_MS;
+  }
+
+  booted(): void {
+    this.#isDue = true;
+    this.#isContinued = false;
+  }
+
+  /** When it stops waiting for what is to be looked at; infinite where it does not wait. */
+  dueAtMs(nowMs: number): number {
+    return this.#isLooking(nowMs) ? this.#looksUntilMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
+  whyNoLease({ lease, shownWhyNot }: SessionConnector, nowMs: number): string | undefined {
+    const { whyNot, isReady } = this.#preparation;
+    if (whyNot !== undefined) return whyNot;
+    const whyDistrusted = this.#clock.whyDistrusted(nowMs);
+    if (whyDistrusted !== undefined) return `its clock cannot be relied upon: ${whyDistrusted}`;
+    if (lease.isProven && isReady) return undefined;
+    return shownWhyNot ?? NOT_SHOWN;
+  }
+
+  /** What the service is to be told of all connectors now; undefined where nothing changed. */
+  takeState(boot: string, firmware: string | undefined, nowMs: number): StateBody | undefined {
+    if (this.#isLooking(nowMs)) return undefined;
+    for (const connector of this.#connectors) this.#note(connector, nowMs);
+    if (!this.#isDue) return undefined;
+    this.#isDue = false;
+    const connectors = this.#connectors.map((connector) => {
+      const { connectorId: id, phases, maxCurrentA: maxA, failsafeA } = connector.spec;
+      const isLeased = this.whyNoLease(connector, nowMs) === undefined;
+      const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
+      // Without a fail-safe that it keeps it may do all it can by itself.
+      const ownA = this.#preparation.hasFailsafe ? failsafeA : maxA;
+      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA: ownA, lease, keepsThen: false };
+    });
+    const made = firmware === undefined ? {} : { firmware: firmware.slice(0, 128) };
+    return { v: 1, online: true, boot, ...made, connectors };
+  }
+
+  /** What changed for the operator since it was asked last. */
+  takeNotes(): readonly SessionNote[] {
+    return this.#notes.splice(0);
+  }
+
+  #note(connector: SessionConnector, nowMs: number): void {
+    const whyNot = this.whyNoLease(connector, nowMs);
+    if (whyNot === connector.toldWhyNot) return;
+    if ((whyNot === undefined) !== (connector.toldWhyNot === undefined)) this.#isDue = true;
+    connector.toldWhyNot = whyNot;
+    this.#notes.push({ connectorId: connector.spec.connectorId, whyNot });
+  }
+
+  /**
+   * It goes on as it was under a gateway before this one, which knew it to keep leases: until it has been looked at, nothing is
+   * said that would have its maximum reserved and others paused for that.
+   */
+  #isLooking(nowMs: number): boolean {
+    if (!this.#isContinued || nowMs >= this.#looksUntilMs) return false;
+    const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
+    return !isKnown && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
+  }
+}
