@@ -94,7 +94,8 @@ export interface Filled {
  * Everybody at the highest level, between floor and most, that the resources which it loads allow: all rise together, and
  * where a resource is full those that load it stay behind (progressive filling: Bertsekas and Gallager, Data Networks,
  * section 6.5.2). So nobody's share can grow without making smaller one that is no larger. The floors of the claims are
- * taken out of `room` already; what they get above those is taken here. n log n, and n for each resource.
+ * taken out of `room` already; what they get above those is taken here. n log n, times the logarithm of the poles for each
+ * that a claim loads.
  */
 export function fill(claims: readonly Claim[], room: Room): Filled {
   const filling = new Filling(claims, room);
@@ -112,6 +113,57 @@ interface Point {
   readonly isStart: boolean;
 }
 
+/** Of what is computed in fractions a billionth is no overload: shares are whole watts, currents whole tenths. */
+const ROUNDING_TENTHS = 1e-9;
+
+/**
+ * When each pole is full if everybody goes on rising: the first of them without looking at the others. A tournament: each
+ * node has the lesser of the two below it.
+ */
+class FirstFull {
+  readonly #leaves: number;
+  readonly #nodes: Float64Array;
+
+  constructor(poles: number) {
+    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(poles, 1)));
+    this.#nodes = new Float64Array(2 * this.#leaves).fill(Number.POSITIVE_INFINITY);
+  }
+
+  /** The level at which the first is full; infinite where none will be. */
+  get atW(): number {
+    return this.#nodes[1] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Which one that is. */
+  get pole(): number {
+    let node = 1;
+    while (node < this.#leaves) node = this.#at(2 * node) === this.#at(node) ? 2 * node : 2 * node + 1;
+    return node - this.#leaves;
+  }
+
+  set(pole: number, atW: number): void {
+    this.#nodes[this.#leaves + pole] = atW;
+    for (let node = (this.#leaves + pole) >> 1; node >= 1; node >>= 1)
+      this.#nodes[node] = Math.min(this.#at(2 * node), this.#at(2 * node + 1));
+  }
+
+  #at(node: number): number {
+    return this.#nodes[node] ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+/** A pole while claims that load it rise. */
+interface FillingPole {
+  /** What was left at the level `sinceW`, tenths of an ampere: what rises takes is deducted when something changes. */
+  leftTenthsA: number;
+  sinceW: number;
+  /** What a watt more for everybody who rises takes of it, tenths of an ampere. */
+  slope: number;
+  /** How many of those that rise load it: a sum of slopes that came and went is not quite 0. */
+  rising: number;
+  readonly claims: number[];
+}
+
 class Filling {
   readonly bindings: (Binding | undefined)[];
   lowestW: number | undefined;
@@ -121,19 +173,19 @@ class Filling {
   readonly #keptW = new Map<number, number>();
   #levelW = 0;
   #leftW: number;
-  readonly #leftTenthsA: number[];
-  /** What a watt more for everybody who rises takes of each pole, tenths of an ampere. */
-  readonly #slopes: number[];
-  /** How many of those that rise load each pole: a sum of slopes that came and went is not quite 0. */
-  readonly #risingOn: number[];
+  readonly #poles: readonly FillingPole[];
+  readonly #firstFullPole: FirstFull;
 
   constructor(claims: readonly Claim[], room: Room) {
     this.#claims = claims;
     this.bindings = claims.map(() => undefined);
     this.#leftW = room.leftW;
-    this.#leftTenthsA = [...room.leftTenthsA];
-    this.#slopes = this.#leftTenthsA.map(() => 0);
-    this.#risingOn = this.#leftTenthsA.map(() => 0);
+    this.#poles = room.leftTenthsA.map((leftTenthsA) => ({
+      ...{ leftTenthsA, sinceW: 0, slope: 0, rising: 0, claims: [] },
+    }));
+    this.#firstFullPole = new FirstFull(this.#poles.length);
+    for (const [i, { load }] of claims.entries())
+      for (const pole of load?.poles ?? []) this.#poles[pole]?.claims.push(i);
   }
 
   shareW({ mostW }: Claim, i: number): number {
@@ -163,52 +215,51 @@ class Filling {
 
   /** The first resource that is full before everybody who rises is at `atW`. */
   #firstFull(atW: number): { readonly binding: Binding; readonly atW: number } | undefined {
-    let first: { readonly binding: Binding; readonly atW: number } | undefined;
-    const risesW = atW - this.#levelW;
     const rising = this.#rising.size;
-    if (rising > 0 && rising * risesW > this.#leftW)
-      first = { binding: 'power', atW: this.#levelW + Math.max(0, this.#leftW / rising) };
-    for (const [pole, on] of this.#risingOn.entries()) {
-      const slope = this.#slopes[pole] ?? 0;
-      const leftTenthsA = this.#leftTenthsA[pole] ?? 0;
-      // Of what is computed in fractions a billionth is no overload: shares are whole watts, currents whole tenths.
-      if (on === 0 || slope * risesW <= leftTenthsA + 1e-9) continue;
-      const fullAtW = this.#levelW + Math.max(0, leftTenthsA / slope);
-      if (first === undefined || fullAtW < first.atW) first = { binding: pole, atW: fullAtW };
+    const isPowerFull = rising > 0 && rising * (atW - this.#levelW) > this.#leftW;
+    const powerAtW = isPowerFull ? this.#levelW + Math.max(0, this.#leftW / rising) : undefined;
+    if (this.#firstFullPole.atW < atW) {
+      const binding = this.#firstFullPole.pole;
+      const { leftTenthsA = 0, sinceW = 0, slope = 1 } = this.#poles[binding] ?? {};
+      const poleAtW = Math.max(this.#levelW, sinceW + leftTenthsA / slope);
+      if (powerAtW === undefined || poleAtW < powerAtW) return { binding, atW: poleAtW };
     }
-    return first;
+    return powerAtW === undefined ? undefined : { binding: 'power', atW: powerAtW };
   }
 
   #advance(toW: number): void {
     const risesW = toW - this.#levelW;
-    if (risesW > 0) {
-      this.#leftW -= this.#rising.size * risesW;
-      for (const [pole, on] of this.#risingOn.entries()) {
-        if (on > 0) this.#addTo(this.#leftTenthsA, pole, -risesW * (this.#slopes[pole] ?? 0));
-      }
-    }
-    this.#levelW = Math.max(this.#levelW, toW);
+    if (risesW <= 0) return;
+    this.#leftW -= this.#rising.size * risesW;
+    this.#levelW = toW;
   }
 
   /** While it rises, a claim counts with fractions of a tenth; at its floor and its most with whole ones, as it is told them. */
   #start(i: number): void {
     const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
     this.#rising.add(i);
-    this.#weigh(load, 1);
-    for (const pole of load.poles) this.#addTo(this.#leftTenthsA, pole, -fractionOf(load, floorW));
+    this.#weigh(load, 1, -fractionOf(load, floorW));
   }
 
   #reachMost(i: number): void {
     const { load = NO_LOAD, mostW } = this.#claims[i] ?? NO_CLAIM;
     this.#rising.delete(i);
-    this.#weigh(load, -1);
-    for (const pole of load.poles) this.#addTo(this.#leftTenthsA, pole, fractionOf(load, mostW));
+    this.#weigh(load, -1, fractionOf(load, mostW));
   }
 
-  #weigh({ poles, milliwattsPerTenth }: Load, sign: 1 | -1): void {
-    for (const pole of poles) {
-      this.#addTo(this.#slopes, pole, (sign * 1000) / milliwattsPerTenth);
-      this.#addTo(this.#risingOn, pole, sign);
+  /** One more, or one less, that rises, and what that leaves of each pole, tenths of an ampere. */
+  #weigh({ poles, milliwattsPerTenth }: Load, sign: 1 | -1, moreTenthsA: number): void {
+    for (const place of poles) {
+      const pole = this.#poles[place];
+      if (pole === undefined) continue;
+      if (pole.rising > 0) pole.leftTenthsA -= (this.#levelW - pole.sinceW) * pole.slope;
+      pole.sinceW = this.#levelW;
+      pole.leftTenthsA += moreTenthsA;
+      pole.slope += (sign * 1000) / milliwattsPerTenth;
+      pole.rising += sign;
+      const isRising = pole.rising > 0;
+      const risesW = (pole.leftTenthsA + ROUNDING_TENTHS) / pole.slope;
+      this.#firstFullPole.set(place, isRising ? this.#levelW + risesW : Number.POSITIVE_INFINITY);
     }
   }
 
@@ -216,11 +267,10 @@ class Filling {
   #keepBack(binding: Binding): void {
     const levelW = Math.floor(this.#levelW);
     this.lowestW ??= levelW;
-    for (const i of [...this.#rising]) {
+    for (const i of binding === 'power' ? [...this.#rising] : (this.#poles[binding]?.claims ?? [])) {
+      if (!this.#rising.delete(i)) continue;
       const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
-      if (binding !== 'power' && !load.poles.includes(binding)) continue;
-      this.#rising.delete(i);
-      this.#weigh(load, -1);
+      this.#weigh(load, -1, 0);
       this.#keptW.set(i, Math.max(levelW, floorW));
       this.bindings[i] = binding;
     }
@@ -235,9 +285,5 @@ class Filling {
       this.#keptW.set(point.claim, claim.floorW);
       this.bindings[point.claim] = 'power';
     }
-  }
-
-  #addTo(sums: number[], pole: number, more: number): void {
-    sums[pole] = (sums[pole] ?? 0) + more;
   }
 }
