@@ -40,6 +40,7 @@ beforeAll(async () => {
       metered('sunny'),
       metered('export', { pvRaisesHeadroom: true }),
       { ...metered('fused', { covers: 'building' }), ...WIRED, gridLimitKw: null },
+      { ...metered('wired', { covers: 'building', reserveKw: [0, 0] }), ...WIRED, gridLimitKw: null },
       site('plain'),
     ]),
     tenantWith(RIVAL, [metered('rest')]),
@@ -58,6 +59,19 @@ const put = (id: string, body: object) => service.call('PUT', `/locations/${id}/
 async function reads(id: string, powerW: number, more: object = {}) {
   const instant = new Date(service.clock.nowMs()).toISOString();
   return bodyOf(await put(id, { v: 1, at: instant, powerW, ...more }), siteMeterSchema);
+}
+
+async function connect(clientId: string, password: string): Promise<MqttClient> {
+  const client = await connectAsync(service.mqttUrl, {
+    clientId,
+    username: `${HARBOUR}/${clientId}`,
+    password,
+    protocolVersion: 4,
+    keepalive: 30,
+    reconnectPeriod: 0,
+  });
+  client.on('error', () => {});
+  return client;
 }
 
 describe('PUT /locations/{locationId}/site-meter', () => {
@@ -143,18 +157,6 @@ describe('PUT /locations/{locationId}/site-meter', () => {
 });
 
 describe('A meter on MQTT', () => {
-  async function connect(clientId: string, password: string): Promise<MqttClient> {
-    const client = await connectAsync(service.mqttUrl, {
-      clientId,
-      username: `${HARBOUR}/${clientId}`,
-      password,
-      protocolVersion: 4,
-      keepalive: 30,
-      reconnectPeriod: 0,
-    });
-    client.on('error', () => {});
-    return client;
-  }
   const topicOf = (id: string) => `ems/v1/${HARBOUR}/${id}/site/meter`;
 
   it('tells what its own location draws, and is not trusted with more', async () => {
@@ -189,6 +191,23 @@ describe('A meter on MQTT', () => {
     await eventually(async () => expect((await live('charging')).actualKw).toBe(11));
     expect(await reads('charging', 31_000)).toMatchObject({ powerKw: 31, buildingKw: 20, leavesKw: 55 });
     await charger.endAsync(true);
+  });
+});
+
+describe('A building on the phases of the connection', () => {
+  it('leaves the chargers no more amperes than it does not take itself', async () => {
+    await reads('wired', 9_000, { currentA: [30, 5, 5] });
+    const client = await connect('wired-a', CHARGER_PASSWORD);
+    const topic = `ems/v1/${HARBOUR}/wired/wired-a/c/1/meter`;
+    let hb = 0;
+    await eventually(async () => {
+      service.clock.advance(200);
+      const value = { v: 1, boot: 'b', hb: ++hb, status: 'Charging', powerW: 4_000 };
+      await client.publishAsync(topic, JSON.stringify(value));
+      // Of 63 A the building takes 30 A on L1, and 6 A are the fail-safe of the other connector: 32 A would be too much.
+      expect((await live('wired')).connectors[0]?.limitA).toBe(27);
+    });
+    await client.endAsync(true);
   });
 });
 
