@@ -91,6 +91,12 @@ export function doOwnFailsafesFit(
   return sumOfFailsafesW(forgetting) <= lowestW;
 }
 
+/** It was taken to keep what it is told, by what is on disk, and has had time to say so itself. */
+export function isWronglyTakenToKeep(control: ConnectorControl, nowMs: number): boolean {
+  const { isDescribed, keepsThen } = control.holding;
+  return !isDescribed && keepsThen && isKnownToForget(control, nowMs);
+}
+
 /** It said so, or has had time to say otherwise. */
 function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
   if (holding.isDescribed) return !holding.keepsThen;

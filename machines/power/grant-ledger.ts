@@ -99,7 +99,7 @@ export class GrantLedger {
   lastingW(): number {
     let sumW = 0;
     for (const entry of this.#entries)
-      sumW += wattsOfTenths(this.#lastingTenthsA(entry), entry.milliwattsPerTenth);
+      sumW += wattsOfTenths(this.#expectedTenthsA(entry), entry.milliwattsPerTenth);
     return sumW;
   }
 
@@ -163,12 +163,18 @@ export class GrantLedger {
     entry.ackedSeq = seq;
   }
 
-  /** What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known. */
+  /**
+   * What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known. Until
+   * its charger speaks for itself, it is taken to keep over a restart what it kept for the owner before.
+   */
   restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number, ttlMs?: number): void {
     const entry = holding as Entry;
     this.#promise(entry, 0, limitTenthsA, nowMs, ttlMs);
     // It may hold that still, until it says otherwise: nothing is granted before it is heard of.
     entry.heldTenthsA = limitTenthsA;
+    // Less than its own fail-safe was reserved only if its charger had said that it keeps to what it is told.
+    const isLess = Math.max(limitTenthsA, thenTenthsA) < entry.saidFailsafeTenthsA;
+    if (isLess && !entry.isDescribed) entry.keepsThen = true;
     entry.fallbacks = new Fallbacks(thenTenthsA);
     this.#rebound(entry);
   }
@@ -291,11 +297,20 @@ export class GrantLedger {
     if (entry.isWorstCase) return entry.maxTenthsA;
     // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
     const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
-    // Before the first grant only what was on disk is known, and that may have ended long ago: except what its charger
-    // holds still.
-    const heldTenthsA = Math.min(entry.heldTenthsA, entry.promises.mostTenthsA);
-    if (entry.lastSeq === 0) return Math.min(Math.max(ownTenthsA, heldTenthsA), entry.maxTenthsA);
+    // Before the first grant only what was on disk is known, and that may have ended long ago.
+    if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
     return Math.max(ownTenthsA, entry.promises.newestTenthsA(entry.lastSeq), entry.toldThenTenthsA);
+  }
+
+  /**
+   * The same, and before the first grant what its charger says it holds by one of an owner before. That it may be granted anew
+   * where there is room says nothing of where there is none: the owner before may have been lowering it.
+   */
+  #expectedTenthsA(entry: Entry): number {
+    const lastingTenthsA = this.#lastingTenthsA(entry);
+    if (entry.lastSeq > 0) return lastingTenthsA;
+    const heldTenthsA = Math.min(entry.heldTenthsA, entry.promises.mostTenthsA, entry.maxTenthsA);
+    return Math.max(lastingTenthsA, heldTenthsA);
   }
 
   #rebound(entry: Entry): void {

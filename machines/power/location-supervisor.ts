@@ -13,7 +13,7 @@ import {
 import { hearAck, hearReading } from './connector-readings.js';
 import { setTargets } from './connector-targets.js';
 import { estimatedWOf } from './counted-power.js';
-import { allowFailsafes, doOwnFailsafesFit } from './failsafes.js';
+import { allowFailsafes, doOwnFailsafesFit, isWronglyTakenToKeep } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
@@ -221,6 +221,8 @@ export class LocationSupervisor {
     this.#validUntilMs = budget.untilMs;
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
+    for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
+      this.ledger.describe(holding, { keepsThen: false });
     allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
     const controlled: ConnectorControl[] = [];

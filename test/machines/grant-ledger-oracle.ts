@@ -26,7 +26,6 @@ export class HoldingOracle {
   #restored:
     | { readonly tenthsA: number; readonly thenTenthsA: number; readonly endsAtMs: number }
     | undefined;
-  #heldTenthsA = 0;
 
   constructor(
     timing: GrantTiming,
@@ -43,6 +42,13 @@ export class HoldingOracle {
     return this.#given.at(-1)?.seq ?? 0;
   }
 
+  /** It says so, or the disk does for it: less than its own fail-safe would not have been reserved otherwise. */
+  get #keeps(): boolean {
+    if (this.isDescribed || this.#restored === undefined) return this.#keepsThen;
+    const { tenthsA, thenTenthsA } = this.#restored;
+    return this.#keepsThen || Math.max(tenthsA, thenTenthsA) < this.#ownTenthsA;
+  }
+
   get #ackedSeq(): number {
     return Math.max(0, ...this.#acks.map(({ seq }) => seq));
   }
@@ -51,12 +57,6 @@ export class HoldingOracle {
     const endsAtMs =
       this.#lease === 'heartbeat' ? nowMs + 1.02 * this.#timing.ttlMs : Number.POSITIVE_INFINITY;
     this.#restored = { tenthsA, thenTenthsA, endsAtMs };
-    this.#heldTenthsA = tenthsA;
-  }
-
-  /** What its charger says that it holds of what was on disk. */
-  noteHeld(tenthsA: number): void {
-    this.#heldTenthsA = tenthsA;
   }
 
   grant(limitTenthsA: number, thenTenthsA: number, heardAtMs: number, nowMs: number): number {
@@ -87,9 +87,9 @@ export class HoldingOracle {
   /** What remains of it once everything but its newest grant has ended. */
   lastingTenthsA(nowMs: number): number {
     if (this.isWorstCase) return this.#maxTenthsA;
-    const own = this.#keepsThen || !this.isDescribed ? 0 : this.#ownTenthsA;
+    const own = this.#keeps || !this.isDescribed ? 0 : this.#ownTenthsA;
     const newest = this.#given.at(-1);
-    if (newest === undefined) return Math.max(own, Math.min(this.#heldTenthsA, this.#restoredTenthsA(nowMs)));
+    if (newest === undefined) return own;
     const limit = this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
     return Math.max(own, limit, newest.thenTenthsA);
   }
@@ -106,7 +106,7 @@ export class HoldingOracle {
     ];
     const acked = this.#acks.filter(({ atMs }) => atMs <= ackedByMs).map(({ seq }) => seq);
     const settled = told.findLastIndex(({ seq }) => seq <= Math.max(0, ...acked));
-    const own = this.#keepsThen ? 0 : this.#ownTenthsA;
+    const own = this.#keeps ? 0 : this.#ownTenthsA;
     return Math.max(own, ...told.slice(settled).map(({ thenTenthsA }) => thenTenthsA));
   }
 

@@ -116,6 +116,28 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(boundsAt(ledger, holding, 1_000, endsAtMs - 1, endsAtMs)).toEqual([200, 200, 60]);
   });
 
+  it('is less than its own fail-safe where less was on disk, until its charger says that it keeps nothing', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: false });
+    ledger.restore(holding, 0, 0, 0);
+    expect(holding.boundTenthsA).toBe(0);
+    ledger.describe(holding, { keepsThen: true });
+    expect(holding.boundTenthsA).toBe(0);
+    ledger.describe(holding, { keepsThen: false });
+    expect(holding.boundTenthsA).toBe(60);
+  });
+
+  it('is expected to last as long as its charger says that it holds what was on disk, and no room for a grant', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    ledger.restore(holding, 200, 0, 0);
+    const lastsW = (tenthsA: number) => expect(ledger.lastingW()).toBe(wattsOfTenths(tenthsA, 69_000));
+    ledger.noteHeld(holding, 320);
+    lastsW(200);
+    ledger.noteHeld(holding, 150);
+    lastsW(150);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(0);
+    expect(() => grant(ledger, holding, 150, { budgetW: 0, thenTenthsA: 0 })).toThrow(LedgerError);
+  });
+
   it('is its maximum in the worst case, and what it was granted again afterwards (rules 7 and 8)', () => {
     const { ledger, holding } = ledgerWith();
     grant(ledger, holding, 100);
@@ -221,25 +243,10 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(() => grant(ledger, holding, 200, { budgetW: 5_000 })).toThrow(LedgerError);
     const fromDisk = ledgerWith();
     fromDisk.ledger.restore(fromDisk.holding, 320, 0, 0);
-    fromDisk.ledger.noteHeld(fromDisk.holding, 0);
     expect(() => grant(fromDisk.ledger, fromDisk.holding, 60, { budgetW: 0 })).toThrow(LedgerError);
     // Once it is known to fall back to 6 A whatever it is told, they are its own.
     fromDisk.ledger.describe(fromDisk.holding, { keepsThen: false });
     expect(fromDisk.ledger.grantableTenthsA(fromDisk.holding, 0)).toBe(60);
-  });
-
-  it('but what its charger holds still of what was on disk goes on, and no more than that', () => {
-    const { ledger, holding } = ledgerWith({ keepsThen: true });
-    ledger.restore(holding, 200, 0, 0);
-    ledger.describe(holding, { lease: 'heartbeat', keepsThen: true });
-    ledger.noteHeld(holding, 320);
-    expect(ledger.grantableTenthsA(holding, 0)).toBe(200);
-    ledger.noteHeld(holding, 150);
-    expect(() => grant(ledger, holding, 151, { budgetW: 0, thenTenthsA: 0 })).toThrow(LedgerError);
-    grant(ledger, holding, 150, { budgetW: 0, thenTenthsA: 0 });
-    // From the first grant on that one counts.
-    ledger.noteHeld(holding, 200);
-    expect(ledger.grantableTenthsA(holding, 0)).toBe(150);
   });
 
   it('whatever the charger says of itself, which may be older than what it was told', () => {

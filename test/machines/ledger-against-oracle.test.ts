@@ -16,7 +16,7 @@ const MILLIWATTS = 3 * 230 * 100;
 interface Step {
   readonly connector: number;
   readonly passMs: number;
-  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe' | 'held';
+  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe';
   readonly tenthsA: number;
   readonly thenTenthsA: number;
   /** How long ago the heartbeat came that is answered. */
@@ -33,7 +33,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
       fc.nat({ max: 30_000 }),
     ),
-    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'describe', 'held'),
+    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'describe'),
     tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
     thenTenthsA: fc.constantFrom(0, 0, 60, 80),
     agoMs: fc.constantFrom(0, 1, 5_000),
@@ -92,9 +92,6 @@ class Pair {
     if (step.what === 'ack') {
       this.ledger.acknowledge(holding, oracle.lastSeq - step.back, this.nowMs);
       oracle.acknowledge(oracle.lastSeq - step.back, this.nowMs);
-    } else if (step.what === 'held') {
-      oracle.noteHeld(step.tenthsA);
-      this.ledger.noteHeld(holding, step.tenthsA);
     } else if (step.what === 'worstCase') {
       oracle.isWorstCase = !oracle.isWorstCase;
       this.ledger.setWorstCase(holding, oracle.isWorstCase);

@@ -23,8 +23,6 @@ interface Place {
   lockKw: number | undefined;
   /** Its fail-safe as it said when it started. */
   retainedFailsafeTenthsA: number;
-  /** What it said last, to the service of now, that it holds by a grant of one before. */
-  heldFromBeforeTenthsA: number;
 }
 
 /** How often each thing happened: a rig in which something never happens proves nothing about it. */
@@ -192,19 +190,15 @@ export class SupervisorRig {
   #place(traits: ChargerTraits): Place {
     const charger = new HostileCharger(traits);
     const up = new HostileLink<Upward>(this.agenda, this.#dice, (message) => {
-      if (message.kind === 'meter') {
-        const { epoch = 0, seq = 0, limitA = 0 } = message.reading;
-        this.#of(traits.key).heldFromBeforeTenthsA = seq > 0 && epoch < this.#epoch ? 10 * limitA : 0;
-        this.#site?.hear(traits.key, message.reading);
-      } else this.#site?.hearAck(traits.key, message.ack);
+      if (message.kind === 'meter') this.#site?.hear(traits.key, message.reading);
+      else this.#site?.hearAck(traits.key, message.ack);
     });
     const down = new HostileLink<Grant>(this.agenda, this.#dice, (grant) => {
       const ack = charger.receive(grant, this.agenda.nowMs);
       const afterMs = ack.result === 'APPLIED' ? traits.ackAfterMs : 0;
       this.agenda.after(afterMs, () => up.send({ kind: 'ack', ack }));
     });
-    const { failsafeTenthsA: retainedFailsafeTenthsA } = traits;
-    return { charger, up, down, lockKw: undefined, retainedFailsafeTenthsA, heldFromBeforeTenthsA: 0 };
+    return { charger, up, down, lockKw: undefined, retainedFailsafeTenthsA: traits.failsafeTenthsA };
   }
 
   #beatOn(place: Place, afterMs: number): void {
@@ -300,10 +294,8 @@ export class SupervisorRig {
     const { epoch, limitTenthsA } = grant;
     const last = this.#decided.get(key);
     this.#decided.set(key, grant);
-    const { charger, heldFromBeforeTenthsA } = this.#of(key);
-    const { failsafeTenthsA, keepsThen } = charger.traits;
-    const toldTenthsA =
-      last?.epoch === epoch ? Math.max(last.limitTenthsA, last.thenTenthsA) : heldFromBeforeTenthsA;
+    const { failsafeTenthsA, keepsThen } = this.#of(key).charger.traits;
+    const toldTenthsA = last?.epoch === epoch ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
     if (limitTenthsA <= Math.max(toldTenthsA, keepsThen ? 0 : failsafeTenthsA) || holding.isWorstCase) return;
     if (isLocked(control) && limitTenthsA === 60) return;
     const sumW = reservedW - holding.boundW + (limitTenthsA * holding.milliwattsPerTenth) / 1000;
