@@ -162,22 +162,24 @@ export class GrantIssuer {
     const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
     // A charger takes no limit that falls back to less than a car can be offered.
     const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
+    const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
+    // What leaves at once lasts no longer than is on disk.
+    const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(holding.ttlMs, storedTtlMs) : holding.ttlMs;
+    const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
+    const mustStore =
+      limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA || isLonger;
     const seq = this.#ledger.grant(holding, {
       limitTenthsA,
       thenTenthsA,
       heardAtMs,
       isLockFloor,
       budgetW: this.#budgetW,
+      isWaiting: mustStore,
     });
-    const beforeTenthsA = control.sentTenthsA;
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
-    const { reason, storedTtlMs } = control;
-    // What leaves at once lasts no longer than is on disk.
-    const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(holding.ttlMs, storedTtlMs) : holding.ttlMs;
     control.leasedUntilMs = heardAtMs + ttlMs;
     const powers = powersOf(control, limitTenthsA, thenTenthsA);
-    const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
     return {
       control,
       grant: {
@@ -191,8 +193,7 @@ export class GrantIssuer {
         ...powers,
         reason,
       },
-      mustStore:
-        limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA || isLonger,
+      mustStore,
       beforeTenthsA,
     };
   }

@@ -1,20 +1,10 @@
 // What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
 
-import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
-import type { Writable } from '../values/writable.js';
+import { wattsOfTenths } from '../values/units.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
-import { Fallbacks, Promises } from './promises.js';
-
-/** A holding as the ledger itself writes it. */
-interface Entry extends Writable<Holding> {
-  readonly promises: Promises;
-  /** Of the newest grant. What its charger says of itself may be older. */
-  toldThenTenthsA: number;
-  /** What its charger holds by a grant from before the start; counts until the first grant. */
-  heldTenthsA: number;
-  fallbacks: Fallbacks;
-}
+import { createEntry, type Entry, endBy, expectedTenthsA, lastingTenthsA } from './ledger-entry.js';
+import { Fallbacks, type Promised } from './promises.js';
 
 /** A grant that must not leave: a defect in the decision, never a charger's fault. */
 export class LedgerError extends Error {}
@@ -27,6 +17,8 @@ export interface NewGrant {
   readonly budgetW: number;
   /** The 6 A floor of a lock: it leaves whatever the budget, but overloads no fuse (who gets how much, 4). */
   readonly isLockFloor?: boolean;
+  /** It leaves only when `noteLeft` says so. */
+  readonly isWaiting?: boolean;
 }
 
 /** The ledger of one location's connectors. All times are of one monotonic clock, in ms. */
@@ -65,31 +57,7 @@ export class GrantLedger {
   }
 
   add(key: string, spec: HoldingSpec): Holding {
-    const entry: Entry = {
-      key,
-      maxTenthsA: spec.maxTenthsA,
-      milliwattsPerTenth: spec.milliwattsPerTenth,
-      leastTenthsA: spec.leastTenthsA ?? MINIMUM_TENTHS_A,
-      lease: spec.lease,
-      ttlMs: spec.ttlMs ?? this.#timing.ttlMs,
-      keepsThen: spec.keepsThen,
-      poles: spec.poles ?? [],
-      isWorstCase: false,
-      loadTenthsA: 0,
-      boundTenthsA: 0,
-      entitledTenthsA: 0,
-      boundW: 0,
-      failsafeTenthsA: 0,
-      lastSeq: 0,
-      ackedSeq: 0,
-      ownFailsafeTenthsA: 0,
-      saidFailsafeTenthsA: spec.failsafeTenthsA,
-      promises: new Promises(this.#timing.settleMs),
-      toldThenTenthsA: 0,
-      heldTenthsA: 0,
-      isDescribed: false,
-      fallbacks: new Fallbacks(spec.failsafeTenthsA),
-    };
+    const entry = createEntry(key, spec, this.#timing);
     this.#entries.add(entry);
     this.#rebound(entry);
     return entry;
@@ -99,7 +67,7 @@ export class GrantLedger {
   lastingW(): number {
     let sumW = 0;
     for (const entry of this.#entries)
-      sumW += wattsOfTenths(this.#expectedTenthsA(entry), entry.milliwattsPerTenth);
+      sumW += wattsOfTenths(expectedTenthsA(entry), entry.milliwattsPerTenth);
     return sumW;
   }
 
@@ -129,6 +97,13 @@ export class GrantLedger {
       // A charger that keeps what grants say may still have kept more than is known here.
       if (entry.keepsThen) entry.fallbacks.raise(spec.failsafeTenthsA);
     }
+    this.#rebound(entry);
+  }
+
+  /** Its charger has not said that it keeps what it is told, though it had time to: its own fail-safe is reserved. */
+  presumeForgetful(holding: Holding): void {
+    const entry = holding as Entry;
+    entry.keepsThen = false;
     this.#rebound(entry);
   }
 
@@ -198,7 +173,7 @@ export class GrantLedger {
     const roomW = budgetW - (this.#totalW - holding.boundW);
     const withinW = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
     const fitting = Math.min(withinW, this.carriableTenthsA(holding));
-    return Math.min(Math.max(this.#lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
+    return Math.min(Math.max(lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
   }
 
   /** What the others leave of every pole it may load; infinite where it loads none. */
@@ -216,10 +191,11 @@ export class GrantLedger {
    * @throws LedgerError where the sum of all bounds would be above the budget or what a pole can carry, and the grant is no
    * renewal or decrease (rule 2).
    */
-  grant(holding: Holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor }: NewGrant): number {
+  grant(holding: Holding, grant: NewGrant): number {
+    const { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor, isWaiting } = grant;
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-    if (mostTenthsA > this.#lastingTenthsA(entry)) {
+    if (mostTenthsA > lastingTenthsA(entry)) {
       const sumW = this.#totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
       if (sumW > budgetW && isLockFloor !== true)
         throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
@@ -232,11 +208,20 @@ export class GrantLedger {
     if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA)
       throw new LedgerError(`${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of A`);
     const seq = ++entry.lastSeq;
-    entry.toldThenTenthsA = thenTenthsA;
-    this.#promise(entry, seq, limitTenthsA, heardAtMs);
+    const given = { seq, promise: this.#promise(entry, seq, limitTenthsA, heardAtMs), thenTenthsA };
+    if (isWaiting === true) entry.waiting = given;
+    else Object.assign(entry, { told: given, waiting: undefined });
     entry.fallbacks.add(seq, thenTenthsA);
     this.#rebound(entry);
     return seq;
+  }
+
+  /** Grant `seq`, which was waiting, has left. */
+  noteLeft(holding: Holding, seq: number): void {
+    const entry = holding as Entry;
+    if (entry.waiting?.seq !== seq) return;
+    entry.told = entry.waiting;
+    entry.waiting = undefined;
   }
 
   /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
@@ -246,7 +231,7 @@ export class GrantLedger {
     entry.ackedSeq = seq;
     const isReleased = entry.promises.acknowledge(seq, nowMs);
     // Without an anchor the lease began at the latest when its acknowledgement came.
-    if (entry.lease === 'receipt') entry.promises.endBy(seq, nowMs + longestLeaseMsOf(entry));
+    if (entry.lease === 'receipt') endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
     // What it was at until now takes the settling time to leave.
     const leftTenthsA = entry.fallbacks.acknowledge(seq);
     if (leftTenthsA > 0) entry.promises.leave(leftTenthsA, nowMs);
@@ -259,7 +244,9 @@ export class GrantLedger {
   release(nowMs: number): boolean {
     let fell = false;
     for (const entry of this.#entries) {
-      if (!entry.promises.release(nowMs)) continue;
+      const { told, promises } = entry;
+      if (told?.promise !== undefined && promises.isOver(told.promise, nowMs)) told.promise = undefined;
+      if (!promises.release(nowMs)) continue;
       const beforeW = entry.boundW;
       this.#rebound(entry);
       fell ||= entry.boundW < beforeW;
@@ -274,11 +261,13 @@ export class GrantLedger {
   }
 
   /** @param fromMs from when a charger that counts from its heartbeats counts at the latest */
-  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number, ttlMs = entry.ttlMs): void {
+  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number, ttlMs = entry.ttlMs): Promised {
     const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
     const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
     const releasedAtMs = Number.POSITIVE_INFINITY;
-    entry.promises.add({ seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs });
+    const promise = { seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs };
+    entry.promises.add(promise);
+    return promise;
   }
 
   /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
@@ -287,30 +276,6 @@ export class GrantLedger {
     // Until its charger spoke it was only taken to count otherwise.
     if (isFirstWord && lease === 'heartbeat') entry.promises.anchor();
     entry.lease = lease;
-  }
-
-  /**
-   * What it stays entitled to when all that is on its way out has ended. What was larger before is no room for a grant:
-   * where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
-   */
-  #lastingTenthsA(entry: Entry): number {
-    if (entry.isWorstCase) return entry.maxTenthsA;
-    // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
-    const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
-    // Before the first grant only what was on disk is known, and that may have ended long ago.
-    if (entry.lastSeq === 0) return Math.min(ownTenthsA, entry.maxTenthsA);
-    return Math.max(ownTenthsA, entry.promises.newestTenthsA(entry.lastSeq), entry.toldThenTenthsA);
-  }
-
-  /**
-   * The same, and before the first grant what its charger says it holds by one of an owner before. That it may be granted anew
-   * where there is room says nothing of where there is none: the owner before may have been lowering it.
-   */
-  #expectedTenthsA(entry: Entry): number {
-    const lastingTenthsA = this.#lastingTenthsA(entry);
-    if (entry.lastSeq > 0) return lastingTenthsA;
-    const heldTenthsA = Math.min(entry.heldTenthsA, entry.promises.mostTenthsA, entry.maxTenthsA);
-    return Math.max(lastingTenthsA, heldTenthsA);
   }
 
   #rebound(entry: Entry): void {

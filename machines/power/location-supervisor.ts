@@ -197,6 +197,11 @@ export class LocationSupervisor {
     control.storedLease = lease;
   }
 
+  /** It is on disk, and leaves now. */
+  noteLeft({ control, grant }: DecidedGrant): void {
+    this.ledger.noteLeft(control.holding, grant.seq);
+  }
+
   /** It could not be written and never left: what the connector was told before goes on, and is renewed. */
   withdraw(decided: DecidedGrant, nowMs: number): void {
     const { grant, beforeTenthsA } = decided;
@@ -222,7 +227,7 @@ export class LocationSupervisor {
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
     for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
-      this.ledger.describe(holding, { keepsThen: false });
+      this.ledger.presumeForgetful(holding);
     allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
     const controlled: ConnectorControl[] = [];

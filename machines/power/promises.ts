@@ -50,12 +50,6 @@ export class Promises {
     return latestMs;
   }
 
-  /** What grant `seq` promised, where it is the newest; 0 otherwise. */
-  newestTenthsA(seq: number): number {
-    const newest = this.#kept.at(-1);
-    return newest?.seq === seq ? newest.limitTenthsA : 0;
-  }
-
   /** Adds the newest; those it outbids and outlasts tell nothing more. */
   add(promise: Promised): void {
     let last = this.#kept.at(-1);
@@ -110,6 +104,11 @@ export class Promises {
     if (this.nextEndMs > nowMs) return false;
     this.#kept = this.#kept.filter((promise) => this.#endOf(promise) > nowMs);
     return true;
+  }
+
+  /** Whether it can be in force no longer. */
+  isOver(promise: Promised, nowMs: number): boolean {
+    return this.#endOf(promise) <= nowMs;
   }
 
   #endOf({ endsAtMs, releasedAtMs }: Promised): number {

@@ -201,8 +201,10 @@ export class Enforcement {
     reservations.store(location, stored, (isStored) => {
       for (const decided of stored) {
         const isNewest = decided.control.holding.lastSeq === decided.grant.seq;
-        if (isStored && isNewest) this.#publish(location, decided);
-        else if (!isStored) supervisorOf(location).withdraw(decided, clock.monotonicMs());
+        if (isStored && isNewest) {
+          supervisorOf(location).noteLeft(decided);
+          this.#publish(location, decided);
+        } else if (!isStored) supervisorOf(location).withdraw(decided, clock.monotonicMs());
       }
       if (!isStored) this.#wakeups.wakeBy(location, clock.monotonicMs() + timing.heartbeatMs);
     });

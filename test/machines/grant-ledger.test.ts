@@ -28,9 +28,9 @@ function grant(
   ledger: GrantLedger,
   holding: Holding,
   limitTenthsA: number,
-  { heardAtMs = 0, thenTenthsA = 60, budgetW = BUDGET_W, isLockFloor = false } = {},
+  { heardAtMs = 0, thenTenthsA = 60, budgetW = BUDGET_W, isLockFloor = false, isWaiting = false } = {},
 ): number {
-  return ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor });
+  return ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor, isWaiting });
 }
 
 /** Bound at each of `atMs`, in this order. */
@@ -124,6 +124,14 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(holding.boundTenthsA).toBe(0);
     ledger.describe(holding, { keepsThen: false });
     expect(holding.boundTenthsA).toBe(60);
+  });
+
+  it('is its own fail-safe where its charger says nothing for too long, which is no room for a grant', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: false });
+    ledger.restore(holding, 0, 0, 0);
+    ledger.presumeForgetful(holding);
+    expect(holding.boundTenthsA).toBe(60);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(0);
   });
 
   it('is expected to last as long as its charger says that it holds what was on disk, and no room for a grant', () => {
@@ -247,6 +255,17 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     // Once it is known to fall back to 6 A whatever it is told, they are its own.
     fromDisk.ledger.describe(fromDisk.holding, { keepsThen: false });
     expect(fromDisk.ledger.grantableTenthsA(fromDisk.holding, 0)).toBe(60);
+  });
+
+  it('and one that waits for the disk, or never left, is no room for another', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    ledger.acknowledge(holding, grant(ledger, holding, 0, { thenTenthsA: 0 }), 0);
+    const waiting = grant(ledger, holding, 100, { budgetW: 10_000, thenTenthsA: 0, isWaiting: true });
+    expect(holding.boundTenthsA).toBe(100);
+    expect(() => grant(ledger, holding, 60, { budgetW: 0, thenTenthsA: 0 })).toThrow(LedgerError);
+    ledger.noteLeft(holding, waiting);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(100);
+    grant(ledger, holding, 60, { budgetW: 0, thenTenthsA: 0 });
   });
 
   it('whatever the charger says of itself, which may be older than what it was told', () => {

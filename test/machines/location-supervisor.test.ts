@@ -7,6 +7,8 @@ import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const FAULTS_FROM_MS = 90_000;
 /** What was on its way when the faults ended has arrived or was lost by then. */
+/** Every charger has said so by then. */
+const CARS_GONE_MS = ATTACKED_UNTIL_MS + 21_000;
 const QUIET_FROM_MS = ATTACKED_UNTIL_MS + 31_000;
 const RECOVERED_MS = QUIET_FROM_MS + 101_000;
 
@@ -44,16 +46,18 @@ function rigOf(seed: number, attack: Attack): SupervisorRig {
   return rig;
 }
 
-/** Faults end; every car wants all it can get. */
+/** Faults end, and the cars leave: one that wanted nothing is not asked again for half an hour. The next want all they can get. */
 function makePeace(rig: SupervisorRig): void {
   rig.isDiskSlow = false;
   for (const place of rig.places) {
     place.up.isNoisy = place.down.isNoisy = false;
     place.up.open();
     place.down.open();
-    place.charger.wantsTenthsA = place.charger.traits.maxTenthsA;
+    place.charger.wantsTenthsA = undefined;
     if (place.lockKw !== undefined) rig.lock(place, undefined);
   }
+  rig.run(CARS_GONE_MS);
+  for (const { charger } of rig.places) charger.wantsTenthsA = charger.traits.maxTenthsA;
   rig.run(RECOVERED_MS);
 }
 

@@ -190,7 +190,9 @@ export class SupervisedSite {
       for (let i = 0; i < writes; i++) this.#writeOldest();
       for (const decided of stored) {
         this.supervisor.setStoring(decided.control, false);
-        if (decided.control.holding.lastSeq === decided.grant.seq) publish(decided);
+        if (decided.control.holding.lastSeq !== decided.grant.seq) continue;
+        this.supervisor.noteLeft(decided);
+        publish(decided);
       }
     });
   }
