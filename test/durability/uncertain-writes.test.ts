@@ -133,7 +133,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
       while (!isOver) {
         await operator.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
-             and application_name = 'headroom' and state = 'active' and pid <> pg_backend_pid()`,
+             and application_name like 'headroom%' and state = 'active' and pid <> pg_backend_pid()`,
         );
       }
     }

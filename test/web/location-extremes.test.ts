@@ -42,9 +42,9 @@ describe('The page of a location', ON_PAGES, () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('names the day of both ends of a stretch that began yesterday', async () => {
+  it('names the day of both ends of a stretch that began on another', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
-    await page.getByRole('button', { name: '24 h' }).click();
+    await page.getByRole('button', { name: '7 d' }).click();
     const day = String.raw`\w+ \d+, \d{4}, [\d:]{8} [AP]M`;
     await page
       .locator('figcaption')
