@@ -14,6 +14,14 @@
 /** @type {readonly Plant[]} */
 export const PLANTS = [
   {
+    name: 'waiting-grant-counts-as-told',
+    file: 'machines/power/grant-issuer.js',
+    text: 'isWaiting: mustStore,',
+    bug: 'isWaiting: false,',
+    seed: 87,
+    invariant: 'P2',
+  },
+  {
     name: 'sagging-voltage-makes-room',
     file: 'machines/power/connector-readings.js',
     text: 'Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)))',
