@@ -162,7 +162,7 @@ export class ChargerPreparation {
     this.#ask(request, (answer) => {
       if (answer.kind !== 'schedule') return;
       const { schedule } = answer;
-      if (showsNothing(schedule) && lease.showsIdle !== true) return;
+      if (showsNothing(schedule) && lease.trust.showsIdle !== true) return;
       const most = limitIn({ ...lease.rate, unit: schedule.unit }, spec.failsafeA) + 0.05;
       const isKept =
         !showsNothing(schedule) && schedule.periods.every(({ limit }) => limit >= 0 && limit <= most);

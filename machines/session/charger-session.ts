@@ -80,7 +80,7 @@ export class ChargerSession<Id extends string = string> {
         },
       });
       connector.lease.restart(this.#boot);
-      connector.lease.remember(isContinued, isContinued);
+      connector.lease.trust.remember(isContinued, isContinued);
       return connector;
     });
     this.#preparation = new ChargerPreparation({
@@ -147,7 +147,7 @@ export class ChargerSession<Id extends string = string> {
     const isRemembered = this.#provenFirmware === '' || this.#provenFirmware === firmware;
     for (const connector of this.#connectors) {
       connector.restart(this.#boot);
-      connector.lease.remember(isRemembered, false);
+      connector.lease.trust.remember(isRemembered, false);
     }
   }
 

@@ -1,4 +1,4 @@
-// The lease of one connector behind a gateway: what was granted, how the charger is told, and what it has shown of it.
+// The lease of one connector behind a gateway: which grants are taken, what the charger is asked for them, and what it holds.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import type {
   ChargerAbilities,
@@ -7,16 +7,11 @@ import type {
   LimitToTake,
   TransactionRef,
 } from './gateway-request.js';
+import { fallbackTo, type HeldLease, isSameTold, type LeaseSlot, type Told } from './held-lease.js';
+import { AGAIN_AFTER_MS, LeaseAttempt } from './lease-attempt.js';
 import { LeaseRate } from './lease-rate.js';
-import {
-  judge,
-  type LeaseSchedule,
-  type Proof,
-  proofDurationS,
-  type Rate,
-  scheduleOf,
-} from './lease-schedule.js';
-
+import { type Rate, scheduleOf } from './lease-schedule.js';
+import { type Judged, LeaseTrust } from './lease-trust.js';
 import { type SentHeartbeat, SentHeartbeats } from './sent-heartbeats.js';
 
 export interface LeaseSpec {
@@ -27,60 +22,16 @@ export interface LeaseSpec {
   readonly failsafeA: number;
 }
 
-/** What the charger is known to keep to. `epoch` and `seq` are 0 without a lease. A per phase. */
-export interface HeldLease {
-  readonly epoch: number;
-  readonly seq: number;
-  readonly limitA: number;
-  readonly thenA: number;
-  /** When it surely has ended, by our clock. */
-  readonly endsAtMs: number;
-}
-
 type AckResult = 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
-type Slot = 'default' | 'transaction';
-
-/** What may be told of a grant, A per phase: another system may want less. */
-interface Told {
-  readonly limitA: number;
-  readonly thenA: number;
-}
 
 export interface LeaseEvents {
   /** The lowest that another system allows in that span, A per phase; infinite where it says nothing. */
   ceilingA(fromMs: number, untilMs: number): number;
-
   /** To be told to the service. */
   acknowledged(limit: LimitToTake, result: AckResult): void;
-  /** It has shown that it keeps leases, or (with the reason) that it does not. `hint`: it could show neither. */
-  judged(whyNot: string | undefined, kind: 'evidence' | 'hint'): void;
+  readonly judged: Judged;
 }
 
-/** A grant on its way into the charger. */
-interface Attempt {
-  readonly limit: LimitToTake;
-  readonly told: Told;
-  readonly slot: Slot;
-  readonly schedule: LeaseSchedule;
-  readonly endsAtMs: number;
-  stage: 'set' | 'proof' | 'meter' | 'clear';
-  /** Until when the meter may show that it is kept to. */
-  meteredByMs: number;
-}
-
-interface Held extends HeldLease {
-  readonly slot: Slot | undefined;
-  /** The newest grant that it stands for, which may allow more than what the charger was told; undefined without one. */
-  readonly limit: LimitToTake | undefined;
-  readonly told: Told;
-  readonly ttlMs: number;
-  readonly phases: number;
-}
-
-const AGAIN_AFTER_MS = 5_000;
-const METERED_WITHIN_MS = 15_000;
-const SHOWS_LATER =
-  'it shows its limits only while a transaction runs: with the next one it can prove its lease';
 const NEVER = Number.POSITIVE_INFINITY;
 
 function isOfferable(currentA: number): boolean {
@@ -89,6 +40,7 @@ function isOfferable(currentA: number): boolean {
 
 /** Times are of one monotonic clock in ms; those named `own` of the charger's. Its owner sends what it asks for, one at a time. */
 export class ConnectorLease {
+  readonly trust: LeaseTrust;
   readonly #spec: LeaseSpec;
   readonly #events: LeaseEvents;
   readonly #heartbeats = new SentHeartbeats();
@@ -96,48 +48,24 @@ export class ConnectorLease {
   #abilities: ChargerAbilities | undefined;
   #boot = '';
   #fence = { epoch: -1, seq: -1 };
-  #held: Held;
+  #held: HeldLease;
   #wanted: LimitToTake | undefined;
-  #attempt: Attempt | undefined;
+  #attempt: LeaseAttempt | undefined;
   #againAtMs = 0;
   #transaction: TransactionRef | undefined;
   /** It may have a lease as its default, which would hold again as soon as a transaction ends. */
   #isDefaultInUse = true;
-  #isProven = false;
-  /** It was seen to keep leases before, with the firmware it has. */
-  #isRemembered = false;
-  /** It has not started since, as far as is known: what it showed to a gateway before this one still holds. */
-  #isContinued = false;
-  /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
-  #showsIdle: boolean | undefined;
 
   constructor(spec: LeaseSpec, events: LeaseEvents) {
     this.#spec = spec;
     this.#events = events;
     this.#rate = new LeaseRate(spec);
-    this.#held = this.#fallback(spec.failsafeA);
+    this.trust = new LeaseTrust(events.judged);
+    this.#held = fallbackTo(spec.failsafeA);
   }
 
   get held(): HeldLease {
     return this.#held;
-  }
-
-  /**
-   * It has shown that it keeps leases: since its start, which may be before that of the gateway, or, where it shows nothing
-   * while no transaction runs, before its start.
-   */
-  get isProven(): boolean {
-    return this.#isProven || (this.#isRemembered && (this.#isContinued || this.#showsIdle === false));
-  }
-
-  get showsIdle(): boolean | undefined {
-    return this.#showsIdle;
-  }
-
-  /** Whether it was seen to keep leases before, with the firmware it has, and has not started since. */
-  remember(isRemembered: boolean, isContinued: boolean): void {
-    this.#isRemembered = isRemembered;
-    this.#isContinued = isContinued;
   }
 
   get hb(): number {
@@ -154,7 +82,7 @@ export class ConnectorLease {
   }
 
   get nextDueMs(): number {
-    const meteredByMs = this.#attempt?.stage === 'meter' ? this.#attempt.meteredByMs : NEVER;
+    const meteredByMs = this.#attempt?.meteredByMs ?? NEVER;
     const isAsking = this.#attempt?.stage === 'proof' || this.#attempt?.stage === 'clear';
     const againAtMs = this.#wanted !== undefined || isAsking ? this.#againAtMs : NEVER;
     return Math.min(this.#held.endsAtMs, meteredByMs, againAtMs);
@@ -167,7 +95,7 @@ export class ConnectorLease {
     this.#fence = { epoch: -1, seq: -1 };
     this.#transaction = undefined;
     this.#isDefaultInUse = true;
-    this.#held = this.#fallback(this.#spec.failsafeA);
+    this.#held = fallbackTo(this.#spec.failsafeA);
     this.distrust();
   }
 
@@ -176,8 +104,7 @@ export class ConnectorLease {
     this.#heartbeats.forget();
     this.#wanted = undefined;
     this.#attempt = undefined;
-    this.#isProven = false;
-    this.#isContinued = false;
+    this.trust.forget();
   }
 
   /** Another system wants more or less than before: what it holds is told anew where that changes it. */
@@ -210,10 +137,8 @@ export class ConnectorLease {
     this.#transaction = transaction;
     this.#againAtMs = Number.NEGATIVE_INFINITY;
     this.#rate.forgetCar();
-    if (this.#held.slot === 'transaction') this.#held = this.#fallback(this.#spec.failsafeA);
-    const attempt = this.#attempt;
-    if (attempt === undefined) return;
-    this.#tryAgain(attempt, Number.NEGATIVE_INFINITY);
+    if (this.#held.slot === 'transaction') this.#held = fallbackTo(this.#spec.failsafeA);
+    if (this.#attempt !== undefined) this.#planAgain(this.#attempt, Number.NEGATIVE_INFINITY);
   }
 
   /** Takes a grant; its acknowledgement follows, as a rule when the charger has shown that it keeps to it. */
@@ -225,15 +150,14 @@ export class ConnectorLease {
   /** The most loaded phase draws that much now, on so many phases. */
   metered(mostA: number, phasesInUse: number, nowMs: number): void {
     const attempt = this.#attempt;
-    if (attempt?.stage === 'meter' && mostA > 0 && mostA <= (attempt.limit.limitA + 0.5) * 1.1)
-      this.#wasFollowed(attempt, nowMs);
+    if (attempt?.isShownBy(mostA)) this.#wasFollowed(attempt, nowMs);
     this.#rate.noteCar(phasesInUse);
   }
 
   advance(nowMs: number): void {
-    if (this.#held.endsAtMs <= nowMs) this.#held = this.#fallback(this.#held.thenA);
+    if (this.#held.endsAtMs <= nowMs) this.#held = fallbackTo(this.#held.thenA);
     const attempt = this.#attempt;
-    if (attempt?.stage === 'meter' && attempt.meteredByMs <= nowMs) this.#giveUp(attempt);
+    if (attempt !== undefined && attempt.meteredByMs <= nowMs) this.#giveUp(attempt);
   }
 
   /** What the charger is to be asked next; undefined where nothing. */
@@ -241,19 +165,11 @@ export class ConnectorLease {
     if (this.#attempt?.stage === 'meter' && this.#wanted !== undefined) this.#attempt = undefined;
     if (nowMs < this.#againAtMs || this.#abilities === undefined) return undefined;
     if (this.#attempt === undefined && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
-    const { evse } = this.#spec;
     const attempt = this.#attempt;
-    if (attempt?.stage === 'clear') return { kind: 'clear', evse, slot: 'default' };
-    if (attempt?.stage === 'proof') {
-      const { schedule } = attempt;
-      return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
-    }
-    if (attempt?.stage !== 'set') return undefined;
-    const { slot, schedule } = attempt;
     // Whatever becomes of the answer.
-    if (slot === 'default') this.#isDefaultInUse = true;
-    const stackLevel = this.#abilities.maxStackLevel;
-    return { kind: 'setLease', evse, slot, transaction: this.#transaction, stackLevel, schedule };
+    if (attempt?.stage === 'set' && attempt.plan.slot === 'default') this.#isDefaultInUse = true;
+    const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
+    return attempt?.requestOf(this.#spec.evse, as);
   }
 
   /** What came of the request it asked for last. */
@@ -267,10 +183,14 @@ export class ConnectorLease {
     }
     // It was given up meanwhile.
     if (attempt === undefined) return;
-    if (request.kind === 'setLease' && request.schedule === attempt.schedule)
-      this.#wasSet(attempt, answer, nowMs);
-    else if (request.kind === 'readSchedule' && attempt.stage === 'proof')
-      this.#wasShown(attempt, answer, nowMs);
+    const outcome = attempt.answered(request, answer, nowMs);
+    if (outcome.kind === 'again') this.#planAgain(attempt, outcome.atMs);
+    else if (outcome.kind === 'followed') this.#wasFollowed(attempt, nowMs);
+    else if (outcome.kind === 'refused') this.#giveUp(attempt);
+    else if (outcome.kind === 'unshown') {
+      this.#attempt = undefined;
+      this.#againAtMs = outcome.atMs;
+    }
   }
 
   #receive(limit: LimitToTake, nowMs: number): AckResult | undefined {
@@ -302,7 +222,7 @@ export class ConnectorLease {
     return this.#attempt === undefined && isSame && isFresh && isHere;
   }
 
-  get #slot(): Slot {
+  get #slot(): LeaseSlot {
     return this.#transaction === undefined ? 'default' : 'transaction';
   }
 
@@ -326,75 +246,20 @@ export class ConnectorLease {
       this.#events.acknowledged(limit, 'EXPIRED');
       return;
     }
-    const { maxCurrentA } = this.#spec;
+    const { maxCurrentA, voltageV } = this.#spec;
     const endsAtMs = this.#endOf(limit, heartbeat);
     const told = this.#toldOf(limit, endsAtMs, nowMs);
-    const by = { startsAtOwnMs, maxCurrentA, isProven: this.#isProven };
+    const by = { startsAtOwnMs, maxCurrentA, isProven: this.trust.hasShown };
     const schedule = scheduleOf({ ...told, ttlS: limit.ttlS }, this.rate, by);
-    this.#attempt = { limit, told, slot: this.#slot, schedule, endsAtMs, stage: 'set', meteredByMs: NEVER };
+    this.#attempt = new LeaseAttempt(
+      { limit, told, slot: this.#slot, schedule, endsAtMs },
+      { trust: this.trust, rate: this.#rate, voltageV },
+    );
   }
 
-  #wasSet(attempt: Attempt, answer: GatewayAnswer, nowMs: number): void {
-    if (answer.kind === 'failed') {
-      this.#tryAgain(attempt, nowMs + AGAIN_AFTER_MS);
-    } else if (answer.kind !== 'refused') {
-      attempt.stage = 'proof';
-    } else if (this.#rate.adapts(attempt.schedule)) {
-      this.#tryAgain(attempt, nowMs);
-    } else {
-      this.#disprove(`it refuses charging profiles: ${answer.why}`);
-      this.#giveUp(attempt);
-    }
-  }
-
-  #wasShown(attempt: Attempt, answer: GatewayAnswer, nowMs: number): void {
-    if (answer.kind === 'schedule') {
-      this.#judge(attempt, judge(answer.schedule, attempt.schedule, this.#spec.voltageV), nowMs);
-    } else if (answer.kind === 'failed') {
-      this.#tryAgain(attempt, nowMs + AGAIN_AFTER_MS);
-    } else {
-      this.#disprove('it does not show its composite schedule');
-      this.#watchMeter(attempt, nowMs);
-    }
-  }
-
-  #judge(attempt: Attempt, proof: Proof, nowMs: number): void {
-    if (attempt.slot === 'default') this.#showsIdle = proof.verdict !== 'unshown';
-    if (proof.verdict === 'unshown') {
-      this.#wasUnshown(attempt, nowMs);
-    } else if (proof.verdict !== 'unkept') {
-      if (proof.verdict === 'proved') this.#prove();
-      this.#wasFollowed(attempt, nowMs);
-    } else if (proof.excess < 1 && this.#rate.roundsDown(attempt.schedule)) {
-      this.#tryAgain(attempt, nowMs);
-    } else {
-      this.#disprove(proof.why);
-      this.#watchMeter(attempt, nowMs);
-    }
-  }
-
-  /** Without a transaction nothing flows, and what was accepted counts for the next one. */
-  #wasUnshown(attempt: Attempt, nowMs: number): void {
-    if (attempt.slot === 'default' && this.isProven) {
-      this.#apply(attempt, nowMs);
-    } else if (attempt.slot === 'default') {
-      this.#attempt = undefined;
-      this.#againAtMs = nowMs + 500 * attempt.limit.ttlS;
-      this.#events.judged(SHOWS_LATER, 'hint');
-    } else {
-      this.#disprove('it shows no limit at all');
-      this.#watchMeter(attempt, nowMs);
-    }
-  }
-
-  #watchMeter(attempt: Attempt, nowMs: number): void {
-    attempt.stage = 'meter';
-    attempt.meteredByMs = nowMs + METERED_WITHIN_MS;
-  }
-
-  #tryAgain({ limit }: Attempt, atMs: number): void {
+  #planAgain({ plan }: LeaseAttempt, atMs: number): void {
     this.#attempt = undefined;
-    this.#wanted ??= limit;
+    this.#wanted ??= plan.limit;
     this.#againAtMs = atMs;
   }
 
@@ -402,13 +267,13 @@ export class ConnectorLease {
    * It keeps to what it was told. A default of before the transaction, which may allow more, must be gone first: others are
    * given what is acknowledged as given up, and the transaction may end at any time.
    */
-  #wasFollowed(attempt: Attempt, nowMs: number): void {
-    if (attempt.slot === 'transaction' && this.#isDefaultInUse) attempt.stage = 'clear';
+  #wasFollowed(attempt: LeaseAttempt, nowMs: number): void {
+    if (attempt.plan.slot === 'transaction' && this.#isDefaultInUse) attempt.clearDefault();
     else this.#apply(attempt, nowMs);
   }
 
-  #apply(attempt: Attempt, nowMs: number): void {
-    const { limit, told, slot, schedule, endsAtMs } = attempt;
+  #apply({ plan }: LeaseAttempt, nowMs: number): void {
+    const { limit, told, slot, schedule, endsAtMs } = plan;
     this.#attempt = undefined;
     const { epoch, seq, ttlS } = limit;
     // Less than 6 A is none.
@@ -420,29 +285,8 @@ export class ConnectorLease {
     this.advance(nowMs);
   }
 
-  #giveUp({ limit }: Attempt): void {
+  #giveUp({ plan }: LeaseAttempt): void {
     this.#attempt = undefined;
-    this.#events.acknowledged(limit, 'REJECTED');
+    this.#events.acknowledged(plan.limit, 'REJECTED');
   }
-
-  #prove(): void {
-    if (this.#isProven) return;
-    this.#isProven = true;
-    this.#events.judged(undefined, 'evidence');
-  }
-
-  #disprove(why: string): void {
-    this.#isProven = false;
-    this.#isRemembered = false;
-    this.#events.judged(why, 'evidence');
-  }
-
-  #fallback(limitA: number): Held {
-    const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, limit: undefined, phases: 0 };
-    return { ...none, limitA, thenA: limitA, told: { limitA, thenA: limitA }, endsAtMs: NEVER };
-  }
-}
-
-function isSameTold(a: Told, b: Told): boolean {
-  return a.limitA === b.limitA && a.thenA === b.thenA;
 }

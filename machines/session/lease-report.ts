@@ -66,7 +66,7 @@ export class LeaseReport {
     if (whyNot !== undefined) return whyNot;
     const whyDistrusted = this.#clock.whyDistrusted(nowMs);
     if (whyDistrusted !== undefined) return `its clock cannot be relied upon: ${whyDistrusted}`;
-    if (lease.isProven && isReady) return undefined;
+    if (lease.trust.isProven && isReady) return undefined;
     return shownWhyNot ?? NOT_SHOWN;
   }
 

@@ -200,13 +200,11 @@ function linesOf(text: string): number {
 }
 
 export const MOST_LINES_OF_A_FILE = 320;
-/** Longer ones, until they are split. */
-const STILL_LONGER: ReadonlySet<string> = new Set(['machines/session/connector-lease.ts']);
 
 /** Files that say more than a reader keeps in mind. */
 export function longFiles(sources: readonly Source[]): readonly Breach[] {
   return sources
-    .filter(({ path, text }) => linesOf(text) > MOST_LINES_OF_A_FILE && !STILL_LONGER.has(path))
+    .filter(({ text }) => linesOf(text) > MOST_LINES_OF_A_FILE)
     .map(({ path, text }) => `${path} has ${linesOf(text)} lines`);
 }
 

@@ -1,0 +1,138 @@
+// A grant on its way into a charger: it is set, shown as a composite schedule or by the meter, and then kept to or given up.
+import type { GatewayAnswer, GatewayRequest, LimitToTake, TransactionRef } from './gateway-request.js';
+import type { LeaseSlot, Told } from './held-lease.js';
+import type { LeaseRate } from './lease-rate.js';
+import { judge, type LeaseSchedule, type Proof, proofDurationS } from './lease-schedule.js';
+import type { LeaseTrust } from './lease-trust.js';
+
+/** What is to be done about a grant, and how the charger is told. */
+export interface LeasePlan {
+  readonly limit: LimitToTake;
+  readonly told: Told;
+  readonly slot: LeaseSlot;
+  readonly schedule: LeaseSchedule;
+  readonly endsAtMs: number;
+}
+
+/**
+ * What becomes of an attempt. `again`: the grant is planned anew at `atMs`. `followed`: the charger keeps to it. `unshown`: it
+ * can show nothing now, and takes no other grant before `atMs`. `refused`: it does not keep to it.
+ */
+export type Outcome =
+  | { readonly kind: 'goesOn' | 'followed' | 'refused' }
+  | { readonly kind: 'again' | 'unshown'; readonly atMs: number };
+
+/** After no answer. */
+export const AGAIN_AFTER_MS = 5_000;
+const METERED_WITHIN_MS = 15_000;
+
+export class LeaseAttempt {
+  readonly plan: LeasePlan;
+  readonly #trust: LeaseTrust;
+  readonly #rate: LeaseRate;
+  readonly #voltageV: number;
+  #stage: 'set' | 'proof' | 'meter' | 'clear' = 'set';
+  /** Until when the meter may show that it is kept to. */
+  #meteredByMs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    plan: LeasePlan,
+    by: { readonly trust: LeaseTrust; readonly rate: LeaseRate; readonly voltageV: number },
+  ) {
+    this.plan = plan;
+    this.#trust = by.trust;
+    this.#rate = by.rate;
+    this.#voltageV = by.voltageV;
+  }
+
+  get stage(): 'set' | 'proof' | 'meter' | 'clear' {
+    return this.#stage;
+  }
+
+  /** Infinite where it does not wait for the meter. */
+  get meteredByMs(): number {
+    return this.#meteredByMs;
+  }
+
+  /** The default of before has to be gone first. */
+  clearDefault(): void {
+    this.#stage = 'clear';
+    this.#meteredByMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** What the charger is to be asked for it; undefined where it waits for the meter. */
+  requestOf(
+    evse: number,
+    as: { readonly transaction: TransactionRef | undefined; readonly stackLevel: number },
+  ): GatewayRequest | undefined {
+    const { slot, schedule } = this.plan;
+    switch (this.#stage) {
+      case 'set':
+        return { kind: 'setLease', evse, slot, ...as, schedule };
+      case 'proof':
+        return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
+      case 'clear':
+        return { kind: 'clear', evse, slot: 'default' };
+      case 'meter':
+        return undefined;
+    }
+  }
+
+  /** The charger answered to `setLease` or `readSchedule`; the answer to another request changes nothing. */
+  answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): Outcome {
+    if (request.kind === 'setLease' && request.schedule === this.plan.schedule)
+      return this.#wasSet(answer, nowMs);
+    if (request.kind === 'readSchedule' && this.#stage === 'proof') return this.#wasShown(answer, nowMs);
+    return { kind: 'goesOn' };
+  }
+
+  /** Whether the meter shows that it is kept to, which draws `mostA` on its most loaded phase. */
+  isShownBy(mostA: number): boolean {
+    return this.#stage === 'meter' && mostA > 0 && mostA <= (this.plan.limit.limitA + 0.5) * 1.1;
+  }
+
+  #wasSet(answer: GatewayAnswer, nowMs: number): Outcome {
+    if (answer.kind === 'failed') return { kind: 'again', atMs: nowMs + AGAIN_AFTER_MS };
+    if (answer.kind !== 'refused') {
+      this.#stage = 'proof';
+      return { kind: 'goesOn' };
+    }
+    if (this.#rate.adapts(this.plan.schedule)) return { kind: 'again', atMs: nowMs };
+    this.#trust.disprove(`it refuses charging profiles: ${answer.why}`);
+    return { kind: 'refused' };
+  }
+
+  #wasShown(answer: GatewayAnswer, nowMs: number): Outcome {
+    if (answer.kind === 'schedule')
+      return this.#judge(judge(answer.schedule, this.plan.schedule, this.#voltageV), nowMs);
+    if (answer.kind === 'failed') return { kind: 'again', atMs: nowMs + AGAIN_AFTER_MS };
+    return this.#watchMeter('it does not show its composite schedule', nowMs);
+  }
+
+  #judge(proof: Proof, nowMs: number): Outcome {
+    const { slot, schedule } = this.plan;
+    if (slot === 'default') this.#trust.noteIdle(proof.verdict !== 'unshown');
+    if (proof.verdict === 'unshown') return this.#wasUnshown(nowMs);
+    if (proof.verdict !== 'unkept') {
+      if (proof.verdict === 'proved') this.#trust.prove();
+      return { kind: 'followed' };
+    }
+    if (proof.excess < 1 && this.#rate.roundsDown(schedule)) return { kind: 'again', atMs: nowMs };
+    return this.#watchMeter(proof.why, nowMs);
+  }
+
+  /** Without a transaction nothing flows, and what was accepted counts for the next one. */
+  #wasUnshown(nowMs: number): Outcome {
+    if (this.plan.slot === 'transaction') return this.#watchMeter('it shows no limit at all', nowMs);
+    if (this.#trust.isProven) return { kind: 'followed' };
+    this.#trust.postpone();
+    return { kind: 'unshown', atMs: nowMs + 500 * this.plan.limit.ttlS };
+  }
+
+  #watchMeter(why: string, nowMs: number): Outcome {
+    this.#trust.disprove(why);
+    this.#stage = 'meter';
+    this.#meteredByMs = nowMs + METERED_WITHIN_MS;
+    return { kind: 'goesOn' };
+  }
+}

@@ -1,0 +1,71 @@
+// Whether a charger keeps leases: what it has shown of one connector since it started, and what it is remembered for.
+
+/** Told what the charger has shown. `evidence`: that it keeps leases, or why it does not. `hint`: it could show neither. */
+export type Judged = (whyNot: string | undefined, kind: 'evidence' | 'hint') => void;
+
+const SHOWS_LATER =
+  'it shows its limits only while a transaction runs: with the next one it can prove its lease';
+
+export class LeaseTrust {
+  readonly #judged: Judged;
+  #hasShown = false;
+  /** It was seen to keep leases before, with the firmware it has. */
+  #isRemembered = false;
+  /** It has not started since, as far as is known: what it showed to a gateway before this one still holds. */
+  #isContinued = false;
+  #showsIdle: boolean | undefined;
+
+  constructor(judged: Judged) {
+    this.#judged = judged;
+  }
+
+  /** To this gateway, since its start. */
+  get hasShown(): boolean {
+    return this.#hasShown;
+  }
+
+  /**
+   * It has shown that it keeps leases: since its start, which may be before that of the gateway, or, where it shows nothing
+   * while no transaction runs, before its start.
+   */
+  get isProven(): boolean {
+    return this.#hasShown || (this.#isRemembered && (this.#isContinued || this.#showsIdle === false));
+  }
+
+  /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
+  get showsIdle(): boolean | undefined {
+    return this.#showsIdle;
+  }
+
+  noteIdle(showsIdle: boolean): void {
+    this.#showsIdle = showsIdle;
+  }
+
+  /** Whether it was seen to keep leases before, with the firmware it has, and has not started since. */
+  remember(isRemembered: boolean, isContinued: boolean): void {
+    this.#isRemembered = isRemembered;
+    this.#isContinued = isContinued;
+  }
+
+  /** It has to be shown anew. */
+  forget(): void {
+    this.#hasShown = false;
+    this.#isContinued = false;
+  }
+
+  prove(): void {
+    if (this.#hasShown) return;
+    this.#hasShown = true;
+    this.#judged(undefined, 'evidence');
+  }
+
+  disprove(why: string): void {
+    this.#hasShown = false;
+    this.#isRemembered = false;
+    this.#judged(why, 'evidence');
+  }
+
+  postpone(): void {
+    this.#judged(SHOWS_LATER, 'hint');
+  }
+}
