@@ -62,6 +62,54 @@ export interface OcppWords {
 export const EVSE = 1;
 export const ACCEPTED = { status: 'Accepted' };
 
+/** The schedule of a charging profile, in the words of all versions. */
+export interface SentSchedule {
+  readonly startSchedule: string;
+  readonly chargingRateUnit: RateUnit;
+  readonly chargingSchedulePeriod: SetProfile['periods'];
+}
+
+/** A charging profile, in the words of all versions. */
+export interface SentProfile {
+  readonly stackLevel: number;
+  readonly chargingProfilePurpose: string;
+}
+
+export function setProfile(
+  device: Device,
+  id: number,
+  { stackLevel, chargingProfilePurpose }: SentProfile,
+  schedule: SentSchedule,
+): typeof ACCEPTED {
+  device.setProfile({
+    id,
+    stackLevel,
+    isOfTransaction: chargingProfilePurpose === 'TxProfile',
+    startSchedule: schedule.startSchedule,
+    unit: schedule.chargingRateUnit,
+    periods: schedule.chargingSchedulePeriod,
+  });
+  return ACCEPTED;
+}
+
+/** What `GetCompositeSchedule` asks for, in the words of all versions. */
+export function compositeOf(device: Device, params: object) {
+  const { duration, chargingRateUnit = 'A' } = params as { duration: number; chargingRateUnit?: RateUnit };
+  const { unit, startTime, periods } = device.composite(duration, chargingRateUnit);
+  return {
+    scheduleStart: startTime,
+    schedule: { duration, chargingRateUnit: unit, chargingSchedulePeriod: periods },
+  };
+}
+
+/** The answer to what is asked in the same words in all versions. */
+export function answerAlike(method: string, params: object, device: Device): Record<string, unknown> {
+  if (method !== 'TriggerMessage') return { status: 'Rejected' };
+  const { requestedMessage } = params as { requestedMessage: string };
+  device.say(requestedMessage === 'StatusNotification' ? 'status' : 'values');
+  return ACCEPTED;
+}
+
 /** By measurand, unit and phase, in A, V, W and Wh. */
 export function samplesOf(shown: Shown): readonly {
   readonly measurand: string;

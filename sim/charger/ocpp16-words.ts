@@ -1,11 +1,16 @@
 // A virtual charger's words in OCPP 1.6.
 import {
   ACCEPTED,
+  answerAlike,
+  compositeOf,
   type Device,
   EVSE,
   type OcppWords,
+  type SentProfile,
+  type SentSchedule,
   type Shown,
   samplesOf,
+  setProfile,
   type Words,
 } from './ocpp-words.js';
 
@@ -16,15 +21,9 @@ const SETTINGS = new Map([
   ['ChargingScheduleMaxPeriods', '8'],
 ]);
 
-interface Profile {
+interface Profile extends SentProfile {
   readonly chargingProfileId: number;
-  readonly stackLevel: number;
-  readonly chargingProfilePurpose: string;
-  readonly chargingSchedule: {
-    readonly startSchedule: string;
-    readonly chargingRateUnit: 'A' | 'W';
-    readonly chargingSchedulePeriod: readonly { readonly startPeriod: number; readonly limit: number }[];
-  };
+  readonly chargingSchedule: SentSchedule;
 }
 
 export class Ocpp16Words implements OcppWords {
@@ -72,39 +71,16 @@ export class Ocpp16Words implements OcppWords {
       }
       case 'SetChargingProfile': {
         const { csChargingProfiles: profile } = params as { csChargingProfiles: Profile };
-        const { startSchedule, chargingRateUnit: unit, chargingSchedulePeriod } = profile.chargingSchedule;
-        device.setProfile({
-          id: profile.chargingProfileId,
-          stackLevel: profile.stackLevel,
-          startSchedule,
-          unit,
-          isOfTransaction: profile.chargingProfilePurpose === 'TxProfile',
-          periods: chargingSchedulePeriod,
-        });
-        return ACCEPTED;
+        return setProfile(device, profile.chargingProfileId, profile, profile.chargingSchedule);
       }
       case 'ClearChargingProfile':
         return { status: device.clearProfile((params as { id: number }).id) ? 'Accepted' : 'Unknown' };
       case 'GetCompositeSchedule': {
-        const { duration, chargingRateUnit = 'A' } = params as {
-          duration: number;
-          chargingRateUnit?: 'A' | 'W';
-        };
-        const { unit, startTime, periods } = device.composite(duration, chargingRateUnit);
-        return {
-          status: 'Accepted',
-          connectorId: EVSE,
-          scheduleStart: startTime,
-          chargingSchedule: { duration, chargingRateUnit: unit, chargingSchedulePeriod: periods },
-        };
-      }
-      case 'TriggerMessage': {
-        const { requestedMessage } = params as { requestedMessage: string };
-        device.say(requestedMessage === 'MeterValues' ? 'values' : 'status');
-        return ACCEPTED;
+        const { schedule: chargingSchedule, scheduleStart } = compositeOf(device, params);
+        return { status: 'Accepted', connectorId: EVSE, scheduleStart, chargingSchedule };
       }
       default:
-        return { status: 'Rejected' };
+        return answerAlike(method, params, device);
     }
   }
 }

@@ -1,11 +1,15 @@
 // A virtual charger's words in OCPP 2.0.1 and 2.1.
 import {
-  ACCEPTED,
+  answerAlike,
+  compositeOf,
   type Device,
   EVSE,
   type OcppWords,
+  type SentProfile,
+  type SentSchedule,
   type Shown,
   samplesOf,
+  setProfile,
   type Words,
 } from './ocpp-words.js';
 
@@ -28,15 +32,9 @@ interface Variable {
   readonly variable: { readonly name: string };
   readonly attributeValue: string;
 }
-interface Profile {
+interface Profile extends SentProfile {
   readonly id: number;
-  readonly stackLevel: number;
-  readonly chargingProfilePurpose: string;
-  readonly chargingSchedule: readonly {
-    readonly startSchedule: string;
-    readonly chargingRateUnit: 'A' | 'W';
-    readonly chargingSchedulePeriod: readonly { readonly startPeriod: number; readonly limit: number }[];
-  }[];
+  readonly chargingSchedule: readonly SentSchedule[];
 }
 
 export class Ocpp201Words implements OcppWords {
@@ -113,37 +111,18 @@ export class Ocpp201Words implements OcppWords {
         const { chargingProfile: profile } = params as { chargingProfile: Profile };
         const [schedule] = profile.chargingSchedule;
         if (schedule === undefined) return { status: 'Rejected' };
-        const { startSchedule, chargingRateUnit: unit, chargingSchedulePeriod: periods } = schedule;
-        device.setProfile({
-          id: profile.id,
-          stackLevel: profile.stackLevel,
-          startSchedule,
-          unit,
-          periods,
-          isOfTransaction: profile.chargingProfilePurpose === 'TxProfile',
-        });
-        return ACCEPTED;
+        return setProfile(device, profile.id, profile, schedule);
       }
       case 'ClearChargingProfile': {
         const { chargingProfileId = 0 } = params as { chargingProfileId?: number };
         return { status: device.clearProfile(chargingProfileId) ? 'Accepted' : 'Unknown' };
       }
       case 'GetCompositeSchedule': {
-        const { duration, chargingRateUnit = 'A' } = params as {
-          duration: number;
-          chargingRateUnit?: 'A' | 'W';
-        };
-        const { unit, startTime, periods } = device.composite(duration, chargingRateUnit);
-        const schedule = { evseId: EVSE, duration, scheduleStart: startTime, chargingRateUnit: unit };
-        return { status: 'Accepted', schedule: { ...schedule, chargingSchedulePeriod: periods } };
-      }
-      case 'TriggerMessage': {
-        const { requestedMessage } = params as { requestedMessage: string };
-        device.say(requestedMessage === 'TransactionEvent' ? 'values' : 'status');
-        return ACCEPTED;
+        const { schedule, scheduleStart } = compositeOf(device, params);
+        return { status: 'Accepted', schedule: { ...schedule, evseId: EVSE, scheduleStart } };
       }
       default:
-        return { status: 'Rejected' };
+        return answerAlike(method, params, device);
     }
   }
 

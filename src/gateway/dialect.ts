@@ -50,13 +50,3 @@ export function read<S extends z.ZodType>(schema: S, params: unknown): z.output<
   const [issue] = error.issues;
   throw new UnusableMessage(`${issue?.path.join('.')}: ${issue?.message}`);
 }
-
-/** What came of `work`, with what is thrown there as an answer. */
-export async function answerOf(work: () => Promise<GatewayAnswer>): Promise<GatewayAnswer> {
-  try {
-    return await work();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { kind: error instanceof CallRefused ? 'refused' : 'failed', why };
-  }
-}

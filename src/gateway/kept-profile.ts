@@ -17,18 +17,18 @@ export interface GuardParts {
   readonly changed: () => void;
 }
 
-/** What the versions' profiles have in common; instants in epoch ms. */
+/** What the versions' profiles have in common, in their words; instants in epoch ms. */
 export interface SentProfile {
   readonly id: number;
   readonly evse: number;
   readonly stackLevel: number;
   /** `ChargePointMaxProfile` and `ChargingStationMaxProfile` are no business of this. */
-  readonly purpose: string;
-  readonly transaction: TransactionRef | undefined;
-  readonly kind: string;
-  readonly recurrency: string | undefined;
-  readonly validFrom: number | undefined;
-  readonly validTo: number | undefined;
+  readonly chargingProfilePurpose: string;
+  readonly transactionId?: TransactionRef | undefined;
+  readonly chargingProfileKind: string;
+  readonly recurrencyKind?: string | undefined;
+  readonly validFrom?: number | undefined;
+  readonly validTo?: number | undefined;
   readonly schedule: {
     readonly startSchedule?: number | undefined;
     readonly duration?: number | undefined;
@@ -43,17 +43,23 @@ export interface SentProfile {
 
 /** Keeps it where the standard would have a charger take it. @throws UnusableMessage */
 export function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean): Guarded {
-  const isOfTransaction = sent.purpose === 'TxProfile';
+  const isOfTransaction = sent.chargingProfilePurpose === 'TxProfile';
   const running = comesWithStart ? undefined : parts.transactionAt(sent.evse);
   // For a transaction that runs, and none that is over; with a remote start, for the next one.
   if (isOfTransaction && !comesWithStart) {
-    if (running === undefined || (sent.transaction ?? running) !== running) return REJECTED;
+    if (running === undefined || (sent.transactionId ?? running) !== running) return REJECTED;
   }
   if (isOwnProfileId(sent.id)) return REJECTED;
   if (!parts.profiles.put(foreignOf(sent, parts.nowMs(), isOfTransaction ? running : undefined)))
     return REJECTED;
   parts.changed();
   return ACCEPTED;
+}
+
+/** A profile that comes with a start would go before every lease: it is kept here, and the start goes on without it. */
+export function startWithout(sent: SentProfile | undefined, start: object, parts: GuardParts): Guarded {
+  if (sent !== undefined && keepSent(parts, sent, true) === REJECTED) return REJECTED;
+  return { kind: 'forward', params: start };
 }
 
 /** @throws UnusableMessage */
@@ -76,9 +82,9 @@ function foreignOf(
     stackLevel,
     unit,
     periods,
-    purpose: sent.purpose === 'TxProfile' ? 'transaction' : 'default',
+    purpose: sent.chargingProfilePurpose === 'TxProfile' ? 'transaction' : 'default',
     ...(transaction === undefined ? {} : { transaction }),
-    kind: kindOf(sent.kind, sent.recurrency),
+    kind: kindOf(sent.chargingProfileKind, sent.recurrencyKind),
     startsAtMs: startSchedule ?? nowMs,
     ...(validFrom === undefined ? {} : { validFromMs: validFrom }),
     ...(validTo === undefined ? {} : { validToMs: validTo }),
@@ -115,6 +121,13 @@ export function clearSent(
   // Without an id, what the gateway set would go with it.
   if (id !== undefined && !isOwnProfileId(id)) return { kind: 'forward', params };
   return { kind: 'answered', answer: { status: 'Unknown' } };
+}
+
+/** What a management system that was away is told once it is back: that the charger started, and the last status of each place. */
+export function topicToTell(method: string, placeOf: () => number | undefined): string | undefined {
+  if (method === 'BootNotification') return method;
+  const place = method === 'StatusNotification' ? placeOf() : undefined;
+  return place === undefined ? undefined : `${method} ${place}`;
 }
 
 /** What leases are counted by, beside what the management system wants to be told. */

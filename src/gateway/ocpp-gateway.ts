@@ -6,6 +6,7 @@ import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
 import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
+import { performRequest, type RequestWords } from './charger-requests.js';
 import type { Dialect, Guard } from './dialect.js';
 import { openGatewayMemory } from './gateway-memory.js';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
@@ -14,10 +15,10 @@ import type { GuardParts } from './kept-profile.js';
 import { OcppServer } from './ocpp-server.js';
 import { Ocpp16Events } from './ocpp16-events.js';
 import { Ocpp16Guard } from './ocpp16-guard.js';
-import { performOcpp16 } from './ocpp16-requests.js';
+import { OCPP16_REQUESTS } from './ocpp16-requests.js';
 import { Ocpp201Events } from './ocpp201-events.js';
 import { Ocpp201Guard } from './ocpp201-guard.js';
-import { performOcpp201 } from './ocpp201-requests.js';
+import { ocpp201Requests } from './ocpp201-requests.js';
 
 export interface GatewayOptions {
   readonly file: ProvisioningFile;
@@ -116,16 +117,11 @@ export class OcppGateway {
       nowMs: () => clock.nowMs(),
       changed: () => bridge.review(),
     };
-    if (protocol !== 'ocpp1.6') {
-      const evses = bridge.connectors.map(({ evse }) => evse);
-      const has = { offlineDuration: protocol === 'ocpp2.1' };
-      return dialectWith(
-        new Ocpp201Events({ ...parts, evses }),
-        new Ocpp201Guard(guardParts),
-        (request, call) => performOcpp201(request, call, has),
-      );
-    }
-    return dialectWith(new Ocpp16Events(parts), new Ocpp16Guard(guardParts), performOcpp16);
+    if (protocol === 'ocpp1.6')
+      return dialectOf(new Ocpp16Events(parts), new Ocpp16Guard(guardParts), OCPP16_REQUESTS);
+    const evses = bridge.connectors.map(({ evse }) => evse);
+    const requests = ocpp201Requests({ offlineDuration: protocol === 'ocpp2.1' });
+    return dialectOf(new Ocpp201Events({ ...parts, evses }), new Ocpp201Guard(guardParts), requests);
   }
 
   #countConnectors(): void {
@@ -157,13 +153,13 @@ export class OcppGateway {
   }
 }
 
-function dialectWith(
+function dialectOf(
   events: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
   guard: Guard,
-  perform: Dialect['perform'],
+  requests: RequestWords,
 ): Dialect {
   return {
-    perform,
+    perform: (request, call) => performRequest(requests, request, call),
     guard,
     heard: (method, params) => events.heard(method, params),
     answer: (method, params) => events.answer(method, params),

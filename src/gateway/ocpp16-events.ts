@@ -1,8 +1,5 @@
 // OCPP 1.6: what a charger calls, as events of its session, and what it is answered.
 import { CHARGING_STATUSES, type ChargingStatus } from '../../machines/power/meter-ledger.js';
-import type { ChargerSession } from '../../machines/session/charger-session.js';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
 import {
   authorizeSchema,
   bootSchema,
@@ -12,34 +9,21 @@ import {
   statusSchema,
   stopTransactionSchema,
 } from '../wire/ocpp16.js';
-import { read, UnknownMethod } from './dialect.js';
-import type { AskIdTag } from './id-tags.js';
+import { type CallParts, ChargerCalls } from './charger-calls.js';
+import { read } from './dialect.js';
 import { meteredValues } from './sampled-values.js';
 
-/** Often enough that a charger's clock is never far off, and so seldom that it is hardly ever set. */
-const HEARTBEAT_INTERVAL_S = 900;
-/** What the charger only reports, and nobody here acts upon. */
-const ONLY_LOGGED = new Set([
+const ONLY_LOGGED = [
   'FirmwareStatusNotification',
   'DiagnosticsStatusNotification',
   'LogStatusNotification',
   'SecurityEventNotification',
   'SignedFirmwareStatusNotification',
-]);
+];
 /** What these say is known with the answer to them. */
 const WITH_ANSWER = ['BootNotification', 'StartTransaction'];
-const AFTER_ANSWER_MS = 50;
 /** Transaction ids are seconds since then: higher than any that a gateway gave before it started again. */
 const IDS_SINCE_MS = Date.UTC(2025, 0, 1);
-
-interface Parts {
-  readonly session: ChargerSession;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly askIdTag: AskIdTag;
-  /** Something that may lead to a request happened. */
-  readonly changed: () => void;
-}
 
 /** `Reserved`: nobody charges there yet. */
 function statusOf(word: string): ChargingStatus {
@@ -48,13 +32,15 @@ function statusOf(word: string): ChargingStatus {
 
 /** One charger's calls. */
 export class Ocpp16Events {
-  readonly #parts: Parts;
+  readonly #parts: CallParts;
+  readonly #calls: ChargerCalls;
   #lastTransactionId = 0;
   /** By what was said when it began: a charger that missed the answer says the same again. */
   readonly #begun = new Map<string, number>();
 
-  constructor(parts: Parts) {
+  constructor(parts: CallParts) {
     this.#parts = parts;
+    this.#calls = new ChargerCalls(parts, ONLY_LOGGED);
   }
 
   /** Takes in what it says by itself. @throws UnusableMessage */
@@ -70,7 +56,7 @@ export class Ocpp16Events {
     } else if (method === 'StopTransaction') {
       session.transactionEnded(read(stopTransactionSchema, params).transactionId, nowMs);
     }
-    if (!WITH_ANSWER.includes(method)) this.#wake();
+    if (!WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 
   /** Takes in what it says with what it was answered. @throws UnusableMessage */
@@ -78,48 +64,29 @@ export class Ocpp16Events {
     const { session, clock } = this.#parts;
     if (method === 'BootNotification') {
       const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
-      const words = [chargePointVendor, chargePointModel, firmwareVersion];
-      session.booted(words.filter((word) => word !== undefined).join(' '), clock.monotonicMs());
+      this.#calls.booted([chargePointVendor, chargePointModel, firmwareVersion]);
     } else if (method === 'StartTransaction') {
       const { connectorId } = read(startTransactionSchema, params);
       const { transactionId } = read(startedSchema, answer);
       session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
     }
-    if (WITH_ANSWER.includes(method)) this.#wake();
+    if (WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 
   /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */
   async answer(method: string, params: unknown): Promise<object> {
-    const { log, askIdTag } = this.#parts;
     switch (method) {
-      case 'BootNotification':
-        return { status: 'Accepted', currentTime: this.#wallTime(), interval: HEARTBEAT_INTERVAL_S };
-      case 'Heartbeat':
-        return { currentTime: this.#wallTime() };
-      case 'StatusNotification':
-      case 'MeterValues':
       case 'StopTransaction':
         return {};
-      case 'Authorize':
-        return { idTagInfo: { status: await askIdTag(read(authorizeSchema, params).idTag) } };
+      case 'Authorize': {
+        const { idTag } = read(authorizeSchema, params);
+        return { idTagInfo: { status: await this.#parts.askIdTag(idTag) } };
+      }
       case 'StartTransaction':
         return this.#began(params);
-      case 'DataTransfer':
-        return { status: 'UnknownVendorId' };
       default:
-        if (!ONLY_LOGGED.has(method)) throw new UnknownMethod(method);
-        log.info({ method, params }, 'told by a charger, and not managed by the gateway');
-        return {};
+        return this.#calls.answer(method, params);
     }
-  }
-
-  /** What it is asked for this must not overtake the answer. */
-  #wake(): void {
-    this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
-  }
-
-  #wallTime(): string {
-    return new Date(this.#parts.clock.nowMs()).toISOString();
   }
 
   #metered(params: unknown): void {

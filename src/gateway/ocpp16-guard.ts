@@ -14,9 +14,10 @@ import {
   enoughMeasurands,
   type GuardParts,
   keepSent,
-  REJECTED,
   type SentProfile,
   soonEnough,
+  startWithout,
+  topicToTell,
 } from './kept-profile.js';
 
 export class Ocpp16Guard implements Guard {
@@ -40,11 +41,9 @@ export class Ocpp16Guard implements Guard {
         return clearSent(this.#parts, params, criteria);
       }
       case 'RemoteStartTransaction': {
-        // A profile that comes with it would go before every lease.
-        const { chargingProfile, ...rest } = read(remoteStartSchema, params);
-        if (chargingProfile === undefined) return { kind: 'forward', params };
-        const kept = keepSent(this.#parts, sentOf(chargingProfile, rest.connectorId ?? 0), true);
-        return kept === REJECTED ? REJECTED : { kind: 'forward', params: rest };
+        const { chargingProfile, ...start } = read(remoteStartSchema, params);
+        const sent = chargingProfile && sentOf(chargingProfile, start.connectorId ?? 0);
+        return startWithout(sent, start, this.#parts);
       }
       case 'ChangeConfiguration':
         return this.#configure(params);
@@ -59,10 +58,7 @@ export class Ocpp16Guard implements Guard {
   }
 
   topicOf(method: string, params: unknown): string | undefined {
-    if (method === 'BootNotification') return method;
-    if (method !== 'StatusNotification') return undefined;
-    const connectorId = statusSchema.safeParse(params).data?.connectorId;
-    return connectorId === undefined ? undefined : `${method} ${connectorId}`;
+    return topicToTell(method, () => statusSchema.safeParse(params).data?.connectorId);
   }
 
   /** The charger reports at least as often, and as much, as its lease needs. */
@@ -81,16 +77,5 @@ export class Ocpp16Guard implements Guard {
 }
 
 function sentOf(profile: Profile16, evse: number): SentProfile {
-  return {
-    id: profile.chargingProfileId,
-    evse,
-    stackLevel: profile.stackLevel,
-    purpose: profile.chargingProfilePurpose,
-    transaction: profile.transactionId,
-    kind: profile.chargingProfileKind,
-    recurrency: profile.recurrencyKind,
-    validFrom: profile.validFrom,
-    validTo: profile.validTo,
-    schedule: profile.chargingSchedule,
-  };
+  return { ...profile, id: profile.chargingProfileId, evse, schedule: profile.chargingSchedule };
 }

@@ -1,13 +1,16 @@
-// OCPP 1.6: what the gateway asks of a charger, as calls, and their results as answers.
-import type { z } from 'zod';
-import type {
-  ChargerAbilities,
-  GatewayAnswer,
-  GatewayRequest,
-} from '../../machines/session/gateway-request.js';
+// OCPP 1.6: the words in which the gateway asks a charger, and in which it is answered.
+import type { ChargerAbilities, GatewayAnswer } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
 import { compositeSchema, configurationSchema, outcomeSchema } from '../wire/ocpp16.js';
-import { answerOf, type Call } from './dialect.js';
+import {
+  ignoresOffline,
+  type RequestOf,
+  type RequestWords,
+  readResult,
+  wholeOf,
+  wordsOf,
+} from './charger-requests.js';
+import type { Call } from './dialect.js';
 import { ALWAYS, profileIdOf, startOf } from './own-profiles.js';
 
 const KEYS = {
@@ -17,106 +20,52 @@ const KEYS = {
   periods: 'ChargingScheduleMaxPeriods',
   ignored: 'IgnoredProfilePurposesOffline',
 };
-/** The most telling first; a charger gets the first list all of which it measures. */
-const MEASURANDS = [
-  'Power.Active.Import,Current.Import,Voltage,Energy.Active.Import.Register',
-  'Power.Active.Import,Current.Import,Energy.Active.Import.Register',
-  'Power.Active.Import,Energy.Active.Import.Register',
-  'Current.Import,Voltage,Energy.Active.Import.Register',
-  'Current.Import,Energy.Active.Import.Register',
-];
-/** It takes effect as well, at the latest after its next start. */
-const TAKEN = ['Accepted', 'RebootRequired'];
 
-function read<S extends z.ZodType>(schema: S, result: unknown): z.output<S> {
-  const { data, error } = schema.safeParse(result);
-  if (error === undefined) return data;
-  const [issue] = error.issues;
-  throw new Error(`its answer is not understood: ${issue?.path.join('.')}: ${issue?.message}`);
+export const OCPP16_REQUESTS: RequestWords = {
+  readAbilities,
+  sampled: { measurands: 'MeterValuesSampledData', intervalS: 'MeterValueSampleInterval' },
+  change: async (key, value, call) => statusOf(await call('ChangeConfiguration', { key, value })),
+  failsafeProfile,
+  leaseProfile,
+  clearing: (id) => ({ id }),
+  readSchedule,
+  trigger: (what, connectorId) => ({
+    requestedMessage: what === 'status' ? 'StatusNotification' : 'MeterValues',
+    connectorId,
+  }),
+  statusOf,
+};
+
+function statusOf(result: unknown): string {
+  return readResult(outcomeSchema, result).status;
 }
 
-/** @returns never rejects */
-export function performOcpp16(request: GatewayRequest, call: Call): Promise<GatewayAnswer> {
-  return answerOf(() => perform(request, call));
-}
-
-async function perform(request: GatewayRequest, call: Call): Promise<GatewayAnswer> {
-  switch (request.kind) {
-    case 'readAbilities':
-      return readAbilities(call);
-    case 'sample':
-      return sample(request.everyS, call);
-    case 'setFailsafe':
-      return outcomeOf(await call('SetChargingProfile', failsafeProfile(request)));
-    case 'setLease':
-      return outcomeOf(await call('SetChargingProfile', leaseProfile(request)));
-    case 'clear': {
-      // That there is none to clear is as good.
-      await call('ClearChargingProfile', { id: profileIdOf(request.evse, request.slot) });
-      return { kind: 'done' };
-    }
-    case 'readSchedule':
-      return readSchedule(request, call);
-    case 'askStatus': {
-      const asked = { requestedMessage: 'StatusNotification', connectorId: request.evse };
-      return outcomeOf(await call('TriggerMessage', asked));
-    }
-    case 'askValues':
-      return outcomeOf(
-        await call('TriggerMessage', { requestedMessage: 'MeterValues', connectorId: request.evse }),
-      );
-  }
-}
-
-function outcomeOf(result: unknown): GatewayAnswer {
-  const { status } = read(outcomeSchema, result);
-  return TAKEN.includes(status) ? { kind: 'done' } : { kind: 'refused', why: status };
-}
-
-async function readAbilities(call: Call): Promise<GatewayAnswer> {
-  const { configurationKey } = read(
+async function readAbilities(call: Call): Promise<ChargerAbilities> {
+  const { configurationKey } = readResult(
     configurationSchema,
     await call('GetConfiguration', { key: Object.values(KEYS) }),
   );
   const values = new Map(configurationKey.map(({ key, value = '' }) => [key, value]));
-  const listOf = (key: string) => (values.get(key) ?? '').split(',').map((word) => word.trim());
-  const ignored = listOf(KEYS.ignored);
-  const isSmart = !values.has(KEYS.features) || listOf(KEYS.features).includes('SmartCharging');
-  const abilities: ChargerAbilities = {
+  const features = values.get(KEYS.features);
+  const isSmart = features === undefined || wordsOf(features).includes('SmartCharging');
+  return {
     whyNot: isSmart ? undefined : 'it does not support SmartCharging',
-    units: unitsOf(values.get(KEYS.units)),
+    units: unitsOf(wordsOf(values.get(KEYS.units))),
     maxStackLevel: wholeOf(values.get(KEYS.stackLevel), 1),
     maxPeriods: wholeOf(values.get(KEYS.periods), 2),
-    ignoresOffline: ignored.includes('TxDefaultProfile') || ignored.includes('TxProfile'),
+    ignoresOffline: ignoresOffline(values.get(KEYS.ignored)),
   };
-  return { kind: 'abilities', abilities };
 }
 
 /** `Current` and `Power` in the standard; some say `A` and `W`. Both where nothing is said. */
-function unitsOf(text: string | undefined): readonly RateUnit[] {
-  const words = (text ?? '').split(',').map((word) => word.trim());
+function unitsOf(words: readonly string[]): readonly RateUnit[] {
   const hasCurrent = words.includes('Current') || words.includes('A');
   const hasPower = words.includes('Power') || words.includes('W');
   if (hasCurrent === hasPower) return ['A', 'W'];
   return hasCurrent ? ['A'] : ['W'];
 }
 
-function wholeOf(text: string | undefined, fallback: number): number {
-  const value = Number(text);
-  return text !== undefined && Number.isInteger(value) && value >= 0 ? value : fallback;
-}
-
-async function sample(everyS: number, call: Call): Promise<GatewayAnswer> {
-  const change = async (key: string, value: string) =>
-    TAKEN.includes(read(outcomeSchema, await call('ChangeConfiguration', { key, value })).status);
-  for (const value of MEASURANDS) if (await change('MeterValuesSampledData', value)) break;
-  const isTaken = await change('MeterValueSampleInterval', String(Math.round(everyS)));
-  return isTaken ? { kind: 'done' } : { kind: 'refused', why: 'MeterValueSampleInterval' };
-}
-
-type Of<K extends GatewayRequest['kind']> = Extract<GatewayRequest, { kind: K }>;
-
-function failsafeProfile({ evse, unit, limit }: Of<'setFailsafe'>) {
+function failsafeProfile({ evse, unit, limit }: RequestOf<'setFailsafe'>) {
   return {
     connectorId: evse,
     csChargingProfiles: {
@@ -133,7 +82,7 @@ function failsafeProfile({ evse, unit, limit }: Of<'setFailsafe'>) {
   };
 }
 
-function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: Of<'setLease'>) {
+function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: RequestOf<'setLease'>) {
   const { unit, phases, startsAtOwnMs, limit, ttlS, thenLimit } = schedule;
   const ofTransaction = { chargingProfilePurpose: 'TxProfile', transactionId: transaction };
   return {
@@ -156,11 +105,11 @@ function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: Of<'set
 }
 
 async function readSchedule(
-  { evse, durationS, unit }: Of<'readSchedule'>,
+  { evse, durationS, unit }: RequestOf<'readSchedule'>,
   call: Call,
 ): Promise<GatewayAnswer> {
   const asked = { connectorId: evse, duration: durationS, chargingRateUnit: unit };
-  const composite = read(compositeSchema, await call('GetCompositeSchedule', asked));
+  const composite = readResult(compositeSchema, await call('GetCompositeSchedule', asked));
   const { status, scheduleStart, chargingSchedule } = composite;
   if (status !== 'Accepted') return { kind: 'refused', why: status };
   const startsAtOwnMs = scheduleStart ?? chargingSchedule?.startSchedule;
@@ -170,13 +119,12 @@ async function readSchedule(
     startS: startPeriod,
     limit,
   }));
-  const durationOf = chargingSchedule?.duration;
   return {
     kind: 'schedule',
     schedule: {
       unit: chargingSchedule?.chargingRateUnit ?? unit,
       startsAtOwnMs,
-      durationS: durationOf,
+      durationS: chargingSchedule?.duration,
       periods,
     },
   };

@@ -1,8 +1,5 @@
 // OCPP 2.0.1 and 2.1: what a charger calls, as events of its session, and what it is answered.
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
-import type { ChargerSession } from '../../machines/session/charger-session.js';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
 import {
   authorizeSchema,
   bootSchema,
@@ -11,15 +8,11 @@ import {
   statusSchema,
   transactionEventSchema,
 } from '../wire/ocpp201.js';
-import { read, UnknownMethod } from './dialect.js';
-import type { AskIdTag } from './id-tags.js';
+import { type CallParts, ChargerCalls } from './charger-calls.js';
+import { read } from './dialect.js';
 import { meteredValues } from './sampled-values.js';
 
-/** Often enough that a charger's clock is never far off, and so seldom that it is hardly ever set. */
-const HEARTBEAT_INTERVAL_S = 900;
-const AFTER_ANSWER_MS = 50;
-/** What the charger only reports, and nobody here acts upon. */
-const ONLY_LOGGED = new Set([
+const ONLY_LOGGED = [
   'ClearedChargingLimit',
   'FirmwareStatusNotification',
   'LogStatusNotification',
@@ -30,7 +23,7 @@ const ONLY_LOGGED = new Set([
   'PublishFirmwareStatusNotification',
   'ReportChargingProfiles',
   'SecurityEventNotification',
-]);
+];
 const STATUS_OF_STATE: Readonly<Record<string, ChargingStatus>> = {
   Charging: 'Charging',
   EVConnected: 'Preparing',
@@ -39,20 +32,15 @@ const STATUS_OF_STATE: Readonly<Record<string, ChargingStatus>> = {
   Idle: 'Finishing',
 };
 
-interface Parts {
-  readonly session: ChargerSession;
+interface Parts extends CallParts {
   /** The charger's EVSEs, by number. */
   readonly evses: readonly number[];
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly askIdTag: AskIdTag;
-  /** Something that may lead to a request happened. */
-  readonly changed: () => void;
 }
 
 /** One charger's calls. */
 export class Ocpp201Events {
   readonly #parts: Parts;
+  readonly #calls: ChargerCalls;
   /** Where transactions run: a charger names the EVSE in the first event of one, and may leave it out of the others. */
   readonly #evseOf = new Map<string, number>();
   /** What the car of an EVSE does, while it is there. */
@@ -60,6 +48,7 @@ export class Ocpp201Events {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#calls = new ChargerCalls(parts, ONLY_LOGGED);
   }
 
   /** Takes in what it says by itself. @throws UnusableMessage */
@@ -76,56 +65,37 @@ export class Ocpp201Events {
     } else if (method === 'TransactionEvent') {
       this.#transaction(params, nowMs);
     }
-    if (method !== 'BootNotification') this.#wake();
+    if (method !== 'BootNotification') this.#calls.wakeAfterAnswer();
   }
 
   /** Takes in what it says with what it was answered. @throws UnusableMessage */
   answered(method: string, params: unknown): void {
     if (method !== 'BootNotification') return;
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
-    const words = [vendorName, model, firmwareVersion].filter((word) => word !== undefined);
-    this.#parts.session.booted(words.join(' '), this.#parts.clock.monotonicMs());
+    this.#calls.booted([vendorName, model, firmwareVersion]);
     this.#evseOf.clear();
     this.#stateAt.clear();
-    this.#wake();
+    this.#calls.wakeAfterAnswer();
   }
 
   /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */
   async answer(method: string, params: unknown): Promise<object> {
-    const { clock, log, askIdTag } = this.#parts;
-    const currentTime = new Date(clock.nowMs()).toISOString();
+    const { askIdTag } = this.#parts;
     switch (method) {
-      case 'BootNotification':
-        return { status: 'Accepted', currentTime, interval: HEARTBEAT_INTERVAL_S };
-      case 'Heartbeat':
-        return { currentTime };
-      case 'StatusNotification':
-      case 'MeterValues':
-        return {};
       case 'TransactionEvent': {
         const { idToken } = read(transactionEventSchema, params);
-        if (idToken === undefined) return {};
-        return { idTokenInfo: { status: await askIdTag(idToken.idToken) } };
+        return idToken === undefined ? {} : { idTokenInfo: { status: await askIdTag(idToken.idToken) } };
       }
       case 'Authorize':
         return { idTokenInfo: { status: await askIdTag(read(authorizeSchema, params).idToken.idToken) } };
-      case 'DataTransfer':
-        return { status: 'UnknownVendorId' };
       // What the car would like is not asked: it shows by what it draws.
       case 'NotifyEVChargingNeeds':
       case 'NotifyEVChargingSchedule':
       case 'SignCertificate':
         return { status: 'Rejected' };
       default:
-        if (!ONLY_LOGGED.has(method)) throw new UnknownMethod(method);
-        log.info({ method, params }, 'told by a charger, and not managed by the gateway');
-        return {};
+        return this.#calls.answer(method, params);
     }
-  }
-
-  /** What it is asked for this must not overtake the answer. */
-  #wake(): void {
-    this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
   }
 
   #statusOf(evseId: number, word: string): ChargingStatus {

@@ -16,6 +16,8 @@ import {
   REJECTED,
   type SentProfile,
   soonEnough,
+  startWithout,
+  topicToTell,
 } from './kept-profile.js';
 
 /** What goes before, or beside, no lease: the charger applies the lower of both. */
@@ -46,11 +48,9 @@ export class Ocpp201Guard implements Guard {
         return clearSent(this.#parts, params, { id, evse, purpose, stackLevel });
       }
       case 'RequestStartTransaction': {
-        // A profile that comes with it would go before every lease.
-        const { chargingProfile, ...rest } = read(requestStartSchema, params);
-        if (chargingProfile === undefined) return { kind: 'forward', params };
-        const kept = keepSent(this.#parts, sentOf(chargingProfile, rest.evseId ?? 0), true);
-        return kept === REJECTED ? REJECTED : { kind: 'forward', params: rest };
+        const { chargingProfile, ...start } = read(requestStartSchema, params);
+        const sent = chargingProfile && sentOf(chargingProfile, start.evseId ?? 0);
+        return startWithout(sent, start, this.#parts);
       }
       case 'SetVariables':
         return this.#configure(params);
@@ -64,10 +64,7 @@ export class Ocpp201Guard implements Guard {
   }
 
   topicOf(method: string, params: unknown): string | undefined {
-    if (method === 'BootNotification') return method;
-    if (method !== 'StatusNotification') return undefined;
-    const evseId = statusSchema.safeParse(params).data?.evseId;
-    return evseId === undefined ? undefined : `${method} ${evseId}`;
+    return topicToTell(method, () => statusSchema.safeParse(params).data?.evseId);
   }
 
   /** The charger reports at least as often, and as much, as its lease needs. */
@@ -90,16 +87,5 @@ export class Ocpp201Guard implements Guard {
 function sentOf(profile: Profile201, evse: number): SentProfile {
   const [schedule] = profile.chargingSchedule;
   if (schedule === undefined) throw new UnusableMessage('it has no schedule');
-  return {
-    id: profile.id,
-    evse,
-    stackLevel: profile.stackLevel,
-    schedule,
-    purpose: profile.chargingProfilePurpose,
-    transaction: profile.transactionId,
-    kind: profile.chargingProfileKind,
-    recurrency: profile.recurrencyKind,
-    validFrom: profile.validFrom,
-    validTo: profile.validTo,
-  };
+  return { ...profile, evse, schedule };
 }

@@ -1,0 +1,62 @@
+// What a charger calls in any version of OCPP alike, and what it is answered; what it says besides is its version's.
+import type { ChargerSession } from '../../machines/session/charger-session.js';
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import { UnknownMethod } from './dialect.js';
+import type { AskIdTag } from './id-tags.js';
+
+/** Often enough that a charger's clock is never far off, and so seldom that it is hardly ever set. */
+const HEARTBEAT_INTERVAL_S = 900;
+const AFTER_ANSWER_MS = 50;
+
+export interface CallParts {
+  readonly session: ChargerSession;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly askIdTag: AskIdTag;
+  /** Something that may lead to a request happened. */
+  readonly changed: () => void;
+}
+
+export class ChargerCalls {
+  readonly #parts: CallParts;
+  readonly #onlyLogged: ReadonlySet<string>;
+
+  /** @param onlyLogged what the charger only reports, and nobody here acts upon */
+  constructor(parts: CallParts, onlyLogged: readonly string[]) {
+    this.#parts = parts;
+    this.#onlyLogged = new Set(onlyLogged);
+  }
+
+  /** It started. @param words who made it, and its firmware, as far as it says */
+  booted(words: readonly (string | undefined)[]): void {
+    const firmware = words.filter((word) => word !== undefined).join(' ');
+    this.#parts.session.booted(firmware, this.#parts.clock.monotonicMs());
+  }
+
+  /** What it is asked for what it said must not overtake the answer. */
+  wakeAfterAnswer(): void {
+    this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
+  }
+
+  /** The answer where no management system gives one. @throws UnknownMethod */
+  answer(method: string, params: unknown): object {
+    const { clock, log } = this.#parts;
+    const currentTime = new Date(clock.nowMs()).toISOString();
+    switch (method) {
+      case 'BootNotification':
+        return { status: 'Accepted', currentTime, interval: HEARTBEAT_INTERVAL_S };
+      case 'Heartbeat':
+        return { currentTime };
+      case 'StatusNotification':
+      case 'MeterValues':
+        return {};
+      case 'DataTransfer':
+        return { status: 'UnknownVendorId' };
+      default:
+        if (!this.#onlyLogged.has(method)) throw new UnknownMethod(method);
+        log.info({ method, params }, 'told by a charger, and not managed by the gateway');
+        return {};
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// What the gateway asks of a charger in any version of OCPP: which calls it makes, and what their results mean.
+import type { z } from 'zod';
+import type {
+  ChargerAbilities,
+  GatewayAnswer,
+  GatewayRequest,
+} from '../../machines/session/gateway-request.js';
+import { type Call, CallRefused } from './dialect.js';
+import { profileIdOf } from './own-profiles.js';
+
+export type RequestOf<K extends GatewayRequest['kind']> = Extract<GatewayRequest, { kind: K }>;
+
+/** What a version of OCPP says in words of its own: names of settings, parameters of calls, and what their results contain. */
+export interface RequestWords {
+  readAbilities(call: Call): Promise<ChargerAbilities>;
+  /** Settings of what is sampled while a car charges, and how often. */
+  readonly sampled: { readonly measurands: string; readonly intervalS: string };
+  /** Changes a setting. @returns the status that the charger answers */
+  change(setting: string, value: string, call: Call): Promise<string>;
+  /** Parameters of `SetChargingProfile`. */
+  failsafeProfile(request: RequestOf<'setFailsafe'>): object;
+  leaseProfile(request: RequestOf<'setLease'>): object;
+  /** Parameters of `ClearChargingProfile`. */
+  clearing(profileId: number): object;
+  readSchedule(request: RequestOf<'readSchedule'>, call: Call): Promise<GatewayAnswer>;
+  /** Parameters of `TriggerMessage`. */
+  trigger(what: 'status' | 'values', evse: number): object;
+  /** The status in the result of a call that sets something or triggers a message. */
+  statusOf(result: unknown): string;
+}
+
+/** The most telling first; a charger gets the first list all of which it measures. */
+const MEASURANDS = [
+  'Power.Active.Import,Current.Import,Voltage,Energy.Active.Import.Register',
+  'Power.Active.Import,Current.Import,Energy.Active.Import.Register',
+  'Power.Active.Import,Energy.Active.Import.Register',
+  'Current.Import,Voltage,Energy.Active.Import.Register',
+  'Current.Import,Energy.Active.Import.Register',
+];
+/** `RebootRequired` takes effect as well, at the latest after the charger's next start. */
+const TAKEN = ['Accepted', 'RebootRequired'];
+
+/** Asks the charger. @returns never rejects: what goes wrong is an answer too */
+export async function performRequest(
+  words: RequestWords,
+  request: GatewayRequest,
+  call: Call,
+): Promise<GatewayAnswer> {
+  try {
+    return await perform(words, request, call);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { kind: error instanceof CallRefused ? 'refused' : 'failed', why };
+  }
+}
+
+async function perform(words: RequestWords, request: GatewayRequest, call: Call): Promise<GatewayAnswer> {
+  const outcomeOf = async (method: string, params: object): Promise<GatewayAnswer> => {
+    const status = words.statusOf(await call(method, params));
+    return TAKEN.includes(status) ? { kind: 'done' } : { kind: 'refused', why: status };
+  };
+  switch (request.kind) {
+    case 'readAbilities':
+      return { kind: 'abilities', abilities: await words.readAbilities(call) };
+    case 'sample':
+      return sample(words, request.everyS, call);
+    case 'setFailsafe':
+      return outcomeOf('SetChargingProfile', words.failsafeProfile(request));
+    case 'setLease':
+      return outcomeOf('SetChargingProfile', words.leaseProfile(request));
+    case 'clear':
+      // That there is none to clear is as good.
+      await call('ClearChargingProfile', words.clearing(profileIdOf(request.evse, request.slot)));
+      return { kind: 'done' };
+    case 'readSchedule':
+      return words.readSchedule(request, call);
+    case 'askStatus':
+      return outcomeOf('TriggerMessage', words.trigger('status', request.evse));
+    case 'askValues':
+      return outcomeOf('TriggerMessage', words.trigger('values', request.evse));
+  }
+}
+
+async function sample(words: RequestWords, everyS: number, call: Call): Promise<GatewayAnswer> {
+  const { measurands, intervalS } = words.sampled;
+  const isTaken = async (setting: string, value: string) =>
+    TAKEN.includes(await words.change(setting, value, call));
+  for (const list of MEASURANDS) if (await isTaken(measurands, list)) break;
+  if (await isTaken(intervalS, String(Math.round(everyS)))) return { kind: 'done' };
+  return { kind: 'refused', why: intervalS };
+}
+
+/** The result of a call, as `schema` says. @throws where it is not understood */
+export function readResult<S extends z.ZodType>(schema: S, result: unknown): z.output<S> {
+  const { data, error } = schema.safeParse(result);
+  if (error === undefined) return data;
+  const [issue] = error.issues;
+  throw new Error(`its answer is not understood: ${issue?.path.join('.')}: ${issue?.message}`);
+}
+
+/** The words of a comma-separated list. */
+export function wordsOf(list = ''): readonly string[] {
+  return list.split(',').map((word) => word.trim());
+}
+
+/** A whole number from 0 on; `fallback` where the text is none. */
+export function wholeOf(text: string | undefined, fallback: number): number {
+  const value = Number(text);
+  return text !== undefined && text !== '' && Number.isInteger(value) && value >= 0 ? value : fallback;
+}
+
+/** Whether profiles of a transaction or of a connector's default are among those it ignores while it is offline. */
+export function ignoresOffline(purposes: string | undefined): boolean {
+  const ignored = wordsOf(purposes);
+  return ignored.includes('TxDefaultProfile') || ignored.includes('TxProfile');
+}
