@@ -95,7 +95,7 @@ export class Forwarding {
       if (request.path === '/health' || request.path === HEALTH_ENDPOINT.path)
         return ownHealth(request, response);
       if (request.path === METRICS_PATH) return ownMetrics(request, response);
-      return this.#forward(request, response);
+      return this.#forward(request, response, exchanges.isStopping);
     });
     app.use(createErrorHandler(log));
     return app;
@@ -105,7 +105,7 @@ export class Forwarding {
     return this.#agent.destroy();
   }
 
-  async #forward(request: Request, response: Answer): Promise<void> {
+  async #forward(request: Request, response: Answer, isStopping: () => boolean): Promise<void> {
     const { clock, config, metrics } = this.#parts;
     // One hop: the node that forwarded it knows better, or asks again.
     if (request.headers[FORWARDED_HEADER] !== undefined) throw vacant();
@@ -122,7 +122,7 @@ export class Forwarding {
       if (outcome !== 'refused') metrics.forwardedRequests.inc({ outcome });
       if (outcome === 'answered') return;
       if (outcome === 'lost' && request.method !== 'GET' && request.method !== 'HEAD') throw lost();
-      if (clock.monotonicMs() >= untilMs) {
+      if (isStopping() || clock.monotonicMs() >= untilMs) {
         metrics.forwardedRequests.inc({ outcome: 'vacant' });
         throw vacant();
       }

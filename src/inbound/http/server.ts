@@ -1,5 +1,4 @@
 // The REST side: listens with time limits, answers even what is no proper HTTP, and stops without dropping a request.
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -44,11 +43,50 @@ interface ServerParts {
   readonly tlsFiles?: TlsFiles | undefined;
 }
 
+/** What answers requests for a time, and how many of them it has yet to answer. */
+class Answering {
+  readonly listener: RequestListener;
+  readonly #onAnswered: () => void;
+  #isFollowed = false;
+  #due = 0;
+  /** Resolves once another has followed and all that this one took is answered. */
+  readonly answered: Promise<void>;
+
+  constructor(listener: RequestListener) {
+    this.listener = listener;
+    let onAnswered = () => {};
+    this.answered = new Promise((resolve) => {
+      onAnswered = resolve;
+    });
+    this.#onAnswered = onAnswered;
+  }
+
+  take(request: IncomingMessage, response: ServerResponse): void {
+    this.#due++;
+    response.on('close', () => {
+      this.#due--;
+      this.#look();
+    });
+    this.listener(request, response);
+  }
+
+  follow(): void {
+    this.#isFollowed = true;
+    this.#look();
+  }
+
+  #look(): void {
+    if (this.#isFollowed && this.#due === 0) this.#onAnswered();
+  }
+}
+
 export class HttpServer {
   readonly #config: ServerSettings;
   readonly #scheme: 'http' | 'https';
   readonly #exchanges: Exchanges;
-  #answer: RequestListener | undefined;
+  #answering = new Answering(() => {});
+  /** What answered before, as long as it has something to answer. */
+  readonly #earlier = new Set<Answering>();
   readonly #connections: Connections;
   readonly #server: Server;
   #isStopping = false;
@@ -70,7 +108,7 @@ export class HttpServer {
       ...parts,
       handle: (request, response) => {
         request.url = readableTarget(request.url ?? '/');
-        this.#answer?.(request, response);
+        this.#answering.take(request, response);
       },
     });
     this.#server = this.#createServer(tlsFiles);
@@ -80,20 +118,29 @@ export class HttpServer {
   }
 
   /**
-   * From now on requests are answered by what `create` gives; call it before `start`. Resolves once what was asked before has
-   * its answer from whatever answered then, and its streams have ended.
+   * From now on requests are answered by what `create` gives; call it before `start`. Resolves once whatever answered then has
+   * answered all that it took, and its streams have ended.
    */
   async answerWith(create: (exchanges: Exchanges) => RequestListener): Promise<void> {
-    const before = this.answered();
-    this.#answer = create(this.#exchanges);
+    const { answered } = this.#follow(create(this.#exchanges));
     this.#exchanges.openStreams.endAll();
-    await before;
+    await answered;
   }
 
   /** Resolves once all that was asked so far is answered. */
   async answered(): Promise<void> {
-    const due = [...this.#exchanges.unanswered.keys()];
-    await Promise.all(due.map((response) => response.closed || once(response, 'close')));
+    this.#follow(this.#answering.listener);
+    await Promise.all([...this.#earlier].map(({ answered }) => answered));
+  }
+
+  /** Gives what answered until now. */
+  #follow(listener: RequestListener): Answering {
+    const before = this.#answering;
+    this.#answering = new Answering(listener);
+    this.#earlier.add(before);
+    void before.answered.then(() => this.#earlier.delete(before));
+    before.follow();
+    return before;
   }
 
   /** Listens; rejects where the address is taken. */

@@ -1,0 +1,38 @@
+// What answers requests changes while some wait: each is answered by what took it, and nobody waits for another's.
+import type { ServerResponse } from 'node:http';
+import { afterEach, expect, it } from 'vitest';
+import { eventually } from '../../eventually.js';
+import { createRig, type Rig } from './http-rig.js';
+
+let rig: Rig;
+afterEach(() => rig.stop());
+
+/** Takes requests and answers them when told. */
+function holding() {
+  const held: ServerResponse[] = [];
+  return { held, answering: () => (_: unknown, response: ServerResponse) => void held.push(response) };
+}
+
+it('a change of what answers waits for what the one before took, and not for what waits longer', async () => {
+  rig = await createRig();
+  const [standby, active] = [holding(), holding()];
+  await rig.server.answerWith(standby.answering);
+  const waiting = rig.call('GET', '/a');
+  await eventually(() => expect(standby.held).toHaveLength(1));
+  let isStandbyDone = false;
+  void rig.server.answerWith(active.answering).then(() => {
+    isStandbyDone = true;
+  });
+  const asked = rig.call('GET', '/b');
+  await eventually(() => expect(active.held).toHaveLength(1));
+  const termOver = rig.server.answerWith(standby.answering);
+  active.held[0]?.end('b');
+  await termOver;
+  expect(await (await asked).text()).toBe('b');
+  expect(isStandbyDone).toBe(false);
+  const allAnswered = rig.server.answered();
+  standby.held[0]?.end('a');
+  expect(await (await waiting).text()).toBe('a');
+  await allAnswered;
+  expect(isStandbyDone).toBe(true);
+});
