@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { toInstant } from '../../src/wire/instants.js';
 import { commitName } from '../run/run-scenario.js';
 import { parseDuration } from '../scenario/moment.js';
@@ -27,6 +27,7 @@ interface Plant {
 }
 
 const HOUR_MS = 3_600_000;
+const ALL_SEEDS = '1..200';
 /** In a checkout only: an installed product has none of it. */
 const PLANTING = new URL('../../../test/planted/', import.meta.url);
 
@@ -141,7 +142,11 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
 
 const command = new Command('sim:campaign')
   .description('Runs hostile days by the hundred and holds them to every invariant')
-  .option('--seeds <a..b>', 'which seeds', parseSeeds, parseSeeds('1..200'))
+  .addOption(
+    new Option('--seeds <a..b>', 'which seeds')
+      .argParser(parseSeeds)
+      .default(parseSeeds(ALL_SEEDS), ALL_SEEDS),
+  )
   .option('--hours <h>', 'virtual hours of each', parsePositive, 24)
   .option('--chargers <n>', 'at each of two locations', parsePositive, 2)
   .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)

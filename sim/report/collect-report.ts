@@ -1,15 +1,16 @@
 // Goes through a trace once and collects what its report shows.
 import type { TraceEvent } from '../trace/trace-event.js';
+import type { TraceSubject } from '../trace/trace-file.js';
 import type { TraceReader } from '../trace/trace-reader.js';
 import type { EventOf } from '../trace/trace-state.js';
 import { createMarkRecorder } from './mark-recorder.js';
-import type { ComparedRun, ConnectorMode, LocationTrack, ReportData } from './report-data.js';
+import type { ComparedRun, ConnectorMode, LineTrack, LocationTrack, ReportData } from './report-data.js';
 import type { Summary } from './summary.js';
 import {
   type ConnectorRecorder,
   createConnectorRecorder,
-  createPowerRecorder,
-  type PowerRecorder,
+  createValueRecorder,
+  type ValueRecorder,
 } from './track-recorder.js';
 
 /** Changes a report holds at most, of all connectors together: what a browser shows without delay. */
@@ -19,9 +20,14 @@ const POWER_STEPS = 7_200;
 const SHORTEST_STEP_MS = 1_000;
 
 interface LocationRecorder {
-  readonly power: PowerRecorder;
-  readonly limit: PowerRecorder;
+  readonly power: ValueRecorder;
+  readonly limit: ValueRecorder;
   readonly connectors: Map<string, ConnectorRecorder>;
+}
+
+interface LineRecorder {
+  readonly highest: ValueRecorder;
+  readonly lowest: ValueRecorder;
 }
 
 /**
@@ -54,7 +60,7 @@ export async function collectReport(
     stepMs,
     summary,
     ...(compared === undefined ? {} : { compared }),
-    ...collection.finish(endsAtMs),
+    ...collection.finish(endsAtMs, trace.subject.grid),
   };
 }
 
@@ -63,6 +69,7 @@ class Collection {
   readonly #stepMs: number;
   readonly #powerStepMs: number;
   readonly #locations = new Map<string, LocationRecorder>();
+  readonly #lines = new Map<string, LineRecorder>();
   readonly #modes = createModeList();
   readonly #marks = createMarkRecorder();
 
@@ -80,15 +87,19 @@ class Collection {
       // Power from before a limit fell must not be drawn as if it flowed after.
       location.power.cut();
       location.limit.add(event.atMs, event.limitW);
-    }
+    } else if (event.kind === 'voltage') this.#voltageChanged(event);
   }
 
-  finish(endsAtMs: number) {
+  finish(endsAtMs: number, grid: TraceSubject['grid']) {
     const locations = [...this.#locations].sort(([a], [b]) => (a < b ? -1 : 1));
     return {
       modes: this.#modes.all,
       ...this.#marks.finish(endsAtMs),
       locations: locations.map(([locationId, recorder]) => trackOf(locationId, recorder)),
+      lines: [...this.#lines].map(([name, { highest, lowest }]): LineTrack => {
+        const locationIds = grid?.find((line) => line.name === name)?.locationIds;
+        return { name, locationIds, highestTenthsV: highest.finish(), lowestTenthsV: lowest.finish() };
+      }),
     };
   }
 
@@ -100,12 +111,22 @@ class Collection {
     recorder.add(event, this.#modes.placeOf(event));
   }
 
+  #voltageChanged({ atMs, line, l1TenthsV, l2TenthsV, l3TenthsV }: EventOf<'voltage'>): void {
+    const recorder = this.#lines.get(line) ?? {
+      highest: createValueRecorder(this.#powerStepMs),
+      lowest: createValueRecorder(this.#powerStepMs),
+    };
+    this.#lines.set(line, recorder);
+    recorder.highest.add(atMs, Math.max(l1TenthsV, l2TenthsV, l3TenthsV));
+    recorder.lowest.add(atMs, Math.min(l1TenthsV, l2TenthsV, l3TenthsV));
+  }
+
   #locationOf(locationId: string): LocationRecorder {
     const held = this.#locations.get(locationId);
     if (held !== undefined) return held;
-    const power = createPowerRecorder(this.#powerStepMs);
+    const power = createValueRecorder(this.#powerStepMs);
     // A limit changes seldom: each change is told.
-    const recorder = { power, limit: createPowerRecorder(1), connectors: new Map() };
+    const recorder = { power, limit: createValueRecorder(1), connectors: new Map() };
     this.#locations.set(locationId, recorder);
     return recorder;
   }

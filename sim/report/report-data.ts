@@ -35,6 +35,15 @@ export interface LocationTrack {
   readonly connectors: readonly ConnectorTrack[];
 }
 
+/** A line of the grid: the highest and the lowest of its phases, phase to neutral, in tenths of a volt. */
+export interface LineTrack {
+  readonly name: string;
+  /** Whom it feeds; undefined in traces that do not say it. */
+  readonly locationIds: readonly string[] | undefined;
+  readonly highestTenthsV: Track;
+  readonly lowestTenthsV: Track;
+}
+
 /** A profile while it held its slot: from when it began, or was submitted, to when it ended, or was replaced. */
 export interface ProfileBar extends TimeWindow {
   readonly target: string;
@@ -76,6 +85,8 @@ export interface ReportData {
   readonly summary: Summary;
   readonly modes: readonly ConnectorMode[];
   readonly locations: readonly LocationTrack[];
+  /** Of the grid, where the scenario has one. */
+  readonly lines: readonly LineTrack[];
   readonly profiles: readonly ProfileBar[];
   readonly marks: readonly Mark[];
   /** Marks of which there were too many to show. */

@@ -21,7 +21,7 @@ export function createColumn(): Column {
   };
 }
 
-export interface PowerRecorder {
+export interface ValueRecorder {
   add(atMs: EpochMs, value: number): void;
   /** What came before `atMs` is kept apart from what comes after. */
   cut(): void;
@@ -37,7 +37,7 @@ interface Point {
  * Keeps the first, lowest, highest and last value of every step at their own instants: drawn, that cannot be told from
  * all of them, and no peak is lost.
  */
-export function createPowerRecorder(stepMs: number): PowerRecorder {
+export function createValueRecorder(stepMs: number): ValueRecorder {
   const atMs = createColumn();
   const values = createColumn();
   let step = -1;

@@ -113,7 +113,8 @@ function togetherOf(ends: readonly CellEnd[]): Pick<RunResult, 'violations' | 'c
   return { violations, counts, imports: ends.flatMap((end) => end.imports) };
 }
 
-function openWriter(outDir: string, { name, seed, startsAtMs, utcOffsetMs }: Scenario): Promise<TraceWriter> {
+function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
+  const { name, seed, startsAtMs, utcOffsetMs, grid } = scenario;
   makeDirectory(outDir);
   // What an earlier run left must not lie beside the trace of one that is cut short.
   for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
@@ -123,6 +124,7 @@ function openWriter(outDir: string, { name, seed, startsAtMs, utcOffsetMs }: Sce
     startsAtMs,
     utcOffsetMs,
     commit: commitName(),
+    grid: grid.map(({ name: line, locationIds }) => ({ name: line, locationIds })),
   });
 }
 

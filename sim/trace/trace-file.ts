@@ -11,6 +11,8 @@ export interface TraceSubject {
   readonly startsAtMs: EpochMs;
   /** Of the site's clock from UTC, all through the run. */
   readonly utcOffsetMs: number;
+  /** Which location hangs on which line of the grid; traces of release 0.1 do not say it. */
+  readonly grid?: readonly { readonly name: string; readonly locationIds: readonly string[] }[];
 }
 
 export interface BlockRow {
@@ -43,6 +45,8 @@ export interface MetaRow {
   readonly starts_at_ms: EpochMs;
   /** Traces of release 0.1 do not say it. */
   readonly utc_offset_ms?: number;
+  /** JSON; traces of release 0.1 do not say it. */
+  readonly grid?: string;
   /** Both null until the trace is finished. */
   readonly ends_at_ms: EpochMs | null;
   readonly hash: string | null;
@@ -70,6 +74,7 @@ export async function createTraceTables(knex: Knex): Promise<void> {
     table.text('commit').notNullable();
     table.bigInteger('starts_at_ms').notNullable();
     table.bigInteger('utc_offset_ms').notNullable();
+    table.text('grid').notNullable();
     table.bigInteger('ends_at_ms');
     table.text('hash');
   });

@@ -47,8 +47,8 @@ export async function openTraceWriter(path: string, subject: TraceSubject): Prom
   rmSync(path, { force: true });
   const knex = openTraceFile(path);
   await createTraceTables(knex);
-  const { startsAtMs: starts_at_ms, utcOffsetMs: utc_offset_ms, ...told } = subject;
-  await knex('meta').insert({ ...told, starts_at_ms, utc_offset_ms });
+  const { startsAtMs: starts_at_ms, utcOffsetMs: utc_offset_ms, grid = [], ...told } = subject;
+  await knex('meta').insert({ ...told, starts_at_ms, utc_offset_ms, grid: JSON.stringify(grid) });
 
   const encoder = new TraceEncoder();
   const hash = createHash('sha256');

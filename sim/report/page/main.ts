@@ -11,6 +11,7 @@ import { pointAtTime } from './stage.js';
 import { createTimeBar } from './time-bar.js';
 import { siteAt } from './unpack.js';
 import { createViewpoint } from './viewpoint.js';
+import { createVoltageChart } from './voltage-chart.js';
 import { duration } from './words.js';
 
 async function readData(): Promise<ReportData> {
@@ -54,6 +55,7 @@ function build(data: ReportData): void {
   );
   stage.append(
     createPowerChart(viewpoint, ruler),
+    createVoltageChart(viewpoint, ruler),
     createProfileLanes(viewpoint),
     createMarkLanes(viewpoint),
     new ConnectorList(viewpoint).element,

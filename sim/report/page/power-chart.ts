@@ -1,13 +1,11 @@
 // Power against the limit over time, and both at the chosen instant.
-import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import { colour, element, say } from './element.js';
+import { type Drawing, keepTimeChart } from './time-chart.js';
 import { type History, momentAt, type Site, valueAt } from './unpack.js';
 import type { View, Viewpoint } from './viewpoint.js';
 import { GROUP_OF_REASON, kw, percent } from './words.js';
 
 const HEIGHT_PX = 220;
-const AXIS_PX = 28;
 const UNLIMITED_W = Number.MAX_SAFE_INTEGER;
 
 /** @param ruler spans the time axis that all rows share; the chart's axis of power stands to the right of it. */
@@ -24,19 +22,7 @@ export function createPowerChart(viewpoint: Viewpoint, ruler: HTMLElement): HTML
     element('div', { class: 'left readout' }, element('p', {}, power, ' of ', limit), meter, counts),
     plot,
   );
-  let chart: uPlot | undefined;
-
-  function rebuild(view: View): void {
-    chart?.destroy();
-    chart = new uPlot(optionsOf(view.site, plot, ruler), columnsOf(view), plot);
-    chart.setScale('x', { min: view.fromMs, max: view.toMs });
-  }
-
-  viewpoint.onChange((view, before) => {
-    if (chart === undefined || before?.site !== view.site) rebuild(view);
-    else if (before.fromMs !== view.fromMs || before.toMs !== view.toMs) {
-      chart.setScale('x', { min: view.fromMs, max: view.toMs });
-    }
+  viewpoint.onChange((view) => {
     const powerW = valueAt(view.site.powerW, view.instant) ?? 0;
     const limitW = valueAt(view.site.limitW, view.instant) ?? UNLIMITED_W;
     say(power, kw(powerW));
@@ -47,8 +33,7 @@ export function createPowerChart(viewpoint: Viewpoint, ruler: HTMLElement): HTML
     meter.title = `${percent(share)} of the limit`;
     say(counts, countsAt(view));
   });
-  new ResizeObserver(() => rebuild(viewpoint.view)).observe(plot);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => rebuild(viewpoint.view));
+  keepTimeChart({ plot, ruler }, viewpoint, drawingOf);
   return row;
 }
 
@@ -71,67 +56,23 @@ function countsAt({ site, instant }: View): string {
   return `${connectors}${words.length === 0 ? '' : `: ${words.join(', ')}`}`;
 }
 
-function optionsOf(site: Site, plot: HTMLElement, ruler: HTMLElement): uPlot.Options {
-  const text = colour('muted');
-  const grid = { stroke: colour('line'), width: 1 };
-  const font = '12px system-ui, sans-serif';
-  const stepped = uPlot.paths.stepped?.({ align: 1 });
-  const steps = stepped === undefined ? {} : { paths: stepped };
-  const topW = topOf(site);
+function drawingOf(view: View): Drawing {
+  const [power, limit] = [colour('power'), colour('limit')];
+  const ofOther = { width: 1, dash: [5, 3] };
   return {
-    width: plot.clientWidth,
-    height: HEIGHT_PX,
-    ms: 1,
-    padding: [8, 0, 0, 0],
-    cursor: { show: false },
-    legend: { show: false },
-    tzDate: (ms) => uPlot.tzDate(new Date(ms), 'Etc/UTC'),
-    scales: { y: { range: [0, topW / 1000] } },
-    axes: [
-      {
-        stroke: text,
-        font,
-        grid,
-        ticks: grid,
-        size: AXIS_PX,
-        // A label at the very edge would be cut in half.
-        values: (shown, instants) =>
-          instants.map((instant) => (instant === shown.scales.x?.min ? '' : axisLabel(instant, instants))),
-      },
-      {
-        side: 1,
-        stroke: text,
-        font,
-        grid,
-        ticks: grid,
-        size: Math.max(plot.clientWidth - ruler.clientWidth, 48),
-        values: (_, values) => values.map((value) => `${value} kW`),
-      },
-    ],
-    series: [
-      {},
-      { ...steps, stroke: colour('power'), fill: colour('power-fill'), width: 1.5, points: { show: false } },
-      {
-        ...steps,
-        stroke: colour('violation'),
-        fill: colour('violation-fill'),
-        width: 2,
-        points: { show: false },
-      },
-      { ...steps, stroke: colour('limit'), width: 2, points: { show: false } },
+    heightPx: HEIGHT_PX,
+    unit: 'kW',
+    range: [0, topOf(view.site) / 1000],
+    columns: columnsOf(view),
+    lines: [
+      { stroke: power, fill: colour('power-fill'), width: 1.5 },
+      { stroke: colour('violation'), fill: colour('violation-fill'), width: 2 },
+      { stroke: limit, width: 2 },
       // Of the run it is compared with, where there is one.
-      { ...steps, stroke: text, width: 1, dash: [5, 3], points: { show: false } },
-      { ...steps, stroke: colour('limit'), width: 1, dash: [5, 3], points: { show: false } },
+      { ...ofOther, stroke: colour('muted') },
+      { ...ofOther, stroke: limit },
     ],
   };
-}
-
-/** Times of day; the date where a day begins. */
-function axisLabel(instant: number, all: readonly number[]): string {
-  const [date = '', time = ''] = new Date(instant).toISOString().split('T');
-  if (time.startsWith('00:00:00')) return date.slice(5);
-  const isFine = (all[1] ?? 0) - (all[0] ?? 0) < 60_000;
-  return time.slice(0, isFine ? 8 : 5);
 }
 
 /** Room for the peak and for limits near it: one far above would press the rest into a line. */
@@ -149,7 +90,7 @@ function highestOf({ values }: History, belowW: number): number {
 }
 
 /** Power, the part of it above the limit, the limit, and power and limit of the run beside it, whenever any of them changes. */
-function columnsOf({ site, toMs }: View): uPlot.AlignedData {
+function columnsOf({ site, toMs }: View): Drawing['columns'] {
   const { powerW, limitW, compared } = site;
   const histories = [powerW, limitW, ...(compared === undefined ? [] : [compared.powerW, compared.limitW])];
   const instants = [...new Set(histories.flatMap(({ atMs }) => [...atMs]))].sort((a, b) => a - b);

@@ -1,6 +1,6 @@
 // Turns the report's columns of differences back into values that can be searched and drawn.
 import type { ConnectorSummary } from '../connector-account.js';
-import type { ConnectorMode, LocationTrack, Mark, ProfileBar, ReportData } from '../report-data.js';
+import type { ConnectorMode, LocationTrack, Mark, ProfileBar, ReportData, Track } from '../report-data.js';
 import type { LocationSummary } from '../summary.js';
 
 export interface ConnectorHistory {
@@ -31,6 +31,8 @@ export interface Site {
   readonly profiles: readonly ProfileBar[];
   readonly marks: readonly Mark[];
   readonly summary: LocationSummary | undefined;
+  /** Those that feed it; all of them where the trace does not say which do. */
+  readonly lines: readonly GridLine[];
   /** The same location in the run that this one is compared with. */
   readonly compared: ComparedSite | undefined;
 }
@@ -38,6 +40,13 @@ export interface Site {
 export interface ComparedSite {
   readonly powerW: History;
   readonly limitW: History;
+}
+
+/** The highest and the lowest of its phases; */
+export interface GridLine {
+  readonly name: string;
+  readonly highestTenthsV: History;
+  readonly lowestTenthsV: History;
 }
 
 /** Everything of the location at `place` in the report, undefined where there is none. */
@@ -68,6 +77,7 @@ export function siteAt(data: ReportData, place: number): Site | undefined {
     connectors,
     summary,
     ...historiesOf(track),
+    lines: linesOf(data, track.locationId),
     compared: comparedSite(data, track.locationId),
     profiles: data.profiles.filter(({ target }) => concerns(target)),
     marks: data.marks.filter(({ target }) => concerns(target)),
@@ -75,10 +85,21 @@ export function siteAt(data: ReportData, place: number): Site | undefined {
 }
 
 function historiesOf({ powerW, limitW }: Pick<LocationTrack, 'powerW' | 'limitW'>): ComparedSite {
-  return {
-    powerW: { atMs: summed(powerW.atMs), values: summed(powerW.values) },
-    limitW: { atMs: summed(limitW.atMs), values: summed(limitW.values) },
-  };
+  return { powerW: historyOf(powerW), limitW: historyOf(limitW) };
+}
+
+function linesOf({ lines }: ReportData, locationId: string): readonly GridLine[] {
+  return lines
+    .filter(({ locationIds }) => locationIds?.includes(locationId) ?? true)
+    .map(({ name, highestTenthsV, lowestTenthsV }) => ({
+      name,
+      highestTenthsV: historyOf(highestTenthsV),
+      lowestTenthsV: historyOf(lowestTenthsV),
+    }));
+}
+
+function historyOf({ atMs, values }: Track): History {
+  return { atMs: summed(atMs), values: summed(values) };
 }
 
 function comparedSite({ compared }: ReportData, locationId: string): ComparedSite | undefined {

@@ -7,7 +7,7 @@ import { collectReport } from '../../../sim/report/collect-report.js';
 import { createMarkRecorder } from '../../../sim/report/mark-recorder.js';
 import { momentAt, placeAt, type Site, siteAt, valueAt } from '../../../sim/report/page/unpack.js';
 import type { ReportData } from '../../../sim/report/report-data.js';
-import { createConnectorRecorder, createPowerRecorder } from '../../../sim/report/track-recorder.js';
+import { createConnectorRecorder, createValueRecorder } from '../../../sim/report/track-recorder.js';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import { openTraceReader, type TraceReader } from '../../../sim/trace/trace-reader.js';
 import type { EventOf } from '../../../sim/trace/trace-state.js';
@@ -70,6 +70,16 @@ describe('A report', () => {
     },
   );
 
+  it('shows the voltages of the grid at every location of a trace that does not say what feeds it', () => {
+    for (const place of [0, 1]) {
+      const [west, ...others] = site(place).lines;
+      expect(others).toEqual([]);
+      expect(west?.name).toBe('west');
+      expect(west && valueAt(west.highestTenthsV, T + HOUR_MS)).toBe(2_310);
+      expect(west && valueAt(west.lowestTenthsV, T + HOUR_MS)).toBe(2_297);
+    }
+  });
+
   it('knows nothing of a time before the first event', () => {
     const [connector] = site(0).connectors;
     expect(connector && momentAt(connector, T - 1)).toBeUndefined();
@@ -102,7 +112,7 @@ describe('A report', () => {
 
 describe('Power in steps', () => {
   it('keeps first, lowest, highest and last of a step at their own instants', () => {
-    const recorder = createPowerRecorder(1_000);
+    const recorder = createValueRecorder(1_000);
     for (const [i, value] of [5, 6, 2, 7, 9, 8, 4, 5].entries()) recorder.add(T + i * 100, value);
     recorder.add(T + 1_000, 1);
     const { atMs, values } = recorder.finish();
@@ -111,7 +121,7 @@ describe('Power in steps', () => {
   });
 
   it('keeps what flowed before a limit fell from being drawn under it', () => {
-    const recorder = createPowerRecorder(1_000);
+    const recorder = createValueRecorder(1_000);
     recorder.add(T, 50);
     recorder.add(T + 100, 60);
     recorder.add(T + 150, 55);

@@ -26,15 +26,17 @@ const FIRST_INK = `(() => {
   return [...pixels.slice(opaque - 3, opaque)].join();
 })()`;
 
-/** How much of the chart has the colour of the limit. */
-const LIMIT_INK = `(() => {
-  const canvas = document.querySelector('.power canvas');
+/** How much of the chart in the row of that class has that colour of the style sheet. */
+const inkOf = (row: string, colour: string) => `(() => {
+  const canvas = document.querySelector('.${row} canvas');
   const probe = document.createElement('i');
-  probe.style.color = 'var(--limit)';
+  probe.style.color = 'var(--${colour})';
   document.body.append(probe);
-  const limit = getComputedStyle(probe).color.match(/\\d+/g).join();
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  return data.filter((_, i) => i % 4 === 0 && data[i + 3] === 255 && data.slice(i, i + 3).join() === limit).length;
+  const ink = getComputedStyle(probe).color.match(/\\d+/g).join();
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+  return data.filter((_, i) => i % 4 === 0 && data[i + 3] === 255 && data.slice(i, i + 3).join() === ink).length;
 })()`;
 
 describe('A report in a browser', needing(missingBrowser()), () => {
@@ -175,9 +177,43 @@ sites: { count: 1, chargers: 1, connectors: 1, permanentLimitKw: 50 }
       await open(idle);
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Nobody came');
       expect(await page.locator('.counts').innerText()).toMatch(/^1 connector(:|$)/);
-      expect(await page.evaluate(LIMIT_INK)).toBeGreaterThan(0);
+      expect(await page.evaluate(inkOf('power', 'limit'))).toBeGreaterThan(0);
+      expect(await page.locator('.voltage').isVisible()).toBe(false);
     } finally {
       rmSync(idle, { recursive: true });
+    }
+  });
+
+  it('draws the highest and the lowest voltage of the line that feeds the location, or of all lines where the trace does not say which does', async () => {
+    const fed = mkdtempSync(join(tmpdir(), 'headroom-report-fed-'));
+    const text = `name: Two streets
+start: 2026-06-01T17:00:00Z
+duration: 20m
+sites: { count: 2, chargers: 1, connectors: 1, permanentLimitKw: 22 }
+grid:
+  - { name: weak, locations: [site-1], resistanceOhm: 0.2, baseKw: [{ at: "17:00", kw: 0 }, { at: "17:10", kw: 69 }] }
+  - { name: strong, locations: [site-2], resistanceOhm: 0.2 }
+sessions: { visits: [{ connector: site-1-c1/1, arrives: "17:02", energyKwh: 50 }] }
+vehicles: [{ name: small, maxKw: 4.6, phases: 1, taper: none }]
+`;
+    const told = (words: string) =>
+      eventually(async () => expect(await page.locator('.voltages').innerText()).toContain(words));
+    try {
+      await runScenario(parseScenario(text, 'streets.yaml'), { outDir: fed });
+      await open(fed);
+      await choose('2026-06-01T17:05:00Z');
+      await told('weak: 226.8 V lowest, 230.0 V highest phase');
+      await choose('2026-06-01T17:15:00Z');
+      await told('weak: 206.0 V lowest, 210.0 V highest phase');
+      for (const colour of ['power', 'alarm'])
+        expect(await page.evaluate(inkOf('voltage', colour))).toBeGreaterThan(100);
+      await page.getByRole('combobox', { name: 'Location' }).selectOption('site-2');
+      await told('strong: 230.0 V lowest, 230.0 V highest phase');
+      await open(small);
+      await page.getByRole('combobox', { name: 'Location' }).selectOption('depot-02');
+      await told('west: 229.7 V lowest, 231.0 V highest');
+    } finally {
+      rmSync(fed, { recursive: true });
     }
   });
 

@@ -16,6 +16,7 @@ const SUBJECT = {
   commit: 'abc',
   startsAtMs: DAY_START_MS,
   utcOffsetMs: 7_200_000,
+  grid: [{ name: 'west', locationIds: ['depot-01'] }],
 };
 const dir = mkdtempSync(join(tmpdir(), 'headroom-trace-'));
 const path = join(dir, 'trace.sqlite');
