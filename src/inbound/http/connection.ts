@@ -52,6 +52,11 @@ export class Connection {
     return this.#response === undefined || this.#response.writableEnded || this.#request?.complete === false;
   }
 
+  /** Whether a request is still arriving that has no answer yet: it has its own time limit, and ends with an answer. */
+  get isStillAsking(): boolean {
+    return this.#response?.headersSent === false && this.#request?.complete === false;
+  }
+
   /** Answers the request when those before it are answered. */
   answerInTurn(request: IncomingMessage, response: ServerResponse): void {
     // A chunk that was read is parsed to its end, even if one of its first requests ended the connection.

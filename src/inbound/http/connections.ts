@@ -127,7 +127,7 @@ export class Connections implements ConnectionKeeper {
   onSilence(socket: Socket): void {
     const connection = this.of(socket);
     if (connection === undefined || connection.isIdle) socket.destroy();
-    else this.#cut(connection, 'silent');
+    else if (!connection.isStillAsking) this.#cut(connection, 'silent');
   }
 
   /** Sends the last words. The client has a moment to read them before the connection is gone. */

@@ -119,6 +119,12 @@ describe('a request that breaks off', () => {
     );
   });
 
+  it('in its body is answered 408, however long its client says nothing', async () => {
+    await stop();
+    rig = await createRig({ silentAtMostMs: 50, settings: { httpRequestTimeoutS: 0.5 } });
+    expect((await answerTo(HALF_A_TOKEN_REQUEST)).statuses).toEqual([408]);
+  });
+
   it('in a chunk of its body is answered 400 once, and nothing is done', async () => {
     const { statuses, requestId } = await answerTo(
       `${CHUNKED}x-api-key: ${API_KEY}\r\n\r\n5\r\n{"na"\r\nno chunk\r\n`,
