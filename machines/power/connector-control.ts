@@ -3,7 +3,6 @@
 import {
   type ConnectorRating,
   leastTenthsAOf,
-  milliwattsPerTenthA,
   ratedMilliwattsPerTenth,
   tenthsAOf,
   wattsOfTenths,
@@ -16,7 +15,9 @@ import type { LeaseKind, LeaseTiming, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import type { MeterSlot } from './meter-ledger.js';
+import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 import type { Binding } from './progressive-filling.js';
+import type { StoredReservation } from './stored-reservation.js';
 
 /** What provisioning says of a connector. */
 export interface ConnectorSpec extends ConnectorRating, Wiring {
@@ -66,6 +67,8 @@ export interface ConnectorControl {
   storedThenTenthsA: number;
   /** For how long the disk has it keep to a grant at most, ms. */
   storedTtlMs: number;
+  /** On how many of its phases. */
+  storedPhases: PhaseCount;
   /** How the disk has it count its leases; undefined where that is not known. */
   storedLease: LeaseKind | undefined;
   /** A reservation is on its way to the disk. */
@@ -109,7 +112,7 @@ export function createControl(
     lease,
     ttlMs: timing.ttlMs,
     keepsThen: false,
-    poles: fuses.polesOf(spec),
+    polesOfPhases: fuses.polesOfEachPhase(spec),
   });
   return {
     key,
@@ -131,6 +134,7 @@ export function createControl(
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
     storedTtlMs: 0,
+    storedPhases: ALL_PHASES,
     storedLease: lease,
     isStoring: false,
     storesAgainAtMs: Number.NEGATIVE_INFINITY,
@@ -158,7 +162,7 @@ export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl)
 /** Other fuses than before, or other wiring: from here on it loads their poles. */
 export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fuses): void {
   control.fuses = fuses;
-  ledger.describe(control.holding, { poles: polesOf(control) });
+  ledger.describe(control.holding, { polesOfPhases: polesOfPhases(control) });
 }
 
 /**
@@ -167,30 +171,21 @@ export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fu
  */
 export function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
   if (phases === control.phases) return false;
-  const heldV = control.holding.milliwattsPerTenth / milliwattsPerTenthA(1, control.phases);
   control.phases = phases;
-  ledger.describe(control.holding, {
-    milliwattsPerTenth: milliwattsPerTenthA(heldV, phases),
-    poles: polesOf(control),
-  });
+  ledger.describe(control.holding, { polesOfPhases: polesOfPhases(control) });
   return true;
 }
 
-function polesOf({ fuses, spec, phases }: ConnectorControl): readonly number[] {
-  return fuses.polesOf({ ...spec, phases });
+function polesOfPhases({ fuses, spec, phases }: ConnectorControl): readonly (readonly number[])[] {
+  return fuses.polesOfEachPhase({ ...spec, phases });
 }
 
-/** What is surely on disk of what it is reserved for, tenths of A per phase, and for leases of what length. */
-export interface StoredReservation {
-  readonly limitTenthsA: number;
-  readonly thenTenthsA: number;
-  readonly ttlMs: number;
-}
-
+/** What is surely on disk of what it is reserved for. */
 export function setStored(control: ConnectorControl, stored: StoredReservation): void {
   control.storedLimitTenthsA = stored.limitTenthsA;
   control.storedThenTenthsA = stored.thenTenthsA;
   control.storedTtlMs = stored.ttlMs;
+  control.storedPhases = stored.phases;
 }
 
 /** It reports power but takes no limits, or none that would outlast a cut connection. */

@@ -165,7 +165,7 @@ function followVoltage(
   // A meter that is broken or lies must not make room for more current.
   if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
   const wantedV = Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)));
-  const heldV = holding.milliwattsPerTenth / milliwattsPerTenthA(1, phases);
+  const heldV = holding.milliwattsOnPhase / milliwattsPerTenthA(1, 1);
   if (wantedV < heldV && nowMs < control.voltageSeenAtMs + VOLTAGE_LASTS_MS) return false;
   control.voltageSeenAtMs = nowMs;
   if (wantedV === heldV) return false;

@@ -157,7 +157,9 @@ export class GrantIssuer {
       limitTenthsA = grantable < holding.leastTenthsA ? 0 : grantable;
     const wantedThen = thenTenthsAOf(control);
     // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
-    const isPlain = nowMs < control.storesAgainAtMs || limitTenthsA < (control.sentTenthsA ?? 0);
+    const isOnMorePhases = holding.usedPhases > control.storedPhases;
+    const isLower = limitTenthsA < (control.sentTenthsA ?? 0) && !isOnMorePhases;
+    const isPlain = nowMs < control.storesAgainAtMs || isLower;
     const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
     const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
     // A charger takes no limit that falls back to less than a car can be offered.
@@ -167,7 +169,10 @@ export class GrantIssuer {
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(holding.ttlMs, storedTtlMs) : holding.ttlMs;
     const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
     const mustStore =
-      limitTenthsA > control.storedLimitTenthsA || thenTenthsA > control.storedThenTenthsA || isLonger;
+      limitTenthsA > control.storedLimitTenthsA ||
+      thenTenthsA > control.storedThenTenthsA ||
+      isLonger ||
+      (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
     const seq = this.#ledger.grant(holding, {
       limitTenthsA,
       thenTenthsA,

@@ -1,10 +1,34 @@
 // What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
 
-import { wattsOfTenths } from '../values/units.js';
-import { type GrantTiming, type LeaseKind, longestLeaseMsOf, ttlMsOf } from './grant.js';
+import { type GrantTiming, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
-import { createEntry, type Entry, endBy, expectedTenthsA, lastingTenthsA } from './ledger-entry.js';
-import { Fallbacks, type Promised } from './promises.js';
+import {
+  countBy,
+  createEntry,
+  type Entry,
+  endBy,
+  expectedOn,
+  lastingTenthsA,
+  promiseTo,
+  type Restored,
+  rate,
+  recount,
+  use,
+  wattsOn,
+  widen,
+  wire,
+} from './ledger-entry.js';
+import {
+  ALL_PHASES,
+  isWithin,
+  largerOf,
+  mostOnFirst,
+  NO_CURRENT,
+  onFirst,
+  type PhaseCount,
+} from './own-phases.js';
+import { PoleSums } from './pole-sums.js';
+import { Fallbacks } from './promises.js';
 
 /** A grant that must not leave: a defect in the decision, never a charger's fault. */
 export class LedgerError extends Error {}
@@ -26,8 +50,7 @@ export class GrantLedger {
   readonly #entries = new Set<Entry>();
   readonly #timing: GrantTiming;
   #totalW = 0;
-  #loadsTenthsA: number[] = [];
-  #capacitiesTenthsA: readonly number[] = [];
+  readonly #poles = new PoleSums();
   #reservesOwn = true;
 
   constructor(timing: GrantTiming) {
@@ -41,19 +64,22 @@ export class GrantLedger {
 
   /** What each pole may have to carry, tenths of an ampere. */
   get loadsTenthsA(): readonly number[] {
-    return this.#loadsTenthsA;
+    return this.#poles.loadsTenthsA;
   }
 
   /** The same poles can carry more or less from here on; what is known loads them as before. */
   limitPoles(capacitiesTenthsA: readonly number[]): void {
-    this.#capacitiesTenthsA = capacitiesTenthsA;
+    this.#poles.limit(capacitiesTenthsA);
   }
 
   /** What each pole can carry from here on. What is known loads none of them until it is described again. */
   rewire(capacitiesTenthsA: readonly number[]): void {
-    this.limitPoles(capacitiesTenthsA);
-    this.#loadsTenthsA = capacitiesTenthsA.map(() => 0);
-    for (const entry of this.#entries) entry.poles = [];
+    this.#poles.replace(capacitiesTenthsA);
+    for (const entry of this.#entries)
+      wire(
+        entry,
+        Array.from({ length: entry.phases }, () => []),
+      );
   }
 
   add(key: string, spec: HoldingSpec): Holding {
@@ -66,36 +92,37 @@ export class GrantLedger {
   /** What of the total remains when all that is on its way out has ended, and what was on disk at the start, W. */
   lastingW(): number {
     let sumW = 0;
-    for (const entry of this.#entries)
-      sumW += wattsOfTenths(expectedTenthsA(entry), entry.milliwattsPerTenth);
+    for (const entry of this.#entries) sumW += wattsOn(entry, expectedOn(entry));
     return sumW;
   }
 
   remove(holding: Holding): void {
     if (!this.#entries.delete(holding as Entry)) return;
     this.#totalW -= holding.boundW;
-    this.#load(holding, -holding.loadTenthsA);
+    this.#poles.move(holding, holding.loads, NO_CURRENT);
   }
 
   /** Another voltage, lease, maximum or fail-safe of its own, or other poles. */
   describe(holding: Holding, spec: Partial<HoldingSpec>): void {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
-    if (spec.milliwattsPerTenth !== undefined) entry.milliwattsPerTenth = spec.milliwattsPerTenth;
-    if (spec.poles !== undefined) {
-      this.#load(entry, -entry.loadTenthsA);
-      entry.poles = spec.poles;
-      this.#load(entry, entry.loadTenthsA);
+    if (spec.polesOfPhases !== undefined) {
+      const { milliwattsOnPhase } = entry;
+      this.#poles.move(entry, entry.loads, NO_CURRENT);
+      wire(entry, spec.polesOfPhases);
+      rate(entry, milliwattsOnPhase * entry.phases);
+      this.#poles.move(entry, NO_CURRENT, entry.loads);
     }
+    if (spec.milliwattsPerTenth !== undefined) rate(entry, spec.milliwattsPerTenth);
     const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
-    if (spec.lease !== undefined) this.#countBy(entry, spec.lease, isFirstWord);
+    if (spec.lease !== undefined) countBy(entry, spec.lease, isFirstWord);
     if (spec.ttlMs !== undefined) entry.ttlMs = spec.ttlMs;
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     entry.isDescribed ||= spec.keepsThen !== undefined;
     if (spec.failsafeTenthsA !== undefined) {
       entry.saidFailsafeTenthsA = spec.failsafeTenthsA;
       // A charger that keeps what grants say may still have kept more than is known here.
-      if (entry.keepsThen) entry.fallbacks.raise(spec.failsafeTenthsA);
+      if (entry.keepsThen) entry.fallbacks.raise(onFirst(spec.failsafeTenthsA, ALL_PHASES));
     }
     this.#rebound(entry);
   }
@@ -127,7 +154,19 @@ export class GrantLedger {
   restarted(holding: Holding): void {
     const entry = holding as Entry;
     if (entry.keepsThen) return;
-    entry.fallbacks.raise(entry.saidFailsafeTenthsA);
+    entry.fallbacks.raise(onFirst(entry.saidFailsafeTenthsA, ALL_PHASES));
+    this.#rebound(entry);
+  }
+
+  /** Grants are for the first so many of its phases from here on; those before stay what they were. */
+  useOn(holding: Holding, phases: PhaseCount): void {
+    use(holding as Entry, phases);
+  }
+
+  /** Its charger does not keep grants to the phases they are for: whatever it may keep to still counts on all. */
+  widen(holding: Holding): void {
+    const entry = holding as Entry;
+    widen(entry);
     this.#rebound(entry);
   }
 
@@ -139,18 +178,22 @@ export class GrantLedger {
   }
 
   /**
-   * What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known. Until
-   * its charger speaks for itself, it is taken to keep over a restart what it kept for the owner before.
+   * What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known, on
+   * its first `phases`. Until its charger speaks for itself, it is taken to keep over a restart what it kept for the owner before.
    */
-  restore(holding: Holding, limitTenthsA: number, thenTenthsA: number, nowMs: number, ttlMs?: number): void {
+  restore(
+    holding: Holding,
+    { limitTenthsA, thenTenthsA, ttlMs, phases = ALL_PHASES }: Restored,
+    nowMs: number,
+  ): void {
     const entry = holding as Entry;
-    this.#promise(entry, 0, limitTenthsA, nowMs, ttlMs);
+    promiseTo(entry, { seq: 0, limitTenthsA, phases, fromMs: nowMs, ttlMs });
     // It may hold that still, until it says otherwise: nothing is granted before it is heard of.
     entry.heldTenthsA = limitTenthsA;
     // Less than its own fail-safe was reserved only if its charger had said that it keeps to what it is told.
-    const isLess = Math.max(limitTenthsA, thenTenthsA) < entry.saidFailsafeTenthsA;
-    if (isLess && !entry.isDescribed) entry.keepsThen = true;
-    entry.fallbacks = new Fallbacks(thenTenthsA);
+    const leastTenthsA = phases < entry.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
+    if (leastTenthsA < entry.saidFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
+    entry.fallbacks = new Fallbacks(onFirst(thenTenthsA, phases));
     this.#rebound(entry);
   }
 
@@ -171,19 +214,18 @@ export class GrantLedger {
    */
   grantableTenthsA(holding: Holding, budgetW: number): number {
     const roomW = budgetW - (this.#totalW - holding.boundW);
-    const withinW = Math.floor((Math.max(0, roomW) * 1000) / holding.milliwattsPerTenth);
-    const fitting = Math.min(withinW, this.carriableTenthsA(holding));
-    return Math.min(Math.max(lastingTenthsA(holding as Entry), fitting), holding.maxTenthsA);
+    const entry = holding as Entry;
+    // What it falls back to by itself counts on the phases that it does not use as well.
+    const besideMw =
+      entry.ownFailsafeTenthsA * (entry.phases * entry.milliwattsOnPhase - entry.milliwattsPerTenth);
+    const withinW = Math.floor((Math.max(0, roomW) * 1000 - besideMw) / holding.milliwattsPerTenth);
+    const fitting = Math.min(Math.max(0, withinW), this.carriableTenthsA(holding));
+    return Math.min(Math.max(lastingTenthsA(entry), fitting), holding.maxTenthsA);
   }
 
-  /** What the others leave of every pole it may load; infinite where it loads none. */
+  /** What the others leave of every pole that the phases it uses may load; infinite where there is none. */
   carriableTenthsA(holding: Holding): number {
-    let leastTenthsA = Number.POSITIVE_INFINITY;
-    for (const pole of holding.poles) {
-      const othersTenthsA = (this.#loadsTenthsA[pole] ?? 0) - holding.loadTenthsA;
-      leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[pole] ?? 0) - othersTenthsA);
-    }
-    return Math.max(0, leastTenthsA);
+    return this.#poles.leftFor(holding);
   }
 
   /**
@@ -196,11 +238,13 @@ export class GrantLedger {
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
     if (mostTenthsA > lastingTenthsA(entry)) {
-      const sumW = this.#totalW - entry.boundW + wattsOfTenths(mostTenthsA, entry.milliwattsPerTenth);
+      const ownFailsafes = onFirst(entry.ownFailsafeTenthsA, ALL_PHASES);
+      const ownW = wattsOn(entry, largerOf(ownFailsafes, onFirst(mostTenthsA, entry.usedPhases)));
+      const sumW = this.#totalW - entry.boundW + ownW;
       if (sumW > budgetW && isLockFloor !== true)
         throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
       // A floor that it has by what was on disk at the start loads nothing more than before.
-      const isHeld = isLockFloor === true && mostTenthsA <= entry.boundTenthsA;
+      const isHeld = isLockFloor === true && mostTenthsA <= mostOnFirst(entry.bounds, entry.usedPhases);
       const carriable = this.carriableTenthsA(entry);
       if (mostTenthsA > carriable && !isHeld)
         throw new LedgerError(`${entry.key}: ${mostTenthsA} is more than the ${carriable} its fuses carry`);
@@ -208,10 +252,12 @@ export class GrantLedger {
     if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA)
       throw new LedgerError(`${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of A`);
     const seq = ++entry.lastSeq;
-    const given = { seq, promise: this.#promise(entry, seq, limitTenthsA, heardAtMs), thenTenthsA };
+    const phases = entry.usedPhases;
+    const promise = promiseTo(entry, { seq, limitTenthsA, phases, fromMs: heardAtMs });
+    const given = { seq, promise, fallsBackTo: onFirst(thenTenthsA, phases) };
     if (isWaiting === true) entry.waiting = given;
     else Object.assign(entry, { told: given, waiting: undefined });
-    entry.fallbacks.add(seq, thenTenthsA);
+    entry.fallbacks.add(seq, thenTenthsA, phases);
     this.#rebound(entry);
     return seq;
   }
@@ -233,11 +279,12 @@ export class GrantLedger {
     // Without an anchor the lease began at the latest when its acknowledgement came.
     if (entry.lease === 'receipt') endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
     // What it was at until now takes the settling time to leave.
-    const leftTenthsA = entry.fallbacks.acknowledge(seq);
-    if (leftTenthsA > 0) entry.promises.leave(leftTenthsA, nowMs);
+    const left = entry.fallbacks.acknowledge(seq);
+    const isLeft = !isWithin(left, NO_CURRENT);
+    if (isLeft) entry.promises.leave(left, nowMs);
     const beforeW = entry.boundW;
     this.#rebound(entry);
-    return isReleased || leftTenthsA > 0 || entry.boundW < beforeW;
+    return isReleased || isLeft || entry.boundW < beforeW;
   }
 
   /** Lets go of what can be in force no longer. True where a bound fell. */
@@ -260,41 +307,10 @@ export class GrantLedger {
     return nextEndMs === Number.POSITIVE_INFINITY ? undefined : nextEndMs;
   }
 
-  /** @param fromMs from when a charger that counts from its heartbeats counts at the latest */
-  #promise(entry: Entry, seq: number, limitTenthsA: number, fromMs: number, ttlMs = entry.ttlMs): Promised {
-    const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
-    const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
-    const releasedAtMs = Number.POSITIVE_INFINITY;
-    const promise = { seq, limitTenthsA, endsAtMs, anchoredEndsAtMs, releasedAtMs };
-    entry.promises.add(promise);
-    return promise;
-  }
-
-  /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
-  #countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
-    if (entry.lease === 'heartbeat' && lease !== 'heartbeat') entry.promises.unanchor();
-    // Until its charger spoke it was only taken to count otherwise.
-    if (isFirstWord && lease === 'heartbeat') entry.promises.anchor();
-    entry.lease = lease;
-  }
-
   #rebound(entry: Entry): void {
-    // What a charger says of itself is never held against a grant that may have told it otherwise since.
-    entry.ownFailsafeTenthsA = entry.keepsThen || !this.#reservesOwn ? 0 : entry.saidFailsafeTenthsA;
-    entry.failsafeTenthsA = Math.max(entry.ownFailsafeTenthsA, entry.fallbacks.mostTenthsA);
-    const beforeTenthsA = entry.loadTenthsA;
-    const entitledTenthsA = Math.max(entry.failsafeTenthsA, entry.promises.mostTenthsA);
-    entry.entitledTenthsA = Math.min(entitledTenthsA, entry.maxTenthsA);
-    entry.boundTenthsA = entry.isWorstCase ? entry.maxTenthsA : entry.entitledTenthsA;
-    const beforeW = entry.boundW;
-    entry.boundW = wattsOfTenths(entry.boundTenthsA, entry.milliwattsPerTenth);
+    const { boundW: beforeW, loads: before } = entry;
+    recount(entry, this.#reservesOwn);
     this.#totalW += entry.boundW - beforeW;
-    const leastTenthsA = entry.keepsThen ? 0 : Math.min(entry.saidFailsafeTenthsA, entry.maxTenthsA);
-    entry.loadTenthsA = Math.max(entry.boundTenthsA, leastTenthsA);
-    this.#load(entry, entry.loadTenthsA - beforeTenthsA);
-  }
-
-  #load({ poles }: Holding, moreTenthsA: number): void {
-    for (const pole of poles) this.#loadsTenthsA[pole] = (this.#loadsTenthsA[pole] ?? 0) + moreTenthsA;
+    this.#poles.move(entry, before, entry.loads);
   }
 }

@@ -1,11 +1,13 @@
 // What a ledger of grants knows of one connector, as others may read it.
 import type { LeaseKind } from './grant.js';
+import type { OwnPhases, PhaseCount } from './own-phases.js';
 
 /** What a connector is and falls back to. Currents in tenths of an ampere per phase. */
 export interface HoldingSpec {
   readonly maxTenthsA: number;
   /** What the charger does by itself, as far as is known. */
   readonly failsafeTenthsA: number;
+  /** On all of its phases together. */
   readonly milliwattsPerTenth: number;
   /** The least it can be told other than 0; the 6 A of AC where it is left out. */
   readonly leastTenthsA?: number;
@@ -14,32 +16,46 @@ export interface HoldingSpec {
   readonly ttlMs?: number;
   /** It falls back to what the newest grant it took says, over a restart too; otherwise to `failsafeTenthsA` as well. */
   readonly keepsThen: boolean;
-  /** Places of the poles it may load with all of its current; none where they are left out. */
-  readonly poles?: readonly number[];
+  /** Places of the poles that each of its phases may load; one phase without any where they are left out. */
+  readonly polesOfPhases?: readonly (readonly number[])[];
 }
 
 /** One connector's place in a ledger: read it, but only the ledger writes it. Currents in tenths of A, powers in W. */
 export interface Holding {
   readonly key: string;
   readonly maxTenthsA: number;
+  /** How many it has. */
+  readonly phases: number;
+  /** How many of its phases grants are for from here on. */
+  readonly usedPhases: PhaseCount;
+  /** On these phases together. */
   readonly milliwattsPerTenth: number;
+  /** On each of its phases. */
+  readonly milliwattsOnPhase: number;
   /** The least it can be told other than 0. */
   readonly leastTenthsA: number;
   readonly lease: LeaseKind;
   readonly ttlMs: number;
   readonly keepsThen: boolean;
+  /** Places of the poles that the phases it uses may load. */
   readonly poles: readonly number[];
+  /** Of all of its phases, each with the first of its phases that may load it. */
+  readonly allPoles: readonly PhaseOfPole[];
   /** Its maximum is reserved, whatever it was granted: it did not comply, or keeps to no lease. */
   readonly isWorstCase: boolean;
-  /** The most it may be entitled to. */
+  /** The most it may be entitled to on any phase. */
   readonly boundTenthsA: number;
-  /** The most that what it was granted entitles it to, worst case left aside: what it must not exceed. */
+  /** The most that what it was granted entitles it to on any phase, worst case left aside: what it must not exceed. */
   readonly entitledTenthsA: number;
+  /** The same on each phase. */
+  readonly bounds: OwnPhases;
+  readonly entitled: OwnPhases;
   readonly boundW: number;
-  /** The most it may load its poles with: `boundTenthsA`, or what it falls back to by itself, which fuses always have room for. */
-  readonly loadTenthsA: number;
-  /** The largest of what it may fall back to. */
+  /** What it may load its poles with: `bounds`, or what it falls back to by itself, which fuses always have room for. */
+  readonly loads: OwnPhases;
+  /** The largest of what it may fall back to, on any phase and on each. */
   readonly failsafeTenthsA: number;
+  readonly failsafes: OwnPhases;
   /** Its charger said how it falls back. */
   readonly isDescribed: boolean;
   /** What is reserved because it falls back to that by itself: it keeps nothing over a restart. */
@@ -49,4 +65,18 @@ export interface Holding {
   /** Of the newest grant; 0 before the first. */
   readonly lastSeq: number;
   readonly ackedSeq: number;
+}
+
+export interface PhaseOfPole {
+  readonly pole: number;
+  /** 0 for its first phase: no later one that may load the pole carries more. */
+  readonly phase: number;
+}
+
+/** What a connector may load each of its poles with. */
+export function forEachLoad(
+  { allPoles, loads }: Holding,
+  take: (pole: number, tenthsA: number) => void,
+): void {
+  for (const { pole, phase } of allPoles) take(pole, loads[phase] ?? 0);
 }

@@ -14,6 +14,7 @@ import { type Fuses, NO_FUSES } from './fuses.js';
 import type { LeaseKind, LeaseTiming } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { MeterLedger } from './meter-ledger.js';
+import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
 /** A connector of the location as provisioning and rows have it. Currents in tenths of an ampere per phase. */
 export interface ProvisionedConnector {
@@ -31,6 +32,8 @@ export interface PromisedBefore {
   readonly lease: LeaseKind;
   /** How long its leases lasted; as long as they last now where that is not known. */
   readonly ttlMs?: number | null;
+  /** On how many of its phases; on all where that is not known. */
+  readonly phases?: PhaseCount | null;
 }
 
 /** A connector that sends nothing for this many heartbeats is stale. */
@@ -136,27 +139,25 @@ export class KnownConnectors {
     this.#ledger.remove(gone.holding);
     this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA, ttlMs }, nowMs);
     this.#ledger.continueAfter(control.holding, lastSeq);
-    const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA, storedTtlMs } = gone;
-    setStored(control, { limitTenthsA, thenTenthsA, ttlMs: storedTtlMs });
+    const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA } = gone;
+    setStored(control, { limitTenthsA, thenTenthsA, ttlMs: gone.storedTtlMs, phases: gone.storedPhases });
     control.storedLease = gone.storedLease;
   }
 
   /** What was on disk at the start. */
   #restore(
     control: ConnectorControl,
-    { limitTenthsA, thenTenthsA, ttlMs: knownTtlMs }: Omit<PromisedBefore, 'lease'>,
+    { limitTenthsA, thenTenthsA, ttlMs: knownTtlMs, phases: knownPhases }: Omit<PromisedBefore, 'lease'>,
     nowMs: number,
   ): void {
     const { maxTenthsA } = control.holding;
-    const ttlMs = knownTtlMs ?? control.timing.ttlMs;
-    this.#ledger.restore(
-      control.holding,
-      Math.min(limitTenthsA, maxTenthsA),
-      Math.min(thenTenthsA, maxTenthsA),
-      nowMs,
-      ttlMs,
-    );
-    setStored(control, { limitTenthsA, thenTenthsA, ttlMs });
+    const [ttlMs, phases] = [knownTtlMs ?? control.timing.ttlMs, knownPhases ?? ALL_PHASES];
+    const restored = {
+      limitTenthsA: Math.min(limitTenthsA, maxTenthsA),
+      thenTenthsA: Math.min(thenTenthsA, maxTenthsA),
+    };
+    this.#ledger.restore(control.holding, { ...restored, ttlMs, phases }, nowMs);
+    setStored(control, { limitTenthsA, thenTenthsA, ttlMs, phases });
     control.heardBeforeW = undefined;
     reserveWorstCase(this.#ledger, control);
   }

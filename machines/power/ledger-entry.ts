@@ -1,15 +1,24 @@
 // What a ledger of grants keeps of one connector, and what of it lasts.
-import { MINIMUM_TENTHS_A } from '../values/units.js';
+import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
-import type { GrantTiming } from './grant.js';
-import type { Holding, HoldingSpec } from './holding.js';
+import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
+import type { Holding, HoldingSpec, PhaseOfPole } from './holding.js';
+import {
+  ALL_PHASES,
+  largerOf,
+  mostOnFirst,
+  NO_CURRENT,
+  type OwnPhases,
+  onFirst,
+  type PhaseCount,
+} from './own-phases.js';
 import { Fallbacks, type Promised, Promises } from './promises.js';
 
 /** A grant as it was given; no promise once that has ended. */
 interface Told {
   readonly seq: number;
   promise: Promised | undefined;
-  readonly thenTenthsA: number;
+  fallsBackTo: OwnPhases;
 }
 
 /** A holding as the ledger itself writes it. */
@@ -25,17 +34,24 @@ export interface Entry extends Writable<Holding> {
 }
 
 export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }: GrantTiming): Entry {
-  return {
+  const entry: Entry = {
     key,
     maxTenthsA: spec.maxTenthsA,
-    milliwattsPerTenth: spec.milliwattsPerTenth,
+    phases: 1,
+    usedPhases: ALL_PHASES,
+    milliwattsPerTenth: 0,
+    milliwattsOnPhase: 0,
     leastTenthsA: spec.leastTenthsA ?? MINIMUM_TENTHS_A,
     lease: spec.lease,
     ttlMs: spec.ttlMs ?? ttlMs,
     keepsThen: spec.keepsThen,
-    poles: spec.poles ?? [],
+    poles: [],
+    allPoles: [],
     isWorstCase: false,
-    loadTenthsA: 0,
+    bounds: NO_CURRENT,
+    entitled: NO_CURRENT,
+    loads: NO_CURRENT,
+    failsafes: NO_CURRENT,
     boundTenthsA: 0,
     entitledTenthsA: 0,
     boundW: 0,
@@ -49,33 +65,112 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
     waiting: undefined,
     heldTenthsA: 0,
     isDescribed: false,
-    fallbacks: new Fallbacks(spec.failsafeTenthsA),
+    fallbacks: new Fallbacks(onFirst(spec.failsafeTenthsA, ALL_PHASES)),
   };
+  wire(entry, spec.polesOfPhases ?? [[]]);
+  rate(entry, spec.milliwattsPerTenth);
+  return entry;
+}
+
+/** Its phases load these poles from here on. */
+export function wire(entry: Entry, polesOfPhases: readonly (readonly number[])[]): void {
+  const firstPhase = new Map<number, number>();
+  for (const [phase, poles] of polesOfPhases.entries())
+    for (const pole of poles) if (!firstPhase.has(pole)) firstPhase.set(pole, phase);
+  const allPoles: PhaseOfPole[] = [...firstPhase].map(([pole, phase]) => ({ pole, phase }));
+  // Poles have the same order whichever phase loads them: where several are full, the first of them is named.
+  entry.allPoles = allPoles.sort((a, b) => a.pole - b.pole);
+  entry.phases = polesOfPhases.length;
+  use(entry, entry.usedPhases);
+}
+
+/** A tenth of an ampere on all of its phases carries so much from here on. */
+export function rate(entry: Entry, milliwattsPerTenth: number): void {
+  entry.milliwattsOnPhase = milliwattsPerTenth / entry.phases;
+  use(entry, entry.usedPhases);
+}
+
+/** Grants are for so many of its phases from here on. */
+export function use(entry: Entry, phases: PhaseCount): void {
+  entry.usedPhases = phases;
+  entry.milliwattsPerTenth = entry.milliwattsOnPhase * Math.min(phases, entry.phases);
+  entry.poles = entry.allPoles.filter(({ phase }) => phase < phases).map(({ pole }) => pole);
+}
+
+/** What currents on its phases come to, W: never thought smaller than it is. */
+export function wattsOn({ phases, milliwattsOnPhase }: Entry, currents: OwnPhases): number {
+  let tenthsA = currents[0];
+  for (let phase = 1; phase < phases; phase++) tenthsA += currents[phase] ?? 0;
+  return wattsOfTenths(tenthsA, milliwattsOnPhase);
 }
 
 /**
  * What it stays entitled to, by the newest grant that left, when all that is on its way out has ended. What was larger before
  * is no room for a grant: where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
  */
-export function lastingTenthsA(entry: Entry): number {
-  if (entry.isWorstCase) return entry.maxTenthsA;
+export function lastingOn(entry: Entry): OwnPhases {
+  const all = (tenthsA: number) => onFirst(tenthsA, ALL_PHASES);
+  if (entry.isWorstCase) return all(entry.maxTenthsA);
   // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
   const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
   // Before the first grant only what was on disk is known, and that may have ended long ago.
-  if (entry.told === undefined) return Math.min(ownTenthsA, entry.maxTenthsA);
-  const { promise, thenTenthsA } = entry.told;
-  return Math.max(ownTenthsA, promise?.limitTenthsA ?? 0, thenTenthsA);
+  if (entry.told === undefined) return all(Math.min(ownTenthsA, entry.maxTenthsA));
+  const { promise, fallsBackTo } = entry.told;
+  const lasting = largerOf(all(ownTenthsA), fallsBackTo);
+  return promise === undefined ? lasting : largerOf(lasting, onFirst(promise.limitTenthsA, promise.phases));
+}
+
+/** As much of that as a grant for the phases it uses may say. */
+export function lastingTenthsA(entry: Entry): number {
+  return mostOnFirst(lastingOn(entry), entry.usedPhases);
 }
 
 /**
- * The same, and before the first grant what its charger says it holds by one of an owner before. That it may be granted anew
+ * What lasts, and before the first grant what its charger says it holds by one of an owner before. That it may be granted anew
  * where there is room says nothing of where there is none: the owner before may have been lowering it.
  */
-export function expectedTenthsA(entry: Entry): number {
-  const lasting = lastingTenthsA(entry);
+export function expectedOn(entry: Entry): OwnPhases {
+  const lasting = lastingOn(entry);
   if (entry.lastSeq > 0) return lasting;
-  const heldTenthsA = Math.min(entry.heldTenthsA, entry.promises.mostTenthsA, entry.maxTenthsA);
-  return Math.max(lasting, heldTenthsA);
+  const heldTenthsA = Math.min(entry.heldTenthsA, entry.maxTenthsA);
+  const [first, second, third] = entry.promises.most;
+  const held = [Math.min(heldTenthsA, first), Math.min(heldTenthsA, second), Math.min(heldTenthsA, third)];
+  return largerOf(lasting, held as [number, number, number]);
+}
+
+/** What was promised before the start. */
+export interface Restored {
+  readonly limitTenthsA: number;
+  readonly thenTenthsA: number;
+  /** How long its leases lasted. */
+  readonly ttlMs?: number | undefined;
+  /** On how many of its phases; on all where it is left out. */
+  readonly phases?: PhaseCount | undefined;
+}
+
+interface NewPromise {
+  readonly seq: number;
+  readonly limitTenthsA: number;
+  readonly phases: PhaseCount;
+  /** From when a charger that counts from its heartbeats counts at the latest. */
+  readonly fromMs: number;
+  readonly ttlMs?: number | undefined;
+}
+
+export function promiseTo(entry: Entry, { fromMs, ttlMs = entry.ttlMs, ...promised }: NewPromise): Promised {
+  const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
+  const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
+  const promise = { ...promised, endsAtMs, anchoredEndsAtMs, releasedAtMs: Number.POSITIVE_INFINITY };
+  entry.promises.add(promise);
+  return promise;
+}
+
+/** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
+export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
+  if (entry.lease === 'heartbeat' && lease !== 'heartbeat') entry.promises.unanchor();
+  // Until its charger spoke it was only taken to count otherwise.
+  if (isFirstWord && lease === 'heartbeat') entry.promises.anchor();
+  entry.lease = lease;
 }
 
 /** The lease of `seq` ends at the latest then. */
@@ -84,4 +179,37 @@ export function endBy({ promises, told }: Entry, seq: number, endsAtMs: number):
   // A grant that waits may have outbid it, so that it is not among them any more.
   if (told?.seq === seq && told.promise !== undefined)
     told.promise.endsAtMs = Math.min(told.promise.endsAtMs, endsAtMs);
+}
+
+/** What was promised before counts on all phases: its charger does not keep to those it is for. */
+export function widen(entry: Entry): void {
+  entry.promises.widen();
+  entry.fallbacks.widen();
+  for (const given of [entry.told, entry.waiting]) {
+    if (given === undefined) continue;
+    given.fallsBackTo = onFirst(given.fallsBackTo[0], ALL_PHASES);
+    // One that was outbid is not among the promises any more.
+    if (given.promise !== undefined) given.promise.phases = ALL_PHASES;
+  }
+  use(entry, ALL_PHASES);
+}
+
+/**
+ * Works out anew what it may be entitled to, and may load its poles with.
+ * @param reservesOwn whether the budget reserves fail-safes of chargers that keep nothing over a restart
+ */
+export function recount(entry: Entry, reservesOwn: boolean): void {
+  const { keepsThen, maxTenthsA } = entry;
+  // What a charger says of itself is never held against a grant that may have told it otherwise since.
+  entry.ownFailsafeTenthsA = keepsThen || !reservesOwn ? 0 : entry.saidFailsafeTenthsA;
+  entry.failsafes = largerOf(onFirst(entry.ownFailsafeTenthsA, ALL_PHASES), entry.fallbacks.most);
+  const [first, second, third] = largerOf(entry.failsafes, entry.promises.most);
+  entry.entitled = [Math.min(first, maxTenthsA), Math.min(second, maxTenthsA), Math.min(third, maxTenthsA)];
+  entry.bounds = entry.isWorstCase ? onFirst(maxTenthsA, ALL_PHASES) : entry.entitled;
+  [entry.failsafeTenthsA] = entry.failsafes;
+  [entry.entitledTenthsA] = entry.entitled;
+  [entry.boundTenthsA] = entry.bounds;
+  entry.boundW = wattsOn(entry, entry.bounds);
+  const leastTenthsA = keepsThen ? 0 : Math.min(entry.saidFailsafeTenthsA, maxTenthsA);
+  entry.loads = largerOf(entry.bounds, onFirst(leastTenthsA, ALL_PHASES));
 }

@@ -3,13 +3,7 @@
 import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
-import {
-  type ConnectorControl,
-  isControlled,
-  reserveWorstCase,
-  type StoredReservation,
-  setStored,
-} from './connector-control.js';
+import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from './connector-control.js';
 import { hearAck, hearReading } from './connector-readings.js';
 import { setTargets } from './connector-targets.js';
 import { estimatedWOf } from './counted-power.js';
@@ -18,10 +12,12 @@ import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
+import { forEachLoad } from './holding.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import type { DrawnPower } from './power-minute.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
+import type { StoredReservation } from './stored-reservation.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
 
 export interface Decision {
@@ -274,9 +270,10 @@ function availableBeside(uncontrolled: readonly ConnectorControl[], budgetW: num
   let availableW = budgetW;
   const availableTenthsA = [...fuses.capacitiesTenthsA];
   for (const control of uncontrolled) {
-    const { boundW, poles, loadTenthsA } = control.holding;
-    availableW -= boundW;
-    for (const pole of poles) availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - loadTenthsA;
+    availableW -= control.holding.boundW;
+    forEachLoad(control.holding, (pole, tenthsA) => {
+      availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - tenthsA;
+    });
   }
   return { availableW, availableTenthsA };
 }

@@ -39,10 +39,10 @@ function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number
 function ownCurrentsOf({ actor, slot, holding, spec, phases }: ConnectorControl): readonly number[] {
   const { currentA, powerW, receivedAtMs } = slot;
   if (receivedAtMs === undefined) return [];
-  const mostA = linkOf({ actor }) === 'online' ? Number.POSITIVE_INFINITY : holding.loadTenthsA / 10;
+  const isOnline = linkOf({ actor }) === 'online';
   // A meter with one phase may tell of it in any place.
   const reportedA = phases === 1 && currentA !== undefined ? [Math.max(...currentA)] : currentA;
   const shareA = powerW / (spec.voltageV * phases);
   const drawnA = reportedA ?? Array.from({ length: phases }, () => shareA);
-  return drawnA.map((eachA) => Math.min(eachA, mostA));
+  return isOnline ? drawnA : drawnA.map((eachA, own) => Math.min(eachA, (holding.loads[own] ?? 0) / 10));
 }

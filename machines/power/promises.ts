@@ -1,9 +1,20 @@
 // What one charger was promised and may keep to still, and what it may fall back to (power safety, rules 1 and 4).
+import {
+  ALL_PHASES,
+  isWithin,
+  largerOf,
+  NO_CURRENT,
+  type OwnPhases,
+  onFirst,
+  type PhaseCount,
+} from './own-phases.js';
 
 /** A grant as it is kept. `endsAtMs` is when its lease has surely ended; the settling time comes on top. */
 export interface Promised {
   readonly seq: number;
   readonly limitTenthsA: number;
+  /** On how many of the connector's phases, from its first on. */
+  phases: PhaseCount;
   endsAtMs: number;
   /** The same for a charger that counts from its heartbeats. */
   readonly anchoredEndsAtMs: number;
@@ -14,7 +25,7 @@ export interface Promised {
 /** What it falls back to since the grant `fromSeq`. */
 interface Fallback {
   readonly fromSeq: number;
-  readonly tenthsA: number;
+  readonly currents: OwnPhases;
 }
 
 // Limits that fall again and again within a horizon would otherwise pile up; the oldest two are merged to their worst.
@@ -30,10 +41,15 @@ export class Promises {
     this.#settleMs = settleMs;
   }
 
-  get mostTenthsA(): number {
-    let mostTenthsA = 0;
-    for (const { limitTenthsA } of this.#kept) mostTenthsA = Math.max(mostTenthsA, limitTenthsA);
-    return mostTenthsA;
+  /** The most that any of them allows on each phase. */
+  get most(): OwnPhases {
+    let [first, second, third] = NO_CURRENT;
+    for (const { limitTenthsA, phases } of this.#kept) {
+      if (limitTenthsA > first) first = limitTenthsA;
+      if (phases > 1 && limitTenthsA > second) second = limitTenthsA;
+      if (phases > 2 && limitTenthsA > third) third = limitTenthsA;
+    }
+    return [first, second, third];
   }
 
   /** When the next of them ends; infinite where none does by itself. */
@@ -56,6 +72,7 @@ export class Promises {
     while (
       last !== undefined &&
       last.limitTenthsA <= promise.limitTenthsA &&
+      last.phases <= promise.phases &&
       last.endsAtMs <= promise.endsAtMs
     ) {
       this.#kept.pop();
@@ -65,11 +82,19 @@ export class Promises {
     this.#forgetOldest();
   }
 
-  /** It was at `tenthsA` until `nowMs`, and takes the settling time to leave it. */
-  leave(tenthsA: number, nowMs: number): void {
+  /** It was at these currents until `nowMs`, and takes the settling time to leave them. */
+  leave(currents: OwnPhases, nowMs: number): void {
     const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs: nowMs + this.#settleMs };
-    this.#kept.unshift({ seq: 0, limitTenthsA: tenthsA, ...ends });
-    this.#forgetOldest();
+    for (const [i, limitTenthsA] of currents.entries()) {
+      if (limitTenthsA === (currents[i + 1] ?? 0)) continue;
+      this.#kept.unshift({ seq: 0, limitTenthsA, phases: (i + 1) as PhaseCount, ...ends });
+      this.#forgetOldest();
+    }
+  }
+
+  /** Nobody can rely any more on which phases they are for. */
+  widen(): void {
+    for (const promise of this.#kept) promise.phases = ALL_PHASES;
   }
 
   /** Dates the end of what came before `seq`, which was acknowledged; true where there was something. */
@@ -121,6 +146,7 @@ export class Promises {
     this.#kept.splice(0, 2, {
       seq: next.seq,
       limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
+      phases: oldest.phases > next.phases ? oldest.phases : next.phases,
       endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
       anchoredEndsAtMs: Math.max(oldest.anchoredEndsAtMs, next.anchoredEndsAtMs),
       releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
@@ -130,43 +156,56 @@ export class Promises {
 
 /** What the newest acknowledged grant lets it fall back to, then what unacknowledged newer ones do. */
 export class Fallbacks {
-  #acknowledgedTenthsA: number;
-  readonly #unacknowledged: Fallback[] = [];
+  #acknowledged: OwnPhases;
+  #unacknowledged: Fallback[] = [];
 
-  constructor(tenthsA: number) {
-    this.#acknowledgedTenthsA = tenthsA;
+  constructor(currents: OwnPhases) {
+    this.#acknowledged = currents;
   }
 
-  get mostTenthsA(): number {
-    let mostTenthsA = this.#acknowledgedTenthsA;
-    for (const { tenthsA } of this.#unacknowledged) mostTenthsA = Math.max(mostTenthsA, tenthsA);
-    return mostTenthsA;
+  /** The most of them on each phase. */
+  get most(): OwnPhases {
+    let most = this.#acknowledged;
+    for (const { currents } of this.#unacknowledged) most = largerOf(most, currents);
+    return most;
   }
 
   /** Grant `seq` says so, which is newer than any before. */
-  add(seq: number, tenthsA: number): void {
-    if ((this.#unacknowledged.at(-1)?.tenthsA ?? this.#acknowledgedTenthsA) === tenthsA) return;
-    this.#unacknowledged.push({ fromSeq: seq, tenthsA });
-    if (this.#unacknowledged.length > FALLBACKS_KEPT) this.raise(this.#unacknowledged.shift()?.tenthsA ?? 0);
+  add(seq: number, tenthsA: number, phases: PhaseCount): void {
+    const currents = onFirst(tenthsA, phases);
+    const newest = this.#unacknowledged.at(-1)?.currents ?? this.#acknowledged;
+    if (isWithin(newest, currents) && isWithin(currents, newest)) return;
+    this.#unacknowledged.push({ fromSeq: seq, currents });
+    if (this.#unacknowledged.length > FALLBACKS_KEPT)
+      this.raise(this.#unacknowledged.shift()?.currents ?? NO_CURRENT);
   }
 
-  /** Grant `seq` was acknowledged. Gives the largest it leaves by that; 0 where it leaves nothing larger than it has now. */
-  acknowledge(seq: number): number {
-    let leftTenthsA = 0;
+  /** Grant `seq` was acknowledged. Gives what it leaves by that; nothing where that is within what it has now. */
+  acknowledge(seq: number): OwnPhases {
+    let left = NO_CURRENT;
     for (
       let [next] = this.#unacknowledged;
       next !== undefined && next.fromSeq <= seq;
       [next] = this.#unacknowledged
     ) {
-      leftTenthsA = Math.max(leftTenthsA, this.#acknowledgedTenthsA);
-      this.#acknowledgedTenthsA = next.tenthsA;
+      left = largerOf(left, this.#acknowledged);
+      this.#acknowledged = next.currents;
       this.#unacknowledged.shift();
     }
-    return leftTenthsA > this.#acknowledgedTenthsA ? leftTenthsA : 0;
+    return isWithin(left, this.#acknowledged) ? NO_CURRENT : left;
   }
 
-  /** It may be at `tenthsA`, whatever was acknowledged. */
-  raise(tenthsA: number): void {
-    this.#acknowledgedTenthsA = Math.max(this.#acknowledgedTenthsA, tenthsA);
+  /** It may be at these, whatever was acknowledged. */
+  raise(currents: OwnPhases): void {
+    this.#acknowledged = largerOf(this.#acknowledged, currents);
+  }
+
+  /** Nobody can rely any more on which phases they are for. */
+  widen(): void {
+    this.#acknowledged = onFirst(this.#acknowledged[0], ALL_PHASES);
+    this.#unacknowledged = this.#unacknowledged.map(({ fromSeq, currents }) => ({
+      fromSeq,
+      currents: onFirst(currents[0], ALL_PHASES),
+    }));
   }
 }

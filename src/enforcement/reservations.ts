@@ -1,8 +1,14 @@
 // The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
-import type { StoredReservation } from '../../machines/power/connector-control.js';
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
-import { wattsOfTenths } from '../../machines/values/units.js';
+import { mostOnFirst } from '../../machines/power/own-phases.js';
+import {
+  leastOf,
+  NOTHING_STORED,
+  reservationOf,
+  type StoredReservation,
+  storedWOf,
+} from '../../machines/power/stored-reservation.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -16,8 +22,6 @@ interface Write {
   readonly stored: StoredReservation;
   readonly lease: LeaseKind;
 }
-
-const NOTHING: StoredReservation = { limitTenthsA: 0, thenTenthsA: 0, ttlMs: 0 };
 
 interface ReservationsOptions {
   readonly store: Pick<Store, 'append'>;
@@ -108,7 +112,7 @@ export class Reservations {
     const { control, location } = connector;
     supervisorOf(location).setStoredLease(control, isStored ? lease : undefined);
     this.#underWay.set(control, (this.#underWay.get(control) ?? []).slice(1));
-    const before = this.#onDisk.get(control) ?? NOTHING;
+    const before = this.#onDisk.get(control) ?? NOTHING_STORED;
     this.#onDisk.set(control, isStored ? stored : leastOf([before, stored]));
     this.#count(connector);
   }
@@ -119,19 +123,12 @@ export class Reservations {
       limitTenthsA: control.storedLimitTenthsA,
       thenTenthsA: control.storedThenTenthsA,
       ttlMs: control.storedTtlMs,
+      phases: control.storedPhases,
     };
     this.#onDisk.set(control, before);
     const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
     supervisorOf(location).setStored(control, surely);
   }
-}
-
-function leastOf(all: readonly StoredReservation[]): StoredReservation {
-  return {
-    limitTenthsA: Math.min(...all.map(({ limitTenthsA }) => limitTenthsA)),
-    thenTenthsA: Math.min(...all.map(({ thenTenthsA }) => thenTenthsA)),
-    ttlMs: Math.min(...all.map(({ ttlMs }) => ttlMs)),
-  };
 }
 
 /**
@@ -142,11 +139,15 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
   const { ledger } = supervisorOf(location);
   const writes: Write[] = [];
   for (const connector of location.connectors.values()) {
-    const { holding, storedLimitTenthsA, storedThenTenthsA, storedTtlMs, storedLease } = connector.control;
-    const { lease, boundTenthsA: limitTenthsA, failsafeTenthsA: thenTenthsA } = holding;
-    const stored = { limitTenthsA, thenTenthsA, ttlMs: ledger.coveringTtlMs(holding, nowMs) };
-    const isSame = limitTenthsA === storedLimitTenthsA && thenTenthsA === storedThenTenthsA;
-    if (!isSame || stored.ttlMs > storedTtlMs || lease !== storedLease)
+    const { control } = connector;
+    const { holding, storedLease } = control;
+    const { lease } = holding;
+    const stored = reservationOf(ledger, holding, nowMs);
+    const isSame =
+      stored.limitTenthsA === control.storedLimitTenthsA &&
+      stored.thenTenthsA === control.storedThenTenthsA &&
+      stored.phases === control.storedPhases;
+    if (!isSame || stored.ttlMs > control.storedTtlMs || lease !== storedLease)
       writes.push({ connector, stored, lease });
   }
   return writes;
@@ -164,9 +165,9 @@ function isTooMuchOnDisk(location: LocationEntity): boolean {
   const supervisor = supervisorOf(location);
   let storedW = 0;
   let isAnyLower = false;
-  for (const { holding, storedLimitTenthsA } of supervisor.controls.values()) {
-    storedW += wattsOfTenths(storedLimitTenthsA, holding.milliwattsPerTenth);
-    isAnyLower ||= storedLimitTenthsA > holding.boundTenthsA;
+  for (const { holding, storedLimitTenthsA, storedPhases } of supervisor.controls.values()) {
+    storedW += storedWOf(holding, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
+    isAnyLower ||= storedLimitTenthsA > mostOnFirst(holding.bounds, storedPhases);
   }
   return isAnyLower && storedW > supervisor.budgetW;
 }

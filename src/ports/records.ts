@@ -5,6 +5,7 @@ import type { OperatorRule, OperatorStanding } from '../../machines/limits/opera
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Connection, Feeder, Rotation } from '../../machines/power/fuses.js';
 import type { AlarmKind, LeaseKind, LeaseTiming } from '../../machines/power/grant.js';
+import type { PhaseCount } from '../../machines/power/own-phases.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
   ClusterId,
@@ -133,6 +134,8 @@ export interface ReservationRecord {
   readonly lease: LeaseKind;
   /** How long its longest lease lasts; null where that was written before leases had lengths of their own. */
   readonly ttlMs: number | null;
+  /** How many of its phases, from its first on, both are for; null where that was written before any were left out: all. */
+  readonly phases: PhaseCount | null;
 }
 
 /** Something an operator should know of. `controllerUuid` and `connectorId` are null for an alarm of the whole location. */

@@ -7,6 +7,8 @@ interface Given {
   readonly thenTenthsA: number;
   readonly heardAtMs: number;
   readonly lease: LeaseKind;
+  /** It is for so many of the connector's phases, from its first on. */
+  readonly phases: number;
 }
 
 /** One connector. Currents in tenths of A; times of one clock in ms. */
@@ -16,6 +18,8 @@ export class HoldingOracle {
   isDescribed = false;
   /** Whether the ledger, which keeps a bounded number of them, can still know each by itself. */
   isWithinMemory = true;
+  /** How many it has. */
+  readonly phases: number;
   readonly #timing: GrantTiming;
   readonly #maxTenthsA: number;
   readonly #ownTenthsA: number;
@@ -24,14 +28,18 @@ export class HoldingOracle {
   readonly #given: Given[] = [];
   readonly #acks: { readonly seq: number; readonly atMs: number }[] = [];
   #restored:
-    | { readonly tenthsA: number; readonly thenTenthsA: number; readonly endsAtMs: number }
+    | (Pick<Given, 'limitTenthsA' | 'thenTenthsA' | 'phases'> & { readonly endsAtMs: number })
     | undefined;
+  /** What was given before then counts on all phases. */
+  #widenedAfterSeq = -1;
 
   constructor(
     timing: GrantTiming,
     spec: { maxTenthsA: number; failsafeTenthsA: number; keepsThen: boolean; lease: LeaseKind },
+    phases: number,
   ) {
     this.#timing = timing;
+    this.phases = phases;
     this.#maxTenthsA = spec.maxTenthsA;
     this.#ownTenthsA = spec.failsafeTenthsA;
     this.#keepsThen = spec.keepsThen;
@@ -45,75 +53,86 @@ export class HoldingOracle {
   /** It says so, or the disk does for it: less than its own fail-safe would not have been reserved otherwise. */
   get #keeps(): boolean {
     if (this.isDescribed || this.#restored === undefined) return this.#keepsThen;
-    const { tenthsA, thenTenthsA } = this.#restored;
-    return this.#keepsThen || Math.max(tenthsA, thenTenthsA) < this.#ownTenthsA;
+    const { limitTenthsA, thenTenthsA, phases } = this.#restored;
+    const leastTenthsA = phases < this.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
+    return this.#keepsThen || leastTenthsA < this.#ownTenthsA;
   }
 
   get #ackedSeq(): number {
     return Math.max(0, ...this.#acks.map(({ seq }) => seq));
   }
 
-  restore(tenthsA: number, thenTenthsA: number, nowMs: number): void {
+  restore(limitTenthsA: number, thenTenthsA: number, phases: number, nowMs: number): void {
     const endsAtMs =
       this.#lease === 'heartbeat' ? nowMs + 1.02 * this.#timing.ttlMs : Number.POSITIVE_INFINITY;
-    this.#restored = { tenthsA, thenTenthsA, endsAtMs };
+    this.#restored = { limitTenthsA, thenTenthsA, phases, endsAtMs };
   }
 
-  grant(limitTenthsA: number, thenTenthsA: number, heardAtMs: number, nowMs: number): number {
+  grant(limitTenthsA: number, thenTenthsA: number, phases: number, heardAtMs: number, nowMs: number): number {
     const seq = this.lastSeq + 1;
-    this.#given.push({ seq, limitTenthsA, thenTenthsA, heardAtMs, lease: this.#lease });
+    this.#given.push({ seq, limitTenthsA, thenTenthsA, heardAtMs, phases, lease: this.#lease });
     const unsettled = this.#given.filter((each) => each.seq > this.#ackedSeq);
     this.isWithinMemory &&= this.#inForce(nowMs).length < 16 && unsettled.length < 4;
     return seq;
+  }
+
+  /** All that was given until now counts on all phases. */
+  widen(): void {
+    this.#widenedAfterSeq = this.lastSeq;
   }
 
   acknowledge(seq: number, atMs: number): void {
     if (seq > this.#ackedSeq && seq <= this.lastSeq) this.#acks.push({ seq, atMs });
   }
 
-  /** The most that what it was granted, and what it may fall back to, entitles it to. */
-  entitledTenthsA(nowMs: number): number {
-    const limits = this.#inForce(nowMs).map(({ limitTenthsA }) => limitTenthsA);
-    return Math.min(
-      this.#maxTenthsA,
-      Math.max(this.#fallbackTenthsA(nowMs - this.#timing.settleMs), this.#restoredTenthsA(nowMs), ...limits),
-    );
+  /** The most that what it was granted, and what it may fall back to, entitles it to on its phase number `own`. */
+  entitledTenthsA(nowMs: number, own = 0): number {
+    const limits = this.#inForce(nowMs).map((each) => (this.#isFor(each, own) ? each.limitTenthsA : 0));
+    const fallback = this.#fallbackTenthsA(nowMs - this.#timing.settleMs, own);
+    return Math.min(this.#maxTenthsA, Math.max(fallback, this.#restoredTenthsA(nowMs, own), ...limits));
   }
 
-  boundTenthsA(nowMs: number): number {
-    return this.isWorstCase ? this.#maxTenthsA : this.entitledTenthsA(nowMs);
+  boundTenthsA(nowMs: number, own = 0): number {
+    return this.isWorstCase ? this.#maxTenthsA : this.entitledTenthsA(nowMs, own);
   }
 
-  /** What remains of it once everything but its newest grant has ended. */
-  lastingTenthsA(nowMs: number): number {
+  /** What remains of it, on its phase number `own`, once everything but its newest grant has ended. */
+  lastingTenthsA(nowMs: number, own: number): number {
     if (this.isWorstCase) return this.#maxTenthsA;
-    const own = this.#keeps || !this.isDescribed ? 0 : this.#ownTenthsA;
+    const ownTenthsA = this.#keeps || !this.isDescribed ? 0 : this.#ownTenthsA;
     const newest = this.#given.at(-1);
-    if (newest === undefined) return own;
+    if (newest === undefined || !this.#isFor(newest, own)) return ownTenthsA;
     const limit = this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
-    return Math.max(own, limit, newest.thenTenthsA);
+    return Math.max(ownTenthsA, limit, newest.thenTenthsA);
   }
 
-  fallbackTenthsA(): number {
-    return this.#fallbackTenthsA(Number.POSITIVE_INFINITY);
+  /** What is reserved for good because it falls back to that by itself. */
+  get ownFailsafeTenthsA(): number {
+    return this.#keeps ? 0 : this.#ownTenthsA;
+  }
+
+  fallbackTenthsA(own = 0): number {
+    return this.#fallbackTenthsA(Number.POSITIVE_INFINITY, own);
+  }
+
+  #isFor({ seq, phases }: { readonly seq: number; readonly phases: number }, own: number): boolean {
+    return own < phases || seq <= this.#widenedAfterSeq;
   }
 
   /** By what was acknowledged until `ackedByMs`. */
-  #fallbackTenthsA(ackedByMs: number): number {
-    const told = [
-      { seq: 0, thenTenthsA: this.#restored?.thenTenthsA ?? this.#ownTenthsA },
-      ...this.#given.map(({ seq, thenTenthsA }) => ({ seq, thenTenthsA })),
-    ];
+  #fallbackTenthsA(ackedByMs: number, own: number): number {
+    const before = this.#restored ?? { thenTenthsA: this.#ownTenthsA, phases: this.phases };
+    const told = [{ ...before, seq: 0 }, ...this.#given];
     const acked = this.#acks.filter(({ atMs }) => atMs <= ackedByMs).map(({ seq }) => seq);
     const settled = told.findLastIndex(({ seq }) => seq <= Math.max(0, ...acked));
-    const own = this.#keeps ? 0 : this.#ownTenthsA;
-    return Math.max(own, ...told.slice(settled).map(({ thenTenthsA }) => thenTenthsA));
+    const then = told.slice(settled).map((each) => (this.#isFor(each, own) ? each.thenTenthsA : 0));
+    return Math.max(this.ownFailsafeTenthsA, ...then);
   }
 
-  #restoredTenthsA(nowMs: number): number {
-    if (this.#restored === undefined) return 0;
-    const { tenthsA, endsAtMs } = this.#restored;
-    return this.#isOver(0, endsAtMs, nowMs) ? 0 : tenthsA;
+  #restoredTenthsA(nowMs: number, own: number): number {
+    if (this.#restored === undefined || !this.#isFor({ ...this.#restored, seq: 0 }, own)) return 0;
+    const { limitTenthsA, endsAtMs } = this.#restored;
+    return this.#isOver(0, endsAtMs, nowMs) ? 0 : limitTenthsA;
   }
 
   #inForce(nowMs: number): Given[] {

@@ -111,14 +111,14 @@ describe('What a charger may be entitled to (rule 1)', () => {
 
   it('is what was on disk for one horizon from the start (rule 6)', () => {
     const { ledger, holding } = ledgerWith();
-    ledger.restore(holding, 200, 0, 1_000);
+    ledger.restore(holding, { limitTenthsA: 200, thenTenthsA: 0 }, 1_000);
     const endsAtMs = 1_000 + LEASE_MS + SETTLE_MS;
     expect(boundsAt(ledger, holding, 1_000, endsAtMs - 1, endsAtMs)).toEqual([200, 200, 60]);
   });
 
   it('is less than its own fail-safe where less was on disk, until its charger says that it keeps nothing', () => {
     const { ledger, holding } = ledgerWith({ keepsThen: false });
-    ledger.restore(holding, 0, 0, 0);
+    ledger.restore(holding, { limitTenthsA: 0, thenTenthsA: 0 }, 0);
     expect(holding.boundTenthsA).toBe(0);
     ledger.describe(holding, { keepsThen: true });
     expect(holding.boundTenthsA).toBe(0);
@@ -128,7 +128,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
 
   it('is its own fail-safe where its charger says nothing for too long, which is no room for a grant', () => {
     const { ledger, holding } = ledgerWith({ keepsThen: false });
-    ledger.restore(holding, 0, 0, 0);
+    ledger.restore(holding, { limitTenthsA: 0, thenTenthsA: 0 }, 0);
     ledger.presumeForgetful(holding);
     expect(holding.boundTenthsA).toBe(60);
     expect(ledger.grantableTenthsA(holding, 0)).toBe(0);
@@ -136,7 +136,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
 
   it('is expected to last as long as its charger says that it holds what was on disk, and no room for a grant', () => {
     const { ledger, holding } = ledgerWith({ keepsThen: true });
-    ledger.restore(holding, 200, 0, 0);
+    ledger.restore(holding, { limitTenthsA: 200, thenTenthsA: 0 }, 0);
     const lastsW = (tenthsA: number) => expect(ledger.lastingW()).toBe(wattsOfTenths(tenthsA, 69_000));
     ledger.noteHeld(holding, 320);
     lastsW(200);
@@ -250,7 +250,7 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(holding.boundTenthsA).toBe(320);
     expect(() => grant(ledger, holding, 200, { budgetW: 5_000 })).toThrow(LedgerError);
     const fromDisk = ledgerWith();
-    fromDisk.ledger.restore(fromDisk.holding, 320, 0, 0);
+    fromDisk.ledger.restore(fromDisk.holding, { limitTenthsA: 320, thenTenthsA: 0 }, 0);
     expect(() => grant(fromDisk.ledger, fromDisk.holding, 60, { budgetW: 0 })).toThrow(LedgerError);
     // Once it is known to fall back to 6 A whatever it is told, they are its own.
     fromDisk.ledger.describe(fromDisk.holding, { keepsThen: false });

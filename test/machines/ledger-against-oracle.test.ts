@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
+import type { Restored } from '../../machines/power/ledger-entry.js';
+import type { PhaseCount } from '../../machines/power/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
 
@@ -16,9 +18,11 @@ const MILLIWATTS = 3 * 230 * 100;
 interface Step {
   readonly connector: number;
   readonly passMs: number;
-  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe';
+  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe' | 'widen';
   readonly tenthsA: number;
   readonly thenTenthsA: number;
+  /** How many of its phases the grants are for from here on. */
+  readonly phases: PhaseCount;
   /** How long ago the heartbeat came that is answered. */
   readonly agoMs: number;
   /** How many grants ago the acknowledged one was. */
@@ -33,9 +37,13 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
       fc.nat({ max: 30_000 }),
     ),
-    what: fc.constantFrom('grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'worstCase', 'describe'),
+    what: fc.constantFrom(
+      ...(['grant', 'grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'ack', 'worstCase'] as const),
+      ...(['describe', 'widen'] as const),
+    ),
     tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
     thenTenthsA: fc.constantFrom(0, 0, 60, 80),
+    phases: fc.constantFrom<PhaseCount>(1, 1, 2, 3, 3),
     agoMs: fc.constantFrom(0, 1, 5_000),
     back: fc.constantFrom(0, 0, 0, 1, 2, -1),
     budgetW: fc.constantFrom(0, 10_000, 20_000, 45_000, 70_000),
@@ -49,7 +57,16 @@ const spec: fc.Arbitrary<HoldingSpec> = fc.record({
   milliwattsPerTenth: fc.constantFrom(MILLIWATTS, 230 * 100, 3 * 253 * 100),
   lease: fc.constantFrom<LeaseKind>('heartbeat', 'heartbeat', 'receipt', 'none'),
   keepsThen: fc.boolean(),
-  poles: fc.subarray([0, 1, 2, 3]),
+  // Of connectors with one phase, and with three, which may share poles where nobody said how they are wired.
+  polesOfPhases: fc.oneof(
+    fc.tuple(fc.subarray([0, 1, 2, 3])),
+    fc.tuple(fc.subarray([0, 3]), fc.subarray([1, 3]), fc.subarray([2, 3])),
+    fc.constant([
+      [0, 1, 2],
+      [0, 1, 2],
+      [0, 1, 2],
+    ]),
+  ),
 });
 
 const capacitiesTenthsA = fc.array(fc.constantFrom(60, 320, 500, 10_000), { minLength: 4, maxLength: 4 });
@@ -67,19 +84,19 @@ class Pair {
 
   constructor(
     specs: readonly HoldingSpec[],
-    restoredTenthsA: readonly (number | undefined)[],
+    restored: readonly (Restored | undefined)[],
     capacities: readonly number[],
   ) {
     this.#specs = specs;
     this.#capacitiesTenthsA = capacities;
     this.ledger.rewire(capacities);
     this.holdings = specs.map((each, i) => this.ledger.add(`c${i}`, each));
-    this.oracles = specs.map((each) => new HoldingOracle(TIMING, each));
+    this.oracles = specs.map((each) => new HoldingOracle(TIMING, each, each.polesOfPhases?.length ?? 1));
     this.#heardAtMs = specs.map(() => 0);
-    for (const [i, tenthsA] of restoredTenthsA.entries()) {
-      if (tenthsA === undefined || this.holdings[i] === undefined) continue;
-      this.ledger.restore(this.holdings[i], tenthsA, 60, 0);
-      this.oracles[i]?.restore(tenthsA, 60, 0);
+    for (const [i, each] of restored.entries()) {
+      if (each === undefined || this.holdings[i] === undefined) continue;
+      this.ledger.restore(this.holdings[i], each, 0);
+      this.oracles[i]?.restore(each.limitTenthsA, each.thenTenthsA, each.phases ?? 3, 0);
     }
   }
 
@@ -97,51 +114,72 @@ class Pair {
       this.ledger.setWorstCase(holding, oracle.isWorstCase);
     } else if (step.what === 'describe') {
       oracle.isDescribed = true;
-      this.ledger.describe(holding, { keepsThen: holding.keepsThen });
-    } else this.#grant(step, holding, oracle);
+      this.ledger.describe(holding, { keepsThen: this.#specs[step.connector]?.keepsThen === true });
+    } else if (step.what === 'widen') {
+      oracle.widen();
+      this.ledger.widen(holding);
+    } else {
+      this.ledger.useOn(holding, step.phases);
+      this.#grant(step, holding, oracle);
+    }
   }
 
   #grant(step: Step, holding: Holding, oracle: HoldingOracle): void {
-    const { budgetW, connector } = step;
+    const { budgetW, connector, phases } = step;
     const heardAtMs = Math.max(this.nowMs - step.agoMs, this.#heardAtMs[connector] ?? 0);
     this.#heardAtMs[connector] = heardAtMs;
-    const lasting = oracle.lastingTenthsA(this.nowMs);
+    const lasting = oracle.lastingTenthsA(this.nowMs, phases - 1);
     const limitTenthsA =
       step.what === 'grant' ? step.tenthsA : step.what === 'renew' ? lasting : Math.floor(lasting / 2);
     const thenTenthsA = step.what === 'grant' ? step.thenTenthsA : Math.min(step.thenTenthsA, limitTenthsA);
     const most = Math.max(limitTenthsA, thenTenthsA);
     const othersW = this.ledger.totalW - holding.boundW;
-    const fits = othersW + wattsOfTenths(most, holding.milliwattsPerTenth) <= budgetW;
-    const othersOnPole = (pole: number) => this.#loadTenthsA(pole) - this.#loadOf(connector);
-    const isCarried = holding.poles.every((pole) => {
-      return othersOnPole(pole) + most <= (this.#capacitiesTenthsA[pole] ?? 0);
-    });
+    const reserves = (own: number) => Math.max(own < phases ? most : 0, oracle.ownFailsafeTenthsA);
+    const fits = othersW + this.#wattsOf(connector, reserves) <= budgetW;
+    const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
+    const isCarried = polesOfPhases.slice(0, phases).every((poles) =>
+      poles.every((pole) => {
+        const othersTenthsA = this.#loadTenthsA(pole) - this.#loadOn(connector, pole);
+        return othersTenthsA + most <= (this.#capacitiesTenthsA[pole] ?? 0);
+      }),
+    );
     const isAllowed = (fits && isCarried) || most <= lasting;
     expect(most <= this.ledger.grantableTenthsA(holding, budgetW)).toBe(isAllowed);
     const before = { ...holding };
     const give = () => this.ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW });
     if (isAllowed) {
-      expect(give()).toBe(oracle.grant(limitTenthsA, thenTenthsA, heardAtMs, this.nowMs));
+      expect(give()).toBe(oracle.grant(limitTenthsA, thenTenthsA, phases, heardAtMs, this.nowMs));
     } else {
       expect(give).toThrow(LedgerError);
       expect({ ...holding }).toEqual(before);
     }
   }
 
-  /** What a connector may load its poles with, by the oracle; by the ledger where that remembers less and keeps more. */
-  #loadOf(connector: number): number {
-    const [oracle, spec, holding] = [
-      this.oracles[connector],
-      this.#specs[connector],
-      this.holdings[connector],
-    ];
-    if (oracle === undefined || spec === undefined || holding === undefined) return 0;
-    const bound = oracle.isWithinMemory ? oracle.boundTenthsA(this.nowMs) : holding.boundTenthsA;
-    return Math.max(bound, spec.keepsThen ? 0 : spec.failsafeTenthsA);
+  /** What a connector may load its phase number `own` with, by the oracle; by the ledger where that remembers less and keeps more. */
+  #loadOf(connector: number, own: number): number {
+    const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
+    if (oracle === undefined || holding === undefined) return 0;
+    const bound = oracle.isWithinMemory ? oracle.boundTenthsA(this.nowMs, own) : (holding.bounds[own] ?? 0);
+    return Math.max(bound, oracle.ownFailsafeTenthsA);
+  }
+
+  /** A pole that several of its phases may be on carries one of them. */
+  #loadOn(connector: number, pole: number): number {
+    const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
+    const loads = polesOfPhases.map((poles, own) =>
+      poles.includes(pole) ? this.#loadOf(connector, own) : 0,
+    );
+    return Math.max(0, ...loads);
   }
 
   #loadTenthsA(pole: number): number {
-    return this.#specs.reduce((sum, { poles }, i) => sum + (poles?.includes(pole) ? this.#loadOf(i) : 0), 0);
+    return this.#specs.reduce((sum, _, i) => sum + this.#loadOn(i, pole), 0);
+  }
+
+  #wattsOf(connector: number, tenthsOf: (own: number) => number): number {
+    const { polesOfPhases = [], milliwattsPerTenth = 0 } = this.#specs[connector] ?? {};
+    const tenthsA = polesOfPhases.reduce((sum, _, own) => sum + tenthsOf(own), 0);
+    return wattsOfTenths(tenthsA, milliwattsPerTenth / polesOfPhases.length);
   }
 
   compare(): void {
@@ -153,28 +191,43 @@ class Pair {
       const oracle = this.oracles[i];
       if (oracle === undefined) continue;
       totalW += holding.boundW;
-      expect(holding.boundW).toBe(wattsOfTenths(holding.boundTenthsA, holding.milliwattsPerTenth));
+      expect(holding.boundW).toBe(this.#wattsOf(i, (own) => holding.bounds[own] ?? 0));
       expect(holding.lastSeq).toBe(oracle.lastSeq);
-      const [bound, entitled] = [oracle.boundTenthsA(this.nowMs), oracle.entitledTenthsA(this.nowMs)];
-      expect(holding.boundTenthsA).toBeGreaterThanOrEqual(bound);
-      if (!oracle.isWithinMemory) continue;
-      expect([holding.boundTenthsA, holding.entitledTenthsA]).toEqual([bound, entitled]);
-      expect(holding.failsafeTenthsA).toBe(oracle.fallbackTenthsA());
+      for (const own of Array.from({ length: oracle.phases }, (_, each) => each)) {
+        const [bound, entitled] = [
+          oracle.boundTenthsA(this.nowMs, own),
+          oracle.entitledTenthsA(this.nowMs, own),
+        ];
+        expect(holding.bounds[own]).toBeGreaterThanOrEqual(bound);
+        if (!oracle.isWithinMemory) continue;
+        expect([holding.bounds[own], holding.entitled[own]]).toEqual([bound, entitled]);
+        expect(holding.failsafes[own]).toBe(oracle.fallbackTenthsA(own));
+      }
+      expect([holding.boundTenthsA, holding.failsafeTenthsA]).toEqual([
+        holding.bounds[0],
+        holding.failsafes[0],
+      ]);
     }
     expect(this.ledger.totalW).toBe(totalW);
   }
 }
+
+const restored: fc.Arbitrary<Restored> = fc.record({
+  limitTenthsA: fc.constantFrom(0, 100, 320),
+  thenTenthsA: fc.constant(60),
+  phases: fc.constantFrom<PhaseCount>(1, 2, 3),
+});
 
 describe('A ledger beside an oracle that keeps all grants and acknowledgements for ever', () => {
   it('reserves the same after every step, and never less; throws exactly where a grant does not fit (rules 1, 2, 4, 5)', () => {
     fc.assert(
       fc.property(
         fc.array(spec, { minLength: 3, maxLength: 3 }),
-        fc.array(fc.option(fc.constantFrom(0, 100, 320), { nil: undefined }), { maxLength: 3 }),
+        fc.array(fc.option(restored, { nil: undefined }), { maxLength: 3 }),
         capacitiesTenthsA,
         steps,
-        (specs, restored, capacities, life) => {
-          const pair = new Pair(specs, restored, capacities);
+        (specs, before, capacities, life) => {
+          const pair = new Pair(specs, before, capacities);
           pair.compare();
           for (const step of life) {
             pair.take(step);

@@ -7,6 +7,14 @@ import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { type Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { mostOnFirst } from '../../machines/power/own-phases.js';
+import {
+  leastOf,
+  NOTHING_STORED,
+  reservationOf,
+  type StoredReservation,
+  storedWOf,
+} from '../../machines/power/stored-reservation.js';
 import type { Agenda, Dice } from './agenda.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
@@ -14,12 +22,6 @@ import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
 export const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 export const HORIZON_MS = horizonMsOf(TIMING);
 const NOMINAL_V = 230;
-
-export interface Reserved {
-  readonly limitTenthsA: number;
-  readonly thenTenthsA: number;
-  readonly ttlMs: number;
-}
 
 export interface SiteOptions {
   readonly agenda: Agenda;
@@ -45,12 +47,12 @@ export class SupervisedSite {
   readonly ownerTerm: number;
   isAlive = true;
   readonly #options: SiteOptions;
-  readonly #disk: Map<string, Reserved>;
-  readonly #pending: { readonly key: string; readonly reserved: Reserved }[] = [];
+  readonly #disk: Map<string, StoredReservation>;
+  readonly #pending: { readonly key: string; readonly reserved: StoredReservation }[] = [];
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #decidedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: SiteOptions, ownerTerm: number, disk: Map<string, Reserved>) {
+  constructor(options: SiteOptions, ownerTerm: number, disk: Map<string, StoredReservation>) {
     this.#options = options;
     this.#disk = disk;
     this.ownerTerm = ownerTerm;
@@ -201,9 +203,9 @@ export class SupervisedSite {
   #isTooMuchOnDisk(): boolean {
     let storedW = 0;
     let isAnyLower = false;
-    for (const { holding, storedLimitTenthsA } of this.supervisor.controls.values()) {
-      storedW += (storedLimitTenthsA * holding.milliwattsPerTenth) / 1000;
-      isAnyLower ||= storedLimitTenthsA > holding.entitledTenthsA;
+    for (const { holding, storedLimitTenthsA, storedPhases } of this.supervisor.controls.values()) {
+      storedW += storedWOf(holding, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
+      isAnyLower ||= storedLimitTenthsA > mostOnFirst(holding.entitled, storedPhases);
     }
     return isAnyLower && this.#pending.length === 0 && storedW > this.supervisor.budgetW;
   }
@@ -211,15 +213,9 @@ export class SupervisedSite {
   #diskFreeAtMs = 0;
 
   #reserve(control: ConnectorControl): void {
-    const { entitledTenthsA, failsafeTenthsA } = control.holding;
-    this.#pending.push({
-      key: control.key,
-      reserved: {
-        limitTenthsA: entitledTenthsA,
-        thenTenthsA: failsafeTenthsA,
-        ttlMs: this.supervisor.ledger.coveringTtlMs(control.holding, this.#options.agenda.nowMs),
-      },
-    });
+    const { entitledTenthsA } = control.holding;
+    const reserved = reservationOf(this.supervisor.ledger, control.holding, this.#options.agenda.nowMs);
+    this.#pending.push({ key: control.key, reserved: { ...reserved, limitTenthsA: entitledTenthsA } });
     this.#countStored(control);
   }
 
@@ -235,11 +231,6 @@ export class SupervisedSite {
   #countStored(control: ConnectorControl): void {
     const surely = this.#pending.filter(({ key }) => key === control.key).map(({ reserved }) => reserved);
     const onDisk = this.#disk.get(control.key);
-    surely.push(onDisk ?? { limitTenthsA: 0, thenTenthsA: 0, ttlMs: 0 });
-    this.supervisor.setStored(control, {
-      limitTenthsA: Math.min(...surely.map(({ limitTenthsA }) => limitTenthsA)),
-      thenTenthsA: Math.min(...surely.map(({ thenTenthsA }) => thenTenthsA)),
-      ttlMs: Math.min(...surely.map(({ ttlMs }) => ttlMs)),
-    });
+    this.supervisor.setStored(control, leastOf([...surely, onDisk ?? NOTHING_STORED]));
   }
 }

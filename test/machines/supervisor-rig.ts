@@ -6,11 +6,12 @@ import type { Grant } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import type { StoredReservation } from '../../machines/power/stored-reservation.js';
 import { Agenda, Dice } from './agenda.js';
 import { type Acknowledged, type ChargerTraits, HostileCharger } from './hostile-charger.js';
 import { HostileLink } from './hostile-link.js';
 import { KnownLimits } from './known-limits.js';
-import { HORIZON_MS, type Reserved, type SiteOptions, SupervisedSite } from './supervised-site.js';
+import { HORIZON_MS, type SiteOptions, SupervisedSite } from './supervised-site.js';
 
 type Upward =
   | { readonly kind: 'meter'; readonly reading: MeterReading }
@@ -55,7 +56,7 @@ export class SupervisorRig {
   readonly #limits: KnownLimits;
   /** Lets the ledger go of what has ended at every event: nothing may rely on its being late. */
   readonly #isReleasedAtOnce: boolean;
-  readonly #disk = new Map<string, Reserved>();
+  readonly #disk = new Map<string, StoredReservation>();
   readonly #siteOptions: SiteOptions;
   readonly #seqs = new Map<string, { epoch: number; seq: number; limitTenthsA: number }>();
   readonly #decided = new Map<string, Grant>();

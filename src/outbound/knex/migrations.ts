@@ -14,6 +14,7 @@ import * as directCurrent from './migrations/0012-direct-current.js';
 import * as ownerNode from './migrations/0013-owner-node.js';
 import * as siteMeters from './migrations/0014-site-meters.js';
 import * as neverPause from './migrations/0015-never-pause.js';
+import * as lentPhases from './migrations/0016-lent-phases.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -35,6 +36,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0013-owner-node', ...ownerNode },
   { name: '0014-site-meters', ...siteMeters },
   { name: '0015-never-pause', ...neverPause },
+  { name: '0016-lent-phases', ...lentPhases },
 ];
 
 /** The migrations, for knex. */

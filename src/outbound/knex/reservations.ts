@@ -16,6 +16,7 @@ interface ReservationRow {
   readonly then_tenths_a: number;
   readonly lease: ReservationRecord['lease'];
   readonly ttl_ms: number | null;
+  readonly phases: ReservationRecord['phases'];
 }
 
 const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
@@ -31,6 +32,7 @@ const RESERVATIONS = {
     then_tenths_a: 'integer',
     lease: 'text',
     ttl_ms: 'integer',
+    phases: 'integer',
   },
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
@@ -51,6 +53,7 @@ export async function putReservations(
         then_tenths_a: reservation.thenTenthsA,
         lease: reservation.lease,
         ttl_ms: reservation.ttlMs,
+        phases: reservation.phases,
       },
     ]),
   );
@@ -64,7 +67,7 @@ export async function loadReservations(
 ): Promise<ReservationRecord[]> {
   const rows: ReservationRow[] = await trx('reservations')
     .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'connector_id', 'limit_tenths_a', 'then_tenths_a', 'lease', 'ttl_ms')
+    .select('controller_uuid', 'connector_id', 'limit_tenths_a', 'then_tenths_a', 'lease', 'ttl_ms', 'phases')
     .orderBy(['controller_uuid', 'connector_id']);
   return rows.map((row) => ({
     controllerUuid: row.controller_uuid,
@@ -73,5 +76,6 @@ export async function loadReservations(
     thenTenthsA: row.then_tenths_a,
     lease: row.lease,
     ttlMs: row.ttl_ms,
+    phases: row.phases,
   }));
 }

@@ -79,7 +79,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
 
   describe('reservations', () => {
     it('gives back the last reservation of each connector after a restart', async () => {
-      await store.append(HARBOUR, [reserve({ limitTenthsA: 60 }), reserve({ connectorId: TWO })]);
+      await store.append(HARBOUR, [reserve({ limitTenthsA: 60 }), reserve({ connectorId: TWO, phases: 1 })]);
       await store.append(HARBOUR, [
         reserve({ limitTenthsA: 320, lease: 'receipt' }),
         reserve({ limitTenthsA: 0, thenTenthsA: 1, lease: 'none' }),
@@ -87,7 +87,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       await reopen();
       expect((await store.loadTenant(HARBOUR)).reservations).toEqual([
         reservation({ limitTenthsA: 0, thenTenthsA: 1, lease: 'none' }),
-        reservation({ connectorId: TWO }),
+        reservation({ connectorId: TWO, phases: 1 }),
       ]);
     });
 

@@ -110,6 +110,7 @@ export function reservation(over: Partial<ReservationRecord> = {}): ReservationR
     thenTenthsA: 60,
     lease: 'heartbeat',
     ttlMs: 60_000,
+    phases: null,
     ...over,
   };
 }
