@@ -58,6 +58,11 @@ export const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./sim.js')).simCommand(),
   },
   {
+    name: 'doctor',
+    about: 'look at an installation, before and while it runs; changes nothing',
+    load: async () => (await import('./doctor.js')).doctorCommand(),
+  },
+  {
     name: 'migrate',
     about: "bring the database's schema up to date",
     load: async () => (await import('./migrate.js')).migrateCommand(),

@@ -4,7 +4,7 @@ import { type Config, flagOf, variableOf } from '../src/config.js';
 import { FailedError } from './operator-error.js';
 
 /** What the system says to listening there now: undefined where it would work. */
-function listeningError(host: string, port: number): Promise<Error | undefined> {
+export function listeningError(host: string, port: number): Promise<Error | undefined> {
   return new Promise((done) => {
     const probe = createServer();
     probe.once('error', done);
@@ -12,7 +12,7 @@ function listeningError(host: string, port: number): Promise<Error | undefined> 
   });
 }
 
-function isInUse(error: Error | undefined): boolean {
+export function isInUse(error: Error | undefined): boolean {
   return error !== undefined && 'code' in error && error.code === 'EADDRINUSE';
 }
 

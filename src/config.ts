@@ -195,6 +195,8 @@ export const SETTINGS = {
   ),
 } as const satisfies Record<string, Setting>;
 
+const SETTING_KEYS = Object.keys(SETTINGS) as (keyof typeof SETTINGS)[];
+
 /** The settings, parsed. Seconds, bytes and counts as the names say. */
 export type Config = { readonly [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
 
@@ -234,7 +236,7 @@ export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Config {
   const parsed: Record<string, unknown> = {};
-  for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) {
+  for (const key of SETTING_KEYS) {
     const given = flags[key] ?? environment[variableOf(key)];
     // An empty variable means "not set", as compose files write it.
     const result = SETTINGS[key].schema.safeParse(given === '' ? undefined : given);
@@ -298,6 +300,14 @@ export function databaseUrlOf(config: Pick<Config, 'databaseUrl' | 'dataDir'>): 
 
 /** The variable that confirms a rollback on knex's own command line; not a setting of the service. */
 export const ROLLBACK_VARIABLE = 'HEADROOM_ROLLBACK';
+
+/** Variables that look like settings and are none: most likely misspelled. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): readonly string[] {
+  const known = new Set([ROLLBACK_VARIABLE, ...SETTING_KEYS.map(variableOf)]);
+  return Object.keys(environment).filter((name) => name.startsWith('HEADROOM_') && !known.has(name));
+}
 
 /** Whether the user of knex's own command line confirmed that a rollback may drop data. */
 export function isRollbackConfirmed(

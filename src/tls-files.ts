@@ -34,6 +34,7 @@ export class TlsFiles {
   readonly #parts: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
   readonly #listeners: (() => void)[] = [];
   #pems: Pems;
+  #startsAtMs = 0;
   #expiresAtMs = 0;
   #warnsNextAtMs = 0;
 
@@ -58,6 +59,11 @@ export class TlsFiles {
   brokerContext(): SecureContextOptions {
     const { clientCa } = this.#pems;
     return clientCa === undefined ? this.serverContext() : { ...this.serverContext(), ca: clientCa };
+  }
+
+  /** When all certificates are valid, ms since 1970. */
+  get validity(): { readonly startsAtMs: number; readonly expiresAtMs: number } {
+    return { startsAtMs: this.#startsAtMs, expiresAtMs: this.#expiresAtMs };
   }
 
   asksForCertificates(): boolean {
@@ -105,7 +111,9 @@ export class TlsFiles {
     this.#pems = pems;
     this.#tellEnd('server', chain);
     if (authorities.length > 0) this.#tellEnd('client_ca', authorities);
-    this.#expiresAtMs = Math.min(...[...chain, ...authorities].map(endsAtMs));
+    const all = [...chain, ...authorities];
+    this.#startsAtMs = Math.max(...all.map(({ validFrom }) => Date.parse(validFrom)));
+    this.#expiresAtMs = Math.min(...all.map(endsAtMs));
     this.#warnsNextAtMs = 0;
     this.#parts.log.info(
       { file: tlsCert, expiresAt: new Date(this.#expiresAtMs).toISOString() },
@@ -204,12 +212,21 @@ export function openTlsFiles(
   return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, parts);
 }
 
+/** Where credentials would cross a network unencrypted: the addresses that it listens on beyond loopback, without TLS. */
+export function plainTextHostsOf({
+  tlsCert,
+  httpHost,
+  mqttHost,
+  mqttUrl,
+}: Pick<Config, 'tlsCert' | 'httpHost' | 'mqttHost' | 'mqttUrl'>): readonly string[] {
+  if (tlsCert !== undefined) return [];
+  const hosts = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])];
+  return [...new Set(hosts.filter((host) => !isLoopback(host)))];
+}
+
 /** Warns where credentials would cross a network unencrypted. */
-export function warnOfPlainText({ tlsCert, httpHost, mqttHost, mqttUrl }: Config, log: Log): void {
-  if (tlsCert !== undefined) return;
-  const exposed = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])].filter(
-    (host) => !isLoopback(host),
-  );
+export function warnOfPlainText(config: Config, log: Log): void {
+  const exposed = plainTextHostsOf(config);
   if (exposed.length === 0) return;
   log.warn(
     { hosts: exposed },

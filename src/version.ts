@@ -1,15 +1,22 @@
-// The version of the product, as package.json has it.
+// The version of the product and those of Node that it runs on, as package.json has them.
 import { readFileSync } from 'node:fs';
 
 // The same file whether this runs from src/ or, compiled, from dist/src/.
 const candidates = ['../package.json', '../../package.json'].map((path) => new URL(path, import.meta.url));
 
-function readVersion(): string {
+/** The text of `name` in what was read; undefined where there is none. */
+function textAt(read: unknown, name: string): string | undefined {
+  const found: unknown = read !== null && typeof read === 'object' ? Reflect.get(read, name) : undefined;
+  return typeof found === 'string' ? found : undefined;
+}
+
+function readVersions(): { readonly version: string; readonly node: string } {
   for (const url of candidates) {
     try {
       const read: unknown = JSON.parse(readFileSync(url, 'utf8'));
-      if (read !== null && typeof read === 'object' && 'version' in read && typeof read.version === 'string')
-        return read.version;
+      const engines: unknown = Object(read).engines;
+      const [version, node] = [textAt(read, 'version'), textAt(engines, 'node')];
+      if (version !== undefined && node !== undefined) return { version, node };
     } catch {
       // The other place is tried; both missing means a broken installation.
     }
@@ -17,4 +24,8 @@ function readVersion(): string {
   throw new Error('package.json was not found beside the installed service');
 }
 
-export const VERSION = readVersion();
+const versions = readVersions();
+
+export const VERSION = versions.version;
+/** As npm writes them. */
+export const NODE_VERSIONS = versions.node;

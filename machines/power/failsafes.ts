@@ -1,6 +1,7 @@
 // Who may fall back to its fail-safe: together they must fit the lowest limit and every fuse.
-import { ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
+import type { Fuses, Pole, Wiring } from './fuses.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './turns.js';
 
 /** A charger that tells of itself has done so by then. */
@@ -112,4 +113,32 @@ function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
 /** Its fail-safe as the operator provisioned it. */
 export function failsafeTenthsAOf({ spec, holding }: ConnectorControl): number {
   return Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
+}
+
+/** A connector as far as its fail-safe concerns what it shares with others. */
+export interface FailsafeShape extends ConnectorRating, Wiring {
+  /** A per phase. */
+  readonly failsafeA: number;
+}
+
+/** What all fail-safes need at once. */
+export interface FailsafeNeed {
+  readonly neededW: number;
+  /** Poles that cannot carry them. */
+  readonly overloaded: readonly { readonly pole: Pole; readonly neededTenthsA: number }[];
+}
+
+/** What `connectors` would take if all of them fell back at once, before anything is known of them but how they are provisioned. */
+export function failsafeNeedOf(connectors: readonly FailsafeShape[], fuses: Fuses): FailsafeNeed {
+  const neededTenthsA = fuses.poles.map(() => 0);
+  let neededW = 0;
+  for (const connector of connectors) {
+    const tenthsA = tenthsAOf(Math.min(connector.failsafeA, connector.maxCurrentA));
+    neededW += wattsOfTenths(tenthsA, ratedMilliwattsPerTenth(connector));
+    for (const pole of fuses.polesOf(connector)) neededTenthsA[pole] = (neededTenthsA[pole] ?? 0) + tenthsA;
+  }
+  const overloaded = fuses.poles
+    .map((pole, place) => ({ pole, neededTenthsA: neededTenthsA[place] ?? 0 }))
+    .filter((each) => each.neededTenthsA > each.pole.capacityTenthsA);
+  return { neededW, overloaded };
 }

@@ -58,9 +58,7 @@ export class Database {
       return migrateDatabase(knex);
     }).catch(async (error: unknown) => {
       await lock?.release();
-      throw isDamage(error)
-        ? new DatabaseLostError(`${file} is damaged: ${error.message}. ${WAYS_OUT}`)
-        : error;
+      throw asLostWhereDamaged(file, error);
     });
     if (lock === undefined) throw new Error('the database was opened without its lock');
     const database = new Database(knex, migrations, { lock, mark });
@@ -106,7 +104,21 @@ export function isDamage(error: unknown): error is Error {
   return DAMAGED.has(code) || isDamage(error.cause);
 }
 
-function refuseWithoutFile(file: string, mark: CommitMark): void {
+function asLostWhereDamaged(file: string, error: unknown): unknown {
+  return isDamage(error) ? new DatabaseLostError(`${file} is damaged: ${error.message}. ${WAYS_OUT}`) : error;
+}
+
+/** The result of `work` on the database in `file`. @throws DatabaseLostError where SQLite finds it damaged. */
+export async function lostWhereDamaged<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asLostWhereDamaged(file, error);
+  }
+}
+
+/** @throws DatabaseLostError where a database with acknowledged writes was there, and is not. */
+export function refuseWithoutFile(file: string, mark: CommitMark): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > 0 || mark.read() === undefined) return;
   throw new DatabaseLostError(
@@ -114,7 +126,13 @@ function refuseWithoutFile(file: string, mark: CommitMark): void {
   );
 }
 
-async function refuseLost(knex: Knex, file: string, mark: CommitMark, isChecked: boolean): Promise<void> {
+/** @throws DatabaseLostError where it lacks what was acknowledged, or, with `isChecked`, is damaged. */
+export async function refuseLost(
+  knex: Knex,
+  file: string,
+  mark: CommitMark,
+  isChecked: boolean,
+): Promise<void> {
   // In this order: while another service writes, the database is never behind the mark that was read before it.
   const marked = mark.read();
   if (marked !== undefined) refuseBehind(await positionIfAny(knex), marked, file, mark.file);

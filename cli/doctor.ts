@@ -1,0 +1,74 @@
+// `headroom doctor [FILE.yaml]`: looks at a machine and an installation, before and while it runs, and changes nothing.
+import { Command } from 'commander';
+import type { Config } from '../src/config.js';
+import type { NamedFinding } from './doctor/checkup.js';
+import { fail, messageOf, type Status } from './doctor/finding.js';
+import { FAILED, NOT_BEGUN } from './exit-codes.js';
+import { printJson, printLine, printNote } from './print.js';
+import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
+
+interface DoctorFlags extends SettingsFlags {
+  readonly json?: true;
+  readonly ntp?: string;
+}
+
+const CHECK_WIDTH = 12;
+
+function printFinding({ check, status, message, wayOut }: NamedFinding): void {
+  printLine(
+    `${status.padEnd(5)} ${check.padEnd(CHECK_WIDTH)} ${message}${wayOut === undefined ? '' : `: ${wayOut}`}`,
+  );
+}
+
+function printCount(findings: readonly NamedFinding[]): void {
+  const count = (wanted: Status) => findings.filter(({ status }) => status === wanted).length;
+  printNote(`${count('ok')} well, ${count('warn')} to look at, ${count('fail')} failed`);
+}
+
+/** What is wrong with the settings; else they are given. */
+function settingsOf(flags: SettingsFlags): Config | NamedFinding {
+  try {
+    return configOf(flags);
+  } catch (error) {
+    return { check: 'settings', ...fail(messageOf(error), 'correct it; nothing else was looked at') };
+  }
+}
+
+async function* findingsOf(
+  provisioningFile: string | undefined,
+  { json: _, ntp: ntpServer, ...flags }: DoctorFlags,
+): AsyncGenerator<NamedFinding> {
+  const config = settingsOf(flags);
+  if ('status' in config) {
+    process.exitCode = NOT_BEGUN;
+    yield config;
+    return;
+  }
+  // Loaded to look at something, and not for a page of help.
+  const { Checkup } = await import('./doctor/checkup.js');
+  const { thisHost: host } = await import('./doctor/host.js');
+  yield* new Checkup({ config, host, provisioningFile, ntpServer }).findings();
+}
+
+/** Exit code 2 where the settings are wrong: then nothing else can be looked at. 1 where a check fails. */
+async function doctor(provisioningFile: string | undefined, flags: DoctorFlags): Promise<void> {
+  const findings: NamedFinding[] = [];
+  for await (const finding of findingsOf(provisioningFile, flags)) {
+    findings.push(finding);
+    if (flags.json === undefined) printFinding(finding);
+  }
+  const isWell = findings.every(({ status }) => status !== 'fail');
+  if (!isWell) process.exitCode ??= FAILED;
+  if (flags.json === undefined) printCount(findings);
+  else printJson({ isWell, findings });
+}
+
+export function doctorCommand(): Command {
+  const command = new Command('doctor')
+    .description('look at an installation, before and while it runs; changes nothing')
+    .argument('[file]', 'a provisioning file to look at too')
+    .option('--json', 'print JSON for scripts')
+    .option('--ntp <server>', 'compare the clock with a time server (host or host:port, one packet)')
+    .action(doctor);
+  return addSettingsFlags(command, ALL_SETTINGS);
+}

@@ -1,0 +1,116 @@
+// The machine as Headroom needs it: Node, the clock, room for files and on the disk, and how fast that is.
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { NODE_VERSIONS } from '../../src/version.js';
+import { type Finding, fail, messageOf, ok, warn } from './finding.js';
+import type { Host } from './host.js';
+
+/** What `package.json` calls the engines, as its alternatives. */
+const ALTERNATIVE = /^(\^|>=)(\d+)(?:\.(\d+))?$/;
+
+export function checkNode({ nodeVersion }: Host): readonly Finding[] {
+  const [major = 0, minor = 0] = nodeVersion.replace(/^v/, '').split('.').map(Number);
+  const isSupported = NODE_VERSIONS.split('||').some((text) => {
+    const [, kind, leastMajor, leastMinor = '0'] = ALTERNATIVE.exec(text.trim()) ?? [];
+    const isMajor = kind === '^' ? major === Number(leastMajor) : major >= Number(leastMajor);
+    return isMajor && (major > Number(leastMajor) || minor >= Number(leastMinor));
+  });
+  if (isSupported) return [ok(nodeVersion)];
+  return [fail(`${nodeVersion} is not supported`, `install one of ${NODE_VERSIONS}`)];
+}
+
+export function checkTimeZone({ timeZone }: Host): readonly Finding[] {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: 'Europe/Berlin' });
+  } catch {
+    return [warn('this Node knows no time zones', 'install one with full ICU: days of scenarios need it')];
+  }
+  return [ok(`${timeZone}; windows, log and API are in UTC whatever it is`)];
+}
+
+const APART_AT_MOST_MS = 2_000;
+const SYNCHRONIZE = 'synchronize it: systemd-timesyncd, chrony or another NTP client';
+
+/** @param ntpServer to be asked; undefined to believe what the system says. */
+export async function checkClock(host: Host, ntpServer: string | undefined): Promise<readonly Finding[]> {
+  if (ntpServer !== undefined) return [await compareWith(host, ntpServer)];
+  const isSynchronized = await host.isSynchronized();
+  if (isSynchronized === true) return [ok('synchronized, says the system')];
+  if (isSynchronized === false)
+    return [warn('not synchronized, says the system: windows begin when this clock says so', SYNCHRONIZE)];
+  return [
+    warn(
+      'nothing here tells whether it is synchronized',
+      'name a time server to compare it with: --ntp HOST',
+    ),
+  ];
+}
+
+async function compareWith(host: Host, server: string): Promise<Finding> {
+  try {
+    const aheadMs = await host.ntpAheadMs(server);
+    const apart = `${(Math.abs(aheadMs) / 1000).toFixed(2)} s ${aheadMs > 0 ? 'behind' : 'ahead of'} ${server}`;
+    if (Math.abs(aheadMs) <= APART_AT_MOST_MS) return ok(apart);
+    return fail(`${apart}: windows begin at the wrong time`, SYNCHRONIZE);
+  } catch (error) {
+    return warn(`cannot be compared: ${messageOf(error)}`, 'name a time server that answers (UDP port 123)');
+  }
+}
+
+/** What the service itself needs beside connections. */
+const OWN_FILES = 100;
+/** HTTP takes at most this part of the files that may be open. */
+const HTTP_PART = 1 / 4;
+
+/** @param needs connections of each kind at most; @param pid of the service that runs, where it is known. */
+export function checkOpenFiles(
+  host: Host,
+  needs: { readonly http: number; readonly chargers: number },
+  pid: number | undefined,
+): readonly Finding[] {
+  const files = host.openFiles(pid);
+  if (files === undefined) return [ok('the system does not say how many may be open')];
+  const http = Math.min(needs.http, Math.ceil(HTTP_PART * files));
+  const room = Math.max(files - http - OWN_FILES, 0);
+  const who = pid === undefined ? '' : ` by the service that runs`;
+  const said = `${files} may be open${who}: ${http} for HTTP, ${room} for chargers`;
+  if (needs.chargers <= room) return [ok(`${said}, of which ${needs.chargers} are provisioned`)];
+  const enough = Math.ceil((needs.chargers + OWN_FILES) / (1 - HTTP_PART));
+  return [
+    warn(
+      `${said}, and ${needs.chargers} are provisioned`,
+      `raise it to ${enough}: ulimit -n, or LimitNOFILE of systemd`,
+    ),
+  ];
+}
+
+const FULL_BYTES = 100e6;
+const NEARLY_FULL_BYTES = 1e9;
+const SLOW_MS = 100;
+
+/** @param directory of the data, which need not be there yet. */
+export function checkDisk(host: Host, directory: string): readonly Finding[] {
+  const place = nearestOf(directory);
+  const freeBytes = host.freeBytes(place);
+  const free = `${(freeBytes / 1e9).toFixed(1)} GB free for ${directory}`;
+  const more = 'make room, or lower HEADROOM_POWER_RETENTION_DAYS';
+  if (freeBytes < FULL_BYTES) return [fail(`${free}: writes will be refused`, more)];
+  if (freeBytes < NEARLY_FULL_BYTES) return [warn(free, more), checkSync(host, place)];
+  return [ok(free), checkSync(host, place)];
+}
+
+function checkSync(host: Host, directory: string): Finding {
+  const times = [...(host.syncTimesMs(directory) ?? [])].sort((a, b) => a - b);
+  if (times.length === 0) return ok('its speed cannot be told without a trace');
+  const [median = 0, worst = 0] = [times[times.length >> 1], times.at(-1)];
+  const said = `a durable write takes ${median.toFixed(1)} ms, at worst ${worst.toFixed(1)} ms of ${times.length}`;
+  if (worst < SLOW_MS) return ok(said);
+  return warn(said, `every answer to a write waits for one: use an SSD, and no network share`);
+}
+
+/** The directory itself, or the next one above it that is there. */
+export function nearestOf(directory: string): string {
+  let at = resolve(directory);
+  while (!existsSync(at)) at = dirname(at);
+  return at;
+}

@@ -1,0 +1,165 @@
+// What the service listens on, and the broker it connects to.
+import { randomUUID } from 'node:crypto';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, TLSSocket } from 'node:tls';
+import { type Config, flagOf, isTlsUrl, variableOf } from '../../src/config.js';
+import { ExternalBroker } from '../../src/outbound/mqtt/external-broker.js';
+import type { Clock } from '../../src/ports/clock.js';
+import { readCertificates } from '../../src/tls-files.js';
+import { VERSION } from '../../src/version.js';
+import type { Health } from '../../src/wire/health.js';
+import { isInUse, listeningError } from '../ports.js';
+import { validityOf } from './file-checks.js';
+import { type Finding, fail, messageOf, ok, warn } from './finding.js';
+import { type Holder, healthAt, holderOf } from './listener.js';
+
+/** The service that listens on the REST port of the settings. */
+export interface RunningService {
+  readonly health: Health;
+  /** undefined where the system does not tell. */
+  readonly holder: Holder | undefined;
+}
+
+/** undefined where nothing listens there, or something else does. */
+export async function runningService(config: Config): Promise<RunningService | undefined> {
+  const { httpPort, httpHost, tlsCert } = config;
+  if (httpPort === 0) return undefined;
+  const health = await healthAt(httpHost, httpPort, tlsCert !== undefined);
+  return health && { health, holder: holderOf(httpPort) };
+}
+
+export function checkService(running: RunningService | undefined): readonly Finding[] {
+  if (running === undefined) return [ok('none runs on the REST port')];
+  const { health, holder } = running;
+  const role = health.role === undefined ? '' : `, ${health.role}`;
+  const who = `version ${health.version}${role}${holder === undefined ? '' : `, pid ${holder.pid}`}`;
+  const failing = Object.entries(health.checks).flatMap(([name, check]) =>
+    check === 'failing' ? [name] : [],
+  );
+  const found: Finding[] = [];
+  if (failing.length > 0)
+    found.push(
+      fail(`${who}: ${failing.join(', ')} failing`, 'its log says why; the other lines here may, too'),
+    );
+  if (health.version !== VERSION)
+    found.push(warn(`${who}, and this is version ${VERSION}`, 'restart the service to finish the upgrade'));
+  return found.length > 0 ? found : [ok(`${who}: well`)];
+}
+
+export async function checkPorts(
+  config: Config,
+  running: RunningService | undefined,
+): Promise<readonly Finding[]> {
+  const found = [await checkPort('httpPort', config.httpHost, config.httpPort, running)];
+  if (config.mqttUrl === undefined)
+    found.push(await checkPort('mqttPort', config.mqttHost, config.mqttPort, running));
+  return found;
+}
+
+async function checkPort(
+  key: 'httpPort' | 'mqttPort',
+  host: string,
+  port: number,
+  running: RunningService | undefined,
+): Promise<Finding> {
+  const name = `${key === 'httpPort' ? 'REST' : 'MQTT'} ${host}:${port}`;
+  const wayOut = `choose another with ${flagOf(key)} or ${variableOf(key)}, or end what holds it`;
+  if (port === 0) return ok(`${key === 'httpPort' ? 'REST' : 'MQTT'}: a free one is picked`);
+  const error = await listeningError(host, port);
+  if (error === undefined) return ok(`${name} is free`);
+  if (!isInUse(error)) return fail(`${name}: ${error.message}`, wayOut);
+  const holder = holderOf(port);
+  const who = holder === undefined ? 'another process' : `${holder.name}, pid ${holder.pid}`;
+  if (running !== undefined && isSame(holder, running.holder)) return ok(`${name} is the running service's`);
+  return fail(`${name} is held by ${who}`, wayOut);
+}
+
+/** Where the system tells of neither, the service that runs is taken to hold both. */
+function isSame(one: Holder | undefined, other: Holder | undefined): boolean {
+  return one?.pid === other?.pid;
+}
+
+const CONNECT_WITHIN_MS = 5_000;
+const WAY_OUT = `see ${variableOf('mqttUrl')}; chargers hear nothing until the service reaches its broker`;
+
+/**
+ * @param isOwned somebody runs on the database. Then nobody signs in: a broker that takes the user's name for the client's would
+ * drop the service's own connection.
+ */
+export async function checkBroker(
+  config: Config,
+  clock: Clock,
+  isOwned: boolean,
+): Promise<readonly Finding[]> {
+  const { mqttUrl, mqttCa } = config;
+  if (mqttUrl === undefined) return [ok('its own')];
+  try {
+    const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
+    const found = [await checkConnection(mqttUrl, ca, clock)];
+    if (found[0]?.status !== 'fail')
+      found.push(
+        isOwned ? ok('not signed in to beside the service that runs') : await signIn(mqttUrl, ca, clock),
+      );
+    return found;
+  } catch (error) {
+    return [fail(messageOf(error), WAY_OUT)];
+  }
+}
+
+async function checkConnection(mqttUrl: string, ca: string | undefined, clock: Clock): Promise<Finding> {
+  const { hostname, port, protocol } = new URL(mqttUrl);
+  const host = hostname.replace(/[[\]]/g, '');
+  const to = { host, port: Number(port) || usualPortOf(protocol) };
+  const place = `${hostname}:${to.port}`;
+  const isTls = isTlsUrl(mqttUrl);
+  const socket = isTls
+    ? connectTls({
+        ...to,
+        ...(isIP(host) === 0 && { servername: host }),
+        ...(ca === undefined ? {} : { ca }),
+      })
+    : connectTcp(to);
+  try {
+    await connected(socket, isTls ? 'secureConnect' : 'connect', clock);
+    if (!(socket instanceof TLSSocket)) return ok(`${place} is reached`);
+    const { valid_from, valid_to } = socket.getPeerCertificate();
+    const validity = { startsAtMs: Date.parse(valid_from), expiresAtMs: Date.parse(valid_to) };
+    return validityOf(`${place} is reached; its certificate`, validity, clock);
+  } catch (error) {
+    return fail(`${place} cannot be reached: ${messageOf(error)}`, WAY_OUT);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function usualPortOf(protocol: string): number {
+  const ports: Readonly<Record<string, number>> = { 'mqtts:': 8883, 'tls:': 8883, 'wss:': 443, 'ws:': 80 };
+  return ports[protocol] ?? 1883;
+}
+
+function connected(socket: Socket, event: 'connect' | 'secureConnect', clock: Clock): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const cancel = clock.after(CONNECT_WITHIN_MS, () => reject(new Error('no answer')));
+    socket.once('close', cancel);
+    socket.once('error', reject);
+    socket.once(event, resolve);
+  });
+}
+
+/** As the service does, and with its rights: it listens to all chargers for a moment, and says nothing. */
+async function signIn(url: string, ca: string | undefined, clock: Clock): Promise<Finding> {
+  const told: string[] = [];
+  const note = (fields: object, message: string) => {
+    const cause = 'err' in fields ? messageOf(fields.err) : '';
+    told.push(`${message}${cause === '' ? '' : `: ${cause}`}`);
+  };
+  const log = { debug() {}, info() {}, warn: note, error: note };
+  const broker = new ExternalBroker({ url, ca, clientId: `headroom-doctor-${randomUUID()}`, clock, log });
+  try {
+    await broker.start(() => {});
+    if (broker.isHealthy()) return ok('signed in, and heard the topics of chargers');
+    return fail(told[0] ?? 'it closed the connection', WAY_OUT);
+  } finally {
+    await broker.stop();
+  }
+}

@@ -1,0 +1,90 @@
+// The sites, as the database or a provisioning file has them: what no message can put right once chargers are on their own.
+import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
+import { type FailsafeShape, failsafeNeedOf } from '../../machines/power/failsafes.js';
+import { type Connection, type Feeder, Fuses, nameOfPole } from '../../machines/power/fuses.js';
+import { wattsOfLimit } from '../../machines/values/units.js';
+import type { SeenLocation } from '../../src/outbound/knex/inspection.js';
+import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
+import { type Finding, ok, warn } from './finding.js';
+
+/** A location that takes part, with its connectors that do. */
+export interface Site {
+  readonly tenantUuid: string;
+  readonly locationId: string;
+  /** By the name of what sets it; kW. */
+  readonly limitsKw: readonly (readonly [string, number])[];
+  readonly connection: Connection | null;
+  readonly feeders: readonly Feeder[];
+  readonly connectors: readonly FailsafeShape[];
+}
+
+const TOLD_AT_MOST = 10;
+const WAY_OUT =
+  'lower failsafeA (0 pauses a charger that loses the service) or raise the limit: until then some pause that should go on';
+
+/** @param where the sites are from. */
+export function checkSites(sites: readonly Site[], where: string): readonly Finding[] {
+  const found = sites.flatMap(findingsOf);
+  if (found.length === 0) return [ok(`the fail-safes of all ${sites.length} active sites ${where} fit`)];
+  const others = found.length - TOLD_AT_MOST;
+  if (others <= 0) return found;
+  return [...found.slice(0, TOLD_AT_MOST), warn(`${others} more like these ${where}`, WAY_OUT)];
+}
+
+function findingsOf({ tenantUuid, locationId, limitsKw, connection, feeders, connectors }: Site) {
+  const fuses = new Fuses(connection, feeders);
+  const { neededW, overloaded } = failsafeNeedOf(connectors, fuses);
+  const place = `${locationId} of ${tenantUuid}: its fail-safes`;
+  const [lowest] = [...limitsKw].sort(([, a], [, b]) => a - b);
+  const found: Finding[] = [];
+  if (lowest !== undefined && neededW > wattsOfLimit(lowest[1]))
+    found.push(warn(`${place} need ${neededW / 1000} kW, and ${lowest[0]} is ${lowest[1]} kW`, WAY_OUT));
+  for (const { pole, neededTenthsA } of overloaded) {
+    const carries = `${nameOfPole(pole)} carries ${pole.capacityTenthsA / 10} A`;
+    found.push(warn(`${place} need ${neededTenthsA / 10} A, and ${carries}`, WAY_OUT));
+  }
+  return found;
+}
+
+export function sitesOfDatabase(seen: readonly SeenLocation[]): readonly Site[] {
+  return seen
+    .filter(({ location }) => location.status === 'ACTIVE')
+    .map(({ tenantUuid, location }) => {
+      const { locationId, permanentLimitKw, gridLimitKw, operator, connection, feeders } = location;
+      const connectors = location.connectors.filter(({ status }) => status === 'ACTIVE');
+      const limitsKw = limitsOf(permanentLimitKw, gridLimitKw, operator?.failsafeKw);
+      return { tenantUuid, locationId, limitsKw, connection, feeders, connectors };
+    });
+}
+
+export function sitesOfFile({ tenants }: ProvisioningFile): readonly Site[] {
+  return tenants.flatMap(({ tenantUuid, locations }) =>
+    locations
+      .filter(({ status }) => status === 'ACTIVE')
+      .map(({ locationId, permanentLimitKw, gridLimitKw, operator, connection, feeders, chargers }) => {
+        const connectors = chargers.flatMap(({ feeder = null, connectors: all }) =>
+          all.map(({ rotation = null, ...connector }) => ({ ...connector, feeder, rotation })),
+        );
+        const keptKw = operator && (operator.failsafeKw ?? guaranteedPowerKw(connectors.length));
+        return {
+          ...{ tenantUuid, locationId },
+          limitsKw: limitsOf(permanentLimitKw, gridLimitKw, keptKw),
+          connection: connection ?? null,
+          feeders: feeders.map(({ parent, ...each }) => ({ ...each, parent: parent ?? null })),
+          connectors: connectors.filter(({ status }) => status === 'ACTIVE'),
+        };
+      }),
+  );
+}
+
+function limitsOf(
+  permanentLimitKw: number,
+  gridLimitKw: number | null | undefined,
+  operatorFailsafeKw: number | undefined,
+): Site['limitsKw'] {
+  return [
+    ['permanentLimitKw', permanentLimitKw],
+    ...(gridLimitKw == null ? [] : ([['gridLimitKw', gridLimitKw]] as const)),
+    ...(operatorFailsafeKw === undefined ? [] : ([['operator.failsafeKw', operatorFailsafeKw]] as const)),
+  ];
+}

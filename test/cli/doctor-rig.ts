@@ -1,0 +1,47 @@
+// The checks of `headroom doctor` on a machine that is as a test wants it.
+import { Checkup, type CheckupOptions, type NamedFinding } from '../../cli/doctor/checkup.js';
+import type { Host } from '../../cli/doctor/host.js';
+import { systemClock } from '../../src/clock.js';
+import { loadConfig } from '../../src/config.js';
+
+/** All is well on it. */
+export const GOOD_HOST: Host = {
+  clock: systemClock,
+  nodeVersion: 'v22.20.0',
+  timeZone: 'Europe/Berlin',
+  openFiles: () => 65_536,
+  freeBytes: () => 50e9,
+  syncTimesMs: () => [1, 2, 3],
+  isSynchronized: async () => true,
+  ntpAheadMs: async () => 3,
+};
+
+type Flags = Parameters<typeof loadConfig>[0];
+
+/** Ports are free ones unless `flags` say otherwise. */
+export async function findingsOf(
+  flags: Flags,
+  {
+    host,
+    ...options
+  }: { readonly host?: Partial<Host> } & Partial<Pick<CheckupOptions, 'provisioningFile' | 'ntpServer'>> = {},
+): Promise<readonly NamedFinding[]> {
+  const found: NamedFinding[] = [];
+  const checkup = new Checkup({
+    config: loadConfig({ httpPort: '0', mqttPort: '0', ...flags }, {}),
+    host: { ...GOOD_HOST, ...host },
+    ...{ provisioningFile: undefined, ntpServer: undefined, ...options },
+  });
+  for await (const finding of checkup.findings()) found.push(finding);
+  return found;
+}
+
+/** Those that are not well, as `status check: message`. */
+export function unwell(findings: readonly NamedFinding[]): readonly string[] {
+  return findings
+    .filter(({ status }) => status !== 'ok')
+    .map(
+      ({ status, check, message, wayOut }) =>
+        `${status} ${check}: ${message}${wayOut === undefined ? ', no way out' : ''}`,
+    );
+}
