@@ -1,0 +1,68 @@
+// Every mutant of every machine is seen from outside: a story of a service that runs with it goes another way.
+import { afterAll, describe, expect, it } from 'vitest';
+import { METER_STORY } from './meter-story.js';
+import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
+import { OPERATOR_STORY } from './operator-story.js';
+import { SITE_STORY } from './site-story.js';
+import { type Story, tellStory } from './story.js';
+
+/** Each with what it is about: a mutant that is called so is looked for there first. */
+const STORIES: readonly (readonly [Story, RegExp])[] = [
+  [OPERATOR_STORY, /operator/],
+  [METER_STORY, /siteMeter/],
+  [SITE_STORY, /./],
+];
+
+function storiesFor({ name }: Mutant): readonly Story[] {
+  const nearest = STORIES.find(([, about]) => about.test(name))?.[0];
+  const stories = STORIES.map(([story]) => story);
+  return nearest === undefined ? stories : [nearest, ...stories.filter((story) => story !== nearest)];
+}
+
+/** How each story that was asked for goes with the machines as they are. */
+const known = new Map<Story, readonly string[]>();
+
+async function wholeStory(story: Story): Promise<readonly string[]> {
+  const told = known.get(story);
+  if (told !== undefined) return told;
+  const lines: string[] = [];
+  await tellStory(story, (line) => lines.push(line) > 0);
+  known.set(story, lines);
+  return lines;
+}
+
+/** The first line that is another than it was; undefined where the story is the same. */
+async function firstChange(story: Story, before: readonly string[]): Promise<string | undefined> {
+  let next = 0;
+  let change: string | undefined;
+  await tellStory(story, (line) => {
+    if (line !== before[next++]) change ??= line;
+    return change === undefined;
+  });
+  return change ?? (next < before.length ? '(it ends early)' : undefined);
+}
+
+async function changeBy(mutant: Mutant, story: Story): Promise<string | undefined> {
+  const before = await wholeStory(story);
+  const putBack = mutant.plant();
+  try {
+    return await firstChange(story, before);
+  } catch (error) {
+    return `it breaks: ${error}`;
+  } finally {
+    putBack();
+  }
+}
+
+afterAll(async () => {
+  // Whatever was planted is gone, and nothing else makes a story go another way.
+  for (const [story, before] of known) expect(await firstChange(story, before), story.name).toBeUndefined();
+});
+
+describe.each([...MACHINES])('The machine %s', (_, machine) => {
+  it.each(mutantsOf(machine))('needs $name', async (mutant) => {
+    let change: string | undefined;
+    for (const story of storiesFor(mutant)) change ??= await changeBy(mutant, story);
+    expect(change).toBeDefined();
+  });
+});
