@@ -72,7 +72,7 @@ function printLocations({ summary }: RunResult): void {
 }
 
 function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): void {
-  const { scenario, summary, failures, violations, hash, counts, imports } = result;
+  const { scenario, summary, failures, violations, hash, counts, imports, billedPeaks } = result;
   const simulatedMs = scenario.endsAtMs - scenario.startsAtMs;
   printLocations(result);
   const hours = (simulatedMs / 3_600_000).toFixed(1);
@@ -84,6 +84,10 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
   for (const { locationId, excusedKws, brokenKws } of imports)
     printLine(
       `${locationId} imported ${excusedKws} kW s above its connection before chargers could follow its building, ${brokenKws} kW s after`,
+    );
+  for (const { locationId, highestMeanKw, limitKw } of billedPeaks)
+    printLine(
+      `${locationId} imported ${highestMeanKw} kW on average in its highest billed window, of ${limitKw} kW`,
     );
   printLine(`trace ${hash}`);
   if (flags.out !== undefined) printLine(`report ${flags.out}/${REPORT_FILE}`);
@@ -116,7 +120,7 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
   const again = reproductionOf(scenario, flags, flags.out);
   if (flags.junit !== undefined) writeRunJunit(flags.junit, result, elapsedMs, again);
   if (flags.json) {
-    const { failures, violations, hash, counts, imports, summary } = result;
+    const { failures, violations, hash, counts, imports, billedPeaks, summary } = result;
     printJson({
       scenario: scenario.name,
       seed: scenario.seed,
@@ -124,6 +128,7 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
       elapsedMs,
       counts,
       imports,
+      billedPeaks,
       failures,
       again,
       violations,

@@ -224,7 +224,10 @@ class LiveActorSystem implements ActorSystem {
       onClockJump: (byMs, now) => {
         metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
         log.warn({ byMs }, 'the wall clock jumped');
-        for (const location of this.#locations()) buildingLoadOf(location)?.shift(byMs);
+        for (const location of this.#locations()) {
+          buildingLoadOf(location)?.shift(byMs);
+          location.actor.getSnapshot().context.billedWindow?.restart(now);
+        }
         if (byMs < 0) this.#recovery.rebuildAll(now);
         for (const location of this.#locations()) this.#enforcement.decideSoon(location);
       },

@@ -12,6 +12,7 @@ export interface Measures {
   power(): void;
   siteMeters(): void;
   operatorLimits(): void;
+  peakShaving(): void;
 }
 
 /** A registry of its own per service, so that several services can live in one process. */
@@ -27,6 +28,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     power() {},
     siteMeters() {},
     operatorLimits() {},
+    peakShaving() {},
   };
   return {
     registry,
@@ -225,6 +227,13 @@ function outsideMetrics(registers: Registry[], measures: Measures) {
       labelNames: ['state'],
       registers,
       collect: () => measures.operatorLimits(),
+    }),
+    peakShaving: new Gauge({
+      name: 'headroom_peak_shaving_locations',
+      help: 'Locations whose average import is limited: bound (it sets the limit in force now) or free.',
+      labelNames: ['state'],
+      registers,
+      collect: () => measures.peakShaving(),
     }),
   };
 }

@@ -1,4 +1,4 @@
-// The limit in force at a location: the lowest of its own limit, its cluster shares, the grid operator's and its physical connection.
+// The limit in force at a location: the lowest of its own limit, its cluster shares, those from outside and its connection.
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
@@ -10,6 +10,7 @@ export type LimitCause =
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
   | { readonly kind: 'clusterShare'; readonly clusterId: string }
   | { readonly kind: 'operatorLimit' }
+  | { readonly kind: 'peakShaving' }
   | { readonly kind: 'building' }
   | { readonly kind: 'physicalConnection' };
 
@@ -29,6 +30,8 @@ export interface LimitParts {
   readonly clusterSharesKw: Iterable<readonly [clusterId: string, shareKw: number]>;
   /** What the grid operator lets the location use; undefined where it does not limit it. No priority lifts it. */
   readonly operatorLimitKw: number | undefined;
+  /** What the average that the tariff bills leaves for the chargers; undefined where none is limited. */
+  readonly peakShavingKw: number | undefined;
   /** undefined where no physical connection is known. */
   readonly connectionLimitKw: number | undefined;
   /** What the building beside the chargers leaves of it; undefined where no meter tells. */
@@ -37,6 +40,7 @@ export interface LimitParts {
 
 const PERMANENT_LIMIT: LimitCause = { kind: 'permanentLimit' };
 const OPERATOR_LIMIT: LimitCause = { kind: 'operatorLimit' };
+const PEAK_SHAVING: LimitCause = { kind: 'peakShaving' };
 const BUILDING: LimitCause = { kind: 'building' };
 const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
 
@@ -46,7 +50,7 @@ const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
  * nothing.
  */
 export function limitInForce(parts: LimitParts): LimitInForce {
-  const { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw } = parts;
+  const { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw, peakShavingKw } = parts;
   const connectionLimitKw = parts.buildingLeavesKw ?? parts.connectionLimitKw;
   const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
   let limitKw = effectiveLimitKw;
@@ -63,6 +67,10 @@ export function limitInForce(parts: LimitParts): LimitInForce {
   if (operatorLimitKw !== undefined && operatorLimitKw < limitKw) {
     limitKw = operatorLimitKw;
     cause = OPERATOR_LIMIT;
+  }
+  if (peakShavingKw !== undefined && peakShavingKw < limitKw) {
+    limitKw = peakShavingKw;
+    cause = PEAK_SHAVING;
   }
   if (connectionLimitKw !== undefined && connectionLimitKw < limitKw) {
     limitKw = connectionLimitKw;
@@ -88,6 +96,7 @@ export interface OwnLimits {
   readonly stack: ProfileStack;
   readonly permanentLimitKw: number;
   readonly operatorLimit: LimitOutlook | undefined;
+  readonly peakShaving: LimitOutlook | undefined;
   readonly connectionLimitKw: number | undefined;
   /** What the building leaves of the connection. */
   readonly buildingLeaves: LimitOutlook | undefined;
@@ -98,6 +107,8 @@ export interface LimitOutlook {
   readonly limitKw: number;
   /** Infinity where it names no end. */
   readonly endsAtMs: EpochMs;
+  /** What it is from then on; left out where it is none. */
+  readonly thenKw?: number;
 }
 
 /** A stretch of time with one limit. */
@@ -114,7 +125,8 @@ export function limitsInForce(
   spans: readonly TimeWindow[],
   most = Number.POSITIVE_INFINITY,
 ): readonly LimitSegment[] {
-  const { permanentLimitKw, operatorLimit, connectionLimitKw, buildingLeaves } = own;
+  const { permanentLimitKw, operatorLimit, peakShaving, connectionLimitKw, buildingLeaves } = own;
+  const outlooks = [operatorLimit, peakShaving, buildingLeaves];
   const segments: LimitSegment[] = [];
   const scales = clusters.map(({ clusterId, steps }) => new ScaleCursor(clusterId, steps));
   for (const span of spans) {
@@ -124,7 +136,7 @@ export function limitsInForce(
       const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
       let atMs = startsAtMs;
       while (atMs < endsAtMs) {
-        let untilMs = Math.min(endsAtMs, endAfter(operatorLimit, atMs), endAfter(buildingLeaves, atMs));
+        let untilMs = Math.min(endsAtMs, ...outlooks.map((outlook) => endAfter(outlook, atMs)));
         const clusterSharesKw: [string, number][] = [];
         for (const cursor of scales) {
           clusterSharesKw.push([cursor.clusterId, effectiveLimitKw * cursor.scaleAt(atMs)]);
@@ -135,6 +147,7 @@ export function limitsInForce(
           permanentLimitKw,
           clusterSharesKw,
           operatorLimitKw: limitKwAt(operatorLimit, atMs),
+          peakShavingKw: limitKwAt(peakShaving, atMs),
           connectionLimitKw,
           buildingLeavesKw: limitKwAt(buildingLeaves, atMs),
         };
@@ -148,8 +161,9 @@ export function limitsInForce(
   return segments;
 }
 
-function limitKwAt(outlook: LimitOutlook | undefined, atMs: EpochMs): number | undefined {
-  return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.limitKw : undefined;
+/** undefined where it does not limit then. */
+export function limitKwAt(outlook: LimitOutlook | undefined, atMs: EpochMs): number | undefined {
+  return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.limitKw : outlook?.thenKw;
 }
 
 /** When what is known of it ends, if that is after `atMs`. */

@@ -1,5 +1,11 @@
 // What a location may use from now to the end of the longest lease that could be given now: rule 3, looking ahead.
-import { type LimitInForce, type LimitParts, limitInForce } from '../limits/limit-in-force.js';
+import {
+  type LimitInForce,
+  type LimitOutlook,
+  type LimitParts,
+  limitInForce,
+  limitKwAt,
+} from '../limits/limit-in-force.js';
 import {
   activeProfileAt,
   type LimitProfile,
@@ -42,6 +48,10 @@ export interface LimitedLocation extends LimitParts {
   readonly limit: LimitInForce;
   /** The least that the building ever leaves of the connection, kW; undefined where no meter tells what it leaves. */
   readonly buildingLeavesAtLeastKw: number | undefined;
+  /** What the average that the tariff bills leaves now, and in the windows after this; undefined where none is limited. */
+  readonly peakShaving: LimitOutlook | undefined;
+  /** The least that it leaves in a window that begins. */
+  readonly peakShavingAtLeastKw: number | undefined;
   readonly buildingOnPhases: BuildingOnPhases | undefined;
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
 }
@@ -58,11 +68,12 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
   const untilInstant = now + horizonMs;
   const limitW = wattsOfLimit(limit.limitKw);
   let [lowest, lowestW] = [limit, limitW];
-  let boundary = nextBoundaryAfter(stack, now);
+  let boundary = nextChangeAfter(location, now);
   while (boundary !== undefined && boundary <= untilInstant) {
-    const ahead = limitWith(location, activeProfileAt(stack, boundary), permanentLimitKw);
+    const parts = { ...location, peakShavingKw: limitKwAt(location.peakShaving, boundary) };
+    const ahead = limitWith(parts, activeProfileAt(stack, boundary), permanentLimitKw);
     if (wattsOfLimit(ahead.limitKw) < lowestW) [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
-    boundary = nextBoundaryAfter(stack, boundary);
+    boundary = nextChangeAfter(location, boundary);
   }
   return {
     budgetW: lowestW,
@@ -79,9 +90,16 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
   };
 }
 
+/** When a window of a profile begins or ends next, or the one that the tariff bills ends. */
+function nextChangeAfter({ stack, peakShaving }: LimitedLocation, atMs: EpochMs): EpochMs | undefined {
+  const boundary = nextBoundaryAfter(stack, atMs);
+  if (peakShaving === undefined || peakShaving.endsAtMs <= atMs) return boundary;
+  return Math.min(boundary ?? Number.POSITIVE_INFINITY, peakShaving.endsAtMs);
+}
+
 /** The limit in force with another profile and permanent limit, under everything else as of now. */
 function limitWith(
-  { clusterSharesKw, operatorLimitKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
+  { clusterSharesKw, operatorLimitKw, peakShavingKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
   activeProfile: LimitProfile | undefined,
   permanentLimitKw: number,
 ): LimitInForce {
@@ -90,6 +108,7 @@ function limitWith(
     permanentLimitKw,
     clusterSharesKw,
     operatorLimitKw,
+    peakShavingKw,
     connectionLimitKw,
     buildingLeavesKw,
   });
@@ -101,8 +120,10 @@ function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {
   for (const profile of location.stack) {
     if (statusAt(profile, now) !== 'EXPIRED') lowestKw = Math.min(lowestKw, profile.limitKw);
   }
-  const buildingLeavesKw = location.buildingLeavesAtLeastKw;
-  return limitWith({ ...location, buildingLeavesKw }, undefined, lowestKw);
+  const { buildingLeavesAtLeastKw: buildingLeavesKw, peakShavingAtLeastKw } = location;
+  const peakShavingKw =
+    peakShavingAtLeastKw && Math.min(peakShavingAtLeastKw, location.peakShavingKw ?? peakShavingAtLeastKw);
+  return limitWith({ ...location, buildingLeavesKw, peakShavingKw }, undefined, lowestKw);
 }
 
 function beginsWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): boolean {

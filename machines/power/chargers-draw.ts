@@ -1,6 +1,8 @@
-// What the chargers of a location draw by their own reports: what a meter at the connection sees of them.
-import type { ChargersNow } from '../limits/building-load.js';
+// What the chargers of a location draw by their own reports, and what the site imports with them.
+import type { SiteImport } from '../limits/billed-window.js';
+import type { BuildingLoad, ChargersNow } from '../limits/building-load.js';
 import type { ChargersDraw } from '../limits/load-estimate.js';
+import type { SiteMeterReport } from '../limits/site-meter.machine.js';
 import type { Instant } from './budget.js';
 import type { ConnectorControl } from './connector-control.js';
 import { GRID_PHASES, phasesOf } from './fuses.js';
@@ -25,6 +27,40 @@ export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: In
     watts: { measured, most: Math.max(measured, ledger.totalW) },
     amperes: [onPhase(0), onPhase(1), onPhase(2)],
     reportedSinceMs: now - (nowMs - (meters.oldestReadingAtMs() ?? nowMs)),
+  };
+}
+
+/**
+ * What a location imports: by its meter, or by what its chargers report where it has none. A silent charger counts with the
+ * most it may draw, and a building whose meter cannot be relied upon with its maximum.
+ */
+export function siteImportOf(
+  supervisor: LocationSupervisor,
+  load: BuildingLoad | undefined,
+  building: SiteMeterReport | undefined,
+  instant: Instant,
+): SiteImport {
+  const { watts, reportedSinceMs } = chargersNowOf(supervisor, instant);
+  let chargersW = watts.measured;
+  for (const { slot, holding } of supervisor.controls.values())
+    if (!slot.isFresh) chargersW += holding.boundW;
+  const mostW = Math.max(chargersW, watts.most);
+  if (load === undefined || building === undefined) return { measuredW: chargersW, reportedSinceMs, mostW };
+  const besideW = building.buildingW + building.reserveW;
+  const { reading, heardAtMs } = load;
+  const isTrusted = building.state === 'fresh' || building.state === 'fading';
+  if (!isTrusted || reading === undefined || heardAtMs === undefined)
+    return { measuredW: besideW + chargersW, reportedSinceMs, mostW: besideW + mostW };
+  if (load.rule.covers === 'connection')
+    return {
+      measuredW: reading.powerW,
+      reportedSinceMs: heardAtMs,
+      mostW: Math.max(reading.powerW, besideW + mostW),
+    };
+  return {
+    measuredW: reading.powerW + chargersW,
+    reportedSinceMs: Math.min(reportedSinceMs, heardAtMs),
+    mostW: Math.max(reading.powerW, besideW) + mostW,
   };
 }
 

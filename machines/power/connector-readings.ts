@@ -9,7 +9,7 @@ import type { MeterReading } from './meter-ledger.js';
 
 /** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
 const LEAST_VOLTAGE = 0.9;
-const MOST_VOLTAGE = 1.15;
+export const MOST_VOLTAGE = 1.15;
 /** Less than this on a phase is a meter's noise. */
 const LEAST_PHASE_A = 1;
 /** A voltage that was measured may be back at any instant of as long, when others on the same line draw less. */

@@ -20,6 +20,8 @@ export type LocationEvent =
   | { readonly type: 'siteMeter.told'; readonly event: SiteMeterEvent }
   | SiteMeterReport
   | ConnectorReport
+  /** What it imports is to be counted, where the average is limited that the tariff bills. */
+  | ({ readonly type: 'import.due' } & Instant)
   /** Who may draw how much is to be decided anew. */
   | ({ readonly type: 'decision.due' } & Instant);
 
@@ -31,6 +33,8 @@ export type LocationEffect =
   | OperatorReport
   /** The meter is in another state, or the building leaves more or less. */
   | SiteMeterReport
+  /** The average that the tariff bills leaves more or less for the chargers. */
+  | { readonly type: 'peakShaving.changed' }
   | ConnectorReport
   | ({ readonly type: 'decided' } & Decision)
   /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */

@@ -1,5 +1,6 @@
 // One location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
+import type { BilledWindow } from '../limits/billed-window.js';
 import type { BuildingLoad } from '../limits/building-load.js';
 import { limitInForce } from '../limits/limit-in-force.js';
 import {
@@ -29,6 +30,7 @@ import {
 } from '../limits/site-meter.machine.js';
 import type { EpochMs } from '../values/time.js';
 import { type BuildingOnPhases, budgetOf, type LimitedLocation } from './budget.js';
+import { siteImportOf } from './chargers-draw.js';
 import { type ConnectorActor, type ConnectorInput, connectorMachine } from './connector.machine.js';
 import { turnOf } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
@@ -48,6 +50,8 @@ export interface LocationContext extends ProfileHolder, LimitedLocation {
   readonly siteMeter: SiteMeterActor | undefined;
   /** What it said last. */
   readonly building: SiteMeterReport | undefined;
+  /** What the site imports in the window that its tariff bills; undefined where the average of it is not limited. */
+  readonly billedWindow: BilledWindow | undefined;
   /**
    * What its connectors report, may be entitled to and are due: numbers that change with every message, in ledgers. The
    * machine owns it; others hand it readings and read from it.
@@ -62,6 +66,8 @@ export interface LocationInput {
   readonly operator?: Omit<OperatorInput, 'now'> | undefined;
   /** undefined where no meter tells what the building takes. Kept where the location is built anew. */
   readonly buildingLoad?: BuildingLoad | undefined;
+  /** undefined where the average that the tariff bills is not limited. Kept where the location is built anew. */
+  readonly billedWindow?: BilledWindow | undefined;
   readonly stack: ProfileStack;
   readonly connectors: readonly LocationConnector[];
   /** Those of its connection and feeders; left out where none are known. */
@@ -75,7 +81,7 @@ export interface LocationInput {
 
 export type LocationActor = ActorRefFrom<typeof locationMachine>;
 
-/** The first boundary after `now` of the location's profiles, of any of its connectors', of the operator's limit or the meter. */
+/** The first boundary after `now` of the location's profiles, of its connectors', or of what else limits it. */
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
   let next = nextBoundaryAfter(context.stack, now);
   for (const connector of context.connectors.values()) {
@@ -83,8 +89,12 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
     const boundary = nextBoundaryAfter(stack, now);
     if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
   }
-  const { operator, siteMeter } = context;
-  const others = [operator && nextOperatorBoundary(operator), siteMeter && nextSiteMeterBoundary(siteMeter)];
+  const { operator, siteMeter, billedWindow } = context;
+  const others = [
+    operator && nextOperatorBoundary(operator),
+    siteMeter && nextSiteMeterBoundary(siteMeter),
+    billedWindow?.endsAtMs,
+  ];
   for (const boundary of others)
     if (boundary !== undefined && boundary > now && (next === undefined || boundary < next)) next = boundary;
   return next;
@@ -125,6 +135,16 @@ function onPhases(
   const mostTenthsA = load?.occupied(1).occupiedTenthsA;
   if (building?.occupiedTenthsA === undefined || mostTenthsA === undefined) return undefined;
   return { nowTenthsA: building.occupiedTenthsA, mostTenthsA };
+}
+
+function peakShavingAt(
+  window: BilledWindow | undefined,
+  building: SiteMeterReport | undefined,
+  now: EpochMs,
+): Pick<LimitedLocation, 'peakShaving' | 'peakShavingKw'> {
+  const besideW = building === undefined ? 0 : building.buildingW + building.reserveW;
+  const peakShaving = window?.outlook(besideW, now);
+  return { peakShaving, peakShavingKw: peakShaving?.limitKw };
 }
 
 export const locationMachine = setup({
@@ -175,6 +195,19 @@ export const locationMachine = setup({
         buildingOnPhases: onPhases(event, context.siteMeter?.getSnapshot().context.load),
       });
       if (before === undefined || !isSame(before, event)) enqueue.emit(event);
+    }),
+    countImport: enqueueActions(({ context, event }) => {
+      if (event.type !== 'import.due') return;
+      const { supervisor, siteMeter, building, billedWindow } = context;
+      const load = siteMeter?.getSnapshot().context.load;
+      billedWindow?.note(siteImportOf(supervisor, load, building, event), event.now);
+    }),
+    followPeakShaving: enqueueActions(({ context, event, enqueue }) => {
+      const { billedWindow, building, peakShavingKw } = context;
+      if (billedWindow === undefined || !('now' in event)) return;
+      const peakShaving = peakShavingAt(billedWindow, building, event.now);
+      enqueue.assign(peakShaving);
+      if (peakShaving.peakShavingKw !== peakShavingKw) enqueue.emit({ type: 'peakShaving.changed' });
     }),
     tellSiteMeter: enqueueActions(({ context, event, enqueue }) => {
       if (event.type === 'siteMeter.told' && context.siteMeter !== undefined)
@@ -234,10 +267,11 @@ export const locationMachine = setup({
 }).createMachine({
   id: 'location',
   context: ({ input, spawn }) => {
-    const { supervisor, permanentLimitKw, connectionLimitKw, buildingLoad, now } = input;
+    const { supervisor, permanentLimitKw, connectionLimitKw, buildingLoad, billedWindow, now } = input;
     const operator = input.operator && spawn(operatorMachine, { input: { ...input.operator, now } });
     const siteMeter = buildingLoad && spawn(siteMeterMachine, { input: { load: buildingLoad, now } });
     const building = siteMeter && siteMeterReportOf(siteMeter);
+    const peakShaving = peakShavingAt(billedWindow, building, now);
     const holder = holdStack(input.stack, now, spawn);
     const limits = {
       activeProfile: activeProfileOf(holder),
@@ -245,6 +279,7 @@ export const locationMachine = setup({
       connectionLimitKw,
       clusterSharesKw: new Map<string, number>(),
       operatorLimitKw: operator && operatorLimitKwOf(operator),
+      peakShavingKw: peakShaving.peakShavingKw,
       buildingLeavesKw: building && building.headroomW / 1000,
     };
     return {
@@ -255,6 +290,10 @@ export const locationMachine = setup({
       siteMeter,
       building,
       buildingLeavesAtLeastKw: buildingLoad && buildingLoad.occupied(1).headroomW / 1000,
+      billedWindow,
+      peakShaving: peakShaving.peakShaving,
+      peakShavingAtLeastKw:
+        billedWindow && billedWindow.leavesAtFirstW(1000 * (buildingLoad?.rule.maxBuildingKw ?? 0)) / 1000,
       buildingOnPhases: onPhases(building, buildingLoad),
       supervisor,
       connectors: placeConnectors(input, (connector) => spawn(connectorMachine, { input: connector })),
@@ -265,7 +304,7 @@ export const locationMachine = setup({
     'profile.cancelled': { actions: ['releaseCancelled', 'followProfiles', 'recomputeLimit'] },
     'permanentLimit.set': { actions: ['setPermanentLimit', 'recomputeLimit'] },
     'boundary.reached': {
-      actions: ['tellProfiles', 'followProfiles', 'recomputeLimit', 'passBoundaryOn'],
+      actions: ['tellProfiles', 'followProfiles', 'followPeakShaving', 'recomputeLimit', 'passBoundaryOn'],
     },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
     'connector.told': { actions: 'tellConnector' },
@@ -273,6 +312,7 @@ export const locationMachine = setup({
     'operator.changed': { actions: ['passOn', 'followOperator', 'recomputeLimit'] },
     'siteMeter.told': { actions: 'tellSiteMeter' },
     'siteMeter.changed': { actions: ['followSiteMeter', 'recomputeLimit'] },
+    'import.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit'] },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
     'decision.due': { actions: 'decide' },

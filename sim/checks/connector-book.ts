@@ -51,7 +51,7 @@ export interface SiteBook {
   readonly connectors: readonly ConnectorBook[];
   /** How far the longest lease of its chargers reaches, settle included, ms. */
   readonly horizonMs: number;
-  /** A grid operator or a building may leave it less than its own limits say. */
+  /** A grid operator, a building or a tariff may leave it less than its own limits say. */
   readonly isLimitedFromOutside: boolean;
   /** What each phase of each fuse carries, A. */
   readonly capacitiesA: ReadonlyMap<PoleName, number>;

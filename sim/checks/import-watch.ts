@@ -98,6 +98,11 @@ export class ImportWatch {
     site.heardAtMs = this.#nowMs();
   }
 
+  /** What the building of a location draws, W. */
+  buildingW(locationId: string): number {
+    return this.#sites.get(locationId)?.buildingW ?? 0;
+  }
+
   get over(): readonly ImportOver[] {
     return [...this.#sites].map(([locationId, { excusedWms, brokenWms }]) => ({
       locationId,

@@ -1,5 +1,6 @@
 // One cell of a scenario on its way: its world with its faults, calls and questions, as far as it was asked to go.
 import type { EpochMs } from '../../machines/values/time.js';
+import type { BilledPeak } from '../checks/billed-watch.js';
 import type { ImportOver } from '../checks/import-watch.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
@@ -26,6 +27,7 @@ export interface CellEnd {
   readonly failures: readonly Failure[];
   readonly counts: World['counts'];
   readonly imports: readonly ImportOver[];
+  readonly billedPeaks: readonly BilledPeak[];
 }
 
 export class CellRun {
@@ -74,8 +76,9 @@ export class CellRun {
   }
 
   end(): CellEnd {
-    const { violations, counts, imports } = this.#world;
-    return { violations, counts, imports, failures: [...this.#caller.failures, ...this.#judge.failures] };
+    const { violations, counts, imports, billedPeaks } = this.#world;
+    const failures = [...this.#caller.failures, ...this.#judge.failures];
+    return { violations, counts, imports, billedPeaks, failures };
   }
 
   close(): Promise<void> {

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory } from '../../src/private-files.js';
 import { VERSION } from '../../src/version.js';
+import type { BilledPeak } from '../checks/billed-watch.js';
 import type { ImportOver } from '../checks/import-watch.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
@@ -36,6 +37,8 @@ export interface RunResult {
   readonly counts: World['counts'];
   /** Of each site with a building. */
   readonly imports: readonly ImportOver[];
+  /** Of each site whose average import is limited. */
+  readonly billedPeaks: readonly BilledPeak[];
 }
 
 export const REPORT_FILE = 'report.html';
@@ -103,14 +106,17 @@ export async function runScenario(
   }
 }
 
-function togetherOf(ends: readonly CellEnd[]): Pick<RunResult, 'violations' | 'counts' | 'imports'> {
+function togetherOf(
+  ends: readonly CellEnd[],
+): Pick<RunResult, 'violations' | 'counts' | 'imports' | 'billedPeaks'> {
   const violations = ends.flatMap((end) => end.violations).sort((a, b) => a.atMs - b.atMs);
   const sum = (of: (end: CellEnd) => number) => ends.reduce((total, end) => total + of(end), 0);
   const counts = {
     fromChargers: sum((end) => end.counts.fromChargers),
     toChargers: sum((end) => end.counts.toChargers),
   };
-  return { violations, counts, imports: ends.flatMap((end) => end.imports) };
+  const imports = ends.flatMap((end) => end.imports);
+  return { violations, counts, imports, billedPeaks: ends.flatMap((end) => end.billedPeaks) };
 }
 
 function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
@@ -129,9 +135,9 @@ function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
 }
 
 async function writeResult(outDir: string, result: RunResult): Promise<void> {
-  const { scenario, summary, violations, failures, hash, counts, imports } = result;
+  const { scenario, summary, violations, failures, hash, counts, imports, billedPeaks } = result;
   const { name, path, seed, transport } = scenario;
-  const about = { scenario: name, path, seed, transport, hash, counts, imports, failures };
+  const about = { scenario: name, path, seed, transport, hash, counts, imports, billedPeaks, failures };
   // The count of all is the summary's; those kept are told one by one.
   const told = { ...about, ...summary, violationsKept: violations };
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);

@@ -1,25 +1,22 @@
 // What a world is made of: its clock and pace, chargers, wires and carrier, the service, what is recorded and what is checked.
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { horizonMsOf, longestLeaseMsOf } from '../../machines/power/grant.js';
-import type { ChargerAddress, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Config } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Seams } from '../../src/service.js';
-import { siteTopicOf } from '../../src/wire/topics.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import { Checks } from '../checks/checks.js';
-import { ImportWatch } from '../checks/import-watch.js';
 import { OperatorWatch } from '../checks/operator-watch.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
 import type { Building, GridLine } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
-import { BuildingRun } from './building.js';
 import { CallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
 import { Connections, RECONNECT_MS } from './connections.js';
@@ -27,6 +24,7 @@ import { HandOver } from './hand-over.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
 import { Outstanding } from './outstanding.js';
 import { Pace } from './pace.js';
+import { SiteImports } from './site-imports.js';
 import { SitePower } from './site-power.js';
 import { Supply } from './supply.js';
 import { type ChargerEvents, WorldChargers } from './world-chargers.js';
@@ -81,8 +79,7 @@ export class WorldParts {
   readonly service: WorldService;
   readonly connections: Connections;
   readonly grid: readonly GridLine[];
-  readonly buildings: readonly Building[];
-  readonly imports: ImportWatch;
+  readonly imports: SiteImports;
   readonly operators: OperatorWatch;
   readonly book: CallBook;
   readonly checks: Checks;
@@ -111,14 +108,7 @@ export class WorldParts {
     });
     this.power = this.#createPower();
     this.grid = options.grid ?? [];
-    this.buildings = options.buildings ?? [];
-    this.imports = new ImportWatch({
-      buildings: this.buildings,
-      drawnW: (locationId) => this.power.watch.powerW(locationId),
-      nowMs: () => this.clock.nowMs(),
-      horizonMs: this.horizonMs,
-      report: (violation) => this.record.report(violation),
-    });
+    this.imports = this.#createImports(options.buildings ?? []);
     this.carrier = this.#createCarrier(transport);
     this.service = new WorldService({
       config: this.config,
@@ -169,21 +159,18 @@ export class WorldParts {
     });
   }
 
-  createBuilding(building: Building, seed: number): BuildingRun {
-    const { tenantUuid, locationId } = building;
-    const topic = siteTopicOf({
-      kind: 'siteMeter',
-      tenantUuid: tenantUuid as TenantUuid,
-      locationId: locationId as LocationId,
-    });
-    return new BuildingRun(building, {
-      seed,
+  #createImports(buildings: readonly Building[]): SiteImports {
+    return new SiteImports({
+      tenants: this.tenants,
+      buildings,
+      seed: this.seed,
       agenda: this.pace.agenda,
-      watch: this.imports,
       nowMs: () => this.clock.nowMs(),
       monotonicMs: () => this.clock.monotonicMs(),
-      drawnW: () => this.power.watch.powerW(locationId),
-      say: (message) => this.service.isUp && this.carrier.hearOfSite(topic, JSON.stringify(message)),
+      drawnW: (locationId) => this.power.watch.powerW(locationId),
+      horizonMs: this.horizonMs,
+      say: (topic, message) => this.service.isUp && this.carrier.hearOfSite(topic, message),
+      report: (violation) => this.record.report(violation),
     });
   }
 

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Change } from '../../src/ports/store.js';
+import type { BilledPeak } from '../checks/billed-watch.js';
 import type { Checks } from '../checks/checks.js';
 import type { ImportOver } from '../checks/import-watch.js';
 import type { Question } from '../checks/inquiry.js';
@@ -74,9 +75,14 @@ export class World {
     return this.#parts.counts;
   }
 
+  /** Of each site whose average import is limited, since the beginning. */
+  get billedPeaks(): readonly BilledPeak[] {
+    return this.#parts.imports.billed.peaks;
+  }
+
   /** Of each site with a building, since the beginning. */
   get imports(): readonly ImportOver[] {
-    return this.#parts.imports.over;
+    return this.#parts.imports.connection.over;
   }
 
   /** To be called once, before anything else. */
@@ -94,8 +100,7 @@ export class World {
     }
     for (const line of grid) this.#parts.createSupply(line).begin();
     await this.#live();
-    for (const building of this.#parts.buildings)
-      this.#parts.createBuilding(building, this.#parts.seed).begin();
+    this.#parts.imports.begin();
     for (const run of this.runs) connections.connectLater(run, uniformInt(run.luck, 0, CONNECT_SPREAD_MS));
   }
 

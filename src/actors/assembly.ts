@@ -1,6 +1,7 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
 import { isDeepStrictEqual } from 'node:util';
 import { type AnyActor, createActor } from 'xstate';
+import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
 import type { OperatorStanding } from '../../machines/limits/operator.machine.js';
@@ -8,6 +9,7 @@ import { organizationMachine } from '../../machines/limits/organization.machine.
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
+import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
 import { type Connection, Fuses } from '../../machines/power/fuses.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
 import {
@@ -42,6 +44,8 @@ export interface LocationRows {
   isDistrusted(connector: ConnectorRecord): boolean;
   /** What the grid operator's limit stood at; undefined where it never stood at any. */
   readonly operatorStanding: OperatorStanding | undefined;
+  /** What was counted of the window that its tariff bills; undefined where nothing ever was. */
+  readonly billedSoFar: BilledSoFar | undefined;
 }
 
 interface AssemblyOptions {
@@ -103,6 +107,7 @@ export class Assembly {
         operator:
           record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
         buildingLoad: buildingLoadFor(record, held, now),
+        billedWindow: billedWindowFor(record, held, rows.billedSoFar, now),
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
         fuses: new Fuses(record.connection, record.feeders),
@@ -198,6 +203,26 @@ function buildingLoadFor(
   const known = held && buildingLoadOf(held);
   if (isDeepStrictEqual([known?.rule, known?.connection], [rule, metered])) return known;
   return new BuildingLoad(rule, metered, now);
+}
+
+/** The one that it has, where it is provisioned as before. */
+function billedWindowFor(
+  record: LocationRecord,
+  held: LocationEntity | undefined,
+  soFar: BilledSoFar | undefined,
+  now: EpochMs,
+): BilledWindow | undefined {
+  const { peakShaving, siteMeter, gridLimitKw, connectors } = record;
+  if (peakShaving === null) return undefined;
+  const known = held?.actor.getSnapshot().context.billedWindow;
+  if (known !== undefined && isDeepStrictEqual(known.rule, peakShaving)) return known;
+  const chargersW = connectors.reduce(
+    (sumW, { phases, voltageV, maxCurrentA }) => sumW + phases * voltageV * MOST_VOLTAGE * maxCurrentA,
+    0,
+  );
+  const siteW = chargersW + 1000 * (siteMeter?.maxBuildingKw ?? 0);
+  const mostEverW = gridLimitKw === null ? siteW : Math.min(siteW, 1000 * gridLimitKw);
+  return new BilledWindow(peakShaving, mostEverW, now, known?.soFar ?? soFar);
 }
 
 /** In W what is provisioned in kW, or else what its amperes are at its voltage. */

@@ -28,6 +28,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
     // Of a tenant that this process knows, what its chargers do is known as well.
     const distrusted = held === undefined ? distrustedOf(state.openAlarms) : NOBODY;
     const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
+    const counted = new Map(state.billedWindows.map((row) => [row.locationId, row]));
     const standings = new Map(state.operatorEvents.map((event) => [event.locationId, event]));
     for (const record of state.locations) {
       const location = tenant.locations.get(record.locationId);
@@ -37,6 +38,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
         reservationOf: (connector) => reservations.get(connectorKey(connector)),
         isDistrusted: (connector) => distrusted.has(connectorKey(connector)),
         operatorStanding: heldStanding(location) ?? standings.get(record.locationId),
+        billedSoFar: counted.get(record.locationId),
       };
       if (location !== undefined && isLocationAt(location, record, rows)) continue;
       assembly.location(tenant, record, rows, now);
@@ -114,6 +116,7 @@ function heldRows(location: LocationEntity): LocationRows {
     reservationOf: () => undefined,
     isDistrusted: () => false,
     operatorStanding: heldStanding(location),
+    billedSoFar: undefined,
   };
 }
 

@@ -12,6 +12,7 @@ import { viewOfAlarm } from './alarm-view.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { viewOfFuses } from './fuse-view.js';
 import { viewOfStanding } from './operator-limit-view.js';
+import { viewOfBilledWindow } from './peak-shaving-view.js';
 import { viewOfProfile } from './profile-view.js';
 import { viewOfBuilding } from './site-meter-view.js';
 
@@ -166,6 +167,10 @@ function bodyOf(
       return { name: 'operatorLimit', data: { locationId, at, ...viewOfStanding(effect.standing) } };
     case 'siteMeter.changed':
       return { name: 'building', data: { locationId, at, ...viewOfBuilding(effect) } };
+    case 'peakShaving.changed': {
+      const window = viewOfBilledWindow(location);
+      return window && { name: 'peakShaving', data: { locationId, at, ...window } };
+    }
     case 'profile.crossed':
       return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
     case 'profile.cancelled': {

@@ -89,6 +89,8 @@ function causeText(cause: LimitCause): string {
       return `the share of the location in cluster ${cause.clusterId}`;
     case 'operatorLimit':
       return 'the limit of the grid operator';
+    case 'peakShaving':
+      return 'what the average import that the tariff bills leaves for the rest of its window';
     case 'building':
       return 'what the building leaves of the physical connection';
     case 'physicalConnection':

@@ -33,6 +33,8 @@ interface EnforcementOptions {
 
 // However much happens, a location decides at most this often: what comes meanwhile is part of the next decision.
 const DECIDE_EVERY_MS = 100;
+// What a site imports is counted this often, where the average of it is limited.
+const COUNT_IMPORT_EVERY_MS = 10_000;
 const NOT_CONNECTED = 'The charger is not connected';
 const SILENT = 'It sends no meter values';
 
@@ -157,9 +159,13 @@ export class Enforcement {
   /** Whatever the location decides comes back as its effects. */
   #decide(location: LocationEntity, nowMs: number): void {
     location.decidedAtMs = nowMs;
+    const now = this.#options.clock.nowMs();
+    const isCounted = location.actor.getSnapshot().context.billedWindow !== undefined;
+    if (isCounted) location.actor.send({ type: 'import.due', now, nowMs });
     const { limit } = location.actor.getSnapshot().context;
     location.minute.noteLimit(wattsOfLimit(limit.limitKw), nowMs);
-    location.actor.send({ type: 'decision.due', now: this.#options.clock.nowMs(), nowMs });
+    location.actor.send({ type: 'decision.due', now, nowMs });
+    if (isCounted) this.#wakeups.wakeBy(location, nowMs + COUNT_IMPORT_EVERY_MS);
   }
 
   #carryOut(location: LocationEntity, decision: Decision): void {

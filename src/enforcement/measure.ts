@@ -15,6 +15,7 @@ export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<Loc
   metrics.measures.fuses = () => measureFuses(metrics, locations());
   metrics.measures.siteMeters = () => measureSiteMeters(metrics, locations());
   metrics.measures.operatorLimits = () => measureOperatorLimits(metrics, locations());
+  metrics.measures.peakShaving = () => measurePeakShaving(metrics, locations());
   metrics.measures.power = () => measurePower(metrics, locations());
 }
 
@@ -67,6 +68,16 @@ function measureOperatorLimits(metrics: Metrics, locations: Iterable<LocationEnt
     counts.set(state, (counts.get(state) ?? 0) + 1);
   }
   for (const [state, count] of counts) metrics.operatorLimits.set({ state }, count);
+}
+
+/** How many locations the average that the tariff bills limits now, and how many it could. */
+function measurePeakShaving(metrics: Metrics, locations: Iterable<LocationEntity>): void {
+  const states = { bound: 0, free: 0 };
+  for (const { actor } of locations) {
+    const { billedWindow, limit } = actor.getSnapshot().context;
+    if (billedWindow !== undefined) states[limit.cause.kind === 'peakShaving' ? 'bound' : 'free']++;
+  }
+  for (const state of ['bound', 'free'] as const) metrics.peakShaving.set({ state }, states[state]);
 }
 
 function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>): void {

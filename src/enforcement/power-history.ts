@@ -1,6 +1,7 @@
-// Measured power by the minute, kept for as long as the operator wants it: what a location drew, beside its limit.
+// Measured power by the minute, kept for as long as the operator wants it, and what is counted for the tariff, kept to go on from.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
+import type { LocationEntity } from '../actors/entities.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
@@ -60,13 +61,24 @@ export class PowerHistory {
     const nextEndsAtMs = monotonicMs + MINUTE_MS - (nowMs % MINUTE_MS);
     for (const tenant of directory.tenants.values()) {
       directory.catchUp(tenant.locations.values());
-      for (const { minute: running, record } of tenant.locations.values()) {
+      for (const location of tenant.locations.values()) {
+        const { minute: running, record } = location;
+        this.#keepBilledWindow(location);
         const minute = running.end(this.#minuteAtMs, endedAtMs, nextEndsAtMs);
         if (minute === undefined) continue;
         const { locationId } = record;
         bookkeeping.write(tenant.tenantUuid, { kind: 'power.put', locationId, minute });
       }
     }
+  }
+
+  #keepBilledWindow({ tenant, record, actor }: LocationEntity): void {
+    const { billedWindow } = actor.getSnapshot().context;
+    if (billedWindow === undefined) return;
+    this.#options.bookkeeping.write(tenant.tenantUuid, {
+      kind: 'billedWindow.put',
+      billedWindow: { locationId: record.locationId, ...billedWindow.soFar },
+    });
   }
 
   #forget(): void {

@@ -32,6 +32,8 @@ export function hearSiteMeter(
     type: 'siteMeter.told',
     event: { type: 'reading.received', reading: message, chargers, now },
   });
+  if (location.actor.getSnapshot().context.billedWindow !== undefined)
+    directory.tellLocation(location, { type: 'import.due', ...instant });
   return 'accepted';
 }
 

@@ -30,11 +30,13 @@ export interface ProvisionedTenant extends TenantRecord {
   readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'disabledAtMs'>[];
   readonly locations: readonly (Omit<
     LocationRecord,
-    'connectors' | 'operator' | 'siteMeter' | 'connection' | 'feeders'
+    'connectors' | 'operator' | 'siteMeter' | 'peakShaving' | 'connection' | 'feeders'
   > & {
     readonly operator: ProvisionedOperator | null;
     /** Left out where there is none. */
     readonly siteMeter?: ProvisionedSiteMeter | null;
+    /** Left out where the average that the tariff bills is not limited. */
+    readonly peakShaving?: LocationRecord['peakShaving'];
     /** Left out where no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];

@@ -1,5 +1,6 @@
 // The truth as rows give it back: tenants, locations, connectors, clusters, profiles, promises, alarms.
 
+import type { BilledSoFar, PeakShavingRule } from '../../machines/limits/billed-window.js';
 import type { SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/operator.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
@@ -82,6 +83,8 @@ export interface LocationRecord {
   readonly operator: OperatorRecord | null;
   /** null where no meter tells what the building takes. */
   readonly siteMeter: SiteMeterRecord | null;
+  /** null where the average that the tariff bills is not limited. */
+  readonly peakShaving: PeakShavingRule | null;
   /** The fuse of the physical connection; null where provisioning names none. */
   readonly connection: Connection | null;
   /** The fuses inside. */
@@ -160,6 +163,11 @@ export interface OperatorEventRecord extends OperatorStanding {
   readonly recordedAtMs: EpochMs;
 }
 
+/** What a location imported of the window that its tariff bills, as far as it was counted. */
+export interface BilledWindowRecord extends BilledSoFar {
+  readonly locationId: LocationId;
+}
+
 /** What a location drew in a stretch of time: one minute as stored, longer as asked for. */
 export type PowerRecord = EndedMinute;
 
@@ -173,4 +181,6 @@ export interface TenantState {
   readonly openAlarms: readonly AlarmRecord[];
   /** The newest of each location that ever had an operator. */
   readonly operatorEvents: readonly OperatorEventRecord[];
+  /** Of each location of which the import was ever counted. */
+  readonly billedWindows: readonly BilledWindowRecord[];
 }

@@ -7,6 +7,7 @@ import type { CredentialSet } from './credentials.js';
 import type { Ownership } from './ownership.js';
 import type {
   AlarmRecord,
+  BilledWindowRecord,
   ClusterRecord,
   OperatorEventRecord,
   PermanentLimitHistoryRecord,
@@ -48,6 +49,8 @@ export type Change =
   | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
   /** What the grid operator's limit of a location stands at now: a row of its own, for good. */
   | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
+  /** Replaces what was stored for the location. */
+  | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
   /** One minute of a location; written again, it is replaced. */
   | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
 

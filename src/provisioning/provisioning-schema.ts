@@ -225,6 +225,26 @@ const siteMeterSchema = z.strictObject(
   GROUP_RULE,
 );
 
+const HOUR_S = 3600;
+const WINDOW_RULE = 'must be a whole number of seconds from 60 to 3600 that divides an hour, such as 900';
+
+/** The average import that the tariff bills, over windows that begin with the clock's. */
+const peakShavingSchema = z
+  .strictObject(
+    {
+      limitKw: powerSchema(),
+      windowS: z
+        .number(WINDOW_RULE)
+        .int(WINDOW_RULE)
+        .min(60, WINDOW_RULE)
+        .max(HOUR_S, WINDOW_RULE)
+        .refine((windowS) => HOUR_S % windowS === 0, WINDOW_RULE)
+        .default(900),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ limitKw, windowS }) => ({ limitKw, windowMs: windowS * 1000 }));
+
 const locationSchema = z
   .strictObject(
     {
@@ -235,6 +255,7 @@ const locationSchema = z
       gridLimitKw: powerSchema().optional(),
       operator: operatorSchema.optional(),
       siteMeter: siteMeterSchema.optional(),
+      peakShaving: peakShavingSchema.optional(),
       connection: connectionSchema.optional(),
       feeders: listSchema(feederSchema).default([]),
       ...timingFields,

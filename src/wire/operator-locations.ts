@@ -7,6 +7,7 @@ import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema } from './operator-history.js';
 import { drawnPowerShape } from './operator-power.js';
+import { peakShavingSchema } from './peak-shaving.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 import { siteMeterSchema } from './site-meter.js';
 
@@ -24,6 +25,7 @@ export const gridLimitCauseSchema = z
     }),
     z.object({ kind: z.literal('clusterShare'), clusterId: z.string() }),
     z.object({ kind: z.literal('operatorLimit') }),
+    z.object({ kind: z.literal('peakShaving') }),
     z.object({ kind: z.literal('building') }),
     z.object({ kind: z.literal('physicalConnection') }),
   ])
@@ -39,7 +41,7 @@ export const locationSummarySchema = z
     effectiveLimitKw: z.number(),
     gridLimitKw: z.number().meta({
       description:
-        "What is enforced: the smallest of effective limit, cluster shares, the grid operator's limit and the physical connection, or what the building leaves of it.",
+        "What is enforced: the smallest of effective limit, cluster shares, the grid operator's limit, what peak shaving leaves and the physical connection, or what the building leaves of it.",
     }),
     ...drawnPowerShape,
     connectors: z.number().int(),
@@ -140,6 +142,10 @@ export const locationLiveSchema = z
     siteMeter: siteMeterSchema
       .nullable()
       .meta({ description: 'What the building takes and leaves; null where the location has no meter.' }),
+    peakShaving: peakShavingSchema.nullable().meta({
+      description:
+        'What is used of the average that the tariff bills, and what it leaves; null where none is limited.',
+    }),
     effectiveLimitKw: z.number(),
     permanentLimitKw: z.number(),
     budgetKw: z.number().meta({

@@ -6,6 +6,7 @@ import { operatorChangeShape } from './grid-operator.js';
 import { alarmSchema } from './operator-history.js';
 import { fuseLiveSchema } from './operator-locations.js';
 import { drawnPowerShape } from './operator-power.js';
+import { peakShavingShape } from './peak-shaving.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 import { buildingShape } from './site-meter.js';
 
@@ -18,6 +19,7 @@ export const streamEventSchemas = {
   gridLimit: z.object({ ...ofLocation, gridLimitKw: z.number() }),
   operatorLimit: z.object({ ...ofLocation, ...operatorChangeShape }),
   building: z.object({ ...ofLocation, ...buildingShape }),
+  peakShaving: z.object({ ...ofLocation, ...peakShavingShape }),
   profile: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   profileCancelled: z.object({ ...ofLocation, ...profileViewSchema.shape }),
   lock: z.object({ ...ofConnector, limitKw: z.number().nullable() }),

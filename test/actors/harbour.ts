@@ -53,6 +53,7 @@ export function location(
     gridLimitKw: null,
     operator: null,
     siteMeter: null,
+    peakShaving: null,
     connection: null,
     feeders: [],
     connectors,
@@ -84,6 +85,7 @@ export const ROWS: TenantState = {
   reservations: [],
   openAlarms: [],
   operatorEvents: [],
+  billedWindows: [],
 };
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

@@ -44,6 +44,11 @@ const site = fc.record({
   operatorKw: fc.constantFrom(3.3, 8.3, 20.7),
   buildingEnd: fc.option(fc.integer({ min: 0, max: LAST_MS }), { nil: undefined }),
   buildingKw: fc.constantFrom(3.7, 8.7, 20.3, 50.1),
+  windowEnd: fc.option(fc.integer({ min: 0, max: LAST_MS }), { nil: undefined }),
+  shavedKw: fc.record({
+    limitKw: fc.constantFrom(4.1, 12.9, 60.1),
+    thenKw: fc.constantFrom(2.9, 11.3, 33.3),
+  }),
   scales: fc.array(
     fc.array(fc.record({ atMs: fc.integer({ min: 0, max: LAST_MS }), scale: fc.constantFrom(0.2, 0.5, 1) }), {
       maxLength: 6,
@@ -72,6 +77,8 @@ function build({
   operatorKw,
   buildingEnd,
   buildingKw,
+  windowEnd,
+  shavedKw,
   ...rest
 }: Site) {
   const stack = stackOf(own.map((profile) => moved(profile, era)));
@@ -81,6 +88,7 @@ function build({
       operatorEnd === undefined ? undefined : { limitKw: operatorKw, endsAtMs: era + operatorEnd },
     buildingLeaves:
       buildingEnd === undefined ? undefined : { limitKw: buildingKw, endsAtMs: era + buildingEnd },
+    peakShaving: windowEnd === undefined ? undefined : { ...shavedKw, endsAtMs: era + windowEnd },
     now: era + now,
     stack,
     connectors: connectors.map(
@@ -108,13 +116,19 @@ const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): Histo
 
 /** What neither profile nor cluster can lift at `t`; undefined where nothing is known. */
 function physicalOrOperatorsKw(
-  { operatorLimit, buildingLeaves, connectionLimitKw }: Built,
+  { operatorLimit, peakShaving, buildingLeaves, connectionLimitKw }: Built,
   t: number,
 ): number | undefined {
   const operatorKw =
     operatorLimit !== undefined && t < operatorLimit.endsAtMs ? operatorLimit.limitKw : Infinity;
   const isMetered = buildingLeaves !== undefined && t < buildingLeaves.endsAtMs;
-  const leastKw = Math.min(operatorKw, (isMetered ? buildingLeaves.limitKw : connectionLimitKw) ?? Infinity);
+  const isFirst = peakShaving !== undefined && t < peakShaving.endsAtMs;
+  const shavedKw = (isFirst ? peakShaving.limitKw : peakShaving?.thenKw) ?? Infinity;
+  const leastKw = Math.min(
+    operatorKw,
+    shavedKw,
+    (isMetered ? buildingLeaves.limitKw : connectionLimitKw) ?? Infinity,
+  );
   return Number.isFinite(leastKw) ? leastKw : undefined;
 }
 

@@ -1,8 +1,10 @@
 // One location: its permanent limit, the profiles of its stack, its share of clusters and its connection decide together.
 import { describe, expect, it, vi } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
+import { BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import { budgetOf } from '../../machines/power/budget.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import {
   type LocationInput,
@@ -74,6 +76,9 @@ const newLoad = (more: Partial<SiteMeterRule> = {}) =>
     { limitW: CONNECTION_KW * 1000, currentA: [120, 120, 120], voltageV: 230 },
     0,
   );
+
+/** 20 kW on average over a minute. */
+const newWindow = () => new BilledWindow({ limitKw: 20, windowMs: 60_000 }, 100_000, 0, undefined);
 
 const EVENTS: LocationEvent[] = [
   submit(LOW, 50),
@@ -183,8 +188,12 @@ describe('A location', () => {
       from: { operator: { rule: OPERATOR, standing: undefined } },
     });
     run([readAs(20_000)], { inspect: watch.inspect, from: { buildingLoad: newLoad() } });
+    run([{ type: 'import.due', now: 200, nowMs: 200 }], {
+      inspect: watch.inspect,
+      from: { billedWindow: newWindow() },
+    });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(13);
+    expect(watch.count).toBe(14);
   });
 });
 
@@ -437,5 +446,32 @@ describe("The site's meter", () => {
     run([readAs(50_000)], { from: { buildingLoad } });
     expect(run([], { from: { buildingLoad, now: 200 } }).context.limit.limitKw).toBe(25);
     expect(run([], { from: { buildingLoad, now: 30_100 } }).context.limit.limitKw).toBe(20);
+  });
+});
+
+describe('A location whose average import is limited', () => {
+  const limitAfter = (...events: LocationEvent[]) =>
+    run(events, { from: { billedWindow: newWindow() } }).context.limit;
+
+  it('has what the window leaves as its limit, whatever asks for more', () => {
+    // What nobody counted yet is taken for the most that the site can import.
+    expect(limitAfter(permanent(500, 120))).toMatchObject({ limitKw: 19.8, cause: { kind: 'peakShaving' } });
+    expect(limitAfter(permanent(10, 120))).toMatchObject({ limitKw: 10, cause: { kind: 'permanentLimit' } });
+  });
+
+  it('has more where nothing was imported, once that is counted, and the average again in the next window', () => {
+    const due = (now: number): LocationEvent => ({ type: 'import.due', now, nowMs: now });
+    const counted = [permanent(500, 120), due(200), due(10_000), due(20_000), due(30_000)];
+    expect(limitAfter(...counted).limitKw).toBeGreaterThan(30);
+    expect(limitAfter(...counted, at(60_000)).limitKw).toBe(20);
+  });
+
+  it('may promise no more than the next window begins with once a promise could reach into it', () => {
+    const { context } = run([permanent(500, 120)], { from: { billedWindow: newWindow() } });
+    const location = { ...context, limit: { ...context.limit, limitKw: 70 }, peakShavingKw: 70 };
+    const budgetAt = (now: number, horizonMs: number) =>
+      budgetOf(location, { now, nowMs: now }, horizonMs).budgetW;
+    expect(budgetAt(10_000, 40_000)).toBe(70_000);
+    expect(budgetAt(20_000, 40_000)).toBe(20_000);
   });
 });

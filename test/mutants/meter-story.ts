@@ -1,4 +1,5 @@
-// Twenty minutes of a site whose building is metered: read while cars come and go, late, silent, and after a crash.
+// Twenty minutes of a site whose building is metered (read while cars come and go, late, silent, and after a crash), and of one
+// whose average import is limited.
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { type Deed, type Story, TENANT } from './story.js';
@@ -23,10 +24,17 @@ provision:
           siteMeter: { meterUuid: m1, maxBuildingKw: 40, reserveKw: [1, 4] }
           chargers:
             - { controllerUuid: t1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
+        - locationId: stall
+          name: Stall
+          permanentLimitKw: 100
+          peakShaving: { limitKw: 8, windowS: 300 }
+          chargers:
+            - { controllerUuid: s1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32, failsafeA: 0 }] }
 vehicles:
   - { name: scooter, maxKw: 5, phases: 3, taper: none }
 sessions:
   visits:
+    - { connector: s1/1, vehicle: scooter, arrives: +200s, energyKwh: 500 }
     - { connector: t1/1, vehicle: scooter, arrives: +123s, leaves: +138s, energyKwh: 500 }
     - { connector: t1/1, vehicle: scooter, arrives: +153s, leaves: +168s, energyKwh: 500 }
     - { connector: t1/1, vehicle: scooter, arrives: +183s, leaves: +198s, energyKwh: 500 }
@@ -37,7 +45,13 @@ sessions:
   'tower.yaml',
 );
 
-const READS = ['/locations', '/locations/tower/site-meter', '/locations/tower/live', '/alarms'];
+const READS = [
+  '/locations',
+  '/locations/tower/site-meter',
+  '/locations/tower/live',
+  '/locations/stall/live',
+  '/alarms',
+];
 
 /** What the meter of the tower reads from this minute on, one after the other, kW. */
 function towerReads(minute: number, ...readingsKw: readonly number[]): readonly [number, Deed] {

@@ -13,6 +13,7 @@ import { ConnectorList } from './connector-list.js';
 import { FusesSection } from './fuses-section.js';
 import { LimitsSection } from './limits-section.js';
 import { LiveHead } from './live-head.js';
+import { PeakShavingSection } from './peak-shaving-section.js';
 import { useEverySecond, useServerClock } from './server-clock.js';
 import { following, RANGES, spanOf, type TimeView } from './time-view.js';
 import { useChartLines, usePast, useTimeline } from './use-chart-lines.js';
@@ -84,6 +85,7 @@ function LiveSections({ live }: { readonly live: LocationLive }) {
   return (
     <>
       <LiveHead live={live} />
+      <PeakShavingSection peakShaving={live.peakShaving} />
       <BuildingSection siteMeter={live.siteMeter} actualKw={live.actualKw} />
       <FusesSection fuses={live.fuses} />
     </>

@@ -79,6 +79,9 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
   useEvents('building', (events) => {
     if (ofThis(events).length > 0) live.reread(SOON_MS);
   });
+  useEvents('peakShaving', (events) => {
+    if (ofThis(events).length > 0) live.reread(SOON_MS);
+  });
   useEvents('operatorLimit', (events) => {
     if (ofThis(events).length > 0) limitChanged();
   });

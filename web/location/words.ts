@@ -14,6 +14,8 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
       return `The location's share of the cluster ${clusterName} is below its effective limit.`;
     case 'operatorLimit':
       return 'The grid operator limits the location.';
+    case 'peakShaving':
+      return 'The average import that the tariff bills leaves no more for the rest of its window.';
     case 'building':
       return 'The building leaves no more of the physical connection.';
     case 'physicalConnection':

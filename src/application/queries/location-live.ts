@@ -15,6 +15,7 @@ import { fullPoleOf, viewOfFuses } from '../fuse-view.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { viewOfOperatorLimit } from '../operator-limit-view.js';
+import { viewOfPeakShaving } from '../peak-shaving-view.js';
 import { viewOfSiteMeter } from '../site-meter-view.js';
 import { findLocation } from '../targets.js';
 
@@ -40,6 +41,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     gridLimitCause: viewOfCause(limit.cause),
     operatorLimit: operator === undefined ? null : viewOfOperatorLimit(location, operator),
     siteMeter: viewOfSiteMeter(location) ?? null,
+    peakShaving: viewOfPeakShaving(location) ?? null,
     effectiveLimitKw: limit.effectiveLimitKw,
     permanentLimitKw,
     // A limit that just fell binds every promise from now on, also before the decision that it leads to.

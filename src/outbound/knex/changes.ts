@@ -1,7 +1,7 @@
 // The changes of one commit, from all its callers, in as few statements as their kinds allow.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
-import type { PowerRecord, ReservationRecord } from '../../ports/records.js';
+import type { BilledWindowRecord, PowerRecord, ReservationRecord } from '../../ports/records.js';
 import type { Change } from '../../ports/store.js';
 import {
   type AlarmBegin,
@@ -11,6 +11,7 @@ import {
   changeAlarms,
   endAlarms,
 } from './alarms.js';
+import { putBilledWindows } from './billed-windows.js';
 import { deleteCluster, putCluster } from './clusters.js';
 import { type OperatorChange, putOperatorEvents } from './operator-limits.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
@@ -35,6 +36,7 @@ interface Sorted {
   readonly alarmChanges: AlarmChange[];
   readonly alarmEnds: AlarmEnd[];
   readonly operatorEvents: OperatorChange[];
+  readonly billedWindows: { readonly tenantUuid: TenantUuid; readonly billedWindow: BilledWindowRecord }[];
   readonly powerMinutes: {
     readonly tenantUuid: TenantUuid;
     readonly locationId: LocationId;
@@ -61,6 +63,7 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
   await write(trx, sorted.alarmChanges, changeAlarms);
   await write(trx, sorted.alarmEnds, endAlarms);
   await write(trx, sorted.operatorEvents, putOperatorEvents);
+  await write(trx, sorted.billedWindows, putBilledWindows);
   await write(trx, sorted.powerMinutes, putPowerMinutes);
 }
 
@@ -83,6 +86,7 @@ function sort(submissions: readonly Submission[]): Sorted {
     alarmChanges: [],
     alarmEnds: [],
     operatorEvents: [],
+    billedWindows: [],
     powerMinutes: [],
   };
   for (const { tenantUuid, changes } of submissions) {
@@ -120,6 +124,9 @@ function add(sorted: Sorted, tenantUuid: TenantUuid, change: Change): void {
       break;
     case 'operator.put':
       sorted.operatorEvents.push({ tenantUuid, event: change.event });
+      break;
+    case 'billedWindow.put':
+      sorted.billedWindows.push({ tenantUuid, billedWindow: change.billedWindow });
       break;
     case 'power.put':
       sorted.powerMinutes.push({ tenantUuid, locationId: change.locationId, minute: change.minute });

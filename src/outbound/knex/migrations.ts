@@ -15,6 +15,7 @@ import * as ownerNode from './migrations/0013-owner-node.js';
 import * as siteMeters from './migrations/0014-site-meters.js';
 import * as neverPause from './migrations/0015-never-pause.js';
 import * as lentPhases from './migrations/0016-lent-phases.js';
+import * as peakShaving from './migrations/0017-peak-shaving.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -37,6 +38,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0014-site-meters', ...siteMeters },
   { name: '0015-never-pause', ...neverPause },
   { name: '0016-lent-phases', ...lentPhases },
+  { name: '0017-peak-shaving', ...peakShaving },
 ];
 
 /** The migrations, for knex. */

@@ -141,6 +141,7 @@ function planLocation(
     provisioned_permanent_limit_kw: location.permanentLimitKw,
     grid_limit_kw: location.gridLimitKw,
     ...fuseCells(location),
+    peak_shaving: location.peakShaving == null ? null : JSON.stringify(location.peakShaving),
   };
   const action = actionOf(before, row);
   plan.actions.push({ action, kind: 'location', id: locationId });

@@ -1,5 +1,6 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
+import type { PeakShavingRule } from '../../../machines/limits/billed-window.js';
 import type { MeterCovers } from '../../../machines/limits/building-load.js';
 import type { Connection, Feeder, Rotation } from '../../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
@@ -24,6 +25,8 @@ export interface LocationRow {
   readonly connection: string | null;
   /** JSON of a list of `Feeder`. */
   readonly feeders: string | null;
+  /** JSON of a `PeakShavingRule`. */
+  readonly peak_shaving: string | null;
 }
 
 export interface ChargerRow {
@@ -63,6 +66,7 @@ export const LOCATIONS = {
     grid_limit_kw: 'double precision',
     connection: 'text',
     feeders: 'text',
+    peak_shaving: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -149,6 +153,9 @@ export const CONNECTORS = {
   },
 } as const satisfies KeyedTable<Columns>;
 
+const LOCATION_COLUMNS = Object.keys(LOCATIONS.columns).filter(
+  (name) => name !== 'tenant_uuid' && name !== 'provisioned_permanent_limit_kw',
+);
 const CONNECTOR_COLUMNS = Object.keys(CONNECTORS.columns).filter((name) => name !== 'tenant_uuid');
 
 /** The locations of a tenant by id, each with its connectors by controller and connector id. */
@@ -158,7 +165,7 @@ export async function loadLocations(
 ): Promise<LocationRecord[]> {
   const locations: Omit<LocationRow, 'provisioned_permanent_limit_kw'>[] = await trx('locations')
     .where('tenant_uuid', tenantUuid)
-    .select('location_id', 'name', 'status', 'permanent_limit_kw', 'grid_limit_kw', 'connection', 'feeders')
+    .select(...LOCATION_COLUMNS)
     .orderBy('location_id');
   const chargers: Omit<ChargerRow, 'mqtt_secret_hash'>[] = await trx('chargers')
     .where('tenant_uuid', tenantUuid)
@@ -185,6 +192,7 @@ export async function loadLocations(
     gridLimitKw: row.grid_limit_kw,
     operator: operatorAt.get(row.location_id) ?? null,
     siteMeter: siteMeterAt.get(row.location_id) ?? null,
+    peakShaving: row.peak_shaving === null ? null : (JSON.parse(row.peak_shaving) as PeakShavingRule),
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],

@@ -10,6 +10,7 @@ import type { TenantState } from '../../ports/records.js';
 import { type Store, StoreUnavailableError } from '../../ports/store.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { listAlarms, loadOpenAlarms } from './alarms.js';
+import { loadBilledWindows } from './billed-windows.js';
 import { type Submission, writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
 import { openDatabase } from './connection.js';
@@ -208,5 +209,6 @@ async function loadTenant(knex: Knex, tenantUuid: TenantUuid): Promise<TenantSta
     reservations: await loadReservations(trx, tenantUuid),
     openAlarms: await loadOpenAlarms(trx, tenantUuid),
     operatorEvents: await loadOperatorEvents(trx, tenantUuid),
+    billedWindows: await loadBilledWindows(trx, tenantUuid),
   }));
 }

@@ -79,6 +79,7 @@ export function createFakeApplication(): FakeApplication {
     gridLimitCause: { kind: 'permanentLimit' },
     operatorLimit: null,
     siteMeter: null,
+    peakShaving: null,
     budgetKw: 50,
     reservedKw: 22,
     fuses: [],

@@ -103,6 +103,7 @@ export function describeStore(server: () => DatabaseServer): void {
         gridLimitKw: 80,
         operator: null,
         siteMeter: null,
+        peakShaving: null,
         connection: null,
         feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({
@@ -400,6 +401,24 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await everything(store)).toEqual(before);
     });
 
+    it('keeps the newest count of the window that a tariff bills, of locations that it knows', async () => {
+      const count = (locationId: LocationId, usedWs: number) =>
+        ({
+          kind: 'billedWindow.put',
+          billedWindow: {
+            locationId,
+            startsAtMs: 1_780_300_800_000,
+            usedWs,
+            countedUntilMs: 1_780_300_860_123,
+          },
+        }) as const;
+      await store.append(HARBOUR, [count(QUAY, 1.5)]);
+      await store.append(HARBOUR, [count(QUAY, 0.1 + 0.2), count(RIVALS_ONLY, 7)]);
+      const { billedWindows } = await store.loadTenant(HARBOUR);
+      expect(billedWindows).toEqual([count(QUAY, 0.1 + 0.2).billedWindow]);
+      expect((await store.loadTenant(RIVAL)).billedWindows).toEqual([]);
+    });
+
     it('shows nothing of a tenant it does not know', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET)]);
       const nobody = '00000000-0000-4000-8000-000000000000' as typeof HARBOUR;
@@ -410,6 +429,7 @@ export function describeStore(server: () => DatabaseServer): void {
         reservations: [],
         openAlarms: [],
         operatorEvents: [],
+        billedWindows: [],
       });
       expect(await store.profileHistory(nobody, QUAY_TARGET, ALL_TIME)).toEqual([]);
       expect(await store.permanentLimitHistory(nobody, QUAY)).toEqual([]);

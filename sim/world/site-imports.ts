@@ -1,0 +1,78 @@
+// What the sites of a world import: their buildings with their meters, and what is held against connection and tariff.
+import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { siteTopicOf } from '../../src/wire/topics.js';
+import { BilledWatch } from '../checks/billed-watch.js';
+import { ImportWatch } from '../checks/import-watch.js';
+import type { Building } from '../scenario/scenario.js';
+import type { Agenda } from './agenda.js';
+import { BuildingRun } from './building.js';
+import type { Report } from './power-watch.js';
+
+const LOOK_EVERY_MS = 1_000;
+
+interface SiteImportsOptions {
+  readonly tenants: readonly TenantEntry[];
+  readonly buildings: readonly Building[];
+  readonly seed: number;
+  readonly agenda: Agenda;
+  readonly nowMs: () => EpochMs;
+  readonly monotonicMs: () => number;
+  /** What the chargers of a location draw, W. */
+  readonly drawnW: (locationId: string) => number;
+  /** The longest that a lease may last. */
+  readonly horizonMs: number;
+  /** A meter's message on its way to the service: true where it is heard. */
+  readonly say: (topic: string, message: string) => boolean;
+  readonly report: Report;
+}
+
+export class SiteImports {
+  readonly connection: ImportWatch;
+  readonly billed: BilledWatch;
+  readonly #options: SiteImportsOptions;
+
+  constructor(options: SiteImportsOptions) {
+    this.#options = options;
+    this.connection = new ImportWatch(options);
+    this.billed = new BilledWatch({
+      ...options,
+      buildingW: (locationId) => this.connection.buildingW(locationId),
+    });
+  }
+
+  /** From now on. */
+  begin(): void {
+    for (const building of this.#options.buildings) this.#run(building).begin();
+    if (this.billed.isNeeded) this.#lookAtBilled();
+  }
+
+  /** Something goes wrong with chargers or the service now: leases may run out unseen. */
+  disturbed(): void {
+    this.connection.disturbed();
+    this.billed.disturbed();
+  }
+
+  #lookAtBilled(): void {
+    const { agenda, monotonicMs } = this.#options;
+    this.billed.look();
+    agenda.at(monotonicMs() + LOOK_EVERY_MS, () => this.#lookAtBilled());
+  }
+
+  #run(building: Building): BuildingRun {
+    const { drawnW, say, ...options } = this.#options;
+    const { tenantUuid, locationId } = building;
+    const topic = siteTopicOf({
+      kind: 'siteMeter',
+      tenantUuid: tenantUuid as TenantUuid,
+      locationId: locationId as LocationId,
+    });
+    return new BuildingRun(building, {
+      ...options,
+      watch: this.connection,
+      drawnW: () => drawnW(locationId),
+      say: (message) => say(topic, JSON.stringify(message)),
+    });
+  }
+}

@@ -1,0 +1,47 @@
+// The average import that a tariff bills, as the live view and the stream show it.
+import type { LocationEntity } from '../actors/entities.js';
+import { toInstant } from '../wire/instants.js';
+import type { PeakShavingView } from '../wire/peak-shaving.js';
+
+const WS_PER_KWH = 3_600_000;
+
+/** undefined where the average is not limited. */
+export function viewOfPeakShaving({ actor }: LocationEntity): PeakShavingView | undefined {
+  const { billedWindow, peakShaving, building } = actor.getSnapshot().context;
+  if (billedWindow === undefined) return undefined;
+  const { rule, startsAtMs, endsAtMs, usedWs } = billedWindow;
+  const windowS = rule.windowMs / 1000;
+  const view = {
+    limitKw: rule.limitKw,
+    windowS,
+    windowStartsAt: toInstant(startsAtMs),
+    windowEndsAt: toInstant(endsAtMs),
+    usedKwh: round(usedWs / WS_PER_KWH),
+    allowedKwh: round((1000 * rule.limitKw * windowS) / WS_PER_KWH),
+    leavesKw: billedWindow.leavesW / 1000,
+    nextLeavesKw: peakShaving?.thenKw ?? 0,
+  };
+  return { ...view, explanation: explanationOf(view, building !== undefined) };
+}
+
+/** What changes of it. */
+export function viewOfBilledWindow(location: LocationEntity) {
+  const view = viewOfPeakShaving(location);
+  if (view === undefined) return undefined;
+  const { windowStartsAt, windowEndsAt, usedKwh, leavesKw } = view;
+  return { windowStartsAt, windowEndsAt, usedKwh, leavesKw };
+}
+
+function explanationOf(
+  { limitKw, usedKwh, allowedKwh, windowEndsAt, leavesKw }: Omit<PeakShavingView, 'explanation'>,
+  hasBuilding: boolean,
+): string {
+  const beside = hasBuilding ? 'beside the building and its reserve ' : '';
+  const used = `Of the ${allowedKwh} kWh that an average of ${limitKw} kW allows until ${windowEndsAt}, ${usedKwh} kWh are used`;
+  if (leavesKw === 0) return `${used}: ${beside}nothing is left for chargers in this window.`;
+  return `${used}: ${beside}chargers may use ${leavesKw} kW for the rest of it.`;
+}
+
+function round(kwh: number): number {
+  return Math.round(kwh * 1000) / 1000;
+}
