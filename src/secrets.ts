@@ -166,9 +166,9 @@ export function isChosenSecretFit(secret: string): boolean {
   return !isRow && !isRepeated(characters);
 }
 
-/** Whether a piece of at most a third of the text, over and over, is all of it. */
+/** Whether a piece that would be too short by itself, over and over, is all of it. */
 function isRepeated(characters: readonly string[]): boolean {
-  const longest = Math.floor(characters.length / 3);
+  const longest = Math.min(SHORTEST_CHOSEN - 1, Math.floor(characters.length / 2));
   return Array.from({ length: longest }, (_, i) => i + 1).some((piece) =>
     characters.every((character, i) => character === characters[i % piece]),
   );

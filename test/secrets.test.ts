@@ -98,6 +98,8 @@ describe('what somebody may choose', () => {
     'abababababab',
     'abcdabcdabcd',
     'Abcde-abcde-aBcde-',
+    'passwordpassword',
+    'charger-1Charger-1c',
     '012345678901',
     'lkjihgfedcba',
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ',

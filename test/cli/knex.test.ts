@@ -40,6 +40,7 @@ describe('npx knex', () => {
   it('lists the migrations that the service ran, and runs those it would', async () => {
     const before = await knex(['migrate:list']);
     expect(before).toMatchObject({ code: 0, output: expect.stringContaining(`${names.length} Pending`) });
+    expect(before.output).toContain(names.join('\n'));
     expect((await knex(['migrate:latest', '--verbose'])).output).toContain(names.join('\n'));
     expect(statSync(join(dataDir, 'headroom.sqlite')).mode & 0o777).toBe(0o600);
     expect(await migrate()).toEqual({ migrations: [] });

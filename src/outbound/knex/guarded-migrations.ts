@@ -32,6 +32,9 @@ export function guardedMigrations(
 
   return {
     ...MIGRATIONS,
+    // `migrate:list` prints what is pending by its file.
+    getMigrations: async (extensions) =>
+      (await MIGRATIONS.getMigrations(extensions)).map((migration) => ({ ...migration, file: migration.name })),
     getMigration: async (migration) => ({
       ...migration,
       async down(knex) {
