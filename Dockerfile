@@ -1,6 +1,7 @@
 # The service in a container: built with everything, run with nothing but Node and what production needs.
-# To build twice from the same bytes, name the image by its digest; docs/operations.md has the command that tells it.
-ARG NODE_IMAGE=node:20-slim
+# Node 24.21.0 on Debian 12, by the digest of its index (amd64, arm64, ppc64le), so that each build begins with the same bytes.
+# Renew it for fixes of Node and Debian: docs/operations.md, "Containers", has the commands, and says where the digest is from.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 # sqlite3 is compiled where no ready-made binary fits.

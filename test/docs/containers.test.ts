@@ -99,6 +99,27 @@ describe('The Dockerfile', () => {
     expect(final).toMatch(/^USER node$/m);
   });
 
+  it('begins with an image that is named by its digest, of a Node that every change is tested on', () => {
+    const image = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/m.exec(dockerfile);
+    const tested = /^for major in (.+); do$/m.exec(read('.ci/run'))?.[1]?.split(' ');
+    expect(tested).toContain(image?.[1]);
+  });
+
+  it.each(['compose.yaml', 'compose.cluster.yaml'])(
+    'alone says which image that is: %s hands on another where it is set',
+    (file) => {
+      const builtSchema = z.object({ build: z.object({ args: z.object({ NODE_IMAGE: z.null() }) }) });
+      const { services } = z
+        .object({ services: z.record(z.string(), z.unknown()) })
+        .parse(parse(read(file), { merge: true }));
+      const built = Object.values(services).filter(
+        (service) => z.object({ build: z.unknown() }).safeParse(service).success,
+      );
+      expect(built.length).toBeGreaterThan(0);
+      for (const service of built) expect(() => builtSchema.parse(service)).not.toThrow();
+    },
+  );
+
   it('decides hosts and data directory in its environment, and says which image both stages begin with', () => {
     for (const variable of ['HEADROOM_HTTP_HOST', 'HEADROOM_MQTT_HOST', 'HEADROOM_DATA_DIR']) {
       expect(dockerfile).toContain(`${variable}=`);

@@ -34,7 +34,10 @@ export function guardedMigrations(
     ...MIGRATIONS,
     // `migrate:list` prints what is pending by its file.
     getMigrations: async (extensions) =>
-      (await MIGRATIONS.getMigrations(extensions)).map((migration) => ({ ...migration, file: migration.name })),
+      (await MIGRATIONS.getMigrations(extensions)).map((migration) => ({
+        ...migration,
+        file: migration.name,
+      })),
     getMigration: async (migration) => ({
       ...migration,
       async down(knex) {
