@@ -14,6 +14,7 @@ export interface Lies {
   tell(message: ChargerMessage, told: ChargerMessage[]): void;
 }
 
+const SAYING_MORE: readonly Misbehaviour[] = ['garbage', 'flood', 'old-boot', 'others-ids'];
 const IMPOSSIBLE_W = 9_999_999;
 const FALLS_FROM_WH = 1_000_000_000;
 const FLOOD = 100;
@@ -40,6 +41,7 @@ const GARBAGE = [
 export function createLies(address: ChargerAddress, misbehaviours: readonly Misbehaviour[]): Lies {
   const kinds = new Set(misbehaviours);
   const other = { ...address, controllerUuid: `${address.controllerUuid}-other` as ControllerUuid };
+  const isTalkative = SAYING_MORE.some((kind) => kinds.has(kind));
   let values = 0;
   let said = 0;
 
@@ -63,13 +65,16 @@ export function createLies(address: ChargerAddress, misbehaviours: readonly Misb
   }
 
   function* besides(message: ChargerMessage): Generator<ChargerMessage> {
-    const { kind, topic, payload } = message;
+    const { kind, topic } = message;
     if (kinds.has('garbage')) yield withPayload(message, GARBAGE[said % GARBAGE.length] ?? '');
     if (kind !== 'meter') return;
     if (kinds.has('flood')) for (let i = 0; i < FLOOD; i++) yield message;
     if (said % 2 === 0) return;
     if (kinds.has('old-boot')) {
-      yield withPayload(message, JSON.stringify({ ...JSON.parse(payload), boot: 'a boot that is over' }));
+      yield withPayload(
+        message,
+        JSON.stringify({ ...JSON.parse(message.payload), boot: 'a boot that is over' }),
+      );
     }
     if (kinds.has('others-ids')) {
       yield onTopic(message, topic.replace(topicPrefixOf(address), topicPrefixOf(other)));
@@ -82,7 +87,7 @@ export function createLies(address: ChargerAddress, misbehaviours: readonly Misb
     tell(message, told) {
       if (kinds.size > 0 && isMute(message)) return;
       told.push(message);
-      if (kinds.size === 0) return;
+      if (!isTalkative) return;
       said++;
       told.push(...besides(message));
     },

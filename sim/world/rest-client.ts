@@ -2,6 +2,7 @@
 import { Agent, type IncomingMessage, request as sendPlain } from 'node:http';
 import { request as sendEncrypted, Agent as TlsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export interface RestAnswer {
   /** 0 while no service runs. */
@@ -10,14 +11,16 @@ export interface RestAnswer {
 }
 
 /**
- * A connection for each request: one that is kept would be found closed, because hours of virtual time pass without a turn of the
- * thread's event loop, in which the service ends what was idle for seconds of true time.
+ * A connection that was idle for so long, ms of true time, is not used again. The service ends those that were idle for five
+ * seconds: hours of virtual time may have passed meanwhile without a turn of the thread's event loop.
  */
-const agent = new Agent({ keepAlive: false });
-const tlsAgent = new TlsAgent({ keepAlive: false });
+const IDLE_AT_MOST_MS = 1_000;
+
+const agent = new Agent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
+const tlsAgent = new TlsAgent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
 
 /** `ca` has signed the certificate of a service that speaks HTTPS. @throws what the connection throws. */
-export function callService(
+export async function callService(
   httpUrl: string,
   apiKey: string,
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
@@ -30,6 +33,9 @@ export function callService(
       ? {}
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
   };
+  // What was idle for too long is ended in a turn of its own, which may have to come yet.
+  await nextTurn();
+  await nextTurn();
   return new Promise((resolve, reject) => {
     const url = `${httpUrl}/v1${path}`;
     const take = (response: IncomingMessage) => {

@@ -1,4 +1,5 @@
 // One life of the production service in a world: it starts on what is stored, and may be killed at any instant.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Config } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
@@ -18,6 +19,15 @@ export interface ServiceLife {
   /** As an operator stops it. */
   stop(): Promise<void>;
 }
+
+/** What the service writes by itself: nobody asked for it, and nobody but the service waits for it. */
+export const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set([
+  'reservation.put',
+  'alarm.begin',
+  'alarm.change',
+  'alarm.end',
+  'power.put',
+]);
 
 /** What becomes of a commit; one that the service did not survive is never acknowledged. */
 export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter';
@@ -81,11 +91,14 @@ export async function startService(
   };
 }
 
-/** Commits of power alone that wait, at most. */
+/** Writes that wait, at most. */
 const HELD = 500;
 
-/** A minute's power, a commit of its own that nobody may ever read, is on disk as soon as somebody could see that it is not. */
-class HeldPower {
+/**
+ * What the service writes of its own accord is on disk as soon as somebody could see that it is not: at the next change that
+ * a client asks for, when it is read, when the service ends or is killed. A day has thousands of such commits.
+ */
+class HeldWrites {
   readonly #store: Store;
   #held: { readonly tenantUuid: TenantUuid; readonly changes: readonly Change[] }[] = [];
 
@@ -95,7 +108,7 @@ class HeldPower {
 
   /** False where it is not to be held. */
   hold(tenantUuid: TenantUuid, changes: readonly Change[]): boolean {
-    if (this.#held.length >= HELD || changes.some(({ kind }) => kind !== 'power.put')) return false;
+    if (this.#held.length >= HELD || !changes.every(({ kind }) => BOOKKEEPING.has(kind))) return false;
     this.#held.push({ tenantUuid, changes });
     return true;
   }
@@ -107,6 +120,16 @@ class HeldPower {
   }
 }
 
+/** The world waits for `work`. */
+async function whileOutstanding<T>(outstanding: Outstanding, work: () => Promise<T>): Promise<T> {
+  outstanding.begin();
+  try {
+    return await work();
+  } finally {
+    outstanding.end();
+  }
+}
+
 /** Nobody else writes to a world's database, so that who owns it and what others changed need not be asked. */
 function mortalStore(
   store: Store,
@@ -114,15 +137,8 @@ function mortalStore(
   outstanding: Outstanding,
   { isDatabaseBusy, onWritten, fateOf }: Mortality,
 ): Store {
-  async function counted<T>(work: () => Promise<T>): Promise<T> {
-    outstanding.begin();
-    try {
-      return await work();
-    } finally {
-      outstanding.end();
-    }
-  }
-  const power = new HeldPower(store);
+  const counted = <T>(work: () => Promise<T>) => whileOutstanding(outstanding, work);
+  const own = new HeldWrites(store);
   let revision: ReturnType<Store['revisionSince']> | undefined;
   return {
     ...store,
@@ -131,12 +147,9 @@ function mortalStore(
         return Promise.reject(new StoreUnavailableError('the database is busy'));
       const fate = fateOf(changes);
       if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
-      if (power.hold(tenantUuid, changes)) {
-        onWritten(changes);
-        return Promise.resolve();
-      }
+      if (own.hold(tenantUuid, changes)) return counted(() => nextTurn().then(() => onWritten(changes)));
       return counted(async () => {
-        await Promise.all([power.write(), store.append(tenantUuid, changes)]);
+        await Promise.all([own.write(), store.append(tenantUuid, changes)]);
         onWritten(changes);
         if (fate === 'diedAfter') throw new StoreUnavailableError('the service is dead');
       });
@@ -148,18 +161,26 @@ function mortalStore(
         since === undefined ? first : { ...first, tenants: [], credentialsChanged: false },
       );
     },
-    loadTenant: (tenantUuid) => counted(() => store.loadTenant(tenantUuid)),
+    loadTenant: (tenantUuid) =>
+      counted(async () => {
+        await own.write();
+        return store.loadTenant(tenantUuid);
+      }),
+    async alarms(tenantUuid, filter) {
+      await own.write();
+      return store.alarms(tenantUuid, filter);
+    },
     async powerHistory(tenantUuid, locationId, window, stepMs) {
-      await power.write();
+      await own.write();
       return store.powerHistory(tenantUuid, locationId, window, stepMs);
     },
     forgetPowerBefore: (beforeMs) =>
       counted(async () => {
-        await power.write();
+        await own.write();
         await store.forgetPowerBefore(beforeMs);
       }),
     async close() {
-      await power.write();
+      await own.write();
       await store.close();
     },
   };

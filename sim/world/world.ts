@@ -15,21 +15,12 @@ import { RECONNECT_MS } from './connections.js';
 import type { LimitOracle } from './limit-oracle.js';
 import type { PowerWatch, Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
-import type { CommitFate } from './service-life.js';
+import { BOOKKEEPING, type CommitFate } from './service-life.js';
 import { type WorldOptions, WorldParts } from './world-parts.js';
 import { provisionWorld } from './world-provision.js';
 import { NO_ANSWER } from './world-service.js';
 
 const CONNECT_SPREAD_MS = 5_000;
-/** What the service writes by itself. */
-const BOOKKEEPING: ReadonlySet<string> = new Set([
-  'reservation.put',
-  'alarm.begin',
-  'alarm.change',
-  'alarm.end',
-  'power.put',
-]);
-
 /** Provisions the world, starts its service, and has its chargers connect one after another. */
 export async function createWorld(options: WorldOptions): Promise<World> {
   const world = new World(options);
