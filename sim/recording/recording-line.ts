@@ -1,6 +1,7 @@
 // What a recording consists of, a line of JSON each: what a service began with, what reached it, and what it decided.
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
+import { COMMANDS, QUERIES } from '../../src/application/application.js';
 
 /** The number of this way of writing; a file of another is not read. */
 export const FORMAT = 1;
@@ -16,43 +17,13 @@ export const STORE_METHODS = [
 ] as const;
 export type StoreMethod = (typeof STORE_METHODS)[number];
 
+export type WriteCall = keyof typeof COMMANDS;
 /** Calls of the interface that change something; they are made again when a recording is replayed. */
-export const WRITES = [
-  'submitConnectorProfile',
-  'submitLocationProfile',
-  'setPermanentLimit',
-  'submitOrganizationProfile',
-  'cancelConnectorProfile',
-  'cancelLocationProfile',
-  'cancelOrganizationProfile',
-  'createCluster',
-  'updateCluster',
-  'deleteCluster',
-  'removeClusterMember',
-  'submitClusterProfile',
-] as const;
-export type WriteCall = (typeof WRITES)[number];
+export const WRITES = Object.keys(COMMANDS) as WriteCall[];
 
+export type ReadCall = keyof typeof QUERIES;
 /** And those that only look: they are written down, and not made again. */
-export const READS = [
-  'locationLimits',
-  'organizationLimits',
-  'listClusters',
-  'clusterDetail',
-  'listLocations',
-  'locationLive',
-  'locationLimitsAt',
-  'locationTimeline',
-  'locationHistory',
-  'locationPower',
-  'listAlarms',
-  'connectorSchedules',
-  'connectorSchedulesAt',
-  'connectorHistory',
-  'organizationLimitsAt',
-  'organizationHistory',
-] as const;
-export type ReadCall = (typeof READS)[number];
+export const READS = Object.keys(QUERIES) as ReadCall[];
 
 const count = z.number().int().min(0);
 /** When it happened, by the wall clock and by the clock that never jumps: two, so that a step of the first can be seen. */

@@ -1,7 +1,7 @@
 // A REST call of a scenario: any operation of the interface by its name, checked as far as it can be before it is made.
 import { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type { Endpoint } from '../../src/inbound/http/endpoint-row.js';
+import type { Endpoint } from '../../src/inbound/http/endpoint.js';
 import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
 import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';

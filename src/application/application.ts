@@ -1,32 +1,14 @@
-// What can be asked of the service, one function per endpoint: the door between the ways in and the actors.
+// What can be asked of the service: every command and query, each with what it works with. The door between the ways in and the actors.
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type {
-  CancelledConnectorSchedule,
-  CancelledLocationSchedule,
-  CancelledOrganizationSchedule,
-} from '../wire/cancelled-profiles.js';
-import type { ClusterSchedule } from '../wire/cluster-schedule.js';
-import type {
-  Cluster,
-  ClusterDeleted,
-  ClusterDetail,
-  ClusterList,
-  ConnectorSchedule,
-  CreateClusterRequest,
-  LocationLimits,
-  LocationSchedule,
-  OrganizationLimits,
-  OrganizationSchedule,
-  PermanentLimit,
-  ProfileRequest,
-  UpdateClusterRequest,
-} from '../wire/rest.js';
+import type { StreamEvent } from '../wire/operator-stream.js';
 import { cancelConnectorProfile } from './commands/cancel-connector-profile.js';
 import { cancelLocationProfile } from './commands/cancel-location-profile.js';
 import { cancelOrganizationProfile } from './commands/cancel-organization-profile.js';
 import { createCluster } from './commands/create-cluster.js';
 import { deleteCluster } from './commands/delete-cluster.js';
+import { putSiteReading } from './commands/put-site-reading.js';
 import { removeClusterMember } from './commands/remove-cluster-member.js';
+import { setOperatorLimit } from './commands/set-operator-limit.js';
 import { setPermanentLimit } from './commands/set-permanent-limit.js';
 import { submitClusterProfile } from './commands/submit-cluster-profile.js';
 import { submitConnectorProfile } from './commands/submit-connector-profile.js';
@@ -34,105 +16,103 @@ import { submitLocationProfile } from './commands/submit-location-profile.js';
 import { submitOrganizationProfile } from './commands/submit-organization-profile.js';
 import { updateCluster } from './commands/update-cluster.js';
 import type { Core } from './core.js';
-import type { Advise } from './look-ahead.js';
-import { createOperatorView, type OperatorView } from './operator-view.js';
+import type { Unsubscribe } from './event-stream.js';
 import { clusterDetail } from './queries/cluster-detail.js';
+import { connectorHistory } from './queries/connector-history.js';
+import { connectorSchedules } from './queries/connector-schedules.js';
+import { connectorSchedulesAt } from './queries/connector-schedules-at.js';
+import { listAlarms } from './queries/list-alarms.js';
 import { listClusters } from './queries/list-clusters.js';
+import { listLocations } from './queries/list-locations.js';
+import { locationHistory } from './queries/location-history.js';
 import { locationLimits } from './queries/location-limits.js';
+import { locationLimitsAt } from './queries/location-limits-at.js';
+import { locationLive } from './queries/location-live.js';
+import { locationPower } from './queries/location-power.js';
+import { locationTimeline } from './queries/location-timeline.js';
+import { operatorLimit } from './queries/operator-limit.js';
+import { operatorLimitHistory } from './queries/operator-limit-history.js';
+import { organizationHistory } from './queries/organization-history.js';
 import { organizationLimits } from './queries/organization-limits.js';
+import { organizationLimitsAt } from './queries/organization-limits-at.js';
+import { siteMeter } from './queries/site-meter.js';
+import { findLocation, findTenant } from './targets.js';
 
-/**
- * Identifiers arrive as the raw text of the path: what could name nothing is unknown. Every function rejects with
- * DomainError for what the contract refuses and with StoreUnavailableError when nothing could be written. `advise` is
- * called, before a write is answered, where it leads to a shortage of power.
- */
-export interface Application extends OperatorView {
-  submitConnectorProfile(
-    tenantUuid: TenantUuid,
-    controllerUuid: string,
-    connectorId: string,
-    request: ProfileRequest,
-    advise: Advise,
-  ): Promise<ConnectorSchedule>;
-  submitLocationProfile(
-    tenantUuid: TenantUuid,
-    locationId: string,
-    request: ProfileRequest,
-    advise: Advise,
-  ): Promise<LocationSchedule>;
-  setPermanentLimit(
-    tenantUuid: TenantUuid,
-    locationId: string,
-    limitKw: number,
-    advise: Advise,
-  ): Promise<PermanentLimit>;
-  /** The same object for as long as the answer is the same, so that its serialized form may be kept with it. */
-  locationLimits(tenantUuid: TenantUuid, locationId: string): LocationLimits;
-  submitOrganizationProfile(tenantUuid: TenantUuid, request: ProfileRequest): Promise<OrganizationSchedule>;
-  organizationLimits(tenantUuid: TenantUuid): OrganizationLimits;
-  createCluster(tenantUuid: TenantUuid, request: CreateClusterRequest, advise: Advise): Promise<Cluster>;
-  listClusters(tenantUuid: TenantUuid): ClusterList;
-  clusterDetail(tenantUuid: TenantUuid, clusterId: string): ClusterDetail;
-  updateCluster(
-    tenantUuid: TenantUuid,
-    clusterId: string,
-    request: UpdateClusterRequest,
-    advise: Advise,
-  ): Promise<Cluster>;
-  deleteCluster(tenantUuid: TenantUuid, clusterId: string): Promise<ClusterDeleted>;
-  removeClusterMember(tenantUuid: TenantUuid, clusterId: string, locationId: string): Promise<Cluster>;
-  /** Extension: the profile that holds the slot of `priority` ends now, and stays as history. */
-  cancelConnectorProfile(
-    tenantUuid: TenantUuid,
-    controllerUuid: string,
-    connectorId: string,
-    priority: number,
-    advise: Advise,
-  ): Promise<CancelledConnectorSchedule>;
-  cancelLocationProfile(
-    tenantUuid: TenantUuid,
-    locationId: string,
-    priority: number,
-    advise: Advise,
-  ): Promise<CancelledLocationSchedule>;
-  cancelOrganizationProfile(tenantUuid: TenantUuid, priority: number): Promise<CancelledOrganizationSchedule>;
-  /** `requestId` goes into the envelope of every member that failed. */
-  submitClusterProfile(
-    tenantUuid: TenantUuid,
-    clusterId: string,
-    request: ProfileRequest,
-    requestId: string,
-    advise: Advise,
-  ): Promise<ClusterSchedule>;
+/** What changes something. */
+export const COMMANDS = {
+  submitConnectorProfile,
+  submitLocationProfile,
+  setPermanentLimit,
+  submitOrganizationProfile,
+  cancelConnectorProfile,
+  cancelLocationProfile,
+  cancelOrganizationProfile,
+  createCluster,
+  updateCluster,
+  deleteCluster,
+  removeClusterMember,
+  submitClusterProfile,
+  setOperatorLimit,
+  putSiteReading,
+};
+
+/** What only looks. */
+export const QUERIES = {
+  locationLimits,
+  organizationLimits,
+  listClusters,
+  clusterDetail,
+  listLocations,
+  locationLive,
+  locationLimitsAt,
+  locationTimeline,
+  locationHistory,
+  locationPower,
+  listAlarms,
+  connectorSchedules,
+  connectorSchedulesAt,
+  connectorHistory,
+  organizationLimitsAt,
+  organizationHistory,
+  operatorLimit,
+  operatorLimitHistory,
+  siteMeter,
+};
+
+/** Calls `listener` with everything that happens from now on, of one location or of all; it must not throw. */
+function subscribe(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string | undefined,
+  listener: (event: StreamEvent) => void,
+): Unsubscribe {
+  const location =
+    locationText === undefined ? undefined : findLocation(core.directory, tenantUuid, locationText);
+  return core.events.subscribe(findTenant(core.directory, tenantUuid), location, listener);
 }
 
+type Calls = typeof COMMANDS & typeof QUERIES & { readonly subscribe: typeof subscribe };
+
+/**
+ * Each call as its command or query has it, with what it works with put in. The tenant comes first, from the credential alone;
+ * identifiers are the raw text of the path: what could name nothing is unknown. Each fails with DomainError for what the contract
+ * refuses, and with StoreUnavailableError where nothing could be written. `advise` is called, before a write is answered,
+ * where it leads to a shortage of power.
+ */
+export type Application = {
+  readonly [Name in keyof Calls]: Calls[Name] extends (core: Core, ...asked: infer Asked) => infer Answer
+    ? (...asked: Asked) => Answer
+    : never;
+};
+
 export function createApplication(core: Core): Application {
-  return {
-    ...createOperatorView(core),
-    submitConnectorProfile: (tenantUuid, controllerUuid, connectorId, request, advise) =>
-      submitConnectorProfile(core, tenantUuid, controllerUuid, connectorId, request, advise),
-    submitLocationProfile: (tenantUuid, locationId, request, advise) =>
-      submitLocationProfile(core, tenantUuid, locationId, request, advise),
-    setPermanentLimit: (tenantUuid, locationId, limitKw, advise) =>
-      setPermanentLimit(core, tenantUuid, locationId, limitKw, advise),
-    locationLimits: (tenantUuid, locationId) => locationLimits(core, tenantUuid, locationId),
-    submitOrganizationProfile: (tenantUuid, request) => submitOrganizationProfile(core, tenantUuid, request),
-    cancelConnectorProfile: (tenantUuid, controllerUuid, connectorId, priority, advise) =>
-      cancelConnectorProfile(core, tenantUuid, controllerUuid, connectorId, priority, advise),
-    cancelLocationProfile: (tenantUuid, locationId, priority, advise) =>
-      cancelLocationProfile(core, tenantUuid, locationId, priority, advise),
-    cancelOrganizationProfile: (tenantUuid, priority) =>
-      cancelOrganizationProfile(core, tenantUuid, priority),
-    organizationLimits: (tenantUuid) => organizationLimits(core, tenantUuid),
-    createCluster: (tenantUuid, request, advise) => createCluster(core, tenantUuid, request, advise),
-    listClusters: (tenantUuid) => listClusters(core, tenantUuid),
-    clusterDetail: (tenantUuid, clusterId) => clusterDetail(core, tenantUuid, clusterId),
-    updateCluster: (tenantUuid, clusterId, request, advise) =>
-      updateCluster(core, tenantUuid, clusterId, request, advise),
-    deleteCluster: (tenantUuid, clusterId) => deleteCluster(core, tenantUuid, clusterId),
-    removeClusterMember: (tenantUuid, clusterId, locationId) =>
-      removeClusterMember(core, tenantUuid, clusterId, locationId),
-    submitClusterProfile: (tenantUuid, clusterId, request, requestId, advise) =>
-      submitClusterProfile(core, tenantUuid, clusterId, request, requestId, advise),
-  };
+  // Bound and not wrapped: the signatures stay those of the commands and queries.
+  const bound: Record<string, unknown> = {};
+  for (const [name, call] of Object.entries<(core: Core, ...asked: never[]) => unknown>({
+    ...COMMANDS,
+    ...QUERIES,
+    subscribe,
+  }))
+    bound[name] = call.bind(undefined, core);
+  return bound as Application;
 }

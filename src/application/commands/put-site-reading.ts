@@ -11,12 +11,12 @@ import { requireSiteMeter } from '../site-meter-view.js';
 import { findLocation } from '../targets.js';
 
 /** It counts before it is answered, and is kept nowhere: after a restart the next reading counts. */
-export function putSiteReading(
+export async function putSiteReading(
   core: Core,
   tenantUuid: TenantUuid,
   locationText: string,
   message: SiteMeterMessage,
-): SiteMeterView {
+): Promise<SiteMeterView> {
   const location = findLocation(core.directory, tenantUuid, locationText);
   requireSiteMeter(location);
   core.expireReadings(location);

@@ -6,7 +6,7 @@ import {
   cancelledOrganizationScheduleSchema,
 } from '../../wire/cancelled-profiles.js';
 import { PRIORITY_RULE, prioritySchema } from '../../wire/rest.js';
-import { type Call, type Endpoint, withoutBody } from './endpoint-row.js';
+import { type Call, type Endpoint, withoutBody } from './endpoint.js';
 
 const EXTENSION = { method: 'delete', isExtension: true } as const;
 

@@ -17,7 +17,7 @@ import {
   profileRequestSchema,
   updateClusterRequestSchema,
 } from '../../wire/rest.js';
-import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
+import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
 
 /** What a DELETE of all schedules of a target is answered with: profiles are cancelled one by one. */
 const CANCEL_BY_PRIORITY = 'name the priority of the profile to cancel: DELETE …/schedules/{priority}.';

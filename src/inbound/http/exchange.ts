@@ -5,10 +5,12 @@ import type { NextFunction, Request, Response } from 'express';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
 import { withoutSecrets } from '../../secrets.js';
+import { createTokenBucket } from '../../token-bucket.js';
 import type { OpenStreams } from './open-streams.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
-import type { RequestLog } from './request-log.js';
+import { requireHost } from './request-head.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 
 /** What is known of an exchange while it lasts. */
@@ -34,6 +36,9 @@ export interface Exchanges {
   readonly isStopping: () => boolean;
 }
 
+// At most 860,000 lines a day, some 200 MB.
+const LINES_AT_ONCE = 1_000;
+const LINES_PER_S = 10;
 const PATH_LOGGED = 200;
 // Long enough that a secret which is cut off here is still recognized as one.
 const PATH_READ = 2 * PATH_LOGGED;
@@ -46,36 +51,46 @@ const JSON_HEADERS = Object.entries({
   'content-type': 'application/json; charset=utf-8',
 }).flat();
 
-/** Middleware: names the request, and when its answer is out, logs and counts it. */
-export function createTracer(options: {
+interface ExchangeParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
   readonly clock: Clock;
-  readonly requestLog: RequestLog;
   readonly metrics: Metrics;
-  readonly unanswered: Unanswered;
-}): (request: Request, response: Answer, next: NextFunction) => void {
-  const { clock, requestLog, metrics, unanswered } = options;
+}
+
+/** Middleware for all requests: names each, logs and counts its answer, and lets none in without its Host. */
+export function createReception(
+  parts: ExchangeParts,
+): (request: Request, response: Answer, next: NextFunction) => void {
   return (request, response, next) => {
-    const startedMs = clock.monotonicMs();
-    const { locals } = response;
-    const { method } = request;
-    const path = pathToLog(request.originalUrl);
-    locals.requestId = randomUUID();
-    locals.route = 'unmatched';
-    unanswered.set(response, response);
-    let isSent = false;
-    // Also told of what is dropped with its socket.
-    response.on('finish', () => {
-      isSent = !request.socket.destroyed;
-    });
-    response.on('close', () => {
-      unanswered.delete(response);
-      const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
-      const status = isSent ? response.statusCode : CLIENT_GONE;
-      metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
-      requestLog.add(locals.tenantUuid, { requestId: locals.requestId, method, path, status, ms }, 'request');
-    });
+    trace(request, response, parts);
+    requireHost(request, response);
     next();
   };
+}
+
+function trace(
+  request: Request,
+  response: Answer,
+  { clock, requestLog, metrics, unanswered }: ExchangeParts,
+): void {
+  const startedMs = clock.monotonicMs();
+  const { locals } = response;
+  const { method } = request;
+  const path = pathToLog(request.originalUrl);
+  locals.requestId = randomUUID();
+  locals.route = 'unmatched';
+  unanswered.set(response, response);
+  let isSent = false;
+  // Also told of what is dropped with its socket.
+  response.on('finish', () => {
+    isSent = !request.socket.destroyed;
+  });
+  response.on('close', () => {
+    unanswered.delete(response);
+    const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
+    const status = isSent ? response.statusCode : CLIENT_GONE;
+    metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
+    requestLog.add(locals.tenantUuid, { requestId: locals.requestId, method, path, status, ms }, 'request');
+  });
 }
 
 /** Without the query. It is redacted, because somebody may have put a key where an id belongs. */
@@ -85,6 +100,35 @@ function pathToLog(url: string): string {
     0,
     PATH_LOGGED,
   );
+}
+
+/**
+ * Requests of a tenant are logged all: its rate is limited. The others (probes, pages, documents, refused sign-ins, what is
+ * no request at all) share a bound; the next line of theirs says how many were left out.
+ */
+export class RequestLog {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #lines = createTokenBucket({ ratePerS: LINES_PER_S, burst: LINES_AT_ONCE });
+  #leftOut = 0;
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** @param tenantUuid whose credential was good; undefined where none was. */
+  add(tenantUuid: TenantUuid | undefined, fields: object, message: string): void {
+    if (tenantUuid !== undefined) {
+      this.#log.info({ tenantUuid, ...fields }, message);
+    } else if (this.#lines.take(this.#clock.monotonicMs())) {
+      const othersNotLogged = this.#leftOut;
+      this.#leftOut = 0;
+      this.#log.info({ ...fields, ...(othersNotLogged > 0 && { othersNotLogged }) }, message);
+    } else {
+      this.#leftOut++;
+    }
+  }
 }
 
 /** Writes `text`, which is JSON, in one go. `headers` join those every answer carries. */

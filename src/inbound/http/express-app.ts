@@ -11,19 +11,18 @@ import { SignInLog } from '../../sign-in-log.js';
 import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
-import { Authentication } from './authenticate.js';
+import { Access } from './access.js';
 import { createAuthenticateClient } from './authenticate-client.js';
-import { createAuthorize } from './authorize.js';
 import type { CredentialDirectory } from './credentials.js';
+import { createEndpointHandler, type Handler } from './endpoint.js';
 import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
-import { type Answer, createTracer, type Exchanges } from './exchange.js';
+import { type Answer, createReception, type Exchanges } from './exchange.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
-import { requireHost } from './require-host.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
 import { createDocsHandlers, DOCS_FILE_PATH, DOCS_PAGE_PATH, DOCS_PATH } from './routes/docs-page.js';
 import {
@@ -33,7 +32,6 @@ import {
   METRICS_PATH,
   OPENAPI_PATH,
 } from './routes/documents.js';
-import { createEndpointHandler, type Handler } from './routes/endpoint.js';
 import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 import { createStreamHandler, STREAM_ENDPOINT } from './routes/stream.js';
 import { createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
@@ -84,10 +82,8 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
   app.set('trust proxy', config.trustProxy);
   app.set('query parser', false);
 
-  app.use(createTracer(parts));
-  app.use(refuseWhile(parts.isStopping));
-  if (parts.nodeTokens !== undefined) app.use(nameClient(parts.nodeTokens));
-  app.use(requireHost);
+  app.use(createReception(parts));
+  app.use(createEntrance(parts));
   for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
   app.use((request) => {
     throw new DomainError('NOT_FOUND', `There is nothing at ${request.path}: see ${OPENAPI_PATH}.`);
@@ -96,8 +92,9 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
   return app;
 }
 
-function refuseWhile(isStopping: () => boolean): express.RequestHandler {
-  return (_request, response, next) => {
+/** Nobody comes in while the service stops; the address of a forwarded request is its client's, and not the node's. */
+function createEntrance({ isStopping, nodeTokens }: AppParts): express.RequestHandler {
+  return (request, response, next) => {
     if (isStopping()) {
       response.shouldKeepAlive = false;
       throw new Refusal(
@@ -106,15 +103,8 @@ function refuseWhile(isStopping: () => boolean): express.RequestHandler {
         retryAfter(STOPPING_WAIT_MS),
       );
     }
-    next();
-  };
-}
-
-/** The address of a forwarded request is its client's, and not the node's. */
-function nameClient(nodeTokens: NodeTokens): express.RequestHandler {
-  return (request, _response, next) => {
     const header = request.headers[FORWARDED_HEADER];
-    const address = typeof header === 'string' ? nodeTokens.addressOf(header) : undefined;
+    const address = typeof header === 'string' ? nodeTokens?.addressOf(header) : undefined;
     if (address !== undefined) Object.defineProperty(request, 'ip', { value: address });
     next();
   };
@@ -128,13 +118,9 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const failedSignIns = new FailedSignIns({ guesses, metrics, signInLog });
   const passwordCheck = new PasswordCheck(guesses, SECRET_CHECKS_AT_ONCE);
   const limitBytes = config.httpBodyLimitBytes;
-  const authentication = new Authentication({ credentials, tokens, failedSignIns, clock });
-  const endpointParts = {
-    application: parts.application,
-    authenticate: (request: express.Request) => authentication.authenticate(request),
-    authorize: createAuthorize({ credentials, clock, ratePerS: config.httpRatePerS }),
-    readBody: createBodyReader({ limitBytes, form: false }),
-  };
+  const { application } = parts;
+  const access = new Access({ credentials, tokens, failedSignIns, clock, ratePerS: config.httpRatePerS });
+  const readBody = createBodyReader({ limitBytes, form: false });
   const health = createHealthHandler(parts.health);
   const token = createTokenHandler({
     tokens,
@@ -143,13 +129,16 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   });
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const docs = createDocsHandlers();
-  const stream = createStreamHandler({ ...parts, ...endpointParts, authentication });
+  const stream = createStreamHandler({ ...parts, access });
   const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS];
   const described = [...endpoints, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT];
 
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
-    ...endpoints.map((row) => [row.method, row.path, createEndpointHandler(row, endpointParts)] as const),
+    ...endpoints.map((row) => {
+      const handler = createEndpointHandler(row, { application, access, readBody });
+      return [row.method, row.path, handler] as const;
+    }),
     [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, stream],
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', '/health', health],

@@ -12,10 +12,9 @@ import type { Log } from '../../ports/log.js';
 import type { Holder, Ownership } from '../../ports/ownership.js';
 import type { Health } from '../../wire/health.js';
 import { createErrorHandler } from './error-handler.js';
-import { type Answer, createTracer, type Exchanges } from './exchange.js';
+import { type Answer, createReception, type Exchanges } from './exchange.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter } from './refusal.js';
-import { requireHost } from './require-host.js';
 import { createMetricsHandler, METRICS_PATH } from './routes/documents.js';
 import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 
@@ -86,8 +85,7 @@ export class Forwarding {
     app.disable('x-powered-by');
     app.set('trust proxy', config.trustProxy);
     app.set('query parser', false);
-    app.use(createTracer({ ...this.#parts, ...exchanges }));
-    app.use(requireHost);
+    app.use(createReception({ ...this.#parts, ...exchanges }));
     const ownHealth = createHealthHandler(health);
     const ownMetrics = createMetricsHandler(metrics);
     app.use((request, response: Answer) => {

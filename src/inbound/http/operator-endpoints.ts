@@ -26,7 +26,7 @@ import {
 import { locationTimelineSchema } from '../../wire/operator-timeline.js';
 import { siteMeterSchema, siteReadingSchema } from '../../wire/site-meter.js';
 import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
-import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint-row.js';
+import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
 
 const OPERATOR_LIMIT_PATH = '/v1/locations/{locationId}/operator-limit';
 const SITE_METER_PATH = '/v1/locations/{locationId}/site-meter';
@@ -231,7 +231,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
     },
     siteReadingSchema,
-    async ({ application, tenantUuid, param }, message) =>
+    ({ application, tenantUuid, param }, message) =>
       application.putSiteReading(tenantUuid, param('locationId'), message),
   ),
   ...CANCEL_ENDPOINTS,

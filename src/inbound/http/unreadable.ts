@@ -9,8 +9,7 @@ import { toErrorDescription } from '../../wire/oauth.js';
 import type { Connection, Exchange } from './connection.js';
 import type { Connections } from './connections.js';
 import { sendRefusal } from './error-handler.js';
-import type { Unanswered } from './exchange.js';
-import type { RequestLog } from './request-log.js';
+import type { RequestLog, Unanswered } from './exchange.js';
 
 interface Unreadable {
   readonly status: number;

@@ -118,7 +118,7 @@ export function createFakeApplication(): FakeApplication {
       knownLocation(tenantUuid, locationId);
       return siteMeter;
     },
-    putSiteReading(tenantUuid, locationId, message) {
+    async putSiteReading(tenantUuid, locationId, message) {
       asked.push(['putSiteReading', tenantUuid, locationId, message]);
       knownLocation(tenantUuid, locationId);
       return siteMeter;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
-import { RequestLog } from '../../../src/inbound/http/request-log.js';
+import { RequestLog } from '../../../src/inbound/http/exchange.js';
 import { eventually } from '../../eventually.js';
 import { TENANT } from './fake-application.js';
 import { createRig, type Rig } from './http-rig.js';

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
+import type { Handler } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
 import { DASHBOARD_SECURITY_HEADERS } from '../security-headers.js';
-import type { Handler } from './endpoint.js';
 
 export const DASHBOARD_PATH = '/';
 export const ASSET_PATH = '/assets/{asset}';

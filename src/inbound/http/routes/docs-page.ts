@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { DomainError } from '../../../../machines/values/errors.js';
+import type { Handler } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
 import { DOCS_SECURITY_HEADERS } from '../security-headers.js';
 import { OPENAPI_PATH } from './documents.js';
-import type { Handler } from './endpoint.js';
 
 export const DOCS_PATH = '/docs';
 export const DOCS_PAGE_PATH = '/docs/';

@@ -2,8 +2,8 @@
 import type { Metrics } from '../../../metrics.js';
 import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
 import type { OpenApiDocument } from '../../../wire/openapi.js';
+import type { Handler } from '../endpoint.js';
 import { sendJson } from '../exchange.js';
-import type { Handler } from './endpoint.js';
 
 export const OPENAPI_PATH = '/v1/openapi.json';
 export const ASYNCAPI_PATH = '/v1/asyncapi.json';

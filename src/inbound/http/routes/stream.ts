@@ -1,19 +1,18 @@
 // `GET /v1/stream`: what happens to the caller's locations, as server-sent events for as long as the caller may listen.
 
 import { DomainError } from '../../../../machines/values/errors.js';
+import type { Application } from '../../../application/application.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
 import { type StreamEvent, streamDataSchema } from '../../../wire/operator-stream.js';
-import { type Authentication, type Caller, unauthorized } from '../authenticate.js';
-import { featureNotEnabled, insufficientScope } from '../authorize.js';
-import type { CredentialDirectory } from '../credentials.js';
+import type { Access, Caller } from '../access.js';
+import type { Handler } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
 import { parseQuery, queryOf } from '../read-query.js';
 import { API_SECURITY_HEADERS } from '../security-headers.js';
-import type { EndpointParts, Handler } from './endpoint.js';
 
 const SCOPE = 'locations:read';
 
@@ -48,9 +47,9 @@ const HEADERS = {
   connection: 'close',
 };
 
-export interface StreamParts extends Pick<EndpointParts, 'application' | 'authorize'> {
-  readonly authentication: Authentication;
-  readonly credentials: CredentialDirectory;
+export interface StreamParts {
+  readonly application: Pick<Application, 'subscribe'>;
+  readonly access: Access;
   readonly openStreams: OpenStreams;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,9 +57,9 @@ export interface StreamParts extends Pick<EndpointParts, 'application' | 'author
 
 export function createStreamHandler(parts: StreamParts): Handler {
   return (request, response) => {
-    const caller = parts.authentication.authenticate(request);
+    const caller = parts.access.authenticate(request);
     response.locals.tenantUuid = caller.tenantUuid;
-    parts.authorize(caller, SCOPE);
+    parts.access.authorize(caller, SCOPE);
     const { locationId } = parseQuery(streamQuerySchema, queryOf(request.url));
     if (request.method === 'HEAD') {
       response.writeHead(200, { ...HEADERS, 'x-request-id': response.locals.requestId }).end();
@@ -73,7 +72,7 @@ export function createStreamHandler(parts: StreamParts): Handler {
 
 /** @throws DomainError LOCATION_NOT_FOUND, before anything was sent. */
 function openStream(
-  { application, authentication, credentials, openStreams, clock, log }: StreamParts,
+  { application, access, openStreams, clock, log }: StreamParts,
   caller: Caller,
   locationId: string | undefined,
   response: Answer,
@@ -98,15 +97,8 @@ function openStream(
     response.end();
   }
 
-  function refusalNow(): DomainError | undefined {
-    const now = authentication.again(caller);
-    if (now === undefined) return unauthorized();
-    if (!credentials.isFeatureEnabled(tenantUuid)) return featureNotEnabled();
-    return now.scopes.includes(SCOPE) ? undefined : insufficientScope(SCOPE);
-  }
-
   function look(): void {
-    const refusal = refusalNow();
+    const refusal = access.refusalNow(caller, SCOPE);
     if (refusal !== undefined) {
       end(refusal);
       return;

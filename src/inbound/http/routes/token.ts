@@ -10,10 +10,10 @@ import {
   tokenResponseSchema,
 } from '../../../wire/oauth.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
+import type { Handler } from '../endpoint.js';
 import { sendJson } from '../exchange.js';
 import { type BodyReader, parseBody } from '../read-body.js';
 import { TOKEN_LIFETIME_S, type Tokens } from '../tokens.js';
-import type { Handler } from './endpoint.js';
 
 export const TOKEN_ENDPOINT = {
   operationId: 'issueToken',

@@ -1,12 +1,16 @@
-// Who is calling: an API key or an access token becomes a caller, or the request ends with 401.
+// Who is calling, and what he may do now: his credential, his rate, his tenant's feature, his scope, in this order.
 import type { IncomingHttpHeaders } from 'node:http';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import { boundedCache } from '../../bounded-cache.js';
 import type { Clock } from '../../ports/clock.js';
 import type { ApiKeyRecord, OauthClientRecord } from '../../ports/credentials.js';
+import type { Scope } from '../../ports/records.js';
 import { hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
+import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import type { CredentialDirectory } from './credentials.js';
 import type { FailedSignIns } from './failed-sign-ins.js';
-import { Refusal } from './refusal.js';
+import { Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
 /** The tenant and the holder of a credential, with the scopes it has now. The tenant comes from nowhere else. */
@@ -25,15 +29,20 @@ interface Presented {
 }
 
 const KEYS_REMEMBERED = 10_000;
+/** A tenant may send the requests of so many seconds at once. */
+const BURST_S = 2;
 const BEARER = /^Bearer(?: +(.*))?$/i;
 // Checked against when the key is unknown, so that the answer takes as long as for a known one.
 const NO_HASH = hashSecret('');
 
-export class Authentication {
+export class Access {
   readonly #credentials: CredentialDirectory;
   readonly #tokens: Tokens;
   readonly #failedSignIns: FailedSignIns;
   readonly #clock: Clock;
+  readonly #ratePerS: number;
+  /** One for each tenant that ever sent a request. */
+  readonly #buckets = new Map<TenantUuid, TokenBucket>();
   readonly #rememberedKeys = boundedCache<{ readonly keyId: string; readonly secretHash: string }>(
     KEYS_REMEMBERED,
   );
@@ -44,11 +53,13 @@ export class Authentication {
     readonly tokens: Tokens;
     readonly failedSignIns: FailedSignIns;
     readonly clock: Clock;
+    readonly ratePerS: number;
   }) {
     this.#credentials = options.credentials;
     this.#tokens = options.tokens;
     this.#failedSignIns = options.failedSignIns;
     this.#clock = options.clock;
+    this.#ratePerS = options.ratePerS;
   }
 
   /**
@@ -66,8 +77,48 @@ export class Authentication {
     return caller;
   }
 
-  /** The caller with its present rights, undefined where it would no longer be authenticated: for answers that go on. */
-  again(caller: Caller): Caller | undefined {
+  /** @throws Refusal RATE_LIMITED, DomainError FEATURE_NOT_ENABLED or INSUFFICIENT_SCOPE. */
+  authorize(caller: Caller, scope: Scope): void {
+    const now = this.#clock.monotonicMs();
+    const bucket = this.#bucketOf(caller.tenantUuid);
+    if (!bucket.take(now)) {
+      throw new Refusal(
+        'RATE_LIMITED',
+        `More than ${this.#ratePerS} requests per second: slow down and try again.`,
+        retryAfter(bucket.waitMs(now)),
+      );
+    }
+    const refusal = this.#refusalOf(caller, scope);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  /** Why the caller would be let in no longer; undefined where he would: for answers that go on. */
+  refusalNow(caller: Caller, scope: Scope): DomainError | undefined {
+    const now = this.#again(caller);
+    return now === undefined ? unauthorized() : this.#refusalOf(now, scope);
+  }
+
+  #refusalOf({ tenantUuid, scopes }: Caller, scope: Scope): DomainError | undefined {
+    if (!this.#credentials.isFeatureEnabled(tenantUuid))
+      return new DomainError(
+        'FEATURE_NOT_ENABLED',
+        'The tenant has not activated the Energy Management feature: ask the operator to enable it.',
+      );
+    if (scopes.includes(scope)) return undefined;
+    return new DomainError('INSUFFICIENT_SCOPE', `The credential lacks the scope ${scope}.`);
+  }
+
+  #bucketOf(tenantUuid: TenantUuid): TokenBucket {
+    const held = this.#buckets.get(tenantUuid);
+    if (held !== undefined) return held;
+    const ratePerS = this.#ratePerS;
+    const bucket = createTokenBucket({ ratePerS, burst: Math.max(1, BURST_S * ratePerS) });
+    this.#buckets.set(tenantUuid, bucket);
+    return bucket;
+  }
+
+  /** The caller with its present rights, undefined where it would no longer be authenticated. */
+  #again(caller: Caller): Caller | undefined {
     if ('clientId' in caller) return this.#heldBy(caller);
     const key = this.#credentials.apiKey(caller.keyId);
     return key?.secretHash === caller.secretHash && this.#doesKeyHold(key) ? key : undefined;
@@ -134,7 +185,7 @@ export class Authentication {
 }
 
 /** The same words for every mistake, so that they give nothing away. */
-export function unauthorized(): Refusal {
+function unauthorized(): Refusal {
   return new Refusal(
     'UNAUTHORIZED',
     'The credential is missing, invalid or expired: send a valid x-api-key, or Authorization: Bearer with a token from POST /v1/oauth/token.',

@@ -1,0 +1,146 @@
+// An endpoint: the row of the tables that says what a caller sees of it, and how it is answered: credential, feature, scope,
+// body, answer, in this order.
+import type { Request } from 'express';
+import type { z } from 'zod';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { Application } from '../../application/application.js';
+import type { Scope } from '../../ports/records.js';
+import type { EndpointDescription } from '../../wire/openapi.js';
+import type { Access } from './access.js';
+import { type Answer, sendJson } from './exchange.js';
+import { type BodyReader, parseBody } from './read-body.js';
+import { parseQuery, queryOf } from './read-query.js';
+import { type Headers, NO_HEADERS } from './refusal.js';
+
+/** What a handler is given: the tenant of the credential and the raw text of the path's parameters. */
+export interface Call {
+  readonly application: Application;
+  readonly tenantUuid: TenantUuid;
+  readonly requestId: string;
+  param(name: string): string;
+  /** What follows the `?`, empty where there is none. */
+  query(): string;
+  /** What was sent, as plain data; an empty object where nothing was. */
+  body(): Promise<unknown>;
+  /** Lets the success say something in its `Warning` header. */
+  warn(text: string): void;
+}
+
+export interface Endpoint extends EndpointDescription {
+  readonly scope: Scope;
+  /** The handler returns the same object until the answer changes, so its serialized form may be cached. */
+  readonly isAnswerStable?: boolean;
+  /** What to tell a caller who tries to DELETE everything. */
+  readonly insteadOfDelete?: string;
+  readonly handle: (call: Call) => object | Promise<object>;
+}
+
+type Description = Omit<Endpoint, 'handle' | 'requestSchema' | 'querySchema' | 'status'> & {
+  readonly status?: 201;
+};
+
+export function withoutBody(
+  description: Description,
+  handle: (call: Call) => object | Promise<object>,
+): Endpoint {
+  return { status: 200, ...description, handle };
+}
+
+export function withBody<S extends z.ZodType>(
+  description: Description,
+  requestSchema: S,
+  handle: (call: Call, body: z.output<S>) => Promise<object>,
+): Endpoint {
+  return {
+    status: 200,
+    ...description,
+    requestSchema,
+    handle: async (call) => handle(call, parseBody(requestSchema, await call.body())),
+  };
+}
+
+/** Every parameter of `querySchema` may be left out. */
+export function withQuery<S extends z.ZodObject>(
+  description: Description,
+  querySchema: S,
+  handle: (call: Call, query: z.output<S>) => object | Promise<object>,
+): Endpoint {
+  const unasked = querySchema.parse({});
+  return {
+    status: 200,
+    ...description,
+    querySchema,
+    handle(call) {
+      const text = call.query();
+      return handle(call, text === '' ? unasked : parseQuery(querySchema, text));
+    },
+  };
+}
+
+export type Handler = (request: Request, response: Answer) => void | Promise<void>;
+
+export interface EndpointParts {
+  readonly application: Application;
+  readonly access: Access;
+  readonly readBody: BodyReader;
+}
+
+export function createEndpointHandler(
+  endpoint: Endpoint,
+  { application, access, readBody }: EndpointParts,
+): Handler {
+  const serialize = endpoint.isAnswerStable ? createStableSerializer() : JSON.stringify;
+  return (request, response) => {
+    const caller = access.authenticate(request);
+    response.locals.tenantUuid = caller.tenantUuid;
+    access.authorize(caller, endpoint.scope);
+    let warning: string | undefined;
+    const view = endpoint.handle({
+      application,
+      tenantUuid: caller.tenantUuid,
+      requestId: response.locals.requestId,
+      // Express gives a list where a pattern has a wildcard, which no path here has.
+      param: (name) => String(request.params[name] ?? ''),
+      query: () => queryOf(request.url),
+      body: () => readBody(request, response),
+      warn(text) {
+        warning = text;
+      },
+    });
+    const send = (answer: object) =>
+      sendJson(response, endpoint.status, serialize(answer), headersOf(endpoint, answer, warning));
+    return view instanceof Promise ? view.then(send) : send(view);
+  };
+}
+
+/** A resource that was created says where it is, and a success that its caller should think about once more says why. */
+function headersOf({ status, path }: Endpoint, answer: object, warning: string | undefined): Headers {
+  if (status !== 201 && warning === undefined) return NO_HEADERS;
+  return {
+    ...(status === 201 && 'clusterId' in answer && { location: `${path}/${answer.clusterId}` }),
+    ...(warning !== undefined && { warning: warningOf(warning) }),
+  };
+}
+
+/** A longer warning would not fit the headers of some proxies. */
+const LONGEST_WARNING = 600;
+
+/** RFC 7234 section 5.5: `Warning: 199 headroom "text"`, in printable ASCII, cut where it is too long. */
+function warningOf(text: string): string {
+  const printable = text.replace(/[^ -~]/g, '?');
+  const isTooLong = printable.length > LONGEST_WARNING;
+  const cut = isTooLong ? `${printable.slice(0, LONGEST_WARNING - 3)}...` : printable;
+  return `199 headroom "${cut.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** Serializes each object once, and keeps the text for as long as the object exists. */
+function createStableSerializer(): (view: object) => string {
+  const texts = new WeakMap<object, string>();
+  return (view) => {
+    const held = texts.get(view);
+    if (held !== undefined) return held;
+    const text = JSON.stringify(view);
+    texts.set(view, text);
+    return text;
+  };
+}
