@@ -1,20 +1,23 @@
-// A module loader hook that replaces one exact piece of text in one compiled file, and nothing where it is not found once.
-
-/** @type {import('./plants.js').Plant} */
-let plant;
-
-/** @param {import('./plants.js').Plant} data */
-export function initialize(data) {
-  plant = data;
-}
+// A module loader hook that gives each expression of PLANTS its bug beside it, and lets `globalThis.plantedBug` choose.
+import { PLANTS } from './plants.js';
 
 /** @type {import('node:module').LoadHook} */
 export async function load(url, context, nextLoad) {
   const loaded = await nextLoad(url, context);
-  if (!url.endsWith(`/dist/${plant.file}`)) return loaded;
-  const source = String(loaded.source);
-  const parts = source.split(plant.text);
-  if (parts.length !== 2)
-    throw new Error(`${plant.name}: its text stands ${parts.length - 1} times in ${plant.file}, not once`);
-  return { ...loaded, source: parts.join(plant.bug) };
+  const plants = PLANTS.filter(({ file }) => url.endsWith(`/dist/${file}`));
+  if (plants.length === 0) return loaded;
+  return { ...loaded, source: plants.reduce(withBug, String(loaded.source)) };
+}
+
+/**
+ * @param {string} source
+ * @param {import('./plants.js').Plant} plant
+ */
+function withBug(source, { name, file, text, bug, within = text }) {
+  const chosen = `(globalThis.plantedBug === '${name}' ? (${bug}) : (${text}))`;
+  const [before, after, ...others] = source.split(within);
+  const parts = within.split(text);
+  if (after === undefined || others.length > 0 || parts.length !== 2)
+    throw new Error(`${name}: its text does not stand once in ${file}`);
+  return `${before}${parts.join(chosen)}${after}`;
 }

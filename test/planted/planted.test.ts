@@ -1,7 +1,10 @@
-// Bugs planted on purpose, each in a process of its own: an invariant that does not see them proves nothing when it is silent.
-import { spawnSync } from 'node:child_process';
+// Bugs planted on purpose, in a process of their own: an invariant that does not see them proves nothing when it is silent.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import config from '../../vitest.config.js';
 
 const HOUR_MS = 3_600_000;
 // As it is compiled: what is planted is planted into compiled files.
@@ -11,9 +14,11 @@ interface Plant {
   readonly name: string;
   readonly file: string;
   readonly text: string;
+  readonly within?: string;
   readonly seed: number;
   readonly invariant: string;
   readonly scenario?: string;
+  readonly minutes?: number;
 }
 
 type Campaign = typeof import('../../sim/checks/campaign.js');
@@ -22,37 +27,59 @@ const { runCampaign } = (await import(new URL('sim/checks/campaign.js', DIST).hr
 const { PLANTS } = (await import(new URL('plants.js', import.meta.url).href)) as {
   readonly PLANTS: readonly Plant[];
 };
-
-function registerOf(name: string): string {
-  return new URL(`register.js?${name}`, import.meta.url).href;
-}
+const REGISTER = new URL('register.js', import.meta.url).href;
 
 describe('A bug planted on purpose', { concurrent: false }, () => {
+  let planted: ChildProcess;
+  beforeAll(() => {
+    planted = fork(fileURLToPath(new URL('planted-process.js', import.meta.url)), {
+      execArgv: [...(config.test?.execArgv ?? []), '--import', REGISTER],
+    });
+  });
+  afterAll(() => void planted.kill());
+
+  /** The invariants that are broken, first to last, with that bug in the service, the chargers or the checks. */
+  async function brokenBy(
+    order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'>,
+  ): Promise<readonly string[]> {
+    const answered = once(planted, 'message');
+    planted.send(order);
+    const ended = once(planted, 'exit').then(([code]) => [[`its process ended with ${code}`]]);
+    const [broken] = await Promise.race([answered, ended]);
+    return broken;
+  }
+
   it.each(PLANTS.filter(({ scenario }) => scenario === undefined))(
     'is seen: $name, by $invariant',
     async ({ name, seed, invariant }) => {
-      const { failure } = await runCampaign({
-        ...{ seeds: [seed], chargers: 2, durationMs: HOUR_MS, processes: 1 },
-        execArgv: ['--import', registerOf(name)],
-      });
-      expect(failure?.violation?.invariant).toBe(invariant);
+      const [first] = await brokenBy({ name, seed });
+      expect(first).toBe(invariant);
     },
   );
 
   it.each(PLANTS.filter(({ scenario }) => scenario !== undefined))(
     'is seen in $scenario: $name, by $invariant',
-    ({ name, seed, invariant, scenario }) => {
-      const run = ['sim', 'run', `scenarios/${scenario}`, '--seed', String(seed), '--json'];
-      const command = ['--import', registerOf(name), 'bin/headroom.js', ...run];
-      const { stdout } = spawnSync(process.execPath, command, { encoding: 'utf8' });
-      const { violations } = JSON.parse(stdout) as { readonly violations: readonly { invariant: string }[] };
-      expect(violations.map((violation) => violation.invariant)).toContain(invariant);
+    async (plant) => {
+      expect(await brokenBy(plant)).toContain(plant.invariant);
     },
   );
 
-  it.each(PLANTS)('has its place in the compiled files: $name', ({ file, text }) => {
+  it('is not there unless it was planted', async () => {
+    expect(await brokenBy({ name: '', seed: 7 })).toEqual([]);
+  });
+
+  it('is found by a campaign, whose processes have it from the first instant on', async () => {
+    const { failure } = await runCampaign({
+      ...{ seeds: [1], chargers: 2, durationMs: HOUR_MS, processes: 1 },
+      execArgv: ['--import', `${REGISTER}?no-boot-id`],
+    });
+    expect(failure?.violation?.invariant).toBe('P7');
+  });
+
+  it.each(PLANTS)('has its place in the compiled files: $name', ({ file, text, within = text }) => {
     const source = readFileSync(new URL(file, DIST), 'utf8');
-    expect(source.split(text)).toHaveLength(2);
+    expect(source.split(within)).toHaveLength(2);
+    expect(within.split(text)).toHaveLength(2);
   });
 
   it('is not part of what is built', () => {

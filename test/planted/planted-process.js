@@ -1,0 +1,45 @@
+// The process that has the bugs: plays an hour or a scenario with the one it is told, and says which invariants were broken.
+import { readFileSync } from 'node:fs';
+
+// As it is compiled: what is planted is planted into compiled files.
+const DIST = new URL('../../dist/', import.meta.url);
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+/** @type {typeof import('../../sim/world/hostile-hours.js')} */
+const { runHostileHours } = await import(new URL('sim/world/hostile-hours.js', DIST).href);
+/** @type {typeof import('../../sim/run/run-scenario.js')} */
+const { runScenario } = await import(new URL('sim/run/run-scenario.js', DIST).href);
+/** @type {typeof import('../../sim/scenario/parse-scenario.js')} */
+const { parseScenario } = await import(new URL('sim/scenario/parse-scenario.js', DIST).href);
+
+/**
+ * @typedef {object} Order
+ * @property {string} name of a bug; none where it is empty
+ * @property {number} seed
+ * @property {string} [scenario]
+ * @property {number} [minutes]
+ */
+
+/** @param {Order} order */
+async function violationsOf({ seed, scenario, minutes = 60 }) {
+  if (scenario === undefined)
+    return (await runHostileHours({ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true }))
+      .violations;
+  const path = new URL(`../../scenarios/${scenario}`, import.meta.url);
+  const played = parseScenario(readFileSync(path, 'utf8'), scenario, {
+    seed,
+    durationMs: minutes * MINUTE_MS,
+  });
+  return (await runScenario(played)).violations;
+}
+
+process.on('message', async (/** @type {Order} */ order) => {
+  Object.assign(globalThis, { plantedBug: order.name });
+  try {
+    const violations = await violationsOf(order);
+    process.send?.(violations.map(({ invariant }) => invariant));
+  } catch (error) {
+    process.send?.([`it threw ${error}`]);
+  }
+});
