@@ -31,6 +31,8 @@ export interface ServiceUrls {
 /** What tests, benchmarks and the simulator replace. */
 export interface Seams extends TermSeams {
   readonly clock?: Clock;
+  /** Of the host that an SQLite database is on, where that is not this one's. */
+  readonly databaseClock?: Clock;
   readonly log?: Log;
   readonly metrics?: Metrics;
   /** Called when the service stopped because another one, started later, took over its database. */
@@ -150,7 +152,7 @@ export class Service {
 
   async #openStore(): Promise<Store> {
     const { dataDir, standby, ownerTtlS, nodeUrl } = this.#config;
-    const { journal, wrapStore } = this.#seams;
+    const { journal, wrapStore, databaseClock } = this.#seams;
     makePrivateDirectory(dataDir);
     this.#warnOfExposure(dataDir);
     const store = await createStore({
@@ -162,6 +164,7 @@ export class Service {
         leaseMs: standby ? 1000 * ownerTtlS : undefined,
       },
       ...(journal && { journal }),
+      ...(databaseClock && { databaseClock }),
     });
     const wrapped = wrapStore?.(store) ?? store;
     this.#undo.push(() => wrapped.close());

@@ -18,9 +18,11 @@ export function createBoundsWatch(options: {
   readonly waiting: () => number;
   /** Of the running service; undefined where none runs. */
   readonly metrics: () => Metrics | undefined;
+  /** The service that runs stood still for a while, as a frozen process does: what fell due meanwhile came late. */
+  readonly stoodStill: () => boolean;
   readonly report: Report;
 }): BoundsWatch {
-  const { connectors, pendingTimers, waiting, metrics, report } = options;
+  const { connectors, pendingTimers, waiting, metrics, stoodStill, report } = options;
   const mostWaiting = WAITING + WAITING_PER_CONNECTOR * connectors;
 
   return {
@@ -29,6 +31,7 @@ export function createBoundsWatch(options: {
         report({ invariant: 'P13', target: 'timers', detail: `${pendingTimers()} timers wait` });
       if (waiting() > mostWaiting)
         report({ invariant: 'P13', target: 'world', detail: `${waiting()} things wait to happen` });
+      if (stoodStill()) return;
       const lag = await metrics()?.boundaryLagSeconds.get();
       const count = lag?.values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0;
       const withinASecond = lag?.values.find(({ labels }) => Number(labels.le) === 1)?.value ?? count;

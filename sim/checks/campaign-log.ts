@@ -8,6 +8,8 @@ export interface CampaignSubject {
   readonly hours: number;
   /** At each of two locations. */
   readonly chargers: number;
+  /** That stand by for each other; one service if left out. */
+  readonly nodes?: number | undefined;
 }
 
 type Line = CampaignSubject & SeedOutcome;
@@ -59,6 +61,7 @@ function parsed(line: string, where: string): Line {
   throw new Error(`${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one`);
 }
 
-function isOf(line: Line, { commit, hours, chargers }: CampaignSubject): boolean {
-  return line.commit === commit && line.hours === hours && line.chargers === chargers;
+function isOf(line: Line, { commit, hours, chargers, nodes }: CampaignSubject): boolean {
+  const isAsLarge = line.hours === hours && line.chargers === chargers && line.nodes === nodes;
+  return line.commit === commit && isAsLarge;
 }

@@ -15,6 +15,7 @@ interface Options {
   readonly seeds: readonly number[];
   readonly hours: number;
   readonly chargers: number;
+  readonly nodes?: number;
   readonly planted: boolean | string;
   /** For so long seeds are begun, ms of this machine. */
   readonly for?: number;
@@ -24,6 +25,8 @@ interface Options {
 /** A bug that is planted into one compiled file. */
 interface Plant {
   readonly name: string;
+  /** Of a world that notices, where one is not enough. */
+  readonly nodes?: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -80,9 +83,9 @@ function* seedsOf({ seeds, for: forMs }: Options, log: CampaignLog | undefined):
 }
 
 async function runSeeds(options: Options): Promise<void> {
-  const { seeds, hours, chargers, for: forMs, keep } = options;
+  const { seeds, hours, chargers, nodes, for: forMs, keep } = options;
   const log =
-    keep === undefined ? undefined : new CampaignLog(keep, { commit: commitName(), hours, chargers });
+    keep === undefined ? undefined : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes });
   const before = log?.outcomes.length ?? 0;
   if (before > 0) print(`${before} seeds are in ${keep} already`);
   const bar = new SingleBar({
@@ -96,7 +99,7 @@ async function runSeeds(options: Options): Promise<void> {
   bar.start(seeds.length, 0, { failures });
   const { outcomes } = await runCampaign({
     seeds: seedsOf(options, log),
-    chargers,
+    ...{ chargers, nodes },
     durationMs: hours * HOUR_MS,
     isTimeOver: () => forMs !== undefined && 1000 * process.uptime() >= forMs,
     onOutcome(outcome) {
@@ -109,13 +112,14 @@ async function runSeeds(options: Options): Promise<void> {
   printResult(resultOf(log?.outcomes ?? outcomes), options);
 }
 
-function printResult(result: CampaignResult, { hours, chargers }: Options): void {
+function printResult(result: CampaignResult, { hours, chargers, nodes }: Options): void {
   printFigures(result, hours);
   for (const branch of result.unreached) print(`never reached: ${RARE_BRANCHES[branch]}`);
   const { failure, outcomes } = result;
   for (const outcome of outcomes) if (outcome.violation !== undefined) print(describe(outcome));
   if (failure !== undefined) {
-    const flags = `--seeds ${failure.seed} --hours ${hours} --chargers ${chargers}`;
+    const ofNodes = nodes === undefined ? '' : ` --nodes ${nodes}`;
+    const flags = `--seeds ${failure.seed} --hours ${hours} --chargers ${chargers}${ofNodes}`;
     print(`Run it again: npm run sim:campaign -- ${flags}`);
   }
   // Of a few seeds nobody can expect every branch.
@@ -127,10 +131,10 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
   if (!existsSync(PLANTING)) throw new Error('bugs can be planted in a checkout only');
   const { PLANTS } = (await import(new URL('plants.js', PLANTING).href)) as { PLANTS: readonly Plant[] };
   process.exitCode = 0;
-  for (const { name } of PLANTS.filter((plant) => planted === true || plant.name === planted)) {
+  for (const { name, nodes } of PLANTS.filter((plant) => planted === true || plant.name === planted)) {
     const { failure } = await runCampaign({
       seeds,
-      chargers,
+      ...{ chargers, nodes },
       durationMs: hours * HOUR_MS,
       isFirstEnough: true,
       execArgv: ['--import', new URL(`register.js?${name}`, PLANTING).href],
@@ -149,6 +153,7 @@ const command = new Command('sim:campaign')
   )
   .option('--hours <h>', 'virtual hours of each', parsePositive, 24)
   .option('--chargers <n>', 'at each of two locations', parsePositive, 2)
+  .option('--nodes <n>', 'that stand by for each other; one service if left out', parsePositive)
   .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)
   .option(
     '--keep <file>',

@@ -8,6 +8,8 @@ export interface SeedOrder {
   readonly seed: number;
   readonly chargers: number;
   readonly durationMs: number;
+  /** That stand by for each other; one service if left out. */
+  readonly nodes?: number;
 }
 
 /** What came of it, as plain data. */

@@ -25,13 +25,22 @@ export async function runCampaign(options: {
   readonly seeds: Iterable<number>;
   readonly chargers: number;
   readonly durationMs: number;
+  /** That stand by for each other; one service if left out. */
+  readonly nodes?: number | undefined;
   readonly isFirstEnough?: boolean;
   readonly isTimeOver?: () => boolean;
   readonly execArgv?: readonly string[];
   readonly processes?: number;
   readonly onOutcome?: (outcome: SeedOutcome) => void;
 }): Promise<CampaignResult> {
-  const { chargers, durationMs, isFirstEnough = false, isTimeOver = () => false, execArgv = [] } = options;
+  const {
+    chargers,
+    durationMs,
+    nodes,
+    isFirstEnough = false,
+    isTimeOver = () => false,
+    execArgv = [],
+  } = options;
   const waiting = options.seeds[Symbol.iterator]();
   const outcomes: SeedOutcome[] = [];
 
@@ -44,7 +53,12 @@ export async function runCampaign(options: {
     let child: ChildProcess | undefined;
     for (let seed = next(); seed !== undefined; seed = next()) {
       child ??= fork(WORKER, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-      const outcome = await ask(child, { seed, chargers, durationMs });
+      const outcome = await ask(child, {
+        seed,
+        chargers,
+        durationMs,
+        ...(nodes === undefined ? {} : { nodes }),
+      });
       if (child.exitCode !== null || child.signalCode !== null) child = undefined;
       outcomes.push(outcome);
       options.onOutcome?.(outcome);

@@ -48,6 +48,7 @@ export interface CheckedWorld {
   readonly waiting: () => number;
   /** Of the running service; undefined where none runs. */
   readonly metrics: () => Metrics | undefined;
+  readonly stoodStill: () => boolean;
   readonly report: Report;
 }
 

@@ -4,6 +4,7 @@ import type { ChargerAddress, ConnectorAddress } from '../../machines/values/ids
 import type { Seams } from '../../src/service.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
+import type { NodeHost } from './node-host.js';
 import type { Wire } from './wire.js';
 
 /** What a carrier tells of what passes. */
@@ -23,9 +24,16 @@ export interface CarrierLife {
   end(): void;
 }
 
+/** A node among several, as its broker reaches it. */
+export interface CarriedNode {
+  readonly host: Pick<NodeHost, 'isCutFromBroker' | 'whenItMoves'>;
+  /** A limit left it. */
+  granted(): void;
+}
+
 export interface Carrier {
-  /** For the next life of the service; one at a time. */
-  open(): CarrierLife;
+  /** For the next life of the service; one at a time, but for nodes that stand by for each other. */
+  open(node?: CarriedNode): CarrierLife;
   /** The charger says it now: the service hears it whenever its wire lets it arrive, where a service lives then. */
   say(wire: Wire, message: ChargerMessage): void;
   /** The service hears it once more, at once; absent where that cannot be done. */

@@ -8,11 +8,12 @@ import type { Log } from '../../src/ports/log.js';
 import type { ChargerGateway, ConnectorMeter, MeterSink } from '../../src/ports/telemetry.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
-import type { Carrier, CarrierEvents, CarrierLife } from './carrier.js';
+import type { CarriedNode, Carrier, CarrierEvents, CarrierLife } from './carrier.js';
 import type { Passenger, Wire } from './wire.js';
 
 /** The way in of one life of the service. */
 interface Listener {
+  readonly node: CarriedNode | undefined;
   readonly sink: MeterSink;
   /** For what may be no message at all. */
   readonly telemetry: Telemetry;
@@ -23,6 +24,7 @@ class WireEnd {
   readonly wire: Wire;
   lastWill: ChargerMessage | undefined;
   readonly #meters = new Map<ConnectorId, ConnectorMeter>();
+  #sink: MeterSink | undefined;
 
   constructor(wire: Wire) {
     this.wire = wire;
@@ -30,17 +32,14 @@ class WireEnd {
 
   /** Where the connector's values go; looked up once in the life of a location's actors. */
   meterOf(connectorId: ConnectorId, sink: MeterSink): ConnectorMeter | undefined {
+    if (sink !== this.#sink) this.#meters.clear();
+    this.#sink = sink;
     const known = this.#meters.get(connectorId);
     if (known?.isCurrent === true) return known;
     const { tenantUuid, locationId, controllerUuid } = this.wire.address;
     const meter = sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
     if (meter !== undefined) this.#meters.set(connectorId, meter);
     return meter;
-  }
-
-  /** Nothing it knew is of the service that lives now. */
-  forget(): void {
-    this.#meters.clear();
   }
 }
 
@@ -85,7 +84,8 @@ export class HandOver implements Carrier {
   readonly #ends = new Map<Wire, WireEnd>();
   /** Of the service's life. */
   readonly #wires = new WeakMap<ConnectorAddress, Wire>();
-  #listener: Listener | undefined;
+  /** One, but while a node does not know yet that another has followed it. */
+  readonly #listeners = new Set<Listener>();
 
   constructor(options: {
     readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
@@ -101,8 +101,8 @@ export class HandOver implements Carrier {
     this.#events = options.events;
   }
 
-  open(): CarrierLife {
-    const gateway = this.#createGateway();
+  open(node?: CarriedNode): CarrierLife {
+    const gateway = this.#createGateway(node);
     return { seams: { gateway }, end: gateway.end };
   }
 
@@ -115,8 +115,8 @@ export class HandOver implements Carrier {
   }
 
   hearOfSite(topic: string, payload: string): boolean {
-    this.#listener?.telemetry.receive(topic, Buffer.from(payload));
-    return this.#listener !== undefined;
+    for (const { telemetry } of this.#listeners) telemetry.receive(topic, Buffer.from(payload));
+    return this.#listeners.size > 0;
   }
 
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void {
@@ -136,8 +136,15 @@ export class HandOver implements Carrier {
 
   /** What the charger said reaches the service, where one lives. */
   hear(end: WireEnd, message: ChargerMessage): void {
-    if (this.#listener === undefined) return;
-    const { sink, telemetry } = this.#listener;
+    for (const listener of this.#listeners) {
+      const { node } = listener;
+      if (node === undefined) this.#tell(listener, end, message);
+      else if (!node.host.isCutFromBroker)
+        node.host.whenItMoves(() => this.#listeners.has(listener) && this.#tell(listener, end, message));
+    }
+  }
+
+  #tell({ sink, telemetry }: Listener, end: WireEnd, message: ChargerMessage): void {
     const { address } = end.wire;
     this.#events.heard(address, message);
     if (message.body === undefined) {
@@ -167,33 +174,38 @@ export class HandOver implements Carrier {
     return wire;
   }
 
-  #createGateway(): ChargerGateway & { end(): void } {
+  #createGateway(node: CarriedNode | undefined): ChargerGateway & { end(): void } {
     let isLiving = true;
+    let listener: Listener | undefined;
+    const isReached = () => isLiving && listener !== undefined && node?.host.isCutFromBroker !== true;
+    const stopListening = () => {
+      if (listener !== undefined) this.#listeners.delete(listener);
+      listener = undefined;
+    };
     return {
       start: async (sink) => {
-        for (const end of this.#ends.values()) end.forget();
-        this.#listener = { sink, telemetry: this.#createTelemetry(sink) };
+        listener = { node, sink, telemetry: this.#createTelemetry(sink) };
+        this.#listeners.add(listener);
         return { url: 'mqtt://in-process' };
       },
       publishLimit: (connector, grant) => {
-        if (!isLiving) return;
+        if (!isReached()) return;
         const limit = limitMessageOf(grant);
+        node?.granted();
         this.#events.limitLeft(connector, limit);
         const wire = this.#wireTo(connector);
         wire?.travelDown(new Downward(wire, connector.connectorId, limit));
       },
       requestSync: (charger) => {
-        if (!isLiving) return;
+        if (!isReached()) return;
         const wire = this.#wireOf(charger);
         wire?.travelDown({ arrive: () => wire.receiver.sync() });
       },
-      isHealthy: () => isLiving,
-      stop: async () => {
-        isLiving = false;
-      },
+      isHealthy: isReached,
+      stop: async () => stopListening(),
       end: () => {
         isLiving = false;
-        this.#listener = undefined;
+        stopListening();
       },
     };
   }

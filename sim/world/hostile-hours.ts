@@ -15,6 +15,8 @@ export interface HostileHours {
   readonly struck: Misfortune['struck'];
   readonly reached: ReadonlyMap<RareBranch, number>;
   readonly counts: World['counts'];
+  /** How often a node became the one that runs. */
+  readonly terms: number;
 }
 
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
@@ -30,10 +32,12 @@ export async function runHostileHours(options: {
   readonly seed: number;
   readonly chargers: number;
   readonly durationMs: number;
+  /** Several that stand by for each other; one service if left out. */
+  readonly nodes?: number;
   readonly isFirstEnough?: boolean;
   readonly onEvent?: (event: TraceEvent) => void;
 }): Promise<HostileHours> {
-  const { seed, chargers, durationMs, isFirstEnough = false, onEvent } = options;
+  const { seed, chargers, durationMs, nodes, isFirstEnough = false, onEvent } = options;
   const random = mersenne(seed);
   const site = hostileSiteOf(seed, chargers);
   const { tenants, visitorsOf, traitsOf } = site;
@@ -44,6 +48,7 @@ export async function runHostileHours(options: {
     visitorsOf,
     traitsOf,
     keepsMessages: true,
+    ...(nodes === undefined ? {} : { nodes }),
     ...(onEvent === undefined ? {} : { onEvent }),
   });
   const isOver = () => isFirstEnough && world.violations.length > 0;
@@ -58,8 +63,8 @@ export async function runHostileHours(options: {
     }
     misfortune.end();
     if (!isOver()) await heal(world, site);
-    const { violations, counts, checks } = world;
-    return { seed, violations, struck: misfortune.struck, reached: checks.reached.counts, counts };
+    const { violations, counts, checks, terms } = world;
+    return { seed, violations, struck: misfortune.struck, reached: checks.reached.counts, counts, terms };
   } finally {
     await world.close();
   }

@@ -121,10 +121,7 @@ export class HostileOperator {
 
   /** The service dies while the call is on its way. */
   async #dieWriting(): Promise<void> {
-    this.#world.dieAtNextWrite(
-      oneOf(['diedBefore', 'diedAfter'] as const, this.#random),
-      1 + this.#upTo(LONGEST_OUTAGE_MS),
-    );
+    this.#world.dieAtNextWrite(oneOf(this.#world.fates, this.#random), 1 + this.#upTo(LONGEST_OUTAGE_MS));
     const writes = [
       () => this.#schedule(),
       () => this.#setLimit(),

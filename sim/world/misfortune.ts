@@ -7,6 +7,7 @@ import type { FaultKind } from '../trace/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import { CALM, type Weather } from './wire.js';
 import type { World } from './world.js';
+import type { NodeFault } from './world-nodes.js';
 
 /** How often each happens, in ms between two of its kind, per charger or for the service. */
 export interface Strengths {
@@ -36,10 +37,13 @@ const LONGEST_STORM_MS = 300_000;
 const LONGEST_OUTAGE_MS = 20_000;
 const LONGEST_BUSY_MS = 60_000;
 const LONGEST_BROKER_RESTART_MS = 15_000;
+const NODE_FAULTS = ['nodeFrozen', 'nodeCutFromDatabase', 'nodeCutFromBroker', 'nodeClockOff'] as const;
+const NODE_FAULT_EVERY_MS = 300_000;
+const LONGEST_NODE_FAULT_MS = 30_000;
 
 export class Misfortune {
   /** How often each kind has struck. */
-  readonly struck = new Map<FaultKind, number>();
+  readonly struck = new Map<FaultKind | NodeFault, number>();
   readonly #world: World;
   readonly #random: RandomGenerator;
   readonly #strengths: Strengths;
@@ -52,12 +56,14 @@ export class Misfortune {
     this.#strengths = strengths;
     for (const run of world.runs) this.#strikeCharger(run);
     this.#strikeService();
+    if (world.nodeCount > 0) this.#strikeNodes();
   }
 
   /** From now on nothing more goes wrong, and what is wrong is mended. */
   end(): void {
     this.#isOver = true;
     this.#world.setDatabaseBusy(false);
+    this.#world.endNodeFaults();
     for (const run of this.#world.runs) {
       Object.assign(run.wire, { weather: CALM, isCutUp: false, isCutDown: false });
       if (!run.isConnected) this.#world.disconnect(run, 0);
@@ -97,6 +103,25 @@ export class Misfortune {
     });
   }
 
+  /** The one that runs or another, for less than its lease or for longer. */
+  #strikeNodes(): void {
+    this.#every(NODE_FAULT_EVERY_MS, () => {
+      this.#count('serviceCrash');
+      this.#world.crash(this.#upTo(LONGEST_OUTAGE_MS));
+    });
+    for (const fault of NODE_FAULTS) this.#strikeNodesBy(fault);
+  }
+
+  #strikeNodesBy(fault: NodeFault): void {
+    this.#every(NODE_FAULT_EVERY_MS, () => {
+      this.#count(fault);
+      // Half of them befall the one that runs.
+      const drawn = uniformInt(this.#random, 0, 2 * this.#world.nodeCount - 1);
+      const place = drawn < this.#world.nodeCount ? drawn : 'active';
+      this.#world.strikeNode(fault, place, this.#upTo(LONGEST_NODE_FAULT_MS), this.#share() < 0.5 ? 1 : -1);
+    });
+  }
+
   #share(): number {
     return uniformFloat64(this.#random);
   }
@@ -105,7 +130,7 @@ export class Misfortune {
     return uniformInt(this.#random, 1, ms);
   }
 
-  #count(kind: FaultKind): void {
+  #count(kind: FaultKind | NodeFault): void {
     this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
   }
 

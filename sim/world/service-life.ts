@@ -29,8 +29,19 @@ export const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set([
   'power.put',
 ]);
 
-/** What becomes of a commit; one that the service did not survive is never acknowledged. */
-export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter';
+/**
+ * What becomes of a commit; one that the service did not survive is never acknowledged. A node among several may freeze in the middle
+ * of one, before or after it reached the database.
+ */
+export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter' | 'frozenBefore' | 'frozenAfter';
+
+/** What a world is told of the service, through all its lives. */
+export interface LifeEvents {
+  readonly onWritten: (changes: readonly Change[]) => void;
+  readonly fateOf: (changes: readonly Change[]) => CommitFate;
+  /** A service runs from now on: it may be another than before. */
+  readonly onBegan: () => Promise<void>;
+}
 
 /** What may befall what it writes. */
 interface Mortality {
@@ -121,7 +132,7 @@ class HeldWrites {
 }
 
 /** The world waits for `work`. */
-async function whileOutstanding<T>(outstanding: Outstanding, work: () => Promise<T>): Promise<T> {
+export async function whileOutstanding<T>(outstanding: Outstanding, work: () => Promise<T>): Promise<T> {
   outstanding.begin();
   try {
     return await work();

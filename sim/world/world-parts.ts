@@ -1,6 +1,6 @@
 // What a world is made of: its clock and pace, chargers, wires and carrier, the service, what is recorded and what is checked.
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { horizonMsOf, longestLeaseMsOf } from '../../machines/power/grant.js';
+import { longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Config } from '../../src/config.js';
@@ -29,9 +29,10 @@ import { SitePower } from './site-power.js';
 import { Supply } from './supply.js';
 import { type ChargerEvents, WorldChargers } from './world-chargers.js';
 import { makeWorldFolder } from './world-folder.js';
-import { configOf, keysOf } from './world-provision.js';
+import { WorldNodes } from './world-nodes.js';
+import { configOf, keysOf, longestHorizonMs } from './world-provision.js';
 import { WorldRecord } from './world-record.js';
-import { authorityOf, WorldService } from './world-service.js';
+import { authorityOf, type ServiceHost, WorldService } from './world-service.js';
 
 export interface WorldOptions {
   readonly tenants: readonly TenantEntry[];
@@ -54,6 +55,8 @@ export interface WorldOptions {
   readonly transport?: 'inProcess' | 'mqtt';
   /** Told of everything that happens, in order. */
   readonly onEvent?: (event: TraceEvent) => void;
+  /** So many nodes stand by for each other, in process and beside a broker that none of them has. */
+  readonly nodes?: number;
   /** For `checks.probes.tellAgain`. */
   readonly keepsMessages?: boolean;
   /** Listens to the service from within. Its errors are violations, whether anybody listens or not. */
@@ -76,7 +79,9 @@ export class WorldParts {
   readonly chargers: WorldChargers;
   readonly power: SitePower;
   readonly carrier: Carrier;
-  readonly service: WorldService;
+  readonly service: ServiceHost;
+  /** The same, where the service has several. */
+  readonly nodes: WorldNodes | undefined;
   readonly connections: Connections;
   readonly grid: readonly GridLine[];
   readonly imports: SiteImports;
@@ -110,14 +115,15 @@ export class WorldParts {
     this.grid = options.grid ?? [];
     this.imports = this.#createImports(options.buildings ?? []);
     this.carrier = this.#createCarrier(transport);
-    this.service = new WorldService({
-      config: this.config,
-      keys: this.keys,
-      clock: this.clock,
-      log: this.#log,
-      outstanding: this.outstanding,
-      createActors: options.seams?.createActors,
-    });
+    const { config, keys, clock, outstanding } = this;
+    const parts = { config, keys, clock, outstanding, log: this.#log };
+    const { nodes: count, seams } = options;
+    const { report, soon } = {
+      report: this.record.report.bind(this.record),
+      soon: this.pace.soon.bind(this.pace),
+    };
+    this.nodes = count === undefined ? undefined : new WorldNodes({ ...parts, count, report, soon });
+    this.service = this.nodes ?? new WorldService({ ...parts, createActors: seams?.createActors });
     this.connections = this.#createConnections();
     this.book = this.#createBook();
     this.operators = new OperatorWatch({
@@ -211,7 +217,7 @@ export class WorldParts {
         this.record.tracer?.granted(connector, limit);
       },
       heard: (from, message) => {
-        if (this.service.isUp) this.checks.heard(from, message);
+        if (this.service.isListening) this.checks.heard(from, message);
       },
       cutOff: (charger) => {
         const run = this.chargers.find(charger);
@@ -230,7 +236,7 @@ export class WorldParts {
       carrier: this.carrier,
       soon: (task) => this.pace.soon(task),
       onChange: (run) => this.power.noteChange(run),
-      isServiceUp: () => this.service.isUp,
+      isServiceUp: () => this.service.isUp || !this.service.hasBroker,
     });
   }
 
@@ -292,14 +298,7 @@ export class WorldParts {
       pendingTimers: () => this.clock.pendingTimers(),
       waiting: () => this.pace.agenda.length,
       metrics: () => this.service.metrics,
+      stoodStill: () => this.nodes?.stoodStill === true,
     });
   }
-}
-
-/** How far the longest lease reaches that a charger of the world may have, ms. */
-function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS }: Config): number {
-  const own = tenants.flatMap(({ locations }) =>
-    locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),
-  );
-  return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
 }

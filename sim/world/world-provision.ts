@@ -1,5 +1,6 @@
 // What a world's service finds when it starts for the first time: its settings, tenants and keys.
 import { generateKeyPairSync } from 'node:crypto';
+import { horizonMsOf } from '../../machines/power/grant.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import { SCOPES } from '../../src/ports/records.js';
@@ -50,4 +51,12 @@ export async function provisionWorld(
   });
   for await (const _ of provisionFile(administration, { tenants: entries }, { dryRun: false, atMs: 0 }));
   await administration.close();
+}
+
+/** How far the longest lease reaches that a charger of the world may have, ms. */
+export function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS }: Config): number {
+  const own = tenants.flatMap(({ locations }) =>
+    locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),
+  );
+  return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
 }

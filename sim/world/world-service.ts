@@ -5,14 +5,13 @@ import { variableOf } from '../../src/config.js';
 import type { Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
-import type { Change } from '../../src/ports/store.js';
 import type { Seams } from '../../src/service.js';
 import { readCertificates } from '../../src/tls-files.js';
 import type { Question } from '../checks/inquiry.js';
 import type { Carrier } from './carrier.js';
 import type { Outstanding } from './outstanding.js';
 import { callService, type RestAnswer } from './rest-client.js';
-import { type CommitFate, type ServiceLife, startService } from './service-life.js';
+import { type CommitFate, type LifeEvents, type ServiceLife, startService } from './service-life.js';
 
 export const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 
@@ -21,9 +20,34 @@ export function authorityOf({ tlsCert }: Config): string | undefined {
   return tlsCert === undefined ? undefined : readCertificates(variableOf('tlsCert'), tlsCert);
 }
 
-export class WorldService {
+/** What runs the production service in a world. */
+export interface ServiceHost {
   /** While true, nothing can be written. */
+  isDatabaseBusy: boolean;
+  /** Its broker is its own: chargers lose it with the service. */
+  readonly hasBroker: boolean;
+  /** What may become of it in the middle of a commit. */
+  readonly fates: readonly CommitFate[];
+  /** It can be asked. */
+  readonly isUp: boolean;
+  /** It hears chargers. */
+  readonly isListening: boolean;
+  /** Of what can be asked now. */
+  readonly metrics: Metrics | undefined;
+  /** Begins its next life, on what is stored. */
+  start(carrier: Carrier, events: LifeEvents): Promise<void>;
+  /** It is gone at once. @returns what closes its sockets and files; undefined where it was gone already. */
+  die(): (() => Promise<void>) | undefined;
+  /** For good. */
+  stop(): Promise<void>;
+  /** If the service died meanwhile, its answer is lost. */
+  ask(question: Question, tenantUuid: string): Promise<RestAnswer>;
+}
+
+export class WorldService implements ServiceHost {
   isDatabaseBusy = false;
+  readonly hasBroker = true;
+  readonly fates = ['diedBefore', 'diedAfter'] as const;
   readonly #config: Config;
   readonly #keys: ReadonlyMap<string, string>;
   readonly #clock: Clock;
@@ -56,19 +80,15 @@ export class WorldService {
     return this.#life !== undefined;
   }
 
-  /** Of the life it has now. */
+  get isListening(): boolean {
+    return this.isUp;
+  }
+
   get metrics(): Metrics | undefined {
     return this.#life?.metrics;
   }
 
-  /** Begins its next life, on what is stored. */
-  async start(
-    carrier: Carrier,
-    events: {
-      readonly onWritten: (changes: readonly Change[]) => void;
-      readonly fateOf: (changes: readonly Change[]) => CommitFate;
-    },
-  ): Promise<void> {
+  async start(carrier: Carrier, events: LifeEvents): Promise<void> {
     const opened = carrier.open();
     this.#life = await startService({
       config: this.#config,
@@ -82,9 +102,9 @@ export class WorldService {
       onWritten: events.onWritten,
       fateOf: events.fateOf,
     });
+    await events.onBegan();
   }
 
-  /** It is gone at once. @returns what closes its sockets and files; undefined where it was gone already. */
   die(): (() => Promise<void>) | undefined {
     const dying = this.#life;
     this.#life = undefined;
@@ -96,7 +116,6 @@ export class WorldService {
     await this.#life?.stop();
   }
 
-  /** If the service died meanwhile, its answer is lost. */
   async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
     const asked = this.#life;
     if (asked === undefined) return NO_ANSWER;

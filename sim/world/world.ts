@@ -16,6 +16,7 @@ import type { LimitOracle } from './limit-oracle.js';
 import type { PowerWatch, Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
 import { BOOKKEEPING, type CommitFate } from './service-life.js';
+import type { NodeFault } from './world-nodes.js';
 import { type WorldOptions, WorldParts } from './world-parts.js';
 import { provisionWorld } from './world-provision.js';
 import { NO_ANSWER } from './world-service.js';
@@ -140,11 +141,38 @@ export class World {
     if (bury === undefined) return;
     this.checks.ended();
     pace.soon(bury);
-    connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
+    if (service.hasBroker) connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
     pace.agenda.at(this.monotonicMs() + downMs, () => pace.soon(() => this.#live()));
   }
 
-  /** The service dies before or after the commit that the next call asks for, and starts again `downMs` later. */
+  /** What may become of the service in the middle of a commit. */
+  get fates(): readonly CommitFate[] {
+    return this.#parts.service.fates;
+  }
+
+  /** How many nodes stand by for each other, the one that runs included; 0 where the service is the only one. */
+  get nodeCount(): number {
+    return this.#parts.nodes?.count ?? 0;
+  }
+
+  /** How often another node became the one that runs, the first included. */
+  get terms(): number {
+    return this.#parts.nodes?.writers.terms ?? 0;
+  }
+
+  /** Befalls the node at `place`, or the one that runs, for `ms`; `ahead`: which way its clock goes wrong. */
+  strikeNode(fault: NodeFault, place: number | 'active', ms: number, ahead: 1 | -1): void {
+    const end = this.#parts.nodes?.strike(fault, place, ahead);
+    if (end !== undefined) this.#sufferFor(ms, end);
+  }
+
+  /** Every node that lives is well from now on. */
+  endNodeFaults(): void {
+    const { nodes } = this.#parts;
+    if (nodes !== undefined) this.#sufferFor(0, () => nodes.endFaults());
+  }
+
+  /** The service dies or freezes before or after the commit that the next call asks for, and is back `downMs` later. */
   dieAtNextWrite(fate: CommitFate, downMs: number): void {
     this.#doom = { fate, downMs };
   }
@@ -201,8 +229,32 @@ export class World {
         this.checks.written(changes);
       },
       fateOf: (changes) => this.#fateOf(changes),
+      onBegan: async () => {
+        // Without a crash before: the one that runs now heard nothing of what another heard.
+        if (!this.#parts.service.hasBroker) this.checks.ended();
+        await this.#began();
+      },
     });
-    this.#parts.operators.restarted();
+  }
+
+  /** What befell a node ends after `ms`. What it had begun is over then, before anybody is asked what came of it. */
+  #sufferFor(ms: number, end: () => void): void {
+    const { service, pace, outstanding } = this.#parts;
+    if (!service.isUp) this.checks.setDatabaseBusy(true);
+    pace.agenda.at(this.monotonicMs() + ms, () => {
+      end();
+      pace.soon(async () => {
+        await outstanding.idle();
+        await this.#began();
+      });
+    });
+  }
+
+  async #began(): Promise<void> {
+    const { service, operators } = this.#parts;
+    if (!service.isUp) return;
+    operators.restarted();
+    this.checks.setDatabaseBusy(service.isDatabaseBusy);
     await this.checks.began();
   }
 
@@ -218,6 +270,11 @@ export class World {
     if (this.#doom === undefined || !isAsked) return 'survived';
     const { fate, downMs } = this.#doom;
     this.#doom = undefined;
+    if (fate === 'frozenBefore' || fate === 'frozenAfter') {
+      const thaw = this.#parts.nodes?.freezeActive();
+      if (thaw !== undefined) this.#sufferFor(downMs, thaw);
+      return fate;
+    }
     this.crash(downMs);
     this.checks.reached.note(fate === 'diedBefore' ? 'diedBeforeCommit' : 'diedAfterCommit');
     return fate;

@@ -97,11 +97,14 @@ export class Standby {
 
   #pause(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(AGAIN_AFTER_MS, resolve);
-      signal.addEventListener('abort', () => {
+      const done = () => {
         cancel();
+        // It lives as long as the node: what listens to it for good would be one more each second.
+        signal.removeEventListener('abort', done);
         resolve();
-      });
+      };
+      const cancel = this.#options.clock.after(AGAIN_AFTER_MS, done);
+      signal.addEventListener('abort', done);
     });
   }
 }

@@ -17,15 +17,20 @@ const { parseScenario } = await import(new URL('sim/scenario/parse-scenario.js',
  * @typedef {object} Order
  * @property {string} name of a bug; none where it is empty
  * @property {number} seed
+ * @property {number} [nodes]
  * @property {string} [scenario]
  * @property {number} [minutes]
  */
 
 /** @param {Order} order */
-async function violationsOf({ seed, scenario, minutes = 60 }) {
+async function violationsOf({ seed, nodes, scenario, minutes = 60 }) {
   if (scenario === undefined)
-    return (await runHostileHours({ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true }))
-      .violations;
+    return (
+      await runHostileHours({
+        ...{ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true },
+        ...(nodes === undefined ? {} : { nodes }),
+      })
+    ).violations;
   const path = new URL(`../../scenarios/${scenario}`, import.meta.url);
   const played = parseScenario(readFileSync(path, 'utf8'), scenario, {
     seed,

@@ -16,6 +16,7 @@ interface Plant {
   readonly text: string;
   readonly within?: string;
   readonly seed: number;
+  readonly nodes?: number;
   readonly invariant: string;
   readonly scenario?: string;
   readonly minutes?: number;
@@ -40,7 +41,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   /** The invariants that are broken, first to last, with that bug in the service, the chargers or the checks. */
   async function brokenBy(
-    order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'>,
+    order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'> & { readonly nodes?: number | undefined },
   ): Promise<readonly string[]> {
     const answered = once(planted, 'message');
     planted.send(order);
@@ -51,8 +52,8 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   it.each(PLANTS.filter(({ scenario }) => scenario === undefined))(
     'is seen: $name, by $invariant',
-    async ({ name, seed, invariant }) => {
-      const [first] = await brokenBy({ name, seed });
+    async ({ name, seed, nodes, invariant }) => {
+      const [first] = await brokenBy({ name, seed, nodes });
       expect(first).toBe(invariant);
     },
   );

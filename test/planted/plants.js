@@ -9,12 +9,40 @@
  * @property {string} [within] text that is found exactly once, where the expression alone is not
  * @property {number} seed
  * @property {string} invariant one of those that notice
+ * @property {number} [nodes] that stand by for each other, where one service does not know what the bug is about
  * @property {string} [scenario] of the library, where a hostile hour does not know what the bug is about
  * @property {number} [minutes] of the scenario, which are enough
  */
 
 /** @type {readonly Plant[]} */
 export const PLANTS = [
+  {
+    name: 'fence-left-out',
+    file: 'src/outbound/knex/ownership.js',
+    text: "trx('owner').where({ epoch: ownerTerm }).update(counted)",
+    bug: "trx('owner').update(counted)",
+    nodes: 3,
+    seed: 1,
+    invariant: 'P19',
+  },
+  {
+    name: 'term-not-raised',
+    file: 'src/outbound/knex/ownership.js',
+    text: "trx.raw('epoch + 1')",
+    bug: "trx.raw('epoch + (epoch < 1)')",
+    nodes: 3,
+    seed: 1,
+    invariant: 'P19',
+  },
+  {
+    name: 'old-node-goes-on-granting',
+    file: 'src/nodes/tenure.js',
+    text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
+    bug: 'this.#clock.monotonicMs() > 0',
+    nodes: 3,
+    seed: 1,
+    invariant: 'P19',
+  },
   {
     name: 'waiting-grant-counts-as-told',
     file: 'machines/power/grant-issuer.js',

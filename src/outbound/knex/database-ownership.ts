@@ -23,6 +23,8 @@ export interface OwnNode {
 interface OwnershipOptions {
   readonly knex: Knex;
   readonly clock: Clock;
+  /** Of the database's host, where that has no clock of its own to ask: SQLite. */
+  readonly databaseClock: Clock;
   readonly log?: Log | undefined;
   readonly node: OwnNode;
   /** Told of a claim before it resolves. */
@@ -49,15 +51,17 @@ const CLOCKS_APART_AT_MOST_MS = 2_000;
 export class DatabaseOwnership implements Ownership {
   readonly #knex: Knex;
   readonly #clock: Clock;
+  readonly #databaseClock: Clock;
   readonly #log: Log | undefined;
   readonly #rareLog: RareLog;
   readonly #node: OwnNode;
   readonly #onClaimed: (position: Position) => void;
   #ownerTerm: number | undefined;
 
-  constructor({ knex, clock, log, node, onClaimed }: OwnershipOptions) {
+  constructor({ knex, clock, databaseClock, log, node, onClaimed }: OwnershipOptions) {
     this.#knex = knex;
     this.#clock = clock;
+    this.#databaseClock = databaseClock;
     this.#log = log;
     this.#rareLog = createRareLog(clock);
     this.#node = node;
@@ -130,7 +134,7 @@ export class DatabaseOwnership implements Ownership {
   #inMs(delayMs: number): Knex.Raw {
     return this.#isPostgres
       ? this.#knex.raw('(extract(epoch from clock_timestamp()) * 1000)::bigint + ?', [delayMs])
-      : this.#knex.raw('?', [this.#clock.nowMs() + delayMs]);
+      : this.#knex.raw('?', [this.#databaseClock.nowMs() + delayMs]);
   }
 
   async #read(): Promise<OwnerRow> {

@@ -37,6 +37,8 @@ export interface StoreOptions {
   /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   readonly databaseUrl: string;
   readonly clock: Clock;
+  /** Of an SQLite database's host; `clock` if left out. PostgreSQL has its own. */
+  readonly databaseClock?: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly journal?: {
@@ -116,7 +118,8 @@ class OwnedDatabase {
   #ownerTerm: number | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(knex: Knex, { database, log, clock, metrics, journal, node, ownerKnex }: OpenDatabase) {
+  constructor(knex: Knex, options: OpenDatabase) {
+    const { database, log, clock, databaseClock = clock, metrics, journal, node, ownerKnex } = options;
     this.#knex = knex;
     this.#database = database;
     this.#ownerKnex = ownerKnex;
@@ -130,7 +133,7 @@ class OwnedDatabase {
     });
     this.ownership = new DatabaseOwnership({
       knex: ownerKnex ?? knex,
-      clock,
+      ...{ clock, databaseClock },
       log,
       node: node ?? { nodeId: randomUUID(), url: () => undefined, leaseMs: undefined },
       onClaimed: (position) => {

@@ -1,0 +1,216 @@
+// Several nodes of the production service in one world, on one database: one runs, the others stand by and take over.
+import type { Config } from '../../src/config.js';
+import { createMetrics, type Metrics } from '../../src/metrics.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { Log } from '../../src/ports/log.js';
+import { ClockDifferenceError } from '../../src/ports/ownership.js';
+import { StoreUnavailableError } from '../../src/ports/store.js';
+import { Service } from '../../src/service.js';
+import type { Question } from '../checks/inquiry.js';
+import { WriterWatch } from '../checks/writer-watch.js';
+import type { Carrier, CarrierLife } from './carrier.js';
+import { NodeHost } from './node-host.js';
+import { NodeStore } from './node-store.js';
+import type { Outstanding } from './outstanding.js';
+import type { Report } from './power-watch.js';
+import { callService, type RestAnswer } from './rest-client.js';
+import type { LifeEvents } from './service-life.js';
+import { NO_ANSWER, type ServiceHost } from './world-service.js';
+
+/** What may befall one node. */
+export type NodeFault = 'nodeFrozen' | 'nodeCutFromDatabase' | 'nodeCutFromBroker' | 'nodeClockOff';
+
+const OWNER_TTL_S = 5;
+export const CLOCK_OFF_MS = 5_000;
+
+/** One life of a node. */
+interface Node {
+  readonly name: string;
+  readonly host: NodeHost;
+  readonly metrics: Metrics;
+  readonly carried: CarrierLife;
+  readonly service: Service;
+  httpUrl: string;
+}
+
+interface WorldNodesOptions {
+  readonly count: number;
+  readonly config: Config;
+  readonly keys: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly outstanding: Outstanding;
+  readonly report: Report;
+  /** Before virtual time goes on. */
+  readonly soon: (task: () => Promise<void>) => void;
+}
+
+export class WorldNodes implements ServiceHost {
+  isDatabaseBusy = false;
+  /** Chargers stay with the broker whichever node is lost. */
+  readonly hasBroker = false;
+  readonly fates = ['diedBefore', 'diedAfter', 'frozenBefore', 'frozenAfter'] as const;
+  readonly writers: WriterWatch;
+  readonly #options: WorldNodesOptions;
+  readonly #config: Config;
+  /** By their places; undefined where one is dead. */
+  readonly #nodes: (Node | undefined)[];
+  #active: Node | undefined;
+  #whenActive = () => {};
+  #ids = 0;
+  #lives = 0;
+
+  constructor(options: WorldNodesOptions) {
+    this.#options = options;
+    // On a database of the world's own, whose clock is the true one; the settings refuse SQLite to several hosts.
+    this.#config = { ...options.config, standby: true, ownerTtlS: OWNER_TTL_S };
+    this.#nodes = Array.from({ length: options.count });
+    this.writers = new WriterWatch(options.report);
+  }
+
+  get isUp(): boolean {
+    const { host } = this.#active ?? {};
+    return host !== undefined && !host.isFrozen && !host.isCutFromDatabase;
+  }
+
+  /** A node that is about to find out that it was replaced still hears. */
+  get isListening(): boolean {
+    return true;
+  }
+
+  get metrics(): Metrics | undefined {
+    return this.isUp ? this.#active?.metrics : undefined;
+  }
+
+  /** The node that runs was frozen at some time. */
+  get stoodStill(): boolean {
+    return this.#active?.host.wasFrozen === true;
+  }
+
+  get count(): number {
+    return this.#nodes.length;
+  }
+
+  /** Starts those that are dead; at first, resolves once one of them runs. */
+  async start(carrier: Carrier, events: LifeEvents): Promise<void> {
+    const isFirst = this.#lives === 0;
+    const active = new Promise<void>((resolve) => {
+      this.#whenActive = resolve;
+    });
+    for (const [place, node] of this.#nodes.entries())
+      if (node === undefined) await this.#boot(place, carrier, events);
+    if (isFirst) await active;
+  }
+
+  die(): (() => Promise<void>) | undefined {
+    const dying = this.#active;
+    if (dying === undefined) return undefined;
+    this.#nodes[this.#nodes.indexOf(dying)] = undefined;
+    this.#active = undefined;
+    return this.#kill(dying);
+  }
+
+  /** All at once, without a word: no time passes in which they could hand over. */
+  async stop(): Promise<void> {
+    const living = this.#nodes.filter((node) => node !== undefined);
+    this.#nodes.fill(undefined);
+    this.#active = undefined;
+    for (const bury of living.map((node) => this.#kill(node))) await bury();
+  }
+
+  async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
+    const asked = this.#active;
+    if (asked === undefined || !this.isUp) return NO_ANSWER;
+    const key = this.#options.keys.get(tenantUuid) ?? '';
+    const answered = callService(asked.httpUrl, key, question).catch(() => NO_ANSWER);
+    // A client gives up on a node that freezes or dies in the middle of an answer.
+    const answer = await Promise.race([answered, asked.host.still().then(() => NO_ANSWER)]);
+    return this.isUp && this.#active === asked ? answer : NO_ANSWER;
+  }
+
+  /** What befalls the node at `place` from now on; the function ends it. Clocks go wrong only where a node stands by. */
+  strike(fault: NodeFault, place: number | 'active', ahead: 1 | -1): () => void {
+    const node = place === 'active' ? this.#active : this.#nodes[place];
+    if (node === undefined || (fault === 'nodeClockOff' && node === this.#active)) return () => {};
+    const { host } = node;
+    if (fault === 'nodeClockOff') host.aheadMs = ahead * CLOCK_OFF_MS;
+    else if (fault === 'nodeFrozen') host.freeze();
+    else this.#setCut(host, fault, true);
+    return () => {
+      if (fault === 'nodeClockOff') host.aheadMs = 0;
+      else if (fault === 'nodeFrozen') host.thaw();
+      else this.#setCut(host, fault, false);
+    };
+  }
+
+  /** Whatever befell any of them is over. */
+  endFaults(): void {
+    for (const { host } of this.#nodes.filter((node) => node !== undefined)) {
+      Object.assign(host, { aheadMs: 0, isCutFromDatabase: false, isCutFromBroker: false });
+      host.thaw();
+    }
+  }
+
+  /** Freezes the node that runs, in the middle of what it does. */
+  freezeActive(): (() => void) | undefined {
+    const host = this.#active?.host;
+    host?.freeze();
+    return host && (() => host.thaw());
+  }
+
+  #setCut(host: NodeHost, from: 'nodeCutFromDatabase' | 'nodeCutFromBroker', isCut: boolean): void {
+    if (from === 'nodeCutFromDatabase') host.isCutFromDatabase = isCut;
+    else host.isCutFromBroker = isCut;
+  }
+
+  #kill({ host, carried, service }: Node): () => Promise<void> {
+    host.die();
+    carried.end();
+    return () => service.stop();
+  }
+
+  async #boot(place: number, carrier: Carrier, events: LifeEvents): Promise<void> {
+    const { clock, log, outstanding } = this.#options;
+    const host = new NodeHost(clock);
+    const name = `node ${place + 1}, life ${++this.#lives}`;
+    const metrics = createMetrics();
+    const carried = carrier.open({ host, granted: () => this.writers.granted(name) });
+    const at = {
+      ...{ name, host, clock, outstanding, writers: this.writers },
+      ...{ onWritten: events.onWritten, fateOf: events.fateOf },
+      isDatabaseBusy: () => this.isDatabaseBusy,
+    };
+    const service = new Service(this.#config, {
+      ...{ clock: host.clock, databaseClock: clock, log: withoutExpected(log, host), metrics },
+      newId: () => `id-${++this.#ids}`,
+      ...carried.seams,
+      wrapStore: (store) => new NodeStore(store, at).asStore(),
+      onRole: (role, { httpUrl }) => this.#tell(node, role, httpUrl, events),
+    });
+    const node: Node = { name, host, metrics, carried, service, httpUrl: '' };
+    this.#nodes[place] = node;
+    await service.start();
+  }
+
+  #tell(node: Node, role: 'active' | 'standby', httpUrl: string, events: LifeEvents): void {
+    if (!node.host.isLiving) return;
+    node.httpUrl = httpUrl;
+    if (role === 'active') {
+      this.#active = node;
+      this.#whenActive();
+      this.#options.soon(() => events.onBegan());
+    } else if (this.#active === node) this.#active = undefined;
+  }
+}
+
+/** That a node with a wrong clock, or without a database, does not take over is what it should do. The dead say nothing. */
+function withoutExpected(log: Log, host: NodeHost): Log {
+  return {
+    ...log,
+    error(fields, message) {
+      const error = 'err' in fields ? fields.err : undefined;
+      const isExpected = error instanceof ClockDifferenceError || error instanceof StoreUnavailableError;
+      if (host.isLiving && !isExpected) log.error(fields, message);
+    },
+  };
+}

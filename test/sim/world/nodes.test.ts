@@ -1,0 +1,78 @@
+// Several nodes of the production service in one world: one writes at a time, whatever befalls them, and power stays within limits.
+import { afterAll, describe, expect, it } from 'vitest';
+import { WriterWatch } from '../../../sim/checks/writer-watch.js';
+import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { runHostileHours } from '../../../sim/world/hostile-hours.js';
+import type { Violation } from '../../../sim/world/power-watch.js';
+
+const MINUTE_MS = 60_000;
+const NODE_FAULTS = [
+  'nodeFrozen',
+  'nodeCutFromDatabase',
+  'nodeCutFromBroker',
+  'nodeClockOff',
+  'serviceCrash',
+];
+
+describe('Three nodes of which everything goes wrong', () => {
+  const struck = new Set<string>();
+  afterAll(() => expect([...struck]).toEqual(expect.arrayContaining(NODE_FAULTS)));
+
+  it.each([1, 7])(
+    'have one writer at a time (P19), hold every other invariant, and heal, seed %i',
+    async (seed) => {
+      const hours = await runHostileHours({ seed, chargers: 2, durationMs: 12 * MINUTE_MS, nodes: 3 });
+      expect(hours.violations).toEqual([]);
+      expect(hours.terms).toBeGreaterThan(1);
+      for (const fault of hours.struck.keys()) struck.add(fault);
+    },
+  );
+
+  it('go the same way with the same seed, event by event (P15)', async () => {
+    const hashOf = async (seed: number) => {
+      const hash = createTraceHash();
+      await runHostileHours({ seed, chargers: 2, durationMs: 5 * MINUTE_MS, nodes: 3, onEvent: hash.add });
+      return hash.digest();
+    };
+    const first = await hashOf(3);
+    expect(await hashOf(3)).toBe(first);
+    expect(await hashOf(4)).not.toBe(first);
+  });
+});
+
+describe('The watch over writers', () => {
+  function watched() {
+    const found: string[] = [];
+    const watch = new WriterWatch(({ target, detail }: Omit<Violation, 'atMs'>) =>
+      found.push(`${target}: ${detail}`),
+    );
+    return { watch, found };
+  }
+
+  it('is silent while each node writes in its own term', () => {
+    const { watch, found } = watched();
+    watch.claimed('a', 1, 0);
+    watch.wrote('a');
+    watch.claimed('b', 3, 1_000);
+    watch.wrote('b');
+    watch.granted('b');
+    expect(found).toEqual([]);
+    expect(watch.terms).toBe(2);
+  });
+
+  it('tells of terms that two have, that do not rise, of who wrote or granted too late, and of a wrong clock', () => {
+    const { watch, found } = watched();
+    watch.claimed('a', 1, 0);
+    watch.claimed('b', 1, 0);
+    watch.claimed('b', 2, -5_000);
+    watch.wrote('a');
+    watch.granted('a');
+    expect(found).toEqual([
+      'b: it has term 1, which a had',
+      'b: its term 1 is not above 1',
+      'b: it became the owner with a clock that is -5000 ms ahead',
+      'a: a write of term 1 was taken in term 2',
+      'a: a limit of term 1 left in term 2',
+    ]);
+  });
+});
