@@ -24,8 +24,8 @@ export default defineConfig({
     // One file does not notice another: what tests start they stop, and none replaces a module. Loading the code anew for each
     // file took a quarter of the whole time.
     isolate: false,
-    // Twice as many as CI has cores: much of the time goes into waiting for processes, databases and pages.
-    maxWorkers: 4,
+    // Three times as many as CI has cores: most of the time goes into waiting for leases, processes, databases and pages.
+    maxWorkers: 6,
     execArgv: EXEC_ARGV,
     server: { deps: { external: [/\/dist\//] } },
     sequence: { sequencer: LongestFirst },

@@ -13,5 +13,7 @@ export default defineConfig({
     ],
     exclude: ['test/service/postgres.test.ts'],
     globalSetup: ['test/memory.ts'],
+    // These compute more than they wait.
+    maxWorkers: 4,
   },
 });

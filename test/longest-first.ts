@@ -1,22 +1,40 @@
 // The order of test files: what takes long begins first, so that at the end no processor waits for the other.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** By processor time, longest first; then folders whose files start processes and pages, and wait for them. */
+/** Longest first, whether they compute or wait for leases, processes and pages: others compute meanwhile. */
 const LONG = [
-  'test/mutants/',
-  'test/outbound/knex/postgres',
   'test/docs/examples',
+  'test/mutants/survival',
+  'test/gateway/ocpp-gateway',
+  'test/bench/cluster',
+  'test/gateway/csms-proxy',
   'test/planted/',
+  'test/cli/sim-run',
+  'test/outbound/knex/postgres',
+  'test/durability/',
   'test/sim/run/scenario-runs',
   'test/sim/world/',
-  'test/durability/',
   'test/cli/',
+  'test/web/',
+  'test/sim/enforced-site',
+  'test/mutants/',
+  'test/sim/recording/recording',
+  'test/sim/report/report-page',
+  'test/sim/entry',
   'test/outbound/knex/',
+  'test/machines/fused-site',
+  'test/machines/location-supervisor',
+  'test/service/tenant-isolation',
   'test/service/health',
+  'test/service/standby',
   'test/service/one-answer',
+  'test/docs/sample-charger',
+  'test/docs/references',
+  'test/sim/checks/',
+  'test/sim/run/',
   'test/enforcement/',
   'test/bench/',
-  'test/web/',
+  'test/gateway/',
 ];
 
 export default class LongestFirst extends BaseSequencer {

@@ -1,8 +1,9 @@
 // What the documents name is there: files, links, commands with their flags, scripts, settings, endpoints, metrics.
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../cli/commands.js';
 import { ROLLBACK_VARIABLE, SETTINGS } from '../../src/config.js';
 import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
 import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js';
@@ -37,34 +38,25 @@ function anchorsOf(file: string): readonly string[] {
   return [...headings].map(([, heading = '']) => anchorOf(heading.trim()));
 }
 
-const helpTexts = new Map<string, string>();
-
-/** What `headroom … --help` prints, once. */
-function helpOf(command: readonly string[]): string {
-  const key = command.join(' ');
-  const known = helpTexts.get(key);
-  if (known !== undefined) return known;
-  const help = execFileSync(process.execPath, [join(ROOT, 'bin/headroom.js'), ...command, '--help'], {
-    encoding: 'utf8',
-  });
-  helpTexts.set(key, help);
-  return help;
-}
-
-function isSubCommand(command: readonly string[], word: string): boolean {
-  return new RegExp(`^ {2}${word}\\b`, 'm').test(helpOf(command));
-}
+/** The command as it is put together from what each of its parts says of itself. */
+const program = new Command('headroom').version('any');
+for (const { load } of COMMANDS) program.addCommand(await load());
 
 /** What is wrong with `headroom WORDS`; undefined where it can be typed so. */
 function faultOfCommand(words: readonly string[]): string | undefined {
-  const command: string[] = [];
+  let command: Command = program;
   for (const word of words) {
-    if (!/^[a-z][a-z-]*$/.test(word) || !isSubCommand(command, word)) break;
-    command.push(word);
+    const next = command.commands.find((each) => each.name() === word);
+    if (next === undefined) break;
+    command = next;
   }
-  const strange = words.find((word) => word.startsWith('--') && !helpOf(command).includes(`${word} `));
+  const flags = command
+    .createHelp()
+    .visibleOptions(command)
+    .map(({ long }) => long);
+  const strange = words.find((word) => word.startsWith('--') && !flags.includes(word));
   if (strange !== undefined) return `no ${strange}`;
-  return command.length === 0 && !words[0]?.startsWith('-') ? 'no such command' : undefined;
+  return command === program && !words[0]?.startsWith('-') ? 'no such command' : undefined;
 }
 
 describe('What the documents name', () => {

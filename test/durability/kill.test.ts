@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { serve, start } from '../cli/headroom.js';
 import { createTrial, type Trial } from './trial.js';
 
-const KILLS = 20;
+const KILLS = 10;
 const CLIENTS = 16;
 const REFUSALS = ['400 CLUSTER_EMPTY', '404 LOCATION_NOT_FOUND'];
 
@@ -24,7 +24,7 @@ it('kill -9 at any moment loses nothing acknowledged and leaves nothing half don
   let service = await serve(trial.dataDir);
   for (let kills = 1; kills <= KILLS; kills++) {
     expect((await trial.endUnderLoad(service, 'SIGKILL')).code).toBeNull();
-    if (kills % 10 === 0) await killWhileStarting(trial);
+    if (kills % 5 === 0) await killWhileStarting(trial);
     service = await serve(trial.dataDir);
     await trial.check(service);
   }
