@@ -44,15 +44,15 @@ describe('headroom sim run', () => {
     const yards = `name: Yards
 seed: 4
 start: 2026-06-01T12:00:00Z
-duration: 9m
+duration: 5m
 sites: { count: 2, chargers: 26, connectors: 2, permanentLimitKw: 150 }
 sessions: { generate: { perDay: 20, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
 vehicles: [{ name: car, share: 1, maxKw: 11, phases: 3 }]
 faults:
-  - { kind: loss, share: 0.2, from: +5m, until: +8m }
-  - { kind: serviceCrash, for: 10s, from: +6m }
+  - { kind: loss, share: 0.2, from: +2m, until: +4m }
+  - { kind: serviceCrash, for: 10s, from: +3m }
 expect:
-  - { at: "12:03", location: site-2, effectiveLimitKw: 150 }
+  - { at: "12:02", location: site-2, effectiveLimitKw: 150 }
   - { powerKw: { atMost: 300 }, violations: 0 }
 `;
     const file = writeFile(temporaryDirectory(), 'yards.yaml', yards);
