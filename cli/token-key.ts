@@ -1,7 +1,8 @@
 // `headroom token-key rotate`: a new key signs access tokens from now on; the one before still verifies.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { rotateTokenKeys } from '../src/inbound/http/token-keys.js';
+import { createTokenKeys, rotateTokenKeys } from '../src/inbound/http/token-keys.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { printNote } from './print.js';
 import { addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
@@ -12,6 +13,12 @@ function rotate(flags: SettingsFlags): void {
     throw new OperatorError('the token keys are given as JSON: rotate them where that JSON comes from');
   }
   const file = tokenKeys ?? join(dataDir, 'token-keys.json');
+  if (tokenKeys === undefined && !existsSync(file)) {
+    // As the first start would.
+    createTokenKeys({ tokenKeys, dataDir });
+    printNote(`The first key is in ${file}.`);
+    return;
+  }
   rotateTokenKeys(file);
   printNote(
     `A new key in ${file} signs from now on; tokens signed by the one before stay valid until they expire.`,

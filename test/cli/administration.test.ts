@@ -1,5 +1,5 @@
 // What the command line changes beside a running service, and that the service follows without a restart.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
@@ -127,6 +127,19 @@ describe('Beside a running service the command line', () => {
     expect(await runJson(['client', 'list', TENANT], environment)).toContainEqual(
       expect.objectContaining({ clientId: 'night-job', state: 'disabled' }),
     );
+  });
+
+  it('makes the first token key where there is none, for nodes that are to share it', async () => {
+    const dataDir = join(temporaryDirectory(), 'keys');
+    const made = await run(['token-key', 'rotate', '--data-dir', dataDir]);
+    expect(made).toMatchObject({
+      code: 0,
+      stderr: `The first key is in ${join(dataDir, 'token-keys.json')}.\n`,
+    });
+    const file = join(dataDir, 'token-keys.json');
+    expect(JSON.parse(readFileSync(file, 'utf8')).keys).toHaveLength(1);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await run(['token-key', 'rotate', '--token-keys', join(dataDir, 'other.json')])).code).toBe(2);
   });
 
   it('rotates the token keys: new tokens get the new key, old tokens stay valid', async () => {
