@@ -210,7 +210,9 @@ async function play(cluster: Cluster, fault: Fault): Promise<void> {
 async function countLost(cluster: Cluster, { acknowledged }: Writers): Promise<number> {
   const store = await createStore({
     databaseUrl: cluster.databaseUrl,
-    ...{ clock: systemClock, log: silentLog, metrics: createMetrics() },
+    clock: systemClock,
+    log: silentLog,
+    metrics: createMetrics(),
   });
   const written = new Set<string>();
   for (let i = 0; i < LOCATIONS; i++) {
@@ -258,8 +260,14 @@ async function main(): Promise<void> {
   const faults = values.faults.split(',').filter((name): name is Fault => FAULTS.includes(name as Fault));
   const rng = mersenne(Number(values.seed));
   const tally: Tally = {
-    ...{ leasesLost: 0, limitsBroken: 0, writesLost: 0, doubleWriters: 0 },
-    ...{ acknowledged: 0, refused: 0, unanswered: 0, gapsMs: new Map() },
+    leasesLost: 0,
+    limitsBroken: 0,
+    writesLost: 0,
+    doubleWriters: 0,
+    acknowledged: 0,
+    refused: 0,
+    unanswered: 0,
+    gapsMs: new Map(),
   };
   const cluster = new Cluster();
   try {

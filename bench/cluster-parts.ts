@@ -242,8 +242,10 @@ export class Cluster {
       HEADROOM_DATABASE_URL: this.#urlBy(await wire.open()),
       HEADROOM_DATA_DIR: this.#directory,
       HEADROOM_MQTT_URL: this.#mqttUrl,
-      ...{ HEADROOM_STANDBY: 'true', HEADROOM_OWNER_TTL_S: String(this.#ownerTtlS) },
-      ...{ HEADROOM_HTTP_PORT: '0', HEADROOM_LOG_LEVEL: 'warn' },
+      HEADROOM_STANDBY: 'true',
+      HEADROOM_OWNER_TTL_S: String(this.#ownerTtlS),
+      HEADROOM_HTTP_PORT: '0',
+      HEADROOM_LOG_LEVEL: 'warn',
     };
   }
 
@@ -260,7 +262,8 @@ export class Cluster {
           locationId: locationIdOf(Math.floor(i / CHARGERS_EACH)),
           controllerUuid,
         },
-        ...{ username: `${TENANT}/${controllerUuid}`, password: MQTT_SECRET },
+        username: `${TENANT}/${controllerUuid}`,
+        password: MQTT_SECRET,
         connectors: [{ ...RATING, connectorId: '1' as ConnectorId }],
       };
     });

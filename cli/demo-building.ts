@@ -15,11 +15,18 @@ const MINUTE_MS = 60_000;
 function buildingAt(locationId: string): Building {
   const always = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER };
   return {
-    ...{ tenantUuid: '', locationId, connectionKw: 0, maxBuildingKw: 0, leastReserveKw: 0 },
+    tenantUuid: '',
+    locationId,
+    connectionKw: 0,
+    maxBuildingKw: 0,
+    leastReserveKw: 0,
     base: [{ fromMs: 0, kw: 18 }],
     lift: { kw: 7, everyMs: 2 * MINUTE_MS, lastsMs: 25_000 },
     peaks: [{ kw: 12, everyMs: 10 * MINUTE_MS, lastsMs: 4 * MINUTE_MS, ...always }],
-    ...{ pv: undefined, pvRaisesHeadroom: false, meterEveryMs: READ_EVERY_MS, meterFaults: [] },
+    pv: undefined,
+    pvRaisesHeadroom: false,
+    meterEveryMs: READ_EVERY_MS,
+    meterFaults: [],
   };
 }
 

@@ -2,6 +2,7 @@
 import { linkOf } from '../machines/power/connector-control.js';
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
 import { staleAfterMsOf } from '../machines/power/known-connectors.js';
+import type { TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
 import {
@@ -14,7 +15,6 @@ import { createEntityQueue } from './actors/entity-queue.js';
 import { Follower, type FollowerListener } from './actors/follower.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';
 import { Scheduler, type SchedulerListener } from './actors/scheduler.js';
-import { readingAgainWhenUnknown } from './actors/uncertain-writes.js';
 import { type Application, createApplication } from './application/application.js';
 import { EventStream } from './application/event-stream.js';
 import { AlarmBook } from './enforcement/alarm-book.js';
@@ -30,7 +30,7 @@ import type { Metrics } from './metrics.js';
 import type { Cancel, Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
-import type { Store } from './ports/store.js';
+import { type Change, type Store, StoreUnavailableError } from './ports/store.js';
 import type { LimitPublisher, MeterSink } from './ports/telemetry.js';
 
 export interface ActorSystem {
@@ -110,7 +110,7 @@ class LiveActorSystem implements ActorSystem {
       log,
       written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
       expireReadings: (location) => this.#expireReadings(location, clock.monotonicMs()),
-      store: readingAgainWhenUnknown(store, this.#follower),
+      store: { append: (tenantUuid, changes) => this.#append(tenantUuid, changes) },
       archive: store,
       events: this.#events,
       directory: this.#directory,
@@ -149,6 +149,15 @@ class LiveActorSystem implements ActorSystem {
     // They are another node's now: counted by both, they would be twice as many.
     measureWhenAsked(this.#options.metrics, () => []);
     await this.#bookkeeping.stop();
+  }
+
+  /** Where the outcome of a write is unknown, its tenant's rows are read again, whatever they say. */
+  #append(tenantUuid: TenantUuid, changes: readonly Change[]): Promise<void> {
+    return this.#options.store.append(tenantUuid, changes).catch((error) => {
+      const isUnknown = error instanceof StoreUnavailableError && error.isOutcomeUnknown;
+      if (isUnknown) this.#follower.readAgain(tenantUuid);
+      throw error;
+    });
   }
 
   #createEnforcement(): Enforcement {
@@ -264,9 +273,10 @@ class LiveActorSystem implements ActorSystem {
   #keepHouse(): void {
     const { clock, timing } = this.#options;
     const nowMs = clock.monotonicMs();
+    const instant = { now: clock.nowMs(), nowMs };
     for (const location of this.#locations()) {
       this.#expireReadings(location, nowMs);
-      confirmSiteReading(this.#directory, location, { now: clock.nowMs(), nowMs });
+      confirmSiteReading(this.#directory, location, instant);
     }
     if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
       this.#askedAtMs = nowMs;

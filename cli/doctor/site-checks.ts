@@ -67,7 +67,8 @@ export function sitesOfFile({ tenants }: ProvisioningFile): readonly Site[] {
         );
         const keptKw = operator && (operator.failsafeKw ?? guaranteedPowerKw(connectors.length));
         return {
-          ...{ tenantUuid, locationId },
+          tenantUuid,
+          locationId,
           limitsKw: limitsOf(permanentLimitKw, gridLimitKw, keptKw),
           connection: connection ?? null,
           feeders: feeders.map(({ parent, ...each }) => ({ ...each, parent: parent ?? null })),

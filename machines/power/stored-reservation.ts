@@ -14,7 +14,9 @@ export interface StoredReservation {
 }
 
 export const NOTHING_STORED: StoredReservation = {
-  ...{ limitTenthsA: 0, thenTenthsA: 0, ttlMs: 0 },
+  limitTenthsA: 0,
+  thenTenthsA: 0,
+  ttlMs: 0,
   phases: ALL_PHASES,
 };
 

@@ -74,17 +74,20 @@ export class BilledWatch {
         const startsAtMs = Math.floor(now / windowMs) * windowMs;
         return [
           {
-            ...{ locationId, limitW: 1000 * limitKw, windowMs, startsAtMs },
+            locationId,
+            limitW: 1000 * limitKw,
+            windowMs,
+            startsAtMs,
             building: buildings.find((each) => each.locationId === locationId),
-            ...{
-              lookedAtMs: now,
-              importW: 0,
-              drawnW: 0,
-              isWhole: startsAtMs === now,
-              usedWms: 0,
-              unlawfulWms: 0,
-            },
-            ...{ known: [], unreachableUntilMs: now, highestMeanW: 0 },
+            lookedAtMs: now,
+            importW: 0,
+            drawnW: 0,
+            isWhole: startsAtMs === now,
+            usedWms: 0,
+            unlawfulWms: 0,
+            known: [],
+            unreachableUntilMs: now,
+            highestMeanW: 0,
           },
         ];
       }),

@@ -102,7 +102,11 @@ async function readerOf(knex: ReturnType<typeof openTraceFile>, path: string): P
 
 function subjectOf({ scenario, seed, commit, starts_at_ms, utc_offset_ms, grid }: MetaRow): TraceSubject {
   return {
-    ...{ scenario, seed, commit, startsAtMs: starts_at_ms, utcOffsetMs: utc_offset_ms ?? 0 },
+    scenario,
+    seed,
+    commit,
+    startsAtMs: starts_at_ms,
+    utcOffsetMs: utc_offset_ms ?? 0,
     ...(grid === undefined ? {} : { grid: JSON.parse(grid) }),
   };
 }

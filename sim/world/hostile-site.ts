@@ -32,8 +32,11 @@ const BUSY_STREET: Traffic = { ...EVERYDAY, firstArrivalS: [0, 600], gapS: [10, 
 
 /** All want more than there is; half of them use one phase, and each stays for half an hour at most. */
 const MIXED: Traffic = {
-  ...{ ...HUNGRY, gapS: [0, 300], stayS: [300, 1800] },
-  ...{ singlePhaseShare: 0.5, maxCurrentsA: [32, 1000] },
+  ...HUNGRY,
+  gapS: [0, 300],
+  stayS: [300, 1800],
+  singlePhaseShare: 0.5,
+  maxCurrentsA: [32, 1000],
 };
 
 /** Within the contract, however odd; the last two go without a lease or without acks, so that they live by themselves. */
@@ -55,7 +58,9 @@ function fused(location: { readonly locationId: string }, failsafeA: number) {
     connectors: [{ connectorId: '1', voltageV: 230, status: 'ACTIVE', ...connector }],
   });
   const single = (rotation?: string) => ({
-    ...{ phases: 1, maxCurrentA: 32, failsafeA },
+    phases: 1,
+    maxCurrentA: 32,
+    failsafeA,
     ...(rotation !== undefined && { rotation }),
   });
   return {

@@ -18,7 +18,7 @@ import { type PermanentLimitChange, setPermanentLimits } from './permanent-limit
 import { putPowerMinutes } from './power-minutes.js';
 import { type ProfileChange, writeProfiles } from './profiles.js';
 import { putReservations } from './reservations.js';
-import { lockTenants } from './tenant-lock.js';
+import { lockTenants } from './transaction.js';
 
 /** What one caller wants written, all or nothing. */
 export interface Submission {

@@ -20,7 +20,7 @@ interface Guard {
   readonly mark: CommitMark;
 }
 
-/** An open database. Call `noteCommit` after a commit that must not be lost, before acknowledging it. */
+/** An open database. Note in `mark` each commit that must not be lost, before acknowledging it. */
 export class Database {
   readonly knex: Knex;
   /** The names of the migrations that opening it ran. */
@@ -66,24 +66,19 @@ export class Database {
     return database;
   }
 
-  /** Records outside the database that it has come this far. */
-  noteCommit(position: Position): void {
-    this.#guard?.mark.note(position);
+  /** Records outside an SQLite database how far it has come; undefined for a PostgreSQL. */
+  get mark(): CommitMark | undefined {
+    return this.#guard?.mark;
   }
 
-  /** The same with the database's current position, for a caller that does not know it. */
+  /** Notes in the mark where the database is now, for a caller that does not know it. */
   async notePosition(): Promise<void> {
-    if (this.#guard !== undefined) this.#guard.mark.note(await positionIn(this.knex));
-  }
-
-  /** Flushes what was noted to disk. */
-  flushMark(): void {
-    this.#guard?.mark.flush();
+    this.mark?.note(await positionIn(this.knex));
   }
 
   async close(): Promise<void> {
     await this.knex.destroy();
-    this.#guard?.mark.close();
+    this.mark?.close();
     await this.#guard?.lock.release();
   }
 }

@@ -16,6 +16,11 @@ export function readThrough(knex: Knex, table: string, index: string): Knex.Raw 
   return engineOf(knex) === 'sqlite' ? knex.raw('?? indexed by ??', [table, index]) : knex.raw('??', [table]);
 }
 
+/** A double with all its digits: SQLite misreads the shortest form of one number in ten thousand by its last bit. */
+export function exactDouble(value: number): string {
+  return value.toPrecision(17);
+}
+
 /** The file of `sqlite:PATH` (`:memory:` included), or undefined where the URL is PostgreSQL's. */
 export function sqliteFileOf(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;

@@ -4,7 +4,7 @@ import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import type { Submission } from './changes.js';
-import { isUnavailable, orUnavailable } from './unavailable.js';
+import { asUnavailable, isUnavailable } from './unavailable.js';
 
 const MAX_BATCH = 500;
 const MAX_PENDING = 10_000;
@@ -137,9 +137,9 @@ export class Journal {
   async #commit(batch: readonly Write[]): Promise<void> {
     const startedMs = this.#clock.monotonicMs();
     try {
-      await orUnavailable(() => this.#write(batch));
+      await this.#write(batch);
     } catch (error) {
-      return this.#fail(batch, error);
+      return this.#fail(batch, asUnavailable(error));
     }
     this.#refusedAtMs = undefined;
     this.#metrics.commitSeconds.observe((this.#clock.monotonicMs() - startedMs) / 1000);

@@ -1,6 +1,6 @@
 // Many rows through one binding: constant SQL however many there are, and little work on the main thread.
 import type { Knex } from 'knex';
-import { type Engine, engineOf } from './engine.js';
+import { type Engine, engineOf, exactDouble } from './engine.js';
 
 export type Cell = string | number | null;
 export type ColumnKind = 'text' | 'integer' | 'bigint' | 'double precision';
@@ -34,11 +34,6 @@ export function jsonRows(engine: Engine, columns: Columns): string {
 export function isStored(table: string, columns: readonly string[]): string {
   const same = columns.map((name) => `${table}.${name} = given.${name}`);
   return `exists (select 1 from ${table} where ${same.join(' and ')})`;
-}
-
-/** A double with all its digits: SQLite misreads the shortest form of one number in ten thousand by its last bit. */
-export function exactDouble(value: number): string {
-  return value.toPrecision(17);
 }
 
 /** Inserts `rows`, each of another key, or updates those whose key exists. */

@@ -5,8 +5,8 @@ import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { TimeWindow } from '../../../machines/values/time.js';
 import type { OperatorEventRecord } from '../../ports/records.js';
 import type { Page } from '../../ports/store.js';
-import { type Engine, engineOf } from './engine.js';
-import { type Columns, exactDouble, isStored, jsonRows } from './json-rows.js';
+import { type Engine, engineOf, exactDouble } from './engine.js';
+import { type Columns, isStored, jsonRows } from './json-rows.js';
 
 export interface OperatorChange {
   readonly tenantUuid: TenantUuid;

@@ -4,8 +4,8 @@ import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { TimeWindow } from '../../../machines/values/time.js';
 import type { PermanentLimitHistoryRecord } from '../../ports/records.js';
 import type { Page } from '../../ports/store.js';
-import { type Engine, engineOf, readThrough } from './engine.js';
-import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
+import { type Engine, engineOf, exactDouble, readThrough } from './engine.js';
+import { type Cell, type Columns, jsonRows } from './json-rows.js';
 
 export interface PermanentLimitChange {
   readonly tenantUuid: TenantUuid;

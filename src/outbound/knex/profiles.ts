@@ -4,8 +4,8 @@ import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import type { ProfileHistoryRecord, ProfileRecord, ProfileTarget } from '../../ports/records.js';
 import type { Change, Page } from '../../ports/store.js';
-import { type Engine, engineOf, readThrough } from './engine.js';
-import { type Cell, type Columns, exactDouble, jsonRows } from './json-rows.js';
+import { type Engine, engineOf, exactDouble, readThrough } from './engine.js';
+import { type Cell, type Columns, jsonRows } from './json-rows.js';
 
 /** A change of what holds a slot, and whose. */
 export interface ProfileChange {

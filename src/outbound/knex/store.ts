@@ -26,8 +26,7 @@ import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
 import { loadReservations } from './reservations.js';
 import { revisionSince } from './revisions.js';
 import { loadLocations } from './sites.js';
-import { awaitWriters } from './tenant-lock.js';
-import { inSnapshot, inTransaction } from './transaction.js';
+import { awaitWriters, inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
 // On a nearly full disk this small write may succeed where callers' larger ones are refused.
@@ -77,36 +76,11 @@ interface OpenDatabase extends Omit<StoreOptions, 'databaseUrl' | 'log'> {
 
 /** A store over a database that is open and migrated; closing it closes the database. */
 export function storeOver(knex: Knex, options: OpenDatabase): Store {
-  const owned = new OwnedDatabase(knex, options);
-  return {
-    ownership: owned.ownership,
-    isOwner: () => owned.ownership.renew(),
-    append: (tenantUuid, changes) => owned.append({ tenantUuid, changes }),
-    loadTenant: (tenantUuid) => owned.inTurn(() => loadTenant(knex, tenantUuid)),
-    profileHistory: (tenantUuid, target, window, page) =>
-      owned.ask((trx) => profileHistory(trx, tenantUuid, target, window, page)),
-    profilesAt: (tenantUuid, target, atMs) => owned.ask((trx) => profilesAt(trx, tenantUuid, target, atMs)),
-    permanentLimitHistory: (tenantUuid, locationId, window, page) =>
-      owned.ask((trx) => permanentLimitHistory(trx, tenantUuid, locationId, window, page)),
-    alarms: (tenantUuid, filter) => owned.ask((trx) => listAlarms(trx, tenantUuid, filter)),
-    operatorEvents: (tenantUuid, locationId, window, page) =>
-      owned.ask((trx) => operatorEvents(trx, tenantUuid, locationId, window, page)),
-    powerHistory: (tenantUuid, locationId, window, stepMs) =>
-      owned.ask((trx) => powerHistory(trx, tenantUuid, locationId, window, stepMs)),
-    async forgetPowerBefore(beforeMs) {
-      const forgetSome = () => inTransaction(knex, (trx) => forgetSomePower(trx, beforeMs));
-      // In turns with the writers, who would otherwise wait until all is forgotten.
-      while (!(await owned.inTurn(forgetSome)));
-    },
-    loadCredentials: () => owned.ask(loadCredentials),
-    revisionSince: (since) => owned.ask((trx) => revisionSince(trx, since)),
-    ping: () => owned.ping(),
-    close: () => owned.close(),
-  };
+  return new KnexStore(knex, options);
 }
 
 /** One database, the queue of what is written to it, and which of its owners this process is. */
-class OwnedDatabase {
+class KnexStore implements Store {
   readonly #knex: Knex;
   readonly ownership: Ownership;
   readonly #database: Database | undefined;
@@ -117,6 +91,48 @@ class OwnedDatabase {
   /** Of this process; undefined until it claimed the database. */
   #ownerTerm: number | undefined;
   #closed: Promise<void> | undefined;
+
+  // Fields and not methods: whoever wraps a store spreads it.
+  readonly isOwner: Store['isOwner'] = () => this.ownership.renew();
+  readonly append: Store['append'] = (tenantUuid, changes) => this.#journal.append({ tenantUuid, changes });
+  readonly loadTenant: Store['loadTenant'] = (tenantUuid) =>
+    this.#inTurn(() => loadTenant(this.#knex, tenantUuid));
+  readonly loadCredentials: Store['loadCredentials'] = () => this.#ask(loadCredentials);
+  readonly revisionSince: Store['revisionSince'] = (since) => this.#ask((trx) => revisionSince(trx, since));
+  readonly profileHistory: Store['profileHistory'] = (...asked) =>
+    this.#ask((trx) => profileHistory(trx, ...asked));
+  readonly profilesAt: Store['profilesAt'] = (...asked) => this.#ask((trx) => profilesAt(trx, ...asked));
+  readonly permanentLimitHistory: Store['permanentLimitHistory'] = (...asked) =>
+    this.#ask((trx) => permanentLimitHistory(trx, ...asked));
+  readonly alarms: Store['alarms'] = (...asked) => this.#ask((trx) => listAlarms(trx, ...asked));
+  readonly operatorEvents: Store['operatorEvents'] = (...asked) =>
+    this.#ask((trx) => operatorEvents(trx, ...asked));
+  readonly powerHistory: Store['powerHistory'] = (...asked) =>
+    this.#ask((trx) => powerHistory(trx, ...asked));
+  readonly forgetPowerBefore: Store['forgetPowerBefore'] = async (beforeMs) => {
+    const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomePower(trx, beforeMs));
+    // In turns with the writers, who would otherwise wait until all is forgotten.
+    while (!(await this.#inTurn(forgetSome)));
+  };
+
+  /** @throws StoreUnavailableError where a commit fails now, or one of a moment ago did. */
+  readonly ping: Store['ping'] = async () => {
+    const ownerTerm = this.#ownerTerm;
+    await this.#inTurn(() =>
+      inTransaction(this.#knex, async (trx) => {
+        // A node that was replaced takes no more writes, whatever the database does.
+        if (ownerTerm === undefined) await countCommit(trx);
+        else await countCommitOf(trx, ownerTerm);
+      }),
+    );
+    if ((this.#journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
+      throw new StoreUnavailableError('the database refused a write a moment ago');
+  };
+
+  readonly close: Store['close'] = () => {
+    this.#closed ??= this.#journal.close().then(() => this.#closeDatabase());
+    return this.#closed;
+  };
 
   constructor(knex: Knex, options: OpenDatabase) {
     const { database, log, clock, databaseClock = clock, metrics, journal, node, ownerKnex } = options;
@@ -133,49 +149,27 @@ class OwnedDatabase {
     });
     this.ownership = new DatabaseOwnership({
       knex: ownerKnex ?? knex,
-      ...{ clock, databaseClock },
+      clock,
+      databaseClock,
       log,
       node: node ?? { nodeId: randomUUID(), url: () => undefined, leaseMs: undefined },
       onClaimed: (position) => {
         this.#note(position);
-        this.#database?.flushMark();
+        this.#database?.mark?.flush();
         this.#ownerTerm = position.ownerTerm;
       },
     });
   }
 
-  append(submission: Submission): Promise<void> {
-    return this.#journal.append(submission);
-  }
-
   /** What `question` finds in one snapshot, beside what is being written. */
-  async ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+  async #ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw new StoreUnavailableError('the database is being closed');
     return orUnavailable(() => inSnapshot(this.#knex, question));
   }
 
   /** Does `work` between two commits. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#journal.exclusively(() => orUnavailable(work));
-  }
-
-  /** @throws StoreUnavailableError where a commit fails now, or one of a moment ago did. */
-  async ping(): Promise<void> {
-    const ownerTerm = this.#ownerTerm;
-    await this.inTurn(() =>
-      inTransaction(this.#knex, async (trx) => {
-        // A node that was replaced takes no more writes, whatever the database does.
-        if (ownerTerm === undefined) await countCommit(trx);
-        else await countCommitOf(trx, ownerTerm);
-      }),
-    );
-    if ((this.#journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
-      throw new StoreUnavailableError('the database refused a write a moment ago');
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#journal.close().then(() => this.#closeDatabase());
-    return this.#closed;
   }
 
   async #closeDatabase(): Promise<void> {
@@ -194,7 +188,7 @@ class OwnedDatabase {
   /** Where the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
   #note(position: Position): void {
     try {
-      this.#database?.noteCommit(position);
+      this.#database?.mark?.note(position);
     } catch (error) {
       this.#rareLog('commit mark', () =>
         this.#log?.warn({ err: error }, 'the last commit could not be noted'),

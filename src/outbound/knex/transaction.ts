@@ -1,7 +1,8 @@
-// Transactions that always end in time, and report truthfully whether they were committed.
+// Transactions that always end in time, report truthfully whether they were committed, and write to a tenant one after another.
 import { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import type pg from 'pg';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { engineOf } from './engine.js';
 import { isConflict, mayHaveCommitted } from './unavailable.js';
@@ -90,4 +91,25 @@ function hangUpWhenSilent({ connection: { stream } }: pg.Client): () => void {
   const hangUp = () => stream.destroy();
   stream.setTimeout(SILENT_AT_MOST_MS, hangUp);
   return () => stream.setTimeout(0, hangUp);
+}
+
+// In the order of the keys, so that two that want several never wait for each other.
+const LOCK = `select pg_advisory_xact_lock(key) from (
+  select distinct hashtextextended(tenant_uuid, 0) as key from unnest(?::text[]) as tenant_uuid order by key
+) as keys`;
+
+/**
+ * Waits for other writers of these tenants, and keeps them out until the transaction ends. As the first statement,
+ * for those after it then see all that was written: without it, two that find the same holder of a slot both put theirs.
+ */
+export async function lockTenants(trx: Knex.Transaction, tenantUuids: readonly TenantUuid[]): Promise<void> {
+  if (engineOf(trx) === 'postgres') await trx.raw(LOCK, [[...new Set(tenantUuids)]]);
+}
+
+/**
+ * Resolves when nobody writes to the tenant: not even a transaction whose connection broke while it committed, and
+ * which may land much later.
+ */
+export async function awaitWriters(knex: Knex, tenantUuid: TenantUuid): Promise<void> {
+  if (engineOf(knex) === 'postgres') await inTransaction(knex, (trx) => lockTenants(trx, [tenantUuid]));
 }

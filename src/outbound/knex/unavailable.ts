@@ -70,8 +70,13 @@ export async function orUnavailable<T>(work: () => PromiseLike<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isUnavailable(error) || error instanceof StoreUnavailableError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailableError(`the database is unavailable: ${reason}`, { cause: error });
+    throw asUnavailable(error);
   }
+}
+
+/** A StoreUnavailableError where the database is the reason; any other error stays what it is. */
+export function asUnavailable(error: unknown): unknown {
+  if (!isUnavailable(error) || error instanceof StoreUnavailableError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StoreUnavailableError(`the database is unavailable: ${reason}`, { cause: error });
 }
