@@ -143,8 +143,7 @@ export class Service {
     if (tokenKeys.file !== undefined) this.#follow('token keys', tokenKeys);
     if (tlsFiles !== undefined) this.#follow('files for TLS', tlsFiles);
     return {
-      store,
-      tlsFiles,
+      ...{ store, tlsFiles },
       tokens: createTokens(keys),
       nodeTokens: new NodeTokens(keys),
       http: new HttpServer({ config: this.#config, ...this.#common, tlsFiles }),
@@ -201,9 +200,7 @@ export class Service {
     const { ownership } = store;
     const forwarding = await this.#createForwarding(parts, () => standby.isClockOff);
     const standby: Standby = new Standby({
-      clock,
-      log,
-      ownership,
+      ...{ clock, log, ownership },
       leaseMs: 1000 * this.#config.ownerTtlS,
       begin: (ownerTerm, tenure, onLost) =>
         this.#beginTerm(
@@ -268,8 +265,7 @@ export class Service {
     return new Forwarding({
       config: this.#config,
       ...this.#common,
-      ownership: store.ownership,
-      nodeTokens,
+      ...{ ownership: store.ownership, nodeTokens },
       health: createStandbyHealth({ clock, store, isClockOff, isStopping, version: VERSION }),
     });
   }
@@ -280,13 +276,7 @@ export class Service {
       config: this.#config,
       ...this.#common,
       seams: this.#seams,
-      store,
-      tokens,
-      nodeTokens,
-      tlsFiles,
-      ownerTerm,
-      isHeld,
-      onTakenOver,
+      ...{ store, tokens, nodeTokens, tlsFiles, ownerTerm, isHeld, onTakenOver },
     });
   }
 

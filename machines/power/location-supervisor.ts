@@ -91,6 +91,11 @@ export class LocationSupervisor {
     return this.ledger.totalW;
   }
 
+  /** It has no connectors, and had none at the last decision: no decision could say anything. */
+  get isUnconcerned(): boolean {
+    return this.controls.size === 0 && this.reservedW === 0 && this.#decidedReservedW === 0;
+  }
+
   /** Its connection and feeders. */
   get fuses(): Fuses {
     return this.#connectors.fuses;

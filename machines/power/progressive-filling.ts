@@ -98,6 +98,27 @@ export interface Filled {
  * that a claim loads.
  */
 export function fill(claims: readonly Claim[], room: Room): Filled {
+  return doAllFit(claims, room) ? fillAll(claims, room) : fillToLevel(claims, room);
+}
+
+/** Whether everybody can have all it asks for, where watts are all that there is to share. */
+function doAllFit(claims: readonly Claim[], room: Room): boolean {
+  if (room.leftTenthsA.length > 0) return false;
+  let neededW = 0;
+  for (const { floorW, mostW } of claims) neededW += mostW - floorW;
+  return neededW <= room.leftW;
+}
+
+function fillAll(claims: readonly Claim[], room: Room): Filled {
+  for (const claim of claims) room.deduct(claim, claim.floorW, claim.mostW);
+  return {
+    sharesW: claims.map(({ mostW }) => mostW),
+    bindings: claims.map(() => undefined),
+    levelW: undefined,
+  };
+}
+
+function fillToLevel(claims: readonly Claim[], room: Room): Filled {
   const filling = new Filling(claims, room);
   filling.run();
   const sharesW = claims.map((claim, i) => filling.shareW(claim, i));
@@ -181,7 +202,11 @@ class Filling {
     this.bindings = claims.map(() => undefined);
     this.#leftW = room.leftW;
     this.#poles = room.leftTenthsA.map((leftTenthsA) => ({
-      ...{ leftTenthsA, sinceW: 0, slope: 0, rising: 0, claims: [] },
+      leftTenthsA,
+      sinceW: 0,
+      slope: 0,
+      rising: 0,
+      claims: [],
     }));
     this.#firstFullPole = new FirstFull(this.#poles.length);
     for (const [i, { load }] of claims.entries())

@@ -65,8 +65,9 @@ export class Enforcement {
     this.#wakeups.stop();
   }
 
-  /** The location decides anew, shortly. */
+  /** The location decides anew, shortly, where there is anything to decide. */
   decideSoon(location: LocationEntity): void {
+    if (supervisorOf(location).isUnconcerned && location.alarms.size === 0) return;
     const nowMs = this.#options.clock.monotonicMs();
     this.#wakeups.wakeBy(location, Math.max(nowMs, location.decidedAtMs + DECIDE_EVERY_MS));
   }
@@ -152,7 +153,9 @@ export class Enforcement {
   openAlarms({ locations }: Tenant, alarms: readonly AlarmRecord[]): void {
     for (const alarm of alarms) {
       const location = locations.get(alarm.locationId);
-      if (location !== undefined) this.#options.alarms.restore(location, alarm);
+      if (location === undefined) continue;
+      this.#options.alarms.restore(location, alarm);
+      this.decideSoon(location);
     }
   }
 

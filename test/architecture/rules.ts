@@ -230,8 +230,6 @@ const BANNED: readonly BannedWord[] = [
   { word: /\bimport\s+[\w*][^;]*['"](node:)?timers(\/promises)?['"]/, where: isTimed },
   { word: /\bprocess\.env\b/, where: (path) => isProduct(path) && path !== 'src/config.ts' },
   { word: /\bas any\b/, where: () => true },
-  // A spread of what is written out beside it only saves lines.
-  { word: /\.\.\.\{/, where: isProduct },
   { word: /@ts-(ignore|expect-error|nocheck)|biome-ignore/, where: () => true },
   { word: /\buseFakeTimers\b/, where: () => true },
   // Bounds of the wall clock fail on a busy machine: tests wait with `test/eventually.ts`, pages with `test/browser.ts`.

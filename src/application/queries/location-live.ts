@@ -45,7 +45,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     effectiveLimitKw: limit.effectiveLimitKw,
     permanentLimitKw,
     // A limit that just fell binds every promise from now on, also before the decision that it leads to.
-    budgetKw: Math.min(supervisor.budgetW / 1000, limit.limitKw),
+    budgetKw: supervisor.isUnconcerned ? limit.limitKw : Math.min(supervisor.budgetW / 1000, limit.limitKw),
     reservedKw: supervisor.reservedW / 1000,
     ...drawnKwOf(location),
     fuses: viewOfFuses(location),
