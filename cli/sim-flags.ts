@@ -49,7 +49,7 @@ export function reproductionOf(
   return [
     `headroom sim run ${quoted(path)} --seed ${seed}`,
     ...(flags.days === undefined ? [] : [`--days ${flags.days}`]),
-    ...(transport === 'mqtt' ? ['--transport mqtt'] : []),
+    ...(transport === 'inProcess' ? [] : [`--transport ${transport}`]),
     ...(outDir === undefined ? [] : [`--out ${quoted(outDir)}`]),
   ].join(' ');
 }

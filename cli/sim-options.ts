@@ -4,10 +4,8 @@ import type { EpochMs } from '../machines/values/time.js';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import type { FaultLevel } from '../sim/scenario/fault-levels.js';
 import { parseInstant } from '../sim/scenario/moment.js';
-import type { Transport } from '../sim/scenario/scenario.js';
+import { TRANSPORTS, type Transport } from '../sim/scenario/scenario.js';
 import type { ConnectorName } from '../sim/trace/trace-state.js';
-
-const TRANSPORTS: readonly Transport[] = ['inProcess', 'mqtt'];
 
 export interface ScenarioFlags {
   readonly seed?: number;
@@ -79,7 +77,7 @@ export function daysOption(): Option {
 export function transportOption(): Option {
   return new Option(
     '--transport <kind>',
-    'inProcess is fast; mqtt sends every message through the real broker',
+    'inProcess is fast; mqtt sends every message through the real broker; with ocpp every charger speaks OCPP to the gateway',
   ).choices(TRANSPORTS);
 }
 

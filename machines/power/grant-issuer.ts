@@ -1,6 +1,6 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
-import { dcWOfTenths, tenthsAOf } from '../values/units.js';
+import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { thenTenthsAOf } from './connector-targets.js';
 import type { Grant } from './grant.js';
@@ -132,7 +132,10 @@ export class GrantIssuer {
     return this.#grant(control, tenthsA, nowMs, isFloorKept);
   }
 
-  /** One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. */
+  /**
+   * One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. It may
+   * keep to what it is told, so it is told no more than before until there is room for that.
+   */
   #tellUncontrolled(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
     const { holding, compliance, spec } = control;
     const { isNonCompliant } = compliance;
@@ -143,9 +146,18 @@ export class GrantIssuer {
       return undefined;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
     const isRoomy = this.#ledger.totalW <= this.#budgetW && isCarried && !isNonCompliant;
-    control.targetTenthsA = isRoomy ? holding.maxTenthsA : holding.leastTenthsA;
+    control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs);
+  }
+
+  /** The least it can be offered, or nothing where that would be more than before and the others leave no room for it. */
+  #leastToldTenthsA({ holding, sentTenthsA = 0, slot }: ConnectorControl): number {
+    const { leastTenthsA, milliwattsPerTenth, boundW } = holding;
+    const hasTenthsA = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0));
+    const withItW = this.#ledger.totalW - boundW + wattsOfTenths(leastTenthsA, milliwattsPerTenth);
+    const isRoomForIt = withItW <= this.#budgetW && this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
+    return hasTenthsA >= leastTenthsA || isRoomForIt ? leastTenthsA : 0;
   }
 
   /** Never more than the ledger has room for, whatever was decided before. */

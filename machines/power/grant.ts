@@ -110,5 +110,6 @@ export const ALARM_KINDS = [
   'STALE',
   'SITE_METER_STALE',
   'SITE_METER_IMPLAUSIBLE',
+  'NO_LEASE',
 ] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];

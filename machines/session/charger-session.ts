@@ -74,6 +74,7 @@ export class ChargerSession<Id extends string = string> {
         },
         judged: (whyNot, kind) => {
           connector.shownWhyNot = whyNot;
+          connector.isShownEvidence = kind === 'evidence' && whyNot !== undefined;
           if (kind === 'hint') return;
           const firmware = this.#firmware ?? this.#provenFirmware ?? '';
           this.#provenFirmware = whyNot === undefined ? firmware : undefined;

@@ -82,6 +82,7 @@ export interface StateBody {
     maxA: number;
     failsafeA: number;
     lease: 'heartbeat' | 'none';
+    whyNoLease?: string;
     keepsThen: boolean;
   }[];
 }

@@ -14,6 +14,8 @@ export interface SessionNote {
 
 /** One that goes on as it was has this long to show itself to another gateway. */
 const LOOKS_MS = 15_000;
+/** As the contract has it. */
+const LONGEST_WHY = 200;
 const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
 
 export class LeaseReport {
@@ -70,6 +72,15 @@ export class LeaseReport {
     return shownWhyNot ?? NOT_SHOWN;
   }
 
+  /** The same, where the charger showed something that speaks against it: what it could not show yet is no reason for an alarm. */
+  #whyAlarming(connector: SessionConnector, nowMs: number): string | undefined {
+    const why = this.whyNoLease(connector, nowMs);
+    if (why === undefined || this.#preparation.whyNot !== undefined) return why;
+    if (this.#clock.whyDistrusted(nowMs) !== undefined)
+      return this.#clock.ageMs(nowMs) === Number.POSITIVE_INFINITY ? undefined : why;
+    return connector.isShownEvidence ? why : undefined;
+  }
+
   /** What the service is to be told of all connectors now; undefined where nothing changed. */
   takeState(boot: string, firmware: string | undefined, nowMs: number): StateBody | undefined {
     if (this.#isLooking(nowMs)) return undefined;
@@ -82,7 +93,9 @@ export class LeaseReport {
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a fail-safe that it keeps it may do all it can by itself.
       const ownA = this.#preparation.hasFailsafe ? failsafeA : maxA;
-      return { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA: ownA, lease, keepsThen: false };
+      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA: ownA, lease, keepsThen: false };
+      const { toldAlarm: whyNoLease } = connector;
+      return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });
     const made = firmware === undefined ? {} : { firmware: firmware.slice(0, 128) };
     return { v: 1, online: true, boot, ...made, connectors };
@@ -95,6 +108,9 @@ export class LeaseReport {
 
   #note(connector: SessionConnector, nowMs: number): void {
     const whyNot = this.whyNoLease(connector, nowMs);
+    const alarm = this.#whyAlarming(connector, nowMs)?.slice(0, LONGEST_WHY);
+    if (alarm !== connector.toldAlarm) this.#isDue = true;
+    connector.toldAlarm = alarm;
     if (whyNot === connector.toldWhyNot) return;
     if ((whyNot === undefined) !== (connector.toldWhyNot === undefined)) this.#isDue = true;
     connector.toldWhyNot = whyNot;

@@ -8,9 +8,13 @@ export interface SentHeartbeat {
 
 const REMEMBERED = 64;
 
+/** Plain numbers in a ring: a gateway has one for each connector of thousands. */
 export class SentHeartbeats {
-  readonly #sent = new Map<number, SentHeartbeat>();
+  readonly #ownMs = new Float64Array(REMEMBERED);
+  readonly #sentAtMs = new Float64Array(REMEMBERED);
   #hb = 0;
+  /** What was sent up to this one is forgotten. */
+  #forgottenHb = 0;
 
   /** The number of the newest; 0 before the first of this boot. */
   get hb(): number {
@@ -20,23 +24,26 @@ export class SentHeartbeats {
   /** One leaves now. @returns its number */
   note(ownMs: number | undefined, nowMs: number): number {
     const hb = ++this.#hb;
-    this.#sent.set(hb, { ownMs, sentAtMs: nowMs });
-    this.#sent.delete(hb - REMEMBERED);
+    this.#ownMs[hb % REMEMBERED] = ownMs ?? Number.NaN;
+    this.#sentAtMs[hb % REMEMBERED] = nowMs;
     return hb;
   }
 
   get(hb: number): SentHeartbeat | undefined {
-    return this.#sent.get(hb);
+    if (hb <= Math.max(this.#forgottenHb, this.#hb - REMEMBERED) || hb > this.#hb) return undefined;
+    const ownMs = this.#ownMs[hb % REMEMBERED] ?? Number.NaN;
+    const sentAtMs = this.#sentAtMs[hb % REMEMBERED] ?? Number.NaN;
+    return { ownMs: Number.isNaN(ownMs) ? undefined : ownMs, sentAtMs };
   }
 
   /** No lease may count from those any more; numbers go on. */
   forget(): void {
-    this.#sent.clear();
+    this.#forgottenHb = this.#hb;
   }
 
   /** Numbers begin anew. */
   restart(): void {
     this.#hb = 0;
-    this.#sent.clear();
+    this.#forgottenHb = 0;
   }
 }

@@ -22,8 +22,12 @@ export class SessionConnector {
   readonly lease: ConnectorLease;
   /** Why it has no lease, as it was told last. */
   toldWhyNot: string | undefined = '';
+  /** Why the service has an alarm of it. */
+  toldAlarm: string | undefined;
   /** What it showed when it was asked to prove its lease. */
   shownWhyNot: string | undefined;
+  /** That speaks against it, and is not only that it could show nothing. */
+  isShownEvidence = false;
   status: ChargingStatus | undefined;
   readonly #heartbeatMs: number;
   #values: MeteredValues | undefined;
@@ -41,6 +45,7 @@ export class SessionConnector {
   restart(boot: string): void {
     this.lease.restart(boot);
     this.shownWhyNot = undefined;
+    this.isShownEvidence = false;
     this.#values = undefined;
     this.#valuesAtMs = Number.NEGATIVE_INFINITY;
     this.#saidAtMs = Number.NEGATIVE_INFINITY;

@@ -5,7 +5,11 @@ import { buildTopic, parseTopic } from '../../src/wire/topics.js';
 import type { VirtualCharger } from './virtual-charger.js';
 
 /** Exact topics: `sync` and a `limit` for each connector; none where it takes no limits. */
-export function topicsFor({ address, connectors, takesLimits }: VirtualCharger): readonly string[] {
+export function topicsFor({
+  address,
+  connectors,
+  takesLimits,
+}: Pick<VirtualCharger, 'address' | 'connectors' | 'takesLimits'>): readonly string[] {
   if (!takesLimits) return [];
   const limits = connectors.map(({ connectorId }) => buildTopic({ ...address, kind: 'limit', connectorId }));
   return [buildTopic({ ...address, kind: 'sync' }), ...limits];

@@ -2,7 +2,15 @@
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
-import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
+import {
+  type AckMessage,
+  ackSchema,
+  type MeterMessage,
+  meterSchema,
+  type StateMessage,
+  stateSchema,
+} from '../../src/wire/mqtt.js';
+import { parseTopic } from '../../src/wire/topics.js';
 
 interface Envelope {
   readonly topic: string;
@@ -72,6 +80,16 @@ export function acknowledgement(topic: string, connectorId: ConnectorId, body: A
 
 export function chargerState(topic: string, body: StateMessage): ChargerMessage {
   return new Message('state' as const, topic, undefined, body, KEPT);
+}
+
+/** What was published for a charger. @throws where a charger may not say that */
+export function publishedMessage(topic: string, payload: string): ChargerMessage {
+  const to = parseTopic(topic);
+  const body: unknown = JSON.parse(payload);
+  if (to?.kind === 'state') return chargerState(topic, stateSchema.parse(body));
+  if (to?.kind === 'meter') return meterValue(topic, to.connectorId, meterSchema.parse(body), undefined);
+  if (to?.kind === 'ack') return acknowledgement(topic, to.connectorId, ackSchema.parse(body));
+  throw new Error(`no charger may say anything on ${topic}`);
 }
 
 /** The same kind of message with other bytes, of which nobody knows whether they are one. */

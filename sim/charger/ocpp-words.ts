@@ -6,21 +6,23 @@ import type { RateUnit } from '../../machines/session/lease-schedule.js';
 /** A call: method and parameters. */
 export type Words = readonly [string, object];
 
-/** What its meter shows. Currents in A per phase. */
+/** What the meter of an EVSE shows. Currents in A per phase. */
 export interface Shown {
+  readonly evse: number;
   readonly ownTime: string;
   readonly status: ChargingStatus;
   readonly energyWh: number;
   readonly powerW: number;
   readonly drawnA: number;
-  /** That the car uses, and that the connector has. */
+  /** That the car uses. */
   readonly phases: number;
-  readonly ratedPhases: number;
-  readonly voltageV: number;
+  /** Of each phase that the connector has. */
+  readonly voltagesV: readonly number[];
 }
 
 /** A charging profile as it was set. */
 export interface SetProfile {
+  readonly evse: number;
   readonly id: number;
   readonly isOfTransaction: boolean;
   readonly stackLevel: number;
@@ -31,19 +33,28 @@ export interface SetProfile {
 
 /** What a call does to the charger. */
 export interface Device {
-  setProfile(profile: SetProfile): void;
+  /** Periods that it takes, as it says. */
+  readonly maxPeriods: number;
+  readonly units: readonly RateUnit[];
+  /** False where it does not take it. */
+  setProfile(profile: SetProfile): boolean;
   /** False where it has none with that id. */
   clearProfile(id: number): boolean;
+  /** Undefined where it does not say. */
   composite(
+    evse: number,
     durationS: number,
     unit: RateUnit,
-  ): {
-    readonly unit: RateUnit;
-    readonly startTime: string;
-    readonly periods: readonly { readonly startPeriod: number; readonly limit: number }[];
-  };
+  ):
+    | {
+        readonly unit: RateUnit;
+        readonly startTime: string;
+        readonly periods: readonly { readonly startPeriod: number; readonly limit: number }[];
+      }
+    | undefined;
   reportEvery(ms: number): void;
-  say(what: 'status' | 'values'): void;
+  /** @param evse undefined: all */
+  say(what: 'status' | 'values', evse: number | undefined): void;
 }
 
 export interface OcppWords {
@@ -59,8 +70,8 @@ export interface OcppWords {
   answer(method: string, params: object, device: Device): Record<string, unknown>;
 }
 
-export const EVSE = 1;
 export const ACCEPTED = { status: 'Accepted' };
+export const REJECTED = { status: 'Rejected' };
 
 /** The schedule of a charging profile, in the words of all versions. */
 export interface SentSchedule {
@@ -77,11 +88,12 @@ export interface SentProfile {
 
 export function setProfile(
   device: Device,
-  id: number,
+  { evse, id }: Pick<SetProfile, 'evse' | 'id'>,
   { stackLevel, chargingProfilePurpose }: SentProfile,
   schedule: SentSchedule,
 ): typeof ACCEPTED {
-  device.setProfile({
+  const isTaken = device.setProfile({
+    evse,
     id,
     stackLevel,
     isOfTransaction: chargingProfilePurpose === 'TxProfile',
@@ -89,13 +101,15 @@ export function setProfile(
     unit: schedule.chargingRateUnit,
     periods: schedule.chargingSchedulePeriod,
   });
-  return ACCEPTED;
+  return isTaken ? ACCEPTED : REJECTED;
 }
 
-/** What `GetCompositeSchedule` asks for, in the words of all versions. */
-export function compositeOf(device: Device, params: object) {
+/** What `GetCompositeSchedule` asks for, in the words of all versions; undefined where the charger does not say. */
+export function compositeOf(device: Device, evse: number, params: object) {
   const { duration, chargingRateUnit = 'A' } = params as { duration: number; chargingRateUnit?: RateUnit };
-  const { unit, startTime, periods } = device.composite(duration, chargingRateUnit);
+  const composite = device.composite(evse, duration, chargingRateUnit);
+  if (composite === undefined) return undefined;
+  const { unit, startTime, periods } = composite;
   return {
     scheduleStart: startTime,
     schedule: { duration, chargingRateUnit: unit, chargingSchedulePeriod: periods },
@@ -104,9 +118,13 @@ export function compositeOf(device: Device, params: object) {
 
 /** The answer to what is asked in the same words in all versions. */
 export function answerAlike(method: string, params: object, device: Device): Record<string, unknown> {
-  if (method !== 'TriggerMessage') return { status: 'Rejected' };
-  const { requestedMessage } = params as { requestedMessage: string };
-  device.say(requestedMessage === 'StatusNotification' ? 'status' : 'values');
+  if (method !== 'TriggerMessage') return REJECTED;
+  const { requestedMessage, connectorId, evse } = params as {
+    requestedMessage: string;
+    connectorId?: number;
+    evse?: { id: number };
+  };
+  device.say(requestedMessage === 'StatusNotification' ? 'status' : 'values', connectorId ?? evse?.id);
   return ACCEPTED;
 }
 
@@ -118,7 +136,6 @@ export function samplesOf(shown: Shown): readonly {
   readonly value: number;
 }[] {
   const used = ['L1', 'L2', 'L3'].slice(0, Math.max(1, shown.phases));
-  const rated = ['L1-N', 'L2-N', 'L3-N'].slice(0, shown.ratedPhases);
   return [
     { measurand: 'Power.Active.Import', unit: 'W', value: Math.round(shown.powerW) },
     ...used.map((phase) => ({
@@ -127,7 +144,12 @@ export function samplesOf(shown: Shown): readonly {
       phase,
       value: Math.round(10 * shown.drawnA) / 10,
     })),
-    ...rated.map((phase) => ({ measurand: 'Voltage', unit: 'V', phase, value: shown.voltageV })),
+    ...shown.voltagesV.map((phaseV, i) => ({
+      measurand: 'Voltage',
+      unit: 'V',
+      phase: `L${i + 1}-N`,
+      value: Math.round(10 * phaseV) / 10,
+    })),
     { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: Math.round(shown.energyWh) },
   ];
 }

@@ -4,8 +4,8 @@ import {
   answerAlike,
   compositeOf,
   type Device,
-  EVSE,
   type OcppWords,
+  REJECTED,
   type SentProfile,
   type SentSchedule,
   type Shown,
@@ -14,12 +14,16 @@ import {
   type Words,
 } from './ocpp-words.js';
 
-const SETTINGS = new Map([
-  ['SupportedFeatureProfiles', 'Core,SmartCharging,RemoteTrigger'],
-  ['ChargingScheduleAllowedChargingRateUnit', 'Current,Power'],
-  ['ChargeProfileMaxStackLevel', '8'],
-  ['ChargingScheduleMaxPeriods', '8'],
-]);
+const UNIT_NAMES = { A: 'Current', W: 'Power' } as const;
+
+function settingsOf({ units, maxPeriods }: Device): ReadonlyMap<string, string> {
+  return new Map([
+    ['SupportedFeatureProfiles', 'Core,SmartCharging,RemoteTrigger'],
+    ['ChargingScheduleAllowedChargingRateUnit', units.map((unit) => UNIT_NAMES[unit]).join(',')],
+    ['ChargeProfileMaxStackLevel', '8'],
+    ['ChargingScheduleMaxPeriods', String(maxPeriods)],
+  ]);
+}
 
 interface Profile extends SentProfile {
   readonly chargingProfileId: number;
@@ -31,13 +35,13 @@ export class Ocpp16Words implements OcppWords {
     return ['BootNotification', { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' }];
   }
 
-  status({ status, ownTime: timestamp }: Shown): Words {
-    return ['StatusNotification', { connectorId: EVSE, errorCode: 'NoError', status, timestamp }];
+  status({ evse: connectorId, status, ownTime: timestamp }: Shown): Words {
+    return ['StatusNotification', { connectorId, errorCode: 'NoError', status, timestamp }];
   }
 
-  started({ energyWh, ownTime: timestamp }: Shown): Words {
+  started({ evse: connectorId, energyWh, ownTime: timestamp }: Shown): Words {
     const meterStart = Math.round(energyWh);
-    return ['StartTransaction', { connectorId: EVSE, idTag: 'VIRTUAL', meterStart, timestamp }];
+    return ['StartTransaction', { connectorId, idTag: 'VIRTUAL', meterStart, timestamp }];
   }
 
   transactionOf(answer: unknown): number {
@@ -47,7 +51,7 @@ export class Ocpp16Words implements OcppWords {
   values(transactionId: number, shown: Shown): Words {
     const sampledValue = samplesOf(shown).map((sample) => ({ ...sample, value: String(sample.value) }));
     const meterValue = [{ timestamp: shown.ownTime, sampledValue }];
-    return ['MeterValues', { connectorId: EVSE, transactionId, meterValue }];
+    return ['MeterValues', { connectorId: shown.evse, transactionId, meterValue }];
   }
 
   ended(transactionId: number, { energyWh, ownTime: timestamp }: Shown): Words {
@@ -57,11 +61,12 @@ export class Ocpp16Words implements OcppWords {
   answer(method: string, params: object, device: Device): Record<string, unknown> {
     switch (method) {
       case 'GetConfiguration': {
-        const { key: keys = [...SETTINGS.keys()] } = params as { key?: string[] };
-        const known = keys.filter((key) => SETTINGS.has(key));
+        const settings = settingsOf(device);
+        const { key: keys = [...settings.keys()] } = params as { key?: string[] };
+        const known = keys.filter((key) => settings.has(key));
         return {
-          configurationKey: known.map((key) => ({ key, readonly: true, value: SETTINGS.get(key) })),
-          unknownKey: keys.filter((key) => !SETTINGS.has(key)),
+          configurationKey: known.map((key) => ({ key, readonly: true, value: settings.get(key) })),
+          unknownKey: keys.filter((key) => !settings.has(key)),
         };
       }
       case 'ChangeConfiguration': {
@@ -70,14 +75,21 @@ export class Ocpp16Words implements OcppWords {
         return ACCEPTED;
       }
       case 'SetChargingProfile': {
-        const { csChargingProfiles: profile } = params as { csChargingProfiles: Profile };
-        return setProfile(device, profile.chargingProfileId, profile, profile.chargingSchedule);
+        const { connectorId: evse, csChargingProfiles: profile } = params as {
+          connectorId: number;
+          csChargingProfiles: Profile;
+        };
+        const of = { evse, id: profile.chargingProfileId };
+        return setProfile(device, of, profile, profile.chargingSchedule);
       }
       case 'ClearChargingProfile':
         return { status: device.clearProfile((params as { id: number }).id) ? 'Accepted' : 'Unknown' };
       case 'GetCompositeSchedule': {
-        const { schedule: chargingSchedule, scheduleStart } = compositeOf(device, params);
-        return { status: 'Accepted', connectorId: EVSE, scheduleStart, chargingSchedule };
+        const { connectorId } = params as { connectorId: number };
+        const composite = compositeOf(device, connectorId, params);
+        if (composite === undefined) return REJECTED;
+        const { schedule: chargingSchedule, scheduleStart } = composite;
+        return { status: 'Accepted', connectorId, scheduleStart, chargingSchedule };
       }
       default:
         return answerAlike(method, params, device);

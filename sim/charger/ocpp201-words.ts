@@ -3,8 +3,8 @@ import {
   answerAlike,
   compositeOf,
   type Device,
-  EVSE,
   type OcppWords,
+  REJECTED,
   type SentProfile,
   type SentSchedule,
   type Shown,
@@ -14,12 +14,15 @@ import {
 } from './ocpp-words.js';
 
 /** Of `SmartChargingCtrlr`. */
-const VARIABLES = new Map([
-  ['Enabled', 'true'],
-  ['RateUnit', 'A,W'],
-  ['ProfileStackLevel', '8'],
-  ['PeriodsPerSchedule', '8'],
-]);
+function variablesOf({ units, maxPeriods }: Device): ReadonlyMap<string, string> {
+  return new Map([
+    ['Enabled', 'true'],
+    ['RateUnit', units.join(',')],
+    ['ProfileStackLevel', '8'],
+    ['PeriodsPerSchedule', String(maxPeriods)],
+  ]);
+}
+
 const STATES = new Map([
   ['Charging', 'Charging'],
   ['SuspendedEV', 'SuspendedEV'],
@@ -40,7 +43,8 @@ interface Profile extends SentProfile {
 export class Ocpp201Words implements OcppWords {
   readonly #newTransaction: () => string;
   #transaction = '';
-  #seqNo = 0;
+  /** The next of each transaction that runs. */
+  readonly #seqNos = new Map<string, number>();
 
   /** @param newTransaction a name that no transaction had before */
   constructor(newTransaction: () => string) {
@@ -52,16 +56,15 @@ export class Ocpp201Words implements OcppWords {
     return ['BootNotification', { reason: 'PowerUp', chargingStation }];
   }
 
-  status({ status, ownTime: timestamp }: Shown): Words {
+  status({ evse: evseId, status, ownTime: timestamp }: Shown): Words {
     const connectorStatus = status === 'Available' ? 'Available' : 'Occupied';
-    return ['StatusNotification', { timestamp, connectorStatus, evseId: EVSE, connectorId: CONNECTOR }];
+    return ['StatusNotification', { timestamp, connectorStatus, evseId, connectorId: CONNECTOR }];
   }
 
   started(shown: Shown): Words {
     this.#transaction = this.#newTransaction();
-    this.#seqNo = 0;
     const more = {
-      evse: { id: EVSE, connectorId: CONNECTOR },
+      evse: { id: shown.evse, connectorId: CONNECTOR },
       idToken: { idToken: 'VIRTUAL', type: 'Central' },
     };
     return this.#event('Started', 'CablePluggedIn', this.#transaction, shown, more);
@@ -76,10 +79,14 @@ export class Ocpp201Words implements OcppWords {
   }
 
   ended(transaction: string, shown: Shown): Words {
-    return this.#event('Ended', 'EVCommunicationLost', transaction, shown, {});
+    const words = this.#event('Ended', 'EVCommunicationLost', transaction, shown, {});
+    this.#seqNos.delete(transaction);
+    return words;
   }
 
   #event(eventType: string, triggerReason: string, transactionId: string, shown: Shown, more: object): Words {
+    const seqNo = this.#seqNos.get(transactionId) ?? 0;
+    this.#seqNos.set(transactionId, seqNo + 1);
     const chargingState = STATES.get(shown.status) ?? 'EVConnected';
     const sampledValue = samplesOf(shown).map(({ unit, ...sample }) => ({
       ...sample,
@@ -91,7 +98,7 @@ export class Ocpp201Words implements OcppWords {
         eventType,
         triggerReason,
         timestamp: shown.ownTime,
-        seqNo: this.#seqNo++,
+        seqNo,
         transactionInfo: { transactionId, chargingState },
         meterValue: [{ timestamp: shown.ownTime, sampledValue }],
         ...more,
@@ -102,33 +109,45 @@ export class Ocpp201Words implements OcppWords {
   answer(method: string, params: object, device: Device): Record<string, unknown> {
     switch (method) {
       case 'GetVariables':
-        return { getVariableResult: this.#variables(params as { getVariableData: readonly Variable[] }) };
+        return {
+          getVariableResult: this.#variables(params as { getVariableData: readonly Variable[] }, device),
+        };
       case 'SetVariables':
         return {
           setVariableResult: this.#change(params as { setVariableData: readonly Variable[] }, device),
         };
       case 'SetChargingProfile': {
-        const { chargingProfile: profile } = params as { chargingProfile: Profile };
+        const { evseId: evse, chargingProfile: profile } = params as {
+          evseId: number;
+          chargingProfile: Profile;
+        };
         const [schedule] = profile.chargingSchedule;
-        if (schedule === undefined) return { status: 'Rejected' };
-        return setProfile(device, profile.id, profile, schedule);
+        if (schedule === undefined) return REJECTED;
+        return setProfile(device, { evse, id: profile.id }, profile, schedule);
       }
       case 'ClearChargingProfile': {
         const { chargingProfileId = 0 } = params as { chargingProfileId?: number };
         return { status: device.clearProfile(chargingProfileId) ? 'Accepted' : 'Unknown' };
       }
       case 'GetCompositeSchedule': {
-        const { schedule, scheduleStart } = compositeOf(device, params);
-        return { status: 'Accepted', schedule: { ...schedule, evseId: EVSE, scheduleStart } };
+        const { evseId } = params as { evseId: number };
+        const composite = compositeOf(device, evseId, params);
+        if (composite === undefined) return REJECTED;
+        const { schedule, scheduleStart } = composite;
+        return { status: 'Accepted', schedule: { ...schedule, evseId, scheduleStart } };
       }
       default:
         return answerAlike(method, params, device);
     }
   }
 
-  #variables({ getVariableData }: { readonly getVariableData: readonly Variable[] }): readonly object[] {
+  #variables(
+    { getVariableData }: { readonly getVariableData: readonly Variable[] },
+    device: Device,
+  ): readonly object[] {
+    const variables = variablesOf(device);
     return getVariableData.map(({ component, variable }) => {
-      const value = component.name === 'SmartChargingCtrlr' ? VARIABLES.get(variable.name) : undefined;
+      const value = component.name === 'SmartChargingCtrlr' ? variables.get(variable.name) : undefined;
       return value === undefined
         ? { attributeStatus: 'UnknownVariable', component, variable }
         : { attributeStatus: 'Accepted', attributeValue: value, component, variable };

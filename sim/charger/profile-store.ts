@@ -54,6 +54,22 @@ export class ProfileStore {
     this.#profiles.clear();
   }
 
+  /**
+   * When the lease that decides now comes to its last period, of its own clock; infinite where it has one period alone,
+   * undefined where no lease decides, or one that ends with more.
+   */
+  leaseEndsMs(ownMs: number): number | undefined {
+    for (const slot of ['transaction', 'default'] as const) {
+      const steps = this.#profiles.get(slot)?.steps ?? [];
+      if (!steps.some(({ atOwnMs }) => atOwnMs <= ownMs)) continue;
+      const [first, last] = [steps[0], steps.at(-1)];
+      if (steps.length === 1) return Number.POSITIVE_INFINITY;
+      // One that ends with more than before may last as long as it likes.
+      return (last?.limit ?? 0) < (first?.limit ?? 0) ? last?.atOwnMs : undefined;
+    }
+    return undefined;
+  }
+
   /** Undefined: nothing limits it. */
   limitAt(ownMs: number): { readonly unit: RateUnit; readonly limit: number } | undefined {
     for (const slot of PRECEDENCE) {

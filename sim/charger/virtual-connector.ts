@@ -89,6 +89,11 @@ function measuredVoltages([l1V, l2V, l3V]: PerPhase, phases: 1 | 3): [number, nu
 /** Who comes to each connector: cars drawn from the seed, or those somebody gives. */
 export type Visitors = Traffic | ((connectorId: ConnectorId) => NextCar);
 
+/** Who comes to that connector, one after another. */
+export function nextCarsOf(visitors: Visitors, connectorId: ConnectorId, seed: number): NextCar {
+  return typeof visitors === 'function' ? visitors(connectorId) : drawnCars(visitors, seed);
+}
+
 function drawnCars(traffic: Traffic, seed: number): NextCar {
   // Of the generators at hand the only one whose first numbers differ between neighbouring seeds.
   const random = mersenne(seed);
@@ -132,7 +137,7 @@ function outletOf(
   offeredA: number,
 ): Outlet {
   const does = new Set(traits.misbehaviours);
-  const nextCar = typeof traffic === 'function' ? traffic(spec.connectorId) : drawnCars(traffic, seed);
+  const nextCar = nextCarsOf(traffic, spec.connectorId, seed);
   return createOutlet({
     rating: spec,
     startsAtMs,

@@ -10,6 +10,8 @@ export interface CampaignSubject {
   readonly chargers: number;
   /** That stand by for each other; one service if left out. */
   readonly nodes?: number | undefined;
+  /** They speak OCPP; left out where they do not. */
+  readonly ocpp?: boolean | undefined;
 }
 
 type Line = CampaignSubject & SeedOutcome;
@@ -61,7 +63,8 @@ function parsed(line: string, where: string): Line {
   throw new Error(`${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one`);
 }
 
-function isOf(line: Line, { commit, hours, chargers, nodes }: CampaignSubject): boolean {
+function isOf(line: Line, { commit, hours, chargers, nodes, ocpp }: CampaignSubject): boolean {
+  if (line.ocpp !== ocpp) return false;
   const isAsLarge = line.hours === hours && line.chargers === chargers && line.nodes === nodes;
   return line.commit === commit && isAsLarge;
 }

@@ -17,6 +17,7 @@ interface Options {
   readonly chargers: number;
   readonly nodes?: number;
   readonly planted: boolean | string;
+  readonly ocpp?: boolean;
   /** For so long seeds are begun, ms of this machine. */
   readonly for?: number;
   readonly keep?: string;
@@ -83,9 +84,11 @@ function* seedsOf({ seeds, for: forMs }: Options, log: CampaignLog | undefined):
 }
 
 async function runSeeds(options: Options): Promise<void> {
-  const { seeds, hours, chargers, nodes, for: forMs, keep } = options;
+  const { seeds, hours, chargers, nodes, ocpp, for: forMs, keep } = options;
   const log =
-    keep === undefined ? undefined : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes });
+    keep === undefined
+      ? undefined
+      : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes, ocpp });
   const before = log?.outcomes.length ?? 0;
   if (before > 0) print(`${before} seeds are in ${keep} already`);
   const bar = new SingleBar({
@@ -99,7 +102,7 @@ async function runSeeds(options: Options): Promise<void> {
   bar.start(seeds.length, 0, { failures });
   const { outcomes } = await runCampaign({
     seeds: seedsOf(options, log),
-    ...{ chargers, nodes },
+    ...{ chargers, nodes, speaksOcpp: ocpp },
     durationMs: hours * HOUR_MS,
     isTimeOver: () => forMs !== undefined && 1000 * process.uptime() >= forMs,
     onOutcome(outcome) {
@@ -112,13 +115,13 @@ async function runSeeds(options: Options): Promise<void> {
   printResult(resultOf(log?.outcomes ?? outcomes), options);
 }
 
-function printResult(result: CampaignResult, { hours, chargers, nodes }: Options): void {
+function printResult(result: CampaignResult, { hours, chargers, nodes, ocpp }: Options): void {
   printFigures(result, hours);
   for (const branch of result.unreached) print(`never reached: ${RARE_BRANCHES[branch]}`);
   const { failure, outcomes } = result;
   for (const outcome of outcomes) if (outcome.violation !== undefined) print(describe(outcome));
   if (failure !== undefined) {
-    const ofNodes = nodes === undefined ? '' : ` --nodes ${nodes}`;
+    const ofNodes = (nodes === undefined ? '' : ` --nodes ${nodes}`) + (ocpp === undefined ? '' : ' --ocpp');
     const flags = `--seeds ${failure.seed} --hours ${hours} --chargers ${chargers}${ofNodes}`;
     print(`Run it again: npm run sim:campaign -- ${flags}`);
   }
@@ -154,6 +157,7 @@ const command = new Command('sim:campaign')
   .option('--hours <h>', 'virtual hours of each', parsePositive, 24)
   .option('--chargers <n>', 'at each of two locations', parsePositive, 2)
   .option('--nodes <n>', 'that stand by for each other; one service if left out', parsePositive)
+  .option('--ocpp', 'its chargers speak OCPP, and the gateway speaks for them')
   .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)
   .option(
     '--keep <file>',

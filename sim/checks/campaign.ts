@@ -27,6 +27,8 @@ export async function runCampaign(options: {
   readonly durationMs: number;
   /** That stand by for each other; one service if left out. */
   readonly nodes?: number | undefined;
+  /** The chargers speak OCPP. */
+  readonly speaksOcpp?: boolean | undefined;
   readonly isFirstEnough?: boolean;
   readonly isTimeOver?: () => boolean;
   readonly execArgv?: readonly string[];
@@ -37,6 +39,7 @@ export async function runCampaign(options: {
     chargers,
     durationMs,
     nodes,
+    speaksOcpp = false,
     isFirstEnough = false,
     isTimeOver = () => false,
     execArgv = [],
@@ -57,6 +60,7 @@ export async function runCampaign(options: {
         seed,
         chargers,
         durationMs,
+        speaksOcpp,
         ...(nodes === undefined ? {} : { nodes }),
       });
       if (child.exitCode !== null || child.signalCode !== null) child = undefined;

@@ -7,15 +7,15 @@ import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js'
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import { countedV } from '../charger/direct-current.js';
-import type { VirtualCharger } from '../charger/virtual-charger.js';
 import type { CallBook } from '../world/call-book.js';
-import type { ChargerRun } from '../world/charger-run.js';
+import type { ChargerRun, WorldCharger } from '../world/charger-run.js';
 import type { LimitOracle, NewProfile } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { type BoundsWatch, createBoundsWatch } from './bounds-watch.js';
 import type { ConnectorBook, LeaseTimes } from './connector-book.js';
 import { DoubledMessages } from './doubled-messages.js';
+import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
 import { GrantWatch } from './grant-watch.js';
 import { type Ask, isCancellation, type Question, type Soon } from './inquiry.js';
@@ -69,6 +69,7 @@ export class Checks {
   readonly #books: SiteBooks;
   readonly #exchange: ExchangeWatch;
   readonly #grants: GrantWatch;
+  readonly #entitlements: EntitlementWatch;
   readonly #locks: LockWatch;
   readonly #reads: LimitReads;
   readonly #uncertain: UncertainCalls;
@@ -90,6 +91,7 @@ export class Checks {
     };
     this.#exchange = new ExchangeWatch(given);
     this.#grants = new GrantWatch({ ...given, clock: world });
+    this.#entitlements = new EntitlementWatch(given);
     this.#locks = new LockWatch({
       ...given,
       drawnA: (connector) => this.#drawsA.get(connector)?.() ?? 0,
@@ -116,12 +118,23 @@ export class Checks {
     this.#grants.left(connector, inAmperes);
   }
 
-  said(charger: VirtualCharger, message: ChargerMessage): void {
+  said(charger: WorldCharger, message: ChargerMessage): void {
     this.#exchange.said(charger, message);
+  }
+
+  /** What the charger may draw, or does, may have changed. */
+  changed(run: ChargerRun): void {
+    if (run.charger.line !== undefined) this.#entitlements.changed(run.charger);
+  }
+
+  /** The charger started again, and kept nothing. */
+  forgot(run: ChargerRun): void {
+    this.#entitlements.forgot(run.charger);
   }
 
   heard(from: ChargerAddress, message: ChargerMessage): void {
     this.#exchange.heard(from, message);
+    if (message.kind === 'state') this.#entitlements.heardState(from);
     if (this.#world.keepsMessages) this.#doubled.heard(message);
   }
 

@@ -200,10 +200,19 @@ export class ConnectorBook {
     this.isDistrusted = false;
   }
 
-  /** The most it may be entitled to. */
+  /** The most it may be entitled to: its maximum, where nothing that it was promised means anything. */
   boundA(nowMs: number): number {
+    return this.isUnreliable ? this.facts.maxA : this.promisedA(nowMs);
+  }
+
+  /** Nothing that it was promised means anything: its maximum is reserved. */
+  get isUnreliable(): boolean {
+    return this.isReadOnly || this.isDistrusted || this.lease === 'none';
+  }
+
+  /** The most it may be entitled to if it keeps to what it was told. */
+  promisedA(nowMs: number): number {
     const { maxA, failsafeA } = this.facts;
-    if (this.isReadOnly || this.isDistrusted || this.lease === 'none') return maxA;
     let mostA = this.isForgetful ? Math.max(failsafeA, this.#acknowledgedThenA) : this.#acknowledgedThenA;
     for (const { thenA } of this.#thens) if (thenA > mostA) mostA = thenA;
     for (const { limitA, overAtMs } of this.#promised) if (overAtMs > nowMs && limitA > mostA) mostA = limitA;
@@ -214,10 +223,14 @@ export class ConnectorBook {
     return this.boundA(nowMs) * this.facts.wattsPerA;
   }
 
+  promisedW(nowMs: number): number {
+    return this.promisedA(nowMs) * this.facts.wattsPerA;
+  }
+
   /** What it goes on being entitled to, by its newest limit of `epoch`, without a new one. */
   lastingA(epoch: number, nowMs: number): number {
     const { maxA, failsafeA } = this.facts;
-    if (this.isReadOnly || this.isDistrusted || this.lease === 'none') return maxA;
+    if (this.isUnreliable) return maxA;
     const ownA = this.isForgetful ? failsafeA : 0;
     const { told } = this;
     if (told === undefined || told.epoch !== epoch) return ownA;

@@ -1,10 +1,12 @@
 // Follows what chargers say and what of it the service hears: keeps the books of what was taken, and tells when a charger
 // took what it must not (P7).
+import type { LeaseKind } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
-import type { OutletState, VirtualCharger } from '../charger/virtual-charger.js';
+import type { OutletState } from '../charger/virtual-charger.js';
+import type { WorldCharger } from '../world/charger-run.js';
 import type { Report } from '../world/power-watch.js';
 import { type ConnectorBook, isOlder, type Numbered } from './connector-book.js';
 import type { Reached } from './reached.js';
@@ -28,6 +30,9 @@ export class ExchangeWatch {
   readonly #report: Report;
   readonly #taken = new Map<ConnectorBook, Numbered & { readonly boot: string | undefined }>();
   readonly #lastWords = new Map<ConnectorBook, LastWords>();
+  readonly #spokenFor = new Set<string>();
+  /** What was said last for those, heard or not. */
+  readonly #saidLease = new Map<ConnectorBook, LeaseKind>();
   readonly #lastBoot = new Map<ConnectorBook, string>();
 
   constructor(options: {
@@ -43,9 +48,11 @@ export class ExchangeWatch {
   }
 
   /** The charger says it now; whether it arrives is another matter. */
-  said(charger: VirtualCharger, message: ChargerMessage): void {
+  said(charger: WorldCharger, message: ChargerMessage): void {
     if (message.kind === 'state') {
-      if (message.body !== undefined) this.#noteOwn(charger, message.body);
+      // What another says for it changes as it shows what it does: the service knows what it has heard.
+      if (charger.line !== undefined) this.#noteSaid(charger.address, message.body);
+      else if (message.body !== undefined) this.#noteOwn(charger.address, message.body);
       return;
     }
     if (message.body === undefined) return;
@@ -69,6 +76,8 @@ export class ExchangeWatch {
   heard(from: ChargerAddress, message: ChargerMessage): void {
     if (message.kind === 'state') {
       if (message.body?.online === false) this.#reached.note('lastWillHeard');
+      if (message.body !== undefined && this.#spokenFor.has(from.controllerUuid))
+        this.#noteOwn(from, message.body);
       return;
     }
     const book = this.#bookOf(from, message);
@@ -103,7 +112,8 @@ export class ExchangeWatch {
     if (given.boot !== ack.boot)
       this.#violate(book, `${ack.epoch}/${ack.seq} was taken by ${ack.boot}, and is for ${given.boot}`);
     const applied = outlet?.holder.applied;
-    if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch || book.lease !== 'heartbeat') return;
+    if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch) return;
+    if ((this.#saidLease.get(book) ?? book.lease) !== 'heartbeat') return;
     const saidAtMs = book.said.atMs(given.boot, given.ref) ?? 0;
     const latestMs = saidAtMs + 1000 * given.ttlS * SLOWEST + ROUNDING_MS;
     if (applied.endsAtMs > latestMs)
@@ -120,9 +130,20 @@ export class ExchangeWatch {
     return this.#books.byId(controllerUuid, message.connectorId);
   }
 
-  #noteOwn(charger: VirtualCharger, { connectors = [] }: StateMessage): void {
+  #noteSaid(
+    { controllerUuid }: ChargerAddress,
+    { connectors = [] }: StateMessage = { v: 1, online: true },
+  ): void {
+    this.#spokenFor.add(controllerUuid);
+    for (const { id, lease } of connectors) {
+      const book = this.#books.byId(controllerUuid, id);
+      if (book !== undefined) this.#saidLease.set(book, lease);
+    }
+  }
+
+  #noteOwn({ controllerUuid }: ChargerAddress, { connectors = [] }: StateMessage): void {
     for (const { id, lease, keepsThen } of connectors) {
-      const book = this.#books.byId(charger.address.controllerUuid, id);
+      const book = this.#books.byId(controllerUuid, id);
       if (book === undefined) continue;
       book.lease = lease;
       book.isForgetful = keepsThen !== true;

@@ -131,7 +131,8 @@ export class GrantWatch {
     for (const locationId of this.#oracle.clusters.get(clusterId)?.locationIds ?? []) {
       const site = this.#sites.get(locationId);
       if (site === undefined || site === book.site) continue;
-      for (const each of site.connectors) sumW += each.boundW(nowMs);
+      // One that loses its lease takes more than its location's share from one moment to the next: the others cannot know.
+      for (const each of site.connectors) sumW += each.promisedW(nowMs);
     }
     if (sumW <= capW + TOLERANCE_W) return;
     this.#violate(

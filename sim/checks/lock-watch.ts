@@ -90,7 +90,10 @@ export class LockWatch {
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
-      reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#drawnA(book) > limitA - TOLERANCE_A;
+      reason === 'lock' &&
+      limitA < owedA - TOLERANCE_A &&
+      this.#drawnA(book) > limitA - TOLERANCE_A &&
+      !isBesideUnreliable(book);
     standing.belowLock = isBelow ? standing.belowLock + 1 : 0;
     if (standing.belowLock >= STEADY_LIMITS && this.#isSteady(book)) {
       standing.belowLock = 0;
@@ -136,6 +139,13 @@ function isFuseFull({ facts, site }: ConnectorBook, running: readonly ConnectorB
     );
     return toldA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
   });
+}
+
+/** A phase of a fuse that it loads has to carry the maximum of another, which cannot be told. */
+function isBesideUnreliable({ facts, site }: ConnectorBook): boolean {
+  return site.connectors.some(
+    (each) => each.isUnreliable && each.facts.poles.some((pole) => facts.poles.includes(pole)),
+  );
 }
 
 /** A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. */

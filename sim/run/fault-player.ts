@@ -81,6 +81,7 @@ export class FaultPlayer {
     const downMs = episode.endsAtMs - episode.startsAtMs;
     if (episode.kind === 'serviceCrash') this.#world.crash(downMs);
     else if (episode.kind === 'brokerRestart') this.#world.restartBroker(downMs);
+    else if (episode.kind === 'gatewayCrash') this.#world.crashGateway(downMs);
     else if (episode.kind === 'databaseBusy') this.#world.setDatabaseBusy(++this.#busyDatabases > 0);
     else if (run !== undefined && episode.kind === 'reboot') this.#world.reboot(run);
     else if (run !== undefined) this.#befall(run, episode, true);
@@ -96,14 +97,19 @@ export class FaultPlayer {
     this.#lasting.set(run, episodes);
     if (isOn) episodes.add(episode);
     else episodes.delete(episode);
-    run.wire.weather = weatherOf(episodes);
-    run.wire.isCutUp = isCut(episodes, 'up');
-    run.wire.isCutDown = isCut(episodes, 'down');
+    for (const [i, wire] of run.wires.entries()) {
+      // One that speaks for itself has one link alone.
+      const own = i === 0 ? 'charger' : 'broker';
+      const here = run.wires.length === 1 ? [...episodes] : [...episodes].filter(({ link }) => link === own);
+      wire.weather = weatherOf(here);
+      wire.isCutUp = isCut(here, 'up');
+      wire.isCutDown = isCut(here, 'down');
+    }
   }
 }
 
 /** The worst of each kind counts. */
-function weatherOf(episodes: ReadonlySet<Episode>): Weather {
+function weatherOf(episodes: readonly Episode[]): Weather {
   let isCalm = true;
   let { lossShare, duplicateShare, delayMs, holdShare, holdMs } = CALM;
   for (const { kind, share, upToMs } of episodes) {
@@ -117,8 +123,8 @@ function weatherOf(episodes: ReadonlySet<Episode>): Weather {
   return isCalm ? CALM : { lossShare, duplicateShare, delayMs, holdShare, holdMs };
 }
 
-function isCut(episodes: ReadonlySet<Episode>, way: 'up' | 'down'): boolean {
-  return [...episodes].some(
+function isCut(episodes: readonly Episode[], way: 'up' | 'down'): boolean {
+  return episodes.some(
     ({ kind, direction }) => kind === 'partition' && (direction === 'both' || direction === way),
   );
 }

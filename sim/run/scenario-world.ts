@@ -18,7 +18,8 @@ export function createScenarioWorld(
   onEvent: (event: TraceEvent) => void,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
-  const { provision, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
   const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
     faultPlanOf(scenario, seed)
@@ -31,8 +32,12 @@ export function createScenarioWorld(
     buildings,
     seed,
     startMs: startsAtMs,
-    transport,
+    transport: transport === 'ocpp' ? 'inProcess' : transport,
     onEvent,
+    ocppOf: ({ controllerUuid }) => {
+      const member = members.get(controllerUuid);
+      return member && { ...member, driftShare: drift.get(controllerUuid) ?? 0 };
+    },
     visitorsOf:
       ({ controllerUuid }) =>
       (connectorId) =>

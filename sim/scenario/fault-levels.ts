@@ -12,6 +12,7 @@ const LIGHT = [
   { kind: 'reboot', every: ['12h', '48h'], ...UNTIL },
   { kind: 'serviceCrash', for: ['2s', '30s'], every: ['8h', '24h'], ...UNTIL },
   { kind: 'clockDrift', share: [-0.005, 0.005] },
+  { kind: 'gatewayCrash', for: ['2s', '30s'], every: ['8h', '24h'], ...UNTIL },
 ];
 
 /** Everything at once and often, as no site has it: what remains unbroken here does not break. */
@@ -28,6 +29,7 @@ const HEAVY = [
   { kind: 'brokerRestart', for: ['1s', '30s'], every: ['30m', '4h'], ...UNTIL },
   { kind: 'databaseBusy', for: ['1s', '40s'], every: ['20m', '2h'], ...UNTIL },
   { kind: 'clockDrift', share: [-0.02, 0.02] },
+  { kind: 'gatewayCrash', for: ['1s', '3m'], every: ['15m', '2h'], ...UNTIL },
 ];
 
 export const FAULT_LEVELS = { none: [], light: LIGHT, heavy: HEAVY };

@@ -1,7 +1,7 @@
 // The faults of one run: strengths and times drawn from its seed, as episodes to be played one after another.
 import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw, type Draw, type Range } from './draw.js';
-import { type CutDirection, type Fault, type Scenario, SERVICE_FAULTS } from './scenario.js';
+import { type CutDirection, type Fault, type FaultLink, type Scenario, SERVICE_FAULTS } from './scenario.js';
 
 /** A fault from one instant to another; `endsAtMs` of a reboot is when it begins. */
 export interface FaultEpisode {
@@ -15,6 +15,7 @@ export interface FaultEpisode {
   /** Messages come up to this much later. */
   readonly upToMs: number;
   readonly direction: CutDirection;
+  readonly link: FaultLink;
 }
 
 const WHOLE_WINDOW: ReadonlySet<Fault['kind']> = new Set([
@@ -40,12 +41,13 @@ function beginnings({ kind, fromMs, untilMs, everyMs }: Fault, draw: Draw): read
 }
 
 function episodesOf(fault: Fault, charger: FaultEpisode['charger'], draw: Draw): readonly FaultEpisode[] {
-  const { kind, untilMs, direction, share = NOTHING, upToMs = NOTHING, lengthMs = NOTHING } = fault;
+  const { kind, untilMs, direction, link, share = NOTHING, upToMs = NOTHING, lengthMs = NOTHING } = fault;
   return beginnings(fault, draw).map((startsAtMs) => ({
     kind,
     startsAtMs,
     charger,
     direction,
+    link,
     endsAtMs: WHOLE_WINDOW.has(kind) ? untilMs : Math.min(untilMs, startsAtMs + draw.whole(lengthMs)),
     share: draw.between(share),
     upToMs: draw.whole(upToMs),

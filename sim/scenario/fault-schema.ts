@@ -14,6 +14,10 @@ const chargerFields = {
   locations: listSchema(idSchema<LocationId>()).optional(),
   chargers: listSchema(idSchema<ControllerUuid>()).optional(),
 };
+const linkFields = {
+  ...chargerFields,
+  link: z.enum(['charger', 'broker'], 'must be charger or broker').default('charger'),
+};
 /** Below a second, an episode would be over before anything could notice it. */
 const everyFields = { every: durationRangeSchema(1000).optional() };
 const upToSchema = durationRangeSchema(0, HOUR_MS);
@@ -29,12 +33,12 @@ function episodeSchema<K extends string>(kind: K) {
 const oneFaultSchema = z.discriminatedUnion(
   'kind',
   [
-    faultSchema('loss', { ...chargerFields, share: numberRangeSchema(0, 1) }),
-    faultSchema('duplication', { ...chargerFields, share: numberRangeSchema(0, 1) }),
-    faultSchema('delay', { ...chargerFields, upTo: upToSchema }),
-    faultSchema('hold', { ...chargerFields, share: numberRangeSchema(0, 1), upTo: upToSchema }),
+    faultSchema('loss', { ...linkFields, share: numberRangeSchema(0, 1) }),
+    faultSchema('duplication', { ...linkFields, share: numberRangeSchema(0, 1) }),
+    faultSchema('delay', { ...linkFields, upTo: upToSchema }),
+    faultSchema('hold', { ...linkFields, share: numberRangeSchema(0, 1), upTo: upToSchema }),
     faultSchema('partition', {
-      ...chargerFields,
+      ...linkFields,
       ...everyFields,
       for: durationRangeSchema(1000),
       direction: z.enum(['both', 'up', 'down'], 'must be both, up or down').default('both'),
@@ -43,6 +47,7 @@ const oneFaultSchema = z.discriminatedUnion(
     episodeSchema('serviceCrash'),
     episodeSchema('brokerRestart'),
     episodeSchema('databaseBusy'),
+    episodeSchema('gatewayCrash'),
     z.strictObject(
       { kind: z.literal('clockDrift'), ...chargerFields, share: numberRangeSchema(-0.02, 0.02) },
       GROUP_RULE,

@@ -11,6 +11,7 @@ import { type FaultEntry, faultsSchema } from './fault-schema.js';
 import { fillSecrets } from './fill-secrets.js';
 import { gridOf } from './grid-schema.js';
 import { DAY_MS, type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
+import { ocppMembersOf } from './ocpp-schema.js';
 import {
   type Action,
   type Expectation,
@@ -145,6 +146,7 @@ export function faultOf(entry: FaultEntry, { chargers }: SitePlan, span: Scenari
     lengthMs: 'for' in entry ? entry.for : undefined,
     everyMs: 'every' in entry ? entry.every : undefined,
     direction: 'direction' in entry ? entry.direction : 'both',
+    link: 'link' in entry ? entry.link : 'charger',
   };
 }
 
@@ -188,6 +190,7 @@ function scenarioOf(
     file.provision ?? (file.sites ? provisionSites(file.sites) : { tenants: [] }),
   );
   const plan = sitePlanOf(provision);
+  const ocpp = ocppMembersOf(file.ocpp, { plan, provision, isAll: transport === 'ocpp' });
   const isInTime = ({ untilMs }: { readonly untilMs: number }) => untilMs <= span.endsAtMs;
   // Totals are expected of the whole run, under the faults of the file.
   const isWhole = level === undefined && durationMs >= file.duration;
@@ -198,6 +201,7 @@ function scenarioOf(
     seed,
     ...span,
     meterPeriodMs: file.meterPeriod,
+    ocpp,
     transport,
     provision,
     connectors: [...plan.connectors.values()],
@@ -212,7 +216,9 @@ function scenarioOf(
     faults: (level === undefined ? file.faults : faultsSchema.parse(level))
       .map((entry) => faultOf(entry, plan, span))
       .map((fault) => ({ ...fault, untilMs: Math.min(fault.untilMs, span.endsAtMs) }))
-      .filter(({ fromMs, untilMs }) => fromMs < untilMs),
+      .filter(({ fromMs, untilMs }) => fromMs < untilMs)
+      // Without a charger behind it there is no gateway.
+      .filter(({ kind }) => kind !== 'gatewayCrash' || ocpp.length > 0),
     expectations: file.expect
       .flatMap((entry, i) => expectationsOf(entry, `${placeOf(['expect', i])} expect[${i}]`, span))
       .filter((expectation) => isInTime(expectation) && isMeant(expectation)),

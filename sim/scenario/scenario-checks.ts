@@ -6,6 +6,7 @@ import { buildingProblems } from './building-schema.js';
 import { expectationProblems } from './expectation-schema.js';
 import { gridProblems } from './grid-schema.js';
 import { type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
+import { ocppProblems } from './ocpp-schema.js';
 import type { ScenarioFile } from './scenario-schema.js';
 import type { VisitEntry } from './session-schema.js';
 import { provisionSites } from './site-generator.js';
@@ -199,6 +200,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
     ...(file.provision === undefined ? [] : provisionProblems(file.provision)),
     ...visitProblems(file.sessions.visits ?? [], context),
     ...stationProblems(context),
+    ...ocppProblems(file.ocpp, context.plan, provision),
     ...gridProblems(file.grid, context.plan, (moment, path) => outside(moment, context.span, path)),
     ...buildingProblems(file.buildings, provision, (moment, path) => outside(moment, context.span, path)),
     ...vehicleProblems(file),

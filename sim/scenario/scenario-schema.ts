@@ -9,6 +9,8 @@ import { expectationSchema } from './expectation-schema.js';
 import { faultsSchema } from './fault-schema.js';
 import { gridSchema } from './grid-schema.js';
 import { durationSchema, localInstantSchema } from './moment.js';
+import { ocppSchema } from './ocpp-schema.js';
+import { TRANSPORTS } from './scenario.js';
 import { sessionsSchema, vehicleSchema } from './session-schema.js';
 import { sitesSchema } from './site-generator.js';
 
@@ -21,9 +23,10 @@ export const scenarioSchema = z.strictObject(
     start: localInstantSchema,
     duration: durationSchema(SECOND_MS),
     meterPeriod: durationSchema(SECOND_MS).default(10 * SECOND_MS),
-    transport: z.enum(['inProcess', 'mqtt'], 'must be inProcess or mqtt').default('inProcess'),
+    transport: z.enum(TRANSPORTS, `must be one of ${TRANSPORTS.join(', ')}`).default('inProcess'),
     provision: provisioningSchema.optional(),
     sites: sitesSchema.optional(),
+    ocpp: ocppSchema,
     grid: gridSchema,
     buildings: buildingsSchema,
     sessions: sessionsSchema,

@@ -4,16 +4,24 @@ import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
+import type { OcppTraits } from '../charger/ocpp-traits.js';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { Range } from './draw.js';
 import type { ScenarioSpan } from './moment.js';
 import type { TimeZone } from './time-zone.js';
 
-export type Transport = 'inProcess' | 'mqtt';
+/** `ocpp`: every charger speaks it, and the gateway speaks for them in process. */
+export const TRANSPORTS = ['inProcess', 'mqtt', 'ocpp'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
 
 /** A connector of the scenario. `key` is unique in it. */
 export interface ScenarioConnector extends ConnectorAddress, ConnectorRating {
   readonly key: string;
+}
+
+/** A charger that speaks OCPP. */
+export interface OcppMember extends Pick<OcppTraits, 'protocol' | 'behaviours'> {
+  readonly controllerUuid: string;
 }
 
 /** A class of cars. Power in kW, times in ms, shares from 0 to 1; `share` is its weight among the classes. */
@@ -88,6 +96,9 @@ export interface Action {
 /** Which ways a partition cuts: from the charger, to it, or both. */
 export type CutDirection = 'both' | 'up' | 'down';
 
+/** Which link of a charger behind the gateway fails: its own, or that of the gateway to the broker. */
+export type FaultLink = 'charger' | 'broker';
+
 /** A fault; ranges are drawn from by `faultPlanOf`. Times in ms, shares from 0 to 1. */
 export interface Fault {
   /** A clock that drifts is a trait of the charger for the whole run, no event of the trace. */
@@ -104,6 +115,8 @@ export interface Fault {
   /** From one beginning to the next; undefined: once. */
   readonly everyMs: Range | undefined;
   readonly direction: CutDirection;
+  /** Of a charger that speaks OCPP: to the gateway, or of the gateway to the broker. */
+  readonly link: FaultLink;
 }
 
 /**
@@ -149,7 +162,12 @@ export interface Building {
 }
 
 /** Faults of the service as a whole; the others befall chargers. */
-export const SERVICE_FAULTS: readonly Fault['kind'][] = ['serviceCrash', 'brokerRestart', 'databaseBusy'];
+export const SERVICE_FAULTS: readonly Fault['kind'][] = [
+  'serviceCrash',
+  'brokerRestart',
+  'databaseBusy',
+  'gatewayCrash',
+];
 
 /** What a number may be, both included. */
 export interface Bounds {
@@ -194,6 +212,8 @@ export interface Scenario extends ScenarioSpan {
   /** With every secret filled in. */
   readonly provision: ProvisioningFile;
   readonly connectors: readonly ScenarioConnector[];
+  /** The chargers that speak OCPP; the others speak MQTT. */
+  readonly ocpp: readonly OcppMember[];
   /** Locations on no line have the voltage of their rating. */
   readonly grid: readonly GridLine[];
   readonly buildings: readonly Building[];

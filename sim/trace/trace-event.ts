@@ -14,6 +14,7 @@ export const FAULT_KINDS = [
   'serviceCrash',
   'brokerRestart',
   'databaseBusy',
+  'gatewayCrash',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 

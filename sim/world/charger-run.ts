@@ -7,8 +7,37 @@ import { seedFor } from '../scenario/draw.js';
 import type { Agenda } from './agenda.js';
 import { type Receiver, Wire } from './wire.js';
 
+/** What a world has to know of a charger, whatever it speaks. */
+export interface WorldCharger
+  extends Pick<
+    VirtualCharger,
+    | 'address'
+    | 'connectors'
+    | 'takesLimits'
+    | 'outlets'
+    | 'advance'
+    | 'supply'
+    | 'nextDueMs'
+    | 'connected'
+    | 'receiveLimit'
+    | 'receiveSync'
+    | 'takeMessages'
+    | 'lastWill'
+    | 'reboot'
+    | 'limits'
+    | 'physicalPowerW'
+  > {
+  /** Where another speaks for it: whether that is, or wants to be, connected. */
+  readonly isWanted?: boolean;
+  /** Between it and who speaks for it. */
+  readonly line?: Wire;
+  /** By how much it may draw more than it was told before that shows, A per phase. */
+  readonly unforeseenA?: number;
+}
+
 export class ChargerRun {
-  readonly charger: VirtualCharger;
+  readonly charger: WorldCharger;
+  /** Between the broker and the charger, or who speaks for it. */
   readonly wire: Wire;
   /** When it tries to connect, and the like: drawn for it alone, so that nobody else changes it. */
   readonly luck: RandomGenerator;
@@ -21,7 +50,7 @@ export class ChargerRun {
   #plannedMs = Number.POSITIVE_INFINITY;
 
   constructor(options: {
-    readonly charger: VirtualCharger;
+    readonly charger: WorldCharger;
     readonly agenda: Agenda;
     readonly seed: number;
     readonly monotonicMs: () => number;
@@ -39,11 +68,23 @@ export class ChargerRun {
     this.#wallMs = options.wallMs;
     this.#say = options.say;
     this.#onChange = options.onChange;
-    this.wire = new Wire({ ...options, address, receiver: this.#createReceiver() });
+    const isOrdered = options.charger.line !== undefined;
+    this.wire = new Wire({ ...options, address, receiver: this.#createReceiver(), isOrdered });
   }
 
   get isConnected(): boolean {
     return this.wire.isUp;
+  }
+
+  /** Whether it wants to be connected to the broker. */
+  get isWanted(): boolean {
+    return this.charger.isWanted ?? true;
+  }
+
+  /** Its wires, the charger's own first. */
+  get wires(): readonly Wire[] {
+    const { line } = this.charger;
+    return line === undefined ? [this.wire] : [line, this.wire];
   }
 
   /** The link comes up, by itself or again: the charger says that it is there. */

@@ -1,8 +1,10 @@
 // Which chargers are connected in a world, when a broken connection is noticed, and when it is made again.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { Agenda } from './agenda.js';
+import type { BrokerSide } from './bridged-charger.js';
 import type { Carrier } from './carrier.js';
 import type { ChargerRun } from './charger-run.js';
+import { WAY_MS } from './wire.js';
 
 /** A charger tries to connect again this long after it lost its connection, and up to as much later. */
 export const RECONNECT_MS = 2_000;
@@ -45,10 +47,24 @@ export class Connections {
   /** Connects it `afterMs` from now, or once there is something to connect to. */
   connectLater(run: ChargerRun, afterMs: number): void {
     this.#agenda.at(this.#monotonicMs() + afterMs, () => {
-      if (run.isConnected) return;
+      if (run.isConnected || !run.isWanted) return;
       if (!this.#isServiceUp() || this.#isBrokerDown) this.connectLater(run, RECONNECT_MS);
       else this.#connect(run);
     });
+  }
+
+  /** How the session of a charger behind the gateway reaches the broker. */
+  brokerSideOf(run: ChargerRun): BrokerSide {
+    return {
+      isUp: () => run.isConnected,
+      connect: () => this.connectLater(run, WAY_MS),
+      end: () => {
+        run.disconnect();
+        this.#onChange(run);
+      },
+      cut: () => this.cut(run),
+      wake: () => run.wake(),
+    };
   }
 
   /** Nobody is left who could speak a last will. Who tries again does so some time within `spreadMs` after `downMs`. */

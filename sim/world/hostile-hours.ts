@@ -22,6 +22,8 @@ export interface HostileHours {
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
 /** Once faults have stopped, all is well within this (P12). */
 const HEALED_MS = 101_000;
+/** Where a gateway speaks for chargers: it trusts a clock that went wrong again after two minutes. */
+const HEALED_BY_GATEWAY_MS = 251_000;
 /** Power is looked at so often, for so long before that: turns pass from one car to another meanwhile. */
 const LOOK_EVERY_MS = 5_000;
 const LOOKS = 9;
@@ -34,19 +36,22 @@ export async function runHostileHours(options: {
   readonly durationMs: number;
   /** Several that stand by for each other; one service if left out. */
   readonly nodes?: number;
+  /** Its chargers speak OCPP, and the gateway speaks for them. */
+  readonly speaksOcpp?: boolean;
   readonly isFirstEnough?: boolean;
   readonly onEvent?: (event: TraceEvent) => void;
 }): Promise<HostileHours> {
-  const { seed, chargers, durationMs, nodes, isFirstEnough = false, onEvent } = options;
+  const { seed, chargers, durationMs, nodes, speaksOcpp = false, isFirstEnough = false, onEvent } = options;
   const random = mersenne(seed);
-  const site = hostileSiteOf(seed, chargers);
-  const { tenants, visitorsOf, traitsOf } = site;
+  const site = hostileSiteOf(seed, chargers, speaksOcpp);
+  const { tenants, visitorsOf, traitsOf, ocppOf } = site;
   const world = await createWorld({
     tenants,
     seed,
     startMs: START_MS,
     visitorsOf,
     traitsOf,
+    ocppOf,
     keepsMessages: true,
     ...(nodes === undefined ? {} : { nodes }),
     ...(onEvent === undefined ? {} : { onEvent }),
@@ -55,14 +60,14 @@ export async function runHostileHours(options: {
   try {
     if (world.oracle.locationIds.includes(YARD)) world.watch.pardon(YARD);
     const operator = new HostileOperator(world, site, random);
-    const misfortune = new Misfortune(world, seed, drawStrengths(random));
+    const misfortune = new Misfortune(world, seed, drawStrengths(random, speaksOcpp));
     const actEveryMs = 1_000 * uniformInt(random, 60, 300);
     for (let passedMs = 0; passedMs < durationMs && !isOver(); passedMs += actEveryMs) {
       await world.advance(actEveryMs);
       await operator.act();
     }
     misfortune.end();
-    if (!isOver()) await heal(world, site);
+    if (!isOver()) await heal(world, site, speaksOcpp ? HEALED_BY_GATEWAY_MS : HEALED_MS);
     const { violations, counts, checks, terms } = world;
     return { seed, violations, struck: misfortune.struck, reached: checks.reached.counts, counts, terms };
   } finally {
@@ -71,9 +76,9 @@ export async function runHostileHours(options: {
 }
 
 /** Power is at its best where cars do not come and go: those leave none to compare with. */
-async function heal(world: World, { locationIds, isHungry }: HostileSite): Promise<void> {
+async function heal(world: World, { locationIds, isHungry }: HostileSite, healedMs: number): Promise<void> {
   const best = new Map((isHungry ? locationIds : []).map((locationId) => [locationId, 0]));
-  await world.advance(HEALED_MS - LOOKS * LOOK_EVERY_MS);
+  await world.advance(healedMs - LOOKS * LOOK_EVERY_MS);
   for (let look = 0; look < LOOKS; look++) {
     await world.advance(LOOK_EVERY_MS);
     for (const [locationId, share] of best)

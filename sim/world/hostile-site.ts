@@ -4,6 +4,7 @@ import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { LEASELESS, OCPP_PROTOCOLS, type OcppBehaviour, type OcppTraits } from '../charger/ocpp-traits.js';
 import { EVERYDAY, HUNGRY, type Traffic } from '../charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../charger/traits.js';
 
@@ -20,6 +21,8 @@ export interface HostileSite {
   readonly isHungry: boolean;
   visitorsOf(): Traffic;
   traitsOf(charger: ChargerAddress, random: RandomGenerator): Partial<ChargerTraits>;
+  /** Of those that speak OCPP. */
+  ocppOf(charger: ChargerAddress, random: RandomGenerator): Partial<OcppTraits> | undefined;
 }
 
 export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
@@ -44,6 +47,15 @@ const ODD: readonly Misbehaviour[] = ['garbage', 'others-ids', 'backward-counter
 const ODDEST: readonly Misbehaviour[] = ['old-boot', 'no-ack'];
 /** Beyond it: what is reserved for these is their maximum. */
 const BROKEN: readonly Misbehaviour[] = ['ignore-limits', 'overdraw', 'impossible-power', 'power-only'];
+
+/** What chargers that speak OCPP may do and keep a lease all the same. */
+const HARMLESS: readonly OcppBehaviour[] = [
+  'watts-only',
+  'whole-amperes',
+  'hides-idle',
+  'resumes-transactions',
+];
+const SETTLE_MS = 10_000;
 
 /** Of the six chargers of a site with fuses, all but the DC one: four with 6 A on one phase, one with 6 A on three. */
 const FUSED_LOCKABLE = 5;
@@ -81,15 +93,9 @@ function fused(location: { readonly locationId: string }, failsafeA: number) {
   };
 }
 
-/**
- * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
- * have fuses, and cars of one phase and of three.
- */
-export function hostileSiteOf(seed: number, chargers: number): HostileSite {
-  const hasFailsafe = seed % 2 === 1;
-  const failsafeA = hasFailsafe ? 6 : 0;
-  const isHungry = seed % 3 !== 0;
-  const location = (locationId: string, count: number) => ({
+function plainLocation(locationId: string, count: number, failsafeA: number) {
+  const connector = { connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, status: 'ACTIVE' };
+  return {
     locationId,
     name: locationId,
     status: 'ACTIVE',
@@ -97,11 +103,20 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
     gridLimitKw: 80,
     chargers: Array.from({ length: count }, (_, i) => ({
       controllerUuid: `${locationId}-${i}`,
-      connectors: [
-        { connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, status: 'ACTIVE', failsafeA },
-      ],
+      connectors: [{ ...connector, failsafeA }],
     })),
-  });
+  };
+}
+
+/**
+ * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
+ * have fuses, and cars of one phase and of three.
+ */
+export function hostileSiteOf(seed: number, chargers: number, speaksOcpp = false): HostileSite {
+  const hasFailsafe = seed % 2 === 1;
+  const failsafeA = hasFailsafe ? 6 : 0;
+  const isHungry = seed % 3 !== 0;
+  const location = (locationId: string, count: number) => plainLocation(locationId, count, failsafeA);
   const tenant = (tenantUuid: string, name: string, locations: readonly object[]) => ({
     tenantUuid,
     name,
@@ -114,7 +129,7 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
   const own = isFused ? plain.map((each) => fused(each, failsafeA)) : plain;
   const file = {
     tenants: [
-      tenant(TENANT, 'Hostile', seed % 4 === 0 ? [...own, location(YARD, 2)] : own),
+      tenant(TENANT, 'Hostile', seed % 4 === 0 || speaksOcpp ? [...own, location(YARD, 2)] : own),
       tenant(OTHER_TENANT, 'Other', [location(FAR, 1)]),
     ],
   };
@@ -141,6 +156,32 @@ export function hostileSiteOf(seed: number, chargers: number): HostileSite {
         pilotDelayMs: uniformInt(random, 0, 5_000),
       };
     },
+    ocppOf({ locationId }, random) {
+      return speaksOcpp && locationId !== FAR
+        ? drawnOcpp(random, { isFused, isBroken: locationId === YARD })
+        : undefined;
+    },
+  };
+}
+
+/** Most set their clocks, which are good; the others' run as wrong as they may. */
+function drawnOcpp(
+  random: RandomGenerator,
+  { isFused, isBroken }: { readonly isFused: boolean; readonly isBroken: boolean },
+): Partial<OcppTraits> {
+  const setsClock = uniformInt(random, 0, 2) > 0;
+  // Watts say nothing of phases: until a car has shown how many it uses, one may carry what is meant for three.
+  const harmless = isFused ? HARMLESS.filter((each) => each !== 'watts-only') : HARMLESS;
+  const behaviours = [
+    ...harmless.filter(() => uniformInt(random, 0, 3) === 0),
+    ...(setsClock ? (['sets-clock'] as const) : []),
+    ...(isBroken ? [oneOf(LEASELESS, random)] : []),
+  ];
+  return {
+    protocol: oneOf(OCPP_PROTOCOLS, random),
+    behaviours,
+    driftShare: setsClock ? uniformInt(random, -10, 10) / 100_000 : uniformInt(random, -19, 19) / 1000,
+    lateMs: SETTLE_MS,
   };
 }
 

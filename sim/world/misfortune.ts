@@ -5,7 +5,7 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
-import { CALM, type Weather } from './wire.js';
+import { CALM, type Weather, type Wire } from './wire.js';
 import type { World } from './world.js';
 import type { NodeFault } from './world-nodes.js';
 
@@ -17,10 +17,12 @@ export interface Strengths {
   readonly crashEveryMs: number;
   readonly databaseBusyEveryMs: number;
   readonly brokerRestartEveryMs: number;
+  /** Undefined where there is no gateway. */
+  readonly gatewayCrashEveryMs?: number;
 }
 
 /** Everything at once and often, or one thing often and the others now and then: drawn anew for every seed. */
-export function drawStrengths(random: RandomGenerator): Strengths {
+export function drawStrengths(random: RandomGenerator, hasGateway = false): Strengths {
   const minutes = (least: number, most: number) => 60_000 * least * (most / least) ** uniformFloat64(random);
   return {
     weatherEveryMs: minutes(8, 60),
@@ -29,10 +31,12 @@ export function drawStrengths(random: RandomGenerator): Strengths {
     crashEveryMs: minutes(20, 240),
     databaseBusyEveryMs: minutes(20, 120),
     brokerRestartEveryMs: minutes(40, 240),
+    ...(hasGateway ? { gatewayCrashEveryMs: minutes(20, 240) } : {}),
   };
 }
 
 const LONGEST_PARTITION_MS = 180_000;
+const LONGEST_SESSION_BREAK_MS = 20_000;
 const LONGEST_STORM_MS = 300_000;
 const LONGEST_OUTAGE_MS = 20_000;
 const LONGEST_BUSY_MS = 60_000;
@@ -65,21 +69,24 @@ export class Misfortune {
     this.#world.setDatabaseBusy(false);
     this.#world.endNodeFaults();
     for (const run of this.#world.runs) {
-      Object.assign(run.wire, { weather: CALM, isCutUp: false, isCutDown: false });
+      for (const wire of run.wires) wire.mend();
       if (!run.isConnected) this.#world.disconnect(run, 0);
     }
   }
 
   #strikeCharger(run: ChargerRun): void {
     this.#every(this.#strengths.weatherEveryMs, () => {
-      run.wire.weather = this.#weather();
+      const wire = this.#wireOf(run);
+      wire.weather = this.#weather();
       this.#later(this.#upTo(LONGEST_STORM_MS), () => {
-        run.wire.weather = CALM;
+        wire.weather = CALM;
       });
     });
     this.#every(this.#strengths.partitionEveryMs, () => {
-      if (this.#share() < 0.5) this.#partition(run);
-      else this.#world.disconnect(run, this.#upTo(LONGEST_PARTITION_MS));
+      if (this.#share() < 0.5) this.#partition(this.#wireOf(run));
+      else if (this.#wireOf(run) === run.wires[0])
+        this.#world.disconnect(run, this.#upTo(LONGEST_PARTITION_MS));
+      else this.#world.breakSession(run, this.#upTo(LONGEST_SESSION_BREAK_MS));
     });
     this.#every(this.#strengths.rebootEveryMs, () => {
       this.#count('reboot');
@@ -87,7 +94,19 @@ export class Misfortune {
     });
   }
 
+  /** The one it has, or one of those on the way through the gateway. */
+  #wireOf({ wires, wire }: ChargerRun): Wire {
+    if (wires.length === 1) return wire;
+    return wires[uniformInt(this.#random, 0, wires.length - 1)] ?? wire;
+  }
+
   #strikeService(): void {
+    const { gatewayCrashEveryMs } = this.#strengths;
+    if (gatewayCrashEveryMs !== undefined)
+      this.#every(gatewayCrashEveryMs, () => {
+        this.#count('gatewayCrash');
+        this.#world.crashGateway(this.#upTo(LONGEST_OUTAGE_MS));
+      });
     this.#every(this.#strengths.crashEveryMs, () => {
       this.#count('serviceCrash');
       this.#world.crash(this.#upTo(LONGEST_OUTAGE_MS));
@@ -163,7 +182,7 @@ export class Misfortune {
     };
   }
 
-  #partition({ wire }: ChargerRun): void {
+  #partition(wire: Wire): void {
     this.#count('partition');
     const way = this.#share();
     wire.isCutUp = way < 0.7;

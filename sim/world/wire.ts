@@ -34,10 +34,10 @@ export interface Passenger {
 /** What was said at one instant: a connection keeps the order of what it carries, so that it arrives at one instant. */
 class Flight implements Happening {
   readonly leftAtMs: number;
-  readonly #way: Way;
+  readonly #way: LooseWay;
   readonly #passengers: Passenger[];
 
-  constructor(way: Way, passenger: Passenger, leftAtMs: number) {
+  constructor(way: LooseWay, passenger: Passenger, leftAtMs: number) {
     this.#way = way;
     this.#passengers = [passenger];
     this.leftAtMs = leftAtMs;
@@ -52,8 +52,15 @@ class Flight implements Happening {
   }
 }
 
-/** One direction of a wire, with luck of its own. A cut way carries nothing, and what was under way is lost. */
-class Way {
+/** One direction of a wire. */
+interface Way {
+  isCut: boolean;
+  /** @returns how many copies are under way. */
+  send(passenger: Passenger): number;
+}
+
+/** A way with luck of its own on which each message goes by itself: cut, it carries nothing, and what was under way is lost. */
+class LooseWay implements Way {
   isCut = false;
   readonly #wire: Wire;
   readonly #agenda: Agenda;
@@ -73,7 +80,6 @@ class Way {
     return this.#wire.isUp && !this.isCut;
   }
 
-  /** @returns how many copies are under way. */
   send(passenger: Passenger): number {
     if (!this.isOpen) return 0;
     const nowMs = this.#monotonicMs();
@@ -104,6 +110,89 @@ class Way {
   }
 }
 
+/** What is lost is sent again after this, up to as much later. */
+const SENT_AGAIN_MS = 1_000;
+/** What waits at a cut is tried again so often. */
+const TRIED_EVERY_MS = 500;
+
+/**
+ * One direction of a connection that keeps the order of what it carries, and carries all of it as long as it lasts: what is
+ * lost or held comes late, and everything behind it too. What was under way when it broke is lost.
+ */
+class OrderedWay implements Way {
+  isCut = false;
+  readonly #wire: Wire;
+  readonly #agenda: Agenda;
+  readonly #monotonicMs: () => number;
+  readonly #luck: RandomGenerator;
+  readonly #queue: { readonly passenger: Passenger; readonly atMs: number; readonly connection: number }[] =
+    [];
+  #isPlanned = false;
+
+  constructor(wire: Wire, agenda: Agenda, monotonicMs: () => number, seed: number) {
+    this.#wire = wire;
+    this.#agenda = agenda;
+    this.#monotonicMs = monotonicMs;
+    this.#luck = xoroshiro128plus(seed);
+  }
+
+  send(passenger: Passenger): number {
+    if (!this.#wire.isUp) return 0;
+    const { connection } = this.#wire;
+    const nowMs = this.#monotonicMs();
+    const before = this.#queue.at(-1);
+    const earliestMs = before?.connection === connection ? before.atMs : nowMs;
+    const atMs = Math.max(nowMs + this.#wayMs(), earliestMs);
+    const { weather } = this.#wire;
+    const isDoubled = weather !== CALM && uniformFloat64(this.#luck) < weather.duplicateShare;
+    const copies = isDoubled ? 2 : 1;
+    for (let copy = 0; copy < copies; copy++) this.#queue.push({ passenger, atMs, connection });
+    this.#plan();
+    return copies;
+  }
+
+  #wayMs(): number {
+    const { weather } = this.#wire;
+    const usualMs = WAY_MS + Math.floor(WAY_VARIES_MS * uniformFloat64(this.#luck));
+    if (weather === CALM) return usualMs;
+    const isLost = uniformFloat64(this.#luck) < weather.lossShare;
+    const isHeld = uniformFloat64(this.#luck) < weather.holdShare;
+    const lateMs = Math.floor(weather.delayMs * uniformFloat64(this.#luck));
+    const againMs = isLost ? Math.floor(SENT_AGAIN_MS * (1 + uniformFloat64(this.#luck))) : 0;
+    return (
+      usualMs + lateMs + againMs + (isHeld ? Math.floor(weather.holdMs * uniformFloat64(this.#luck)) : 0)
+    );
+  }
+
+  #plan(): void {
+    const [next] = this.#queue;
+    if (next === undefined || this.#isPlanned) return;
+    this.#isPlanned = true;
+    this.#agenda.at(Math.max(next.atMs, this.#monotonicMs()), () => {
+      this.#isPlanned = false;
+      this.#deliver();
+    });
+  }
+
+  #deliver(): void {
+    const nowMs = this.#monotonicMs();
+    for (let [next] = this.#queue; next !== undefined && next.atMs <= nowMs; [next] = this.#queue) {
+      const isThere = this.#wire.isUp && next.connection === this.#wire.connection;
+      if (isThere && this.isCut) {
+        this.#isPlanned = true;
+        this.#agenda.at(nowMs + TRIED_EVERY_MS, () => {
+          this.#isPlanned = false;
+          this.#deliver();
+        });
+        return;
+      }
+      this.#queue.shift();
+      if (isThere) next.passenger.arrive();
+    }
+    this.#plan();
+  }
+}
+
 /** A message takes from the first to the sum of both, ms. */
 export const WAY_MS = 10;
 const WAY_VARIES_MS = 40;
@@ -118,8 +207,8 @@ export class Wire {
   readonly #up: Way;
   readonly #down: Way;
   weather: Weather = CALM;
-  /** The charger has a session with the broker. */
-  isUp = false;
+  #isUp = false;
+  #connections = 0;
 
   constructor(options: {
     readonly address: ChargerAddress;
@@ -128,13 +217,38 @@ export class Wire {
     readonly monotonicMs: () => number;
     /** Of the world: a wire's luck is drawn from it for its charger alone. */
     readonly seed: number;
+    /** It is a connection that loses nothing as long as it lasts. */
+    readonly isOrdered?: boolean;
   }) {
-    const { address, receiver, agenda, monotonicMs, seed } = options;
+    const { address, receiver, agenda, monotonicMs, seed, isOrdered = false } = options;
     const { controllerUuid } = address;
     this.address = address;
     this.receiver = receiver;
+    const Way = isOrdered ? OrderedWay : LooseWay;
     this.#up = new Way(this, agenda, monotonicMs, seedFor(seed, 'up', controllerUuid));
     this.#down = new Way(this, agenda, monotonicMs, seedFor(seed, 'down', controllerUuid));
+  }
+
+  /** There is a connection. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  set isUp(isUp: boolean) {
+    if (isUp && !this.#isUp) this.#connections++;
+    this.#isUp = isUp;
+  }
+
+  /** The number of the connection that there is, or was last. */
+  get connection(): number {
+    return this.#connections;
+  }
+
+  /** Nothing goes wrong on it any more. */
+  mend(): void {
+    this.weather = CALM;
+    this.isCutUp = false;
+    this.isCutDown = false;
   }
 
   /** A way that is cut carries nothing, and what was under way is lost. */

@@ -1,5 +1,7 @@
 // The chargers of a world: made from what is provisioned, found by their address, started again.
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
@@ -7,14 +9,17 @@ import type { Clock } from '../../src/ports/clock.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { topicsFor } from '../charger/charger-inbox.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
+import type { OcppTraits } from '../charger/ocpp-traits.js';
 import type { CarNote } from '../charger/outlet.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import { VirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import { seedFor } from '../scenario/draw.js';
 import type { Agenda } from './agenda.js';
+import { BridgedCharger, type BrokerSide } from './bridged-charger.js';
 import { ChargerRun } from './charger-run.js';
 import type { Wire } from './wire.js';
+import type { WorldGateway } from './world-gateway.js';
 
 type Connectors = TenantEntry['locations'][number]['chargers'][number]['connectors'];
 
@@ -24,9 +29,17 @@ export interface ChargerEvents {
   /** Its draw, limit, state or link may have changed. */
   changed(run: ChargerRun): void;
   visited(charger: ChargerAddress, connectorId: ConnectorId, note: CarNote): void;
+  /** How the session of a charger behind the gateway reaches the broker. */
+  brokerSideOf(run: ChargerRun): BrokerSide;
+  /** All that was promised is done before virtual time goes on. */
+  settle(): void;
 }
 
+/** Of a charger that speaks OCPP; undefined of one that does not. */
+export type OcppOf = (charger: ChargerAddress, random: RandomGenerator) => Partial<OcppTraits> | undefined;
+
 const FIRST_BOOT = 'boot-1';
+const CLOCK_OFF_MS = 86_400_000;
 
 export class WorldChargers {
   readonly runs: ChargerRun[] = [];
@@ -35,6 +48,8 @@ export class WorldChargers {
   readonly #clock: Clock;
   readonly #seed: number;
   readonly #visitorsOf: (charger: ChargerAddress) => Visitors;
+  readonly #gateway: WorldGateway;
+  readonly #ocppOf: OcppOf;
   readonly #traitsOf: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
 
   constructor(options: {
@@ -45,7 +60,11 @@ export class WorldChargers {
     readonly traitsOf:
       | ((charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>)
       | undefined;
+    readonly gateway: WorldGateway;
+    readonly ocppOf: OcppOf | undefined;
   }) {
+    this.#gateway = options.gateway;
+    this.#ocppOf = options.ocppOf ?? (() => undefined);
     this.#agenda = options.agenda;
     this.#clock = options.clock;
     this.#seed = options.seed;
@@ -61,7 +80,30 @@ export class WorldChargers {
     timing: LeaseTiming | undefined,
   ): void {
     const { controllerUuid } = address;
-    const charger = new VirtualCharger({
+    const charger =
+      this.#bridged(address, connectors, events) ?? this.#native(address, connectors, events, timing);
+    const run = new ChargerRun({
+      charger,
+      agenda: this.#agenda,
+      seed: this.#seed,
+      monotonicMs: () => this.#clock.monotonicMs(),
+      wallMs: () => this.#clock.nowMs(),
+      say: events.said,
+      onChange: events.changed,
+    });
+    if (charger instanceof BridgedCharger) charger.joins(events.brokerSideOf(run));
+    this.runs.push(run);
+    this.#runOf.set(controllerUuid, run);
+  }
+
+  #native(
+    address: ChargerAddress,
+    connectors: Connectors,
+    events: ChargerEvents,
+    timing: LeaseTiming | undefined,
+  ): VirtualCharger {
+    const { controllerUuid } = address;
+    return new VirtualCharger({
       address,
       connectors,
       boot: FIRST_BOOT,
@@ -74,17 +116,43 @@ export class WorldChargers {
       },
       onCar: (connectorId, note) => events.visited(address, connectorId, note),
     });
-    const run = new ChargerRun({
-      charger,
+  }
+
+  /** Undefined where it speaks MQTT itself. */
+  #bridged(
+    address: ChargerAddress,
+    connectors: Connectors,
+    events: ChargerEvents,
+  ): BridgedCharger | undefined {
+    const { controllerUuid } = address;
+    const random = mersenne(seedFor(this.#seed, 'ocpp', controllerUuid));
+    const traits = this.#ocppOf(address, random);
+    const evses = this.#gateway.bridgeOf(address)?.connectors;
+    if (traits === undefined || evses === undefined) return undefined;
+    const visitors = this.#visitorsOf(address);
+    return new BridgedCharger({
+      address,
+      traits,
+      device: {
+        connectors: evses.map((evse) => ({
+          ...evse,
+          ...connectors.find(({ connectorId }) => connectorId === evse.connectorId),
+        })),
+        visitors,
+        seed: seedFor(this.#seed, 'cars', controllerUuid),
+        startsAtMs: 0,
+        // No clock of a charger has to be right.
+        ownMs: this.#clock.nowMs() + uniformInt(random, -CLOCK_OFF_MS, CLOCK_OFF_MS),
+        isInstalled: true,
+        onCar: (connectorId, note) => events.visited(address, connectorId, note),
+      },
+      gateway: this.#gateway,
       agenda: this.#agenda,
+      luck: xoroshiro128plus(seedFor(this.#seed, 'line', controllerUuid)),
       seed: this.#seed,
       monotonicMs: () => this.#clock.monotonicMs(),
-      wallMs: () => this.#clock.nowMs(),
-      say: events.said,
-      onChange: events.changed,
+      settle: events.settle,
     });
-    this.runs.push(run);
-    this.#runOf.set(address.controllerUuid, run);
   }
 
   find({ controllerUuid }: ChargerAddress): ChargerRun | undefined {

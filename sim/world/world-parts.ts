@@ -1,5 +1,4 @@
 // What a world is made of: its clock and pace, chargers, wires and carrier, the service, what is recorded and what is checked.
-import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -7,14 +6,10 @@ import type { Config } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { Log } from '../../src/ports/log.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
-import type { Seams } from '../../src/service.js';
-import type { ChargerTraits } from '../charger/traits.js';
-import type { Visitors } from '../charger/virtual-connector.js';
 import { Checks } from '../checks/checks.js';
 import { OperatorWatch } from '../checks/operator-watch.js';
 import { fillSecrets } from '../scenario/fill-secrets.js';
 import type { Building, GridLine } from '../scenario/scenario.js';
-import type { TraceEvent } from '../trace/trace-event.js';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
 import { CallBook } from './call-book.js';
@@ -29,39 +24,12 @@ import { SitePower } from './site-power.js';
 import { Supply } from './supply.js';
 import { type ChargerEvents, WorldChargers } from './world-chargers.js';
 import { makeWorldFolder } from './world-folder.js';
+import { WorldGateway } from './world-gateway.js';
 import { WorldNodes } from './world-nodes.js';
+import type { WorldOptions } from './world-options.js';
 import { configOf, keysOf, longestHorizonMs } from './world-provision.js';
 import { WorldRecord } from './world-record.js';
 import { authorityOf, type ServiceHost, WorldService } from './world-service.js';
-
-export interface WorldOptions {
-  readonly tenants: readonly TenantEntry[];
-  readonly seed: number;
-  readonly startMs: EpochMs;
-  /** Who comes to the charger's connectors; times of cars are ms since the start of the world. */
-  readonly visitorsOf: (charger: ChargerAddress) => Visitors;
-  /** Of each charger, drawn or given; what is not given is honest. */
-  readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
-  /** What feeds its locations; those on no line have the voltage of their rating. */
-  readonly grid?: readonly GridLine[];
-  /** What else draws at its locations, with a meter at the connection. */
-  readonly buildings?: readonly Building[];
-  /** Settings of the service as environment variables. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /**
-   * What carries the messages: the objects themselves within the process, or their bytes through the production's broker.
-   * The same seed goes the same way with both.
-   */
-  readonly transport?: 'inProcess' | 'mqtt';
-  /** Told of everything that happens, in order. */
-  readonly onEvent?: (event: TraceEvent) => void;
-  /** So many nodes stand by for each other, in process and beside a broker that none of them has. */
-  readonly nodes?: number;
-  /** For `checks.probes.tellAgain`. */
-  readonly keepsMessages?: boolean;
-  /** Listens to the service from within. Its errors are violations, whether anybody listens or not. */
-  readonly seams?: Pick<Seams, 'log' | 'createActors'>;
-}
 
 /** Put together in the order in which one needs the other. What happens with them is the world's. */
 export class WorldParts {
@@ -76,6 +44,7 @@ export class WorldParts {
   readonly pace: Pace;
   readonly record: WorldRecord;
   readonly oracle = new LimitOracle();
+  readonly gateway: WorldGateway;
   readonly chargers: WorldChargers;
   readonly power: SitePower;
   readonly carrier: Carrier;
@@ -104,13 +73,8 @@ export class WorldParts {
     this.pace = new Pace(this.clock, this.outstanding);
     this.record = new WorldRecord(onEvent, () => this.clock.nowMs());
     this.#log = this.record.log(options.seams?.log);
-    this.chargers = new WorldChargers({
-      agenda: this.pace.agenda,
-      clock: this.clock,
-      seed,
-      visitorsOf: options.visitorsOf,
-      traitsOf: options.traitsOf,
-    });
+    this.gateway = this.#createGateway();
+    this.chargers = this.#createChargers(options);
     this.power = this.#createPower();
     this.grid = options.grid ?? [];
     this.imports = this.#createImports(options.buildings ?? []);
@@ -148,8 +112,13 @@ export class WorldParts {
         this.checks.said(charger, message);
         this.carrier.say(wire, message);
       },
-      changed: (run) => this.power.noteChange(run),
+      changed: (run) => {
+        this.power.noteChange(run);
+        this.checks.changed(run);
+      },
       visited: (charger, connectorId, note) => this.record.visit(charger, connectorId, note),
+      brokerSideOf: (run) => this.connections.brokerSideOf(run),
+      settle: () => this.pace.soon(async () => {}),
     };
   }
 
@@ -177,6 +146,25 @@ export class WorldParts {
       horizonMs: this.horizonMs,
       say: (topic, message) => this.service.isUp && this.carrier.hearOfSite(topic, message),
       report: (violation) => this.record.report(violation),
+    });
+  }
+
+  #createGateway(): WorldGateway {
+    const gateway = new WorldGateway({
+      tenants: this.tenants,
+      heartbeatMs: 1000 * this.config.heartbeatS,
+      clock: this.clock,
+      log: this.#log,
+    });
+    gateway.start();
+    return gateway;
+  }
+
+  #createChargers({ visitorsOf, traitsOf, ocppOf }: WorldOptions): WorldChargers {
+    const { gateway, clock, seed } = this;
+    return new WorldChargers({
+      ...{ gateway, clock, seed, visitorsOf, traitsOf, ocppOf },
+      agenda: this.pace.agenda,
     });
   }
 

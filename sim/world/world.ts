@@ -10,6 +10,7 @@ import type { Question } from '../checks/inquiry.js';
 import type { TakenOrder } from '../checks/operator-watch.js';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { Agenda } from './agenda.js';
+import { BridgedCharger } from './bridged-charger.js';
 import type { ChargerRun } from './charger-run.js';
 import { RECONNECT_MS } from './connections.js';
 import type { LimitOracle } from './limit-oracle.js';
@@ -17,7 +18,8 @@ import type { PowerWatch, Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
 import { BOOKKEEPING, type CommitFate } from './service-life.js';
 import type { NodeFault } from './world-nodes.js';
-import { type WorldOptions, WorldParts } from './world-parts.js';
+import type { WorldOptions } from './world-options.js';
+import { WorldParts } from './world-parts.js';
 import { provisionWorld } from './world-provision.js';
 import { NO_ANSWER } from './world-service.js';
 
@@ -93,7 +95,11 @@ export class World {
     for (const line of grid) this.#parts.createSupply(line).begin();
     await this.#live();
     this.#parts.imports.begin();
-    for (const run of this.runs) connections.connectLater(run, uniformInt(run.luck, 0, CONNECT_SPREAD_MS));
+    for (const run of this.runs) {
+      const afterMs = uniformInt(run.luck, 0, CONNECT_SPREAD_MS);
+      if (run.charger instanceof BridgedCharger) run.charger.arriveIn(afterMs);
+      else connections.connectLater(run, afterMs);
+    }
   }
 
   nowMs(): EpochMs {
@@ -187,8 +193,25 @@ export class World {
     this.checks.setDatabaseBusy(isBusy);
   }
 
+  /** The gateway is killed, and starts again `downMs` later. */
+  crashGateway(downMs: number): void {
+    const { gateway, pace, connections } = this.#parts;
+    gateway.die();
+    for (const run of this.runs) {
+      if (!(run.charger instanceof BridgedCharger)) continue;
+      connections.cut(run);
+      run.charger.gatewayDied();
+    }
+    pace.agenda.at(this.monotonicMs() + downMs, () => gateway.start());
+  }
+
   /** The charger starts again at once. */
   reboot(run: ChargerRun): void {
+    if (run.charger instanceof BridgedCharger) {
+      if (run.charger.traits.behaviours.includes('forgets-profiles')) this.checks.forgot(run);
+      run.reboot();
+      return;
+    }
     this.#parts.connections.cut(run);
     run.reboot();
     this.#parts.connections.connectLater(run, uniformInt(run.luck, 0, RECONNECT_MS));
@@ -196,6 +219,12 @@ export class World {
 
   /** Its connection breaks and is made again `downMs` later. */
   disconnect(run: ChargerRun, downMs: number): void {
+    if (run.charger instanceof BridgedCharger) run.charger.breakLine(downMs);
+    else this.breakSession(run, downMs);
+  }
+
+  /** The connection to the broker breaks, its own or that of who speaks for it. */
+  breakSession(run: ChargerRun, downMs: number): void {
     this.#parts.connections.cut(run);
     this.#parts.connections.connectLater(run, downMs + uniformInt(run.luck, 0, RECONNECT_MS));
   }

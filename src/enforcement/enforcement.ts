@@ -241,6 +241,13 @@ export class Enforcement {
     this.#options.alarms.set(location, 'NON_COMPLIANT', record, reasonOfDistrust(control));
   }
 
+  /** @param whyNot what speaks against its lease; undefined where nothing does */
+  hearLease({ location, record, control }: ConnectorEntity, whyNot: string | undefined): void {
+    const maximum = `${control.holding.maxTenthsA / 10} A, its maximum, is reserved for it`;
+    const reason = whyNot === undefined ? undefined : `It keeps no lease (${whyNot}): ${maximum}`;
+    this.#options.alarms.set(location, 'NO_LEASE', record, reason);
+  }
+
   #setSiteMeterAlarms(location: LocationEntity): void {
     const { alarms, clock } = this.#options;
     const reasons = siteMeterAlarmsOf(location, clock.nowMs());

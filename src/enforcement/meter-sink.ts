@@ -95,8 +95,9 @@ export class ConnectorMeterSink implements MeterSink {
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
     if (own !== undefined && failsafeA !== undefined) {
-      const { lease, keepsThen = false } = own;
+      const { lease, whyNoLease, keepsThen = false } = own;
       supervisor.describe(control, { failsafeA, lease, keepsThen, boot: state.boot });
+      this.#enforcement.hearLease(connector, lease === 'none' ? whyNoLease : undefined);
       this.#enforcement.decideSoon(location);
     }
     const type = state.online ? 'charger.connected' : 'charger.disconnected';

@@ -10,7 +10,7 @@ import { buildTopic } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
 import type { GatewayMemory } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import type { Uplink, UplinkReceiver } from './uplink.js';
+import type { ChargerUplink, UplinkReceiver } from './uplink.js';
 
 export interface BridgedConnector {
   readonly connectorId: ConnectorId;
@@ -43,7 +43,7 @@ export interface BridgeParts {
 
 interface Live {
   readonly socket: ChargerSocket;
-  readonly uplink: Uplink;
+  readonly uplink: ChargerUplink;
 }
 
 export class ChargerBridge implements UplinkReceiver {
@@ -93,7 +93,7 @@ export class ChargerBridge implements UplinkReceiver {
   }
 
   /** The charger is connected by `socket`, and logged in. What was connected before is gone. */
-  async open(socket: ChargerSocket, uplink: Uplink): Promise<void> {
+  async open(socket: ChargerSocket, uplink: ChargerUplink): Promise<void> {
     const live = { socket, uplink };
     this.#live = live;
     await uplink.attach(

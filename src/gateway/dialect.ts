@@ -28,6 +28,18 @@ export interface Dialect {
   readonly guard: Guard;
 }
 
+/** What a charger's call is answered where no management system answers it. @throws UnusableMessage, UnknownMethod */
+export async function answerCall(
+  dialect: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
+  method: string,
+  params: unknown,
+): Promise<object> {
+  dialect.heard(method, params);
+  const answer = await dialect.answer(method, params);
+  dialect.answered(method, params, answer);
+  return answer;
+}
+
 /** What becomes of a call of a management system: it is answered here, or goes to the charger, changed or not. */
 export type Guarded =
   | { readonly kind: 'answered'; readonly answer: object }

@@ -12,7 +12,7 @@ import type { ChargerSocket } from './charger-bridge.js';
 import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
-import { CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
+import { answerCall, CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { STRICT_VALIDATORS } from './strict-validators.js';
 
@@ -177,12 +177,7 @@ export class OcppServer {
   #receiverOf(client: RpcClient, { bridge, csms, protocol }: Guest, { dialect }: ChargerSocket): Receive {
     const { proxy, log, metrics } = this.#options;
     if (csms === undefined || proxy === undefined)
-      return async (method, params) => {
-        dialect.heard(method, params);
-        const answer = await dialect.answer(method, params);
-        dialect.answered(method, params, answer);
-        return answer;
-      };
+      return (method, params) => answerCall(dialect, method, params);
     const { controllerUuid } = bridge.address;
     const call = (method: string, params: object) => forwardTo(client, method, params);
     const { asksIdTags } = proxy;

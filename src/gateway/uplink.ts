@@ -24,6 +24,21 @@ export interface UplinkReceiver {
   refused(): void;
 }
 
+/** A login as a charger's session uses it. */
+export interface ChargerUplink {
+  /** Every topic of every charger on it is subscribed. */
+  readonly isListening: boolean;
+  /** Hears and speaks for this charger from now on. */
+  attach(
+    address: ChargerAddress,
+    connectors: readonly ConnectorId[],
+    receiver: UplinkReceiver,
+  ): Promise<void>;
+  detach(address: ChargerAddress): void;
+  /** Drops it where there is no connection: by the time there is one it would be out of date. */
+  publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
+}
+
 /** Why a login did not come about. `password`: the service refused it. `unreachable`: nobody could say. */
 export type LoginFailure = 'password' | 'unreachable';
 
@@ -37,7 +52,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** CONNACK: identifier rejected, bad user name or password, not authorized. */
 const REFUSED = [2, 4, 5];
 
-export class Uplink {
+export class Uplink implements ChargerUplink {
   readonly #client: MqttClient;
   readonly #attached = new Map<string, Attached>();
   #isListening = false;
@@ -55,6 +70,8 @@ export class Uplink {
       reconnectPeriod: login.reconnectMs,
       resubscribe: false,
       queueQoSZero: false,
+      // Else the library keeps a buffer of its own for each of 65,536 numbers: 6 MB.
+      writeCache: false,
       ...(login.ca === undefined ? {} : { ca: login.ca }),
       ...(will === undefined
         ? {}
@@ -66,7 +83,6 @@ export class Uplink {
     });
   }
 
-  /** Every topic of every charger on it is subscribed. */
   get isListening(): boolean {
     return this.#isListening;
   }
@@ -87,7 +103,6 @@ export class Uplink {
     return failure;
   }
 
-  /** Hears and speaks for this charger from now on. */
   async attach(
     address: ChargerAddress,
     connectors: readonly ConnectorId[],
@@ -107,7 +122,6 @@ export class Uplink {
     if (attached !== undefined && this.#client.connected) this.#client.unsubscribe([...attached.topics]);
   }
 
-  /** Drops it where there is no connection: by the time there is one it would be out of date. */
   publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void {
     if (this.#client.connected) this.#client.publish(topic, payload, options);
   }

@@ -64,6 +64,8 @@ export interface ChargerState {
         /** Of a DC connector, W at the car. */
         readonly failsafeW?: number | undefined;
         readonly lease: LeaseKind;
+        /** What speaks against a lease, in words, where something does. */
+        readonly whyNoLease?: string | undefined;
         /** It keeps the newest `thenA` (`thenW`) over a restart. */
         readonly keepsThen?: boolean | undefined;
       }[]

@@ -68,6 +68,13 @@ const ofEveryConnector = {
     .describe(
       'From when a lease counts: heartbeat (sending of the heartbeat ref), receipt (of the limit), or none.',
     ),
+  whyNoLease: z
+    .string()
+    .max(200)
+    .optional()
+    .describe(
+      'Why lease is none, where that is worth an alarm: whoever speaks for the charger found it out.',
+    ),
   // It keeps the newest `thenA` over a restart, and tells it as `failsafeA`: nothing else need be reserved for it.
   keepsThen: z.boolean().optional().describe('It keeps the newest thenA (DC: thenW) over a restart.'),
 };

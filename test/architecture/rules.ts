@@ -90,6 +90,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   sim: [
     'sim',
     'service',
+    'gateway',
     'provisioning',
     'inbound',
     'outbound',

@@ -183,7 +183,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
       [['--seed', '-1'], 'It must be a whole number from 0 to'],
       [['--days', '0'], 'It must be a number of days above 0'],
       [['--days', 'two'], 'It must be a number of days above 0'],
-      [['--transport', 'pigeon'], 'Allowed choices are inProcess, mqtt'],
+      [['--transport', 'pigeon'], 'Allowed choices are inProcess, mqtt, ocpp'],
     ] as const;
     await Promise.all(
       refusals.map(async ([flags, words]) => {

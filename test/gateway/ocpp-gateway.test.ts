@@ -49,7 +49,7 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
 
   it('that loses the second period has its maximum reserved, and says why it has no lease', async () => {
     const { charger, live, gateway } = await site();
-    charger({ protocol, faults: { losesPeriods: true } });
+    charger({ protocol, behaviours: ['loses-periods'] });
     await eventually(async () =>
       expect(await live()).toMatchObject({ reason: 'readOnly', reservedKw: 24.288 }),
     );

@@ -46,4 +46,5 @@ export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
   STALE: 'Silent',
   SITE_METER_STALE: 'Site meter silent',
   SITE_METER_IMPLAUSIBLE: 'Site meter cannot be right',
+  NO_LEASE: 'Keeps no lease',
 };

@@ -8,11 +8,12 @@ import { FAULT_KINDS } from '../../../sim/trace/trace-event.js';
 
 const HOUR_MS = 3_600_000;
 
-function scenarioOf(faults: string) {
+function scenarioOf(faults: string, transport = 'inProcess') {
   const text = `name: Faults
 start: 2026-06-01T00:00:00Z
 duration: 24h
 sites: { count: 2, chargers: 3, permanentLimitKw: 50 }
+transport: ${transport}
 faults: ${faults}
 `;
   return parseScenario(text, 'faults.yaml');
@@ -34,8 +35,10 @@ describe('The faults of a run', () => {
   });
 
   it('are of every kind where they are heavy, and leave the end of the run calm', () => {
-    const scenario = scenarioOf('heavy');
+    const scenario = scenarioOf('heavy', 'ocpp');
     const plan = faultPlanOf(scenario, 1);
+    const withoutGateway = faultPlanOf(scenarioOf('heavy'), 1);
+    expect(plan.filter(({ kind }) => kind !== 'gatewayCrash')).toEqual(withoutGateway);
     expect(new Set(plan.map(({ kind }) => kind))).toEqual(new Set([...FAULT_KINDS, 'clockDrift']));
     const calmFromMs = scenario.endsAtMs - 480_000;
     for (const { kind, endsAtMs } of plan)
@@ -91,12 +94,14 @@ describe('The faults of a run', () => {
   });
 
   it.each(Object.keys(FAULT_LEVELS))('may be called %s', (level) => {
-    expect(scenarioOf(level).faults).toHaveLength(FAULT_LEVELS[level as keyof typeof FAULT_LEVELS].length);
+    expect(scenarioOf(level, 'ocpp').faults).toHaveLength(
+      FAULT_LEVELS[level as keyof typeof FAULT_LEVELS].length,
+    );
   });
 
   it('are refused under a name nobody knows', () => {
     expect(() => scenarioOf('terrible')).toThrow(
-      'faults.yaml:5:1 faults: is "terrible"; must be a list of faults, or one of none, light, heavy',
+      'faults.yaml:6:1 faults: is "terrible"; must be a list of faults, or one of none, light, heavy',
     );
   });
 });

@@ -286,7 +286,27 @@ describe('A scenario file that is wrong', () => {
     [
       'a transport nobody knows',
       ['transport: mqtt', 'transport: tcp'],
-      ':6:1 transport: is "tcp"; must be inProcess or mqtt',
+      ':6:1 transport: is "tcp"; must be one of inProcess, mqtt, ocpp',
+    ],
+    [
+      'a version of OCPP nobody knows',
+      ['sessions:', 'ocpp:\n  - { chargers: [q1], protocol: ocpp3 }\nsessions:'],
+      'ocpp[0].protocol: is "ocpp3"; must be one of ocpp1.6, ocpp2.0.1, ocpp2.1',
+    ],
+    [
+      'a habit of an OCPP charger nobody knows',
+      ['sessions:', 'ocpp:\n  - { behaviours: [sleeps] }\nsessions:'],
+      'ocpp[0].behaviours[0]: is "sleeps"; must be one of watts-only',
+    ],
+    [
+      'an OCPP charger nobody knows',
+      ['sessions:', 'ocpp:\n  - { chargers: [q9] }\nsessions:'],
+      'ocpp[0].chargers[0]: is "q9"',
+    ],
+    [
+      'a link nobody has',
+      ['direction: up }', 'direction: up, link: moon }'],
+      'link: is "moon"; must be charger or broker',
     ],
     [
       'a kind of fault nobody knows',

@@ -1,0 +1,210 @@
+// One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles, and the transaction that runs at it.
+import type { TransactionRef } from '../../machines/session/gateway-request.js';
+import type { RateUnit } from '../../machines/session/lease-schedule.js';
+import type { OcppOwnClock } from './ocpp-own-clock.js';
+import type { OcppBehaviour } from './ocpp-traits.js';
+import type { SetProfile, Shown } from './ocpp-words.js';
+import { type CarNote, createOutlet, type Outlet, type PerPhase } from './outlet.js';
+import { ProfileStore } from './profile-store.js';
+import { nextCarsOf, type VirtualConnectorSpec, type Visitors } from './virtual-connector.js';
+
+/** A connector by the charger's own number of it. */
+export interface OcppEvseSpec extends VirtualConnectorSpec {
+  readonly evse: number;
+}
+
+/** `ref` is not known until the start was answered. */
+export interface RunningTransaction {
+  ref: TransactionRef | undefined;
+}
+
+interface OcppEvseOptions {
+  readonly behaviours: ReadonlySet<OcppBehaviour>;
+  readonly clock: OcppOwnClock;
+  readonly visitors: Visitors;
+  readonly seed: number;
+  readonly startsAtMs: number;
+  readonly lateMs: number | undefined;
+  /** It has its fail-safe from before, as one that was installed has. */
+  readonly isInstalled: boolean;
+  readonly onCar: (note: CarNote) => void;
+}
+
+/** Currents in A per phase, times in ms of one monotonic clock. */
+export class OcppEvse {
+  readonly spec: OcppEvseSpec;
+  transaction: RunningTransaction | undefined;
+  readonly #options: OcppEvseOptions;
+  readonly #store: ProfileStore;
+  readonly #outlet: Outlet;
+  readonly #slotOfProfile = new Map<number, 'failsafe' | 'default' | 'transaction'>();
+  #voltagesV: PerPhase;
+  /** When a profile comes to its next period. */
+  #changesAtMs = Number.POSITIVE_INFINITY;
+  #offeredPhases = 0;
+
+  constructor(spec: OcppEvseSpec, options: OcppEvseOptions) {
+    const { behaviours, startsAtMs, visitors, seed, lateMs, onCar } = options;
+    this.spec = spec;
+    this.#options = options;
+    this.#voltagesV = [spec.voltageV, spec.voltageV, spec.voltageV];
+    this.#store = new ProfileStore({
+      losesPeriods: behaviours.has('loses-periods'),
+      ignoresStart: behaviours.has('ignores-start'),
+    });
+    if (options.isInstalled) this.#install();
+    this.#outlet = createOutlet({
+      ...{ rating: spec, startsAtMs, lateMs, onCar, overdraw: 1 },
+      offeredA: behaviours.has('shows-only') ? spec.maxCurrentA : this.mayDrawA(startsAtMs),
+      nextCar: nextCarsOf(visitors, spec.connectorId, seed),
+    });
+  }
+
+  get outlet(): Outlet {
+    return this.#outlet;
+  }
+
+  /** What its profiles let it draw, A on each phase it has; its maximum where none does. */
+  mayDrawA(nowMs: number): number {
+    const { voltageV, phases, maxCurrentA } = this.spec;
+    const allowed = this.#store.limitAt(this.#options.clock.ownAt(nowMs));
+    if (allowed === undefined) return maxCurrentA;
+    const { unit, limit } = allowed;
+    return Math.min(maxCurrentA, unit === 'A' ? limit : limit / (voltageV * phases));
+  }
+
+  /** When the lease that it goes by lets it fall back; now where it has none, infinite where that has no end. */
+  leaseEndsAtMs(nowMs: number): number {
+    const { clock } = this.#options;
+    const endsAtOwnMs = this.#store.leaseEndsMs(clock.ownAt(nowMs));
+    return endsAtOwnMs === undefined ? nowMs : clock.trueAt(endsAtOwnMs);
+  }
+
+  get nextDueMs(): number {
+    return Math.min(this.#changesAtMs, this.#outlet.nextDueMs);
+  }
+
+  advance(nowMs: number): void {
+    while (this.#changesAtMs <= nowMs) this.#offer(this.#changesAtMs);
+    this.#outlet.advance(nowMs);
+    // Another car: a limit in watts is another current for it.
+    if (this.#outlet.phases !== this.#offeredPhases) this.#offer(nowMs);
+  }
+
+  supply(voltagesV: PerPhase, nowMs: number): void {
+    this.#outlet.supply(voltagesV, nowMs);
+    this.#voltagesV = voltagesV;
+  }
+
+  /** It starts again: what only runs is gone. */
+  restart(nowMs: number): void {
+    const { behaviours } = this.#options;
+    if (behaviours.has('forgets-profiles')) this.#store.clearAll();
+    else if (!behaviours.has('resumes-transactions')) this.#store.clear('transaction');
+    this.#offer(nowMs);
+  }
+
+  /** Its clock was set. */
+  review(nowMs: number): void {
+    this.#offer(nowMs);
+  }
+
+  endTransaction(nowMs: number): void {
+    this.transaction = undefined;
+    this.#store.clear('transaction');
+    this.#offer(nowMs);
+  }
+
+  /** False where it does not take it. */
+  setProfile(profile: SetProfile, nowMs: number): boolean {
+    const { behaviours, clock } = this.#options;
+    const { id, isOfTransaction, stackLevel, unit, periods, startSchedule } = profile;
+    if (behaviours.has('rejects-profiles') || (behaviours.has('watts-only') && unit === 'A')) return false;
+    if (isOfTransaction && this.transaction === undefined) return false;
+    const slot = isOfTransaction ? 'transaction' : stackLevel > 0 ? 'default' : 'failsafe';
+    this.#slotOfProfile.set(id, slot);
+    if (behaviours.has('ignores-profiles')) return true;
+    const { evse } = this.spec;
+    const [first, second] = periods;
+    const limit = this.#rounded(first?.limit ?? 0, unit);
+    if (slot === 'failsafe') {
+      this.#store.setFailsafe({ kind: 'setFailsafe', evse, unit, limit });
+    } else {
+      const [ttlS, thenLimit] = [second?.startPeriod ?? 0, this.#rounded(second?.limit ?? limit, unit)];
+      const schedule = { unit, phases: 3, startsAtOwnMs: Date.parse(startSchedule), limit, ttlS, thenLimit };
+      const transaction = this.transaction?.ref;
+      this.#store.setLease(
+        { kind: 'setLease', evse, slot, transaction, stackLevel, schedule: { ...schedule, phases: 3 } },
+        clock.ownAt(nowMs),
+      );
+    }
+    this.#offer(nowMs);
+    return true;
+  }
+
+  /** False where it has none with that id. */
+  clearProfile(id: number, nowMs: number): boolean {
+    const slot = this.#slotOfProfile.get(id);
+    if (slot === undefined) return false;
+    this.#slotOfProfile.delete(id);
+    this.#store.clear(slot);
+    this.#offer(nowMs);
+    return true;
+  }
+
+  /** Undefined where it does not say. */
+  composite(durationS: number, unit: RateUnit, nowMs: number) {
+    const { behaviours, clock } = this.#options;
+    if (behaviours.has('hides-schedule')) return undefined;
+    const shown = this.#store.composite(clock.ownAt(nowMs), durationS, unit);
+    const isHidden = behaviours.has('hides-idle') && this.transaction === undefined;
+    return {
+      unit: shown.unit,
+      startTime: new Date(shown.startsAtOwnMs).toISOString(),
+      periods: isHidden
+        ? [{ startPeriod: 0, limit: -1 }]
+        : shown.periods.map(({ startS, limit }) => ({ startPeriod: startS, limit })),
+    };
+  }
+
+  shown(nowMs: number): Shown {
+    const { evse, phases: ratedPhases } = this.spec;
+    const { status, energyWh, currentA: drawnA, phases } = this.#outlet;
+    const powerW = drawnA * this.#outlet.voltageV * phases;
+    const ownTime = this.#options.clock.secondAt(nowMs);
+    const voltagesV = ratedPhases === 1 ? [this.#voltagesV[0]] : [...this.#voltagesV];
+    return { evse, ownTime, status, energyWh, powerW, drawnA, phases, voltagesV };
+  }
+
+  #rounded(limit: number, unit: RateUnit): number {
+    if (unit === 'W') return limit;
+    const { behaviours } = this.#options;
+    if (behaviours.has('rounds-up')) return Math.round(limit);
+    return behaviours.has('whole-amperes') ? Math.floor(limit) : limit;
+  }
+
+  #offer(nowMs: number): void {
+    const { behaviours, clock } = this.#options;
+    const { maxCurrentA } = this.spec;
+    this.#offeredPhases = this.#outlet.phases;
+    this.#outlet.offer(behaviours.has('shows-only') ? maxCurrentA : this.#offeredA(nowMs), nowMs);
+    this.#changesAtMs = clock.trueAt(this.#store.nextChangeMs(clock.ownAt(nowMs)));
+  }
+
+  /** A limit in watts is for the phases that the car uses. */
+  #offeredA(nowMs: number): number {
+    const { phases, maxCurrentA } = this.spec;
+    const isInWatts = this.#store.limitAt(this.#options.clock.ownAt(nowMs))?.unit === 'W';
+    const inUse = isInWatts ? this.#outlet.phases || phases : phases;
+    return Math.min(maxCurrentA, (this.mayDrawA(nowMs) * phases) / inUse);
+  }
+
+  #install(): void {
+    const { evse, failsafeA: limit, voltageV, phases } = this.spec;
+    const inWatts = this.#options.behaviours.has('watts-only');
+    this.#store.setFailsafe({
+      ...{ kind: 'setFailsafe', evse, unit: inWatts ? 'W' : 'A' },
+      limit: inWatts ? limit * voltageV * phases : limit,
+    });
+  }
+}

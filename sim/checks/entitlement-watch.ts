@@ -1,0 +1,62 @@
+// What an OCPP charger's own profiles let it draw is never more than what its messages have the service reserve for it (P2).
+import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { OutletState } from '../charger/virtual-charger.js';
+import type { WorldCharger } from '../world/charger-run.js';
+import type { Report } from '../world/power-watch.js';
+import type { ConnectorBook } from './connector-book.js';
+import type { SiteBooks } from './site-book.js';
+
+/** A tenth is rounded down, whole watts are not. */
+const TOLERANCE_A = 0.06;
+
+export class EntitlementWatch {
+  readonly #books: SiteBooks;
+  readonly #monotonicMs: () => number;
+  readonly #report: Report;
+  readonly #over = new Set<ConnectorBook>();
+  readonly #forgotten = new Set<ConnectorBook>();
+
+  constructor(options: {
+    readonly books: SiteBooks;
+    readonly monotonicMs: () => number;
+    readonly report: Report;
+  }) {
+    this.#books = options.books;
+    this.#monotonicMs = options.monotonicMs;
+    this.#report = options.report;
+  }
+
+  /** It started and forgot everything: nobody can know that before its gateway has said so. */
+  forgot({ address, outlets }: WorldCharger): void {
+    for (const { spec } of outlets) {
+      const book = this.#books.byId(address.controllerUuid, spec.connectorId);
+      if (book !== undefined) this.#forgotten.add(book);
+    }
+  }
+
+  /** The service hears what it is said to be. */
+  heardState({ controllerUuid }: ChargerAddress): void {
+    for (const book of this.#books.ofCharger(controllerUuid))
+      if (book.lease === 'none') this.#forgotten.delete(book);
+  }
+
+  /** Reports each time that it may draw more once. */
+  changed({ address, outlets, unforeseenA = 0 }: WorldCharger): void {
+    for (const outlet of outlets) {
+      const book = this.#books.byId(address.controllerUuid, outlet.spec.connectorId);
+      if (book !== undefined) this.#judge(book, outlet, TOLERANCE_A + unforeseenA);
+    }
+  }
+
+  #judge(book: ConnectorBook, { holder }: OutletState, toleranceA: number): void {
+    const mayA = holder.applied.limitA;
+    const boundA = book.boundA(this.#monotonicMs());
+    const isOver = mayA > boundA + toleranceA && !this.#forgotten.has(book);
+    if (isOver && !this.#over.has(book)) {
+      const detail = `its profiles let it draw ${mayA.toFixed(1)} A, and ${boundA.toFixed(1)} A are reserved for it`;
+      this.#report({ invariant: 'P2', target: book.facts.key, detail });
+    }
+    if (isOver) this.#over.add(book);
+    else this.#over.delete(book);
+  }
+}

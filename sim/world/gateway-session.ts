@@ -1,0 +1,149 @@
+// One connection of a virtual OCPP charger as the gateway has it: the production's session of it between two simulated wires.
+import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bridge.js';
+import { answerCall } from '../../src/gateway/dialect.js';
+import type { ChargerUplink } from '../../src/gateway/uplink.js';
+import type { Clock } from '../../src/ports/clock.js';
+import { type ChargerMessage, publishedMessage } from '../charger/charger-message.js';
+import type { OcppProtocol } from '../charger/ocpp-traits.js';
+import type { Words } from '../charger/ocpp-words.js';
+import type { Wire } from './wire.js';
+import type { WorldGateway } from './world-gateway.js';
+
+/** What it asks is given up where no answer came by then, ms. */
+const ANSWERED_WITHIN_MS = 15_000;
+
+/** A login at the service whose connection is the charger's wire to the broker. */
+class BridgedUplink implements ChargerUplink {
+  isEnded = false;
+  #isAttached = false;
+  readonly #isUp: () => boolean;
+  readonly #say: (message: ChargerMessage) => void;
+
+  constructor(isUp: () => boolean, say: (message: ChargerMessage) => void) {
+    this.#isUp = isUp;
+    this.#say = say;
+  }
+
+  get isListening(): boolean {
+    return this.#isAttached && !this.isEnded && this.#isUp();
+  }
+
+  async attach(): Promise<void> {
+    this.#isAttached = true;
+  }
+
+  detach(): void {
+    this.#isAttached = false;
+  }
+
+  publish(topic: string, payload: string): void {
+    if (!this.isEnded && this.#isUp()) this.#say(publishedMessage(topic, payload));
+  }
+}
+
+export interface GatewaySessionOptions {
+  readonly gateway: WorldGateway;
+  readonly bridge: ChargerBridge;
+  readonly protocol: OcppProtocol;
+  /** Of the life of the gateway that has it. */
+  readonly clock: Clock;
+  readonly line: Wire;
+  readonly isUplinkUp: () => boolean;
+  readonly say: (message: ChargerMessage) => void;
+  /** A call of it reached the charger: what that answers. */
+  readonly answer: (method: string, params: object) => unknown;
+  /** The gateway gives it up. */
+  readonly onOver: () => void;
+  /** Before virtual time goes on, all that was promised is done. */
+  readonly settle: () => void;
+}
+
+export class GatewaySession {
+  readonly bridge: ChargerBridge;
+  readonly #options: GatewaySessionOptions;
+  readonly #uplink: BridgedUplink;
+  readonly #socket: ChargerSocket;
+  #isPongDue = false;
+  #isOver = false;
+
+  constructor(options: GatewaySessionOptions) {
+    const { gateway, bridge, protocol, isUplinkUp, say, onOver } = options;
+    this.#options = options;
+    this.bridge = bridge;
+    this.#uplink = new BridgedUplink(isUplinkUp, say);
+    this.#socket = {
+      dialect: gateway.dialectOf(bridge, protocol),
+      call: (method, params) => this.#call(method, params),
+      close: onOver,
+    };
+  }
+
+  get isListening(): boolean {
+    return this.#uplink.isListening;
+  }
+
+  begin(): void {
+    void this.bridge.open(this.#socket, this.#uplink);
+    this.#ping();
+  }
+
+  /** Another connection of the same name took its place at the broker. */
+  loseUplink(): void {
+    this.#uplink.isEnded = true;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.bridge.close(this.#socket);
+    this.#uplink.isEnded = true;
+  }
+
+  /** A call of the charger reached the gateway; what comes of it goes back. */
+  hear([method, params]: Words, back: (answer: object | undefined) => void): void {
+    const { line, settle } = this.#options;
+    const reply = (answer: object | undefined) => {
+      if (!this.#isOver) line.travelDown({ arrive: () => back(answer) });
+    };
+    answerCall(this.#socket.dialect, method, params).then(reply, () => reply(undefined));
+    settle();
+  }
+
+  /** Who does not answer a ping before the next one is gone. */
+  #ping(): void {
+    const { clock, line, onOver } = this.#options;
+    clock.after(this.bridge.heartbeatMs, () => {
+      if (this.#isOver) return;
+      if (this.#isPongDue) {
+        onOver();
+        return;
+      }
+      this.#isPongDue = true;
+      const arrive = () => {
+        this.#isPongDue = false;
+        if (!this.#isOver) this.bridge.session.heard(clock.monotonicMs());
+      };
+      line.travelDown({ arrive: () => void line.travelUp({ arrive }) });
+      this.#ping();
+    });
+  }
+
+  #call(method: string, params: object): Promise<unknown> {
+    const { clock, line, answer, settle } = this.#options;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(ANSWERED_WITHIN_MS, () => {
+        reject(new Error('no answer came'));
+        settle();
+      });
+      const arrive = () => {
+        const answered = answer(method, params);
+        const come = () => {
+          cancel();
+          resolve(answered);
+          settle();
+        };
+        line.travelUp({ arrive: come });
+      };
+      line.travelDown({ arrive });
+    });
+  }
+}

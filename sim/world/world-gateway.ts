@@ -1,0 +1,86 @@
+// The OCPP gateway of a world, through all its lives: the production's sessions on the virtual clock, without its sockets.
+import type { ChargerAddress } from '../../machines/values/ids.js';
+import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
+import type { ChargerBridge } from '../../src/gateway/charger-bridge.js';
+import type { Dialect } from '../../src/gateway/dialect.js';
+import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
+import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { Log } from '../../src/ports/log.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import type { OcppProtocol } from '../charger/ocpp-traits.js';
+
+/** One life of it. */
+interface GatewayLife {
+  isLiving: boolean;
+  readonly clock: Clock;
+  readonly bridges: ReadonlyMap<string, ChargerBridge>;
+}
+
+export interface WorldGatewayOptions {
+  readonly tenants: readonly TenantEntry[];
+  readonly heartbeatMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class WorldGateway {
+  readonly #options: WorldGatewayOptions;
+  /** What is on its disk. */
+  readonly #memory = openGatewayMemory(undefined);
+  readonly #metrics = createGatewayMetrics({ processMetrics: false });
+  #boots = 0;
+  #life: GatewayLife | undefined;
+
+  constructor(options: WorldGatewayOptions) {
+    this.#options = options;
+  }
+
+  /** The charger as the gateway that lives now knows it. */
+  bridgeOf({ controllerUuid }: ChargerAddress): ChargerBridge | undefined {
+    return this.#life?.bridges.get(controllerUuid);
+  }
+
+  /** Of the life it has now: no timer of it fires once it is over. */
+  get clock(): Clock | undefined {
+    return this.#life?.clock;
+  }
+
+  dialectOf(bridge: ChargerBridge, protocol: OcppProtocol): Dialect {
+    const { log } = this.#options;
+    const clock = this.#life?.clock ?? this.#options.clock;
+    return speaking(protocol, bridge, { clock, log, idTags: { kind: 'all' } });
+  }
+
+  start(): void {
+    const { tenants, heartbeatMs, log } = this.#options;
+    const life = { isLiving: true };
+    const clock = mortal(this.#options.clock, life);
+    const bridges = bridgesOf(
+      { tenants: [...tenants] },
+      {
+        ...{ heartbeatMs, clock, log, memory: this.#memory, metrics: this.#metrics },
+        newBoot: () => `gateway-boot-${++this.#boots}`,
+      },
+    );
+    const byCharger = new Map(bridges.map((bridge) => [bridge.address.controllerUuid as string, bridge]));
+    this.#life = Object.assign(life, { clock, bridges: byCharger });
+  }
+
+  /** It is gone at once. */
+  die(): void {
+    if (this.#life !== undefined) this.#life.isLiving = false;
+    this.#life = undefined;
+  }
+}
+
+function mortal(clock: Clock, life: { readonly isLiving: boolean }): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, callback) =>
+      clock.after(delayMs, () => {
+        if (life.isLiving) callback();
+      }),
+  };
+}

@@ -1,0 +1,85 @@
+// The chargers of a provisioning file as a gateway knows them, and the version of OCPP that each of them speaks.
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
+import type { Protocol } from './charger-door.js';
+import { performRequest, type RequestWords } from './charger-requests.js';
+import type { Dialect, Guard } from './dialect.js';
+import { type IdTagRule, idTagsOf } from './id-tags.js';
+import type { GuardParts } from './kept-profile.js';
+import { Ocpp16Events } from './ocpp16-events.js';
+import { Ocpp16Guard } from './ocpp16-guard.js';
+import { OCPP16_REQUESTS } from './ocpp16-requests.js';
+import { Ocpp201Events } from './ocpp201-events.js';
+import { Ocpp201Guard } from './ocpp201-guard.js';
+import { ocpp201Requests } from './ocpp201-requests.js';
+
+/** One for each charger that can be controlled by OCPP; why others are left out is logged. */
+export function bridgesOf(
+  { tenants }: Pick<ProvisioningFile, 'tenants'>,
+  parts: BridgeParts,
+): readonly ChargerBridge[] {
+  return tenants.flatMap(({ tenantUuid, locations }) =>
+    locations.flatMap(({ locationId, chargers }) =>
+      chargers.flatMap(({ controllerUuid, timing, connectors }) => {
+        if (connectors.some(({ dc }) => dc !== null)) {
+          const why =
+            'the gateway tells chargers A per phase, and a DC connector keeps to W: it has to join by MQTT';
+          parts.log.warn({ tenantUuid, locationId, controllerUuid, why }, 'charger left out');
+          return [];
+        }
+        const numbered = connectors.map((connector, i) => ({
+          ...connector,
+          evse: evseOf(connector.connectorId, i),
+        }));
+        return new ChargerBridge({ tenantUuid, locationId, controllerUuid }, numbered, {
+          ...parts,
+          heartbeatMs: timing?.heartbeatMs ?? parts.heartbeatMs,
+        });
+      }),
+    ),
+  );
+}
+
+/** A connectorId that is a number is the charger's own number of it; others are counted in the order of the file. */
+function evseOf(connectorId: string, i: number): number {
+  return /^[1-9][0-9]{0,2}$/.test(connectorId) ? Number(connectorId) : i + 1;
+}
+
+/** What a charger's session says and hears in `protocol`, for as long as one connection lasts. */
+export function speaking(
+  protocol: Protocol,
+  bridge: ChargerBridge,
+  { clock, log, idTags }: { readonly clock: Clock; readonly log: Log; readonly idTags: IdTagRule },
+): Dialect {
+  const askIdTag = idTagsOf(idTags, bridge.address, log);
+  const { session, heartbeatMs, csmsProfiles: profiles } = bridge;
+  const parts = { session, clock, log, askIdTag, changed: () => bridge.wake() };
+  const guardParts: GuardParts = {
+    profiles,
+    heartbeatMs,
+    transactionAt: (evse) => session.transactionAt(evse),
+    nowMs: () => clock.nowMs(),
+    changed: () => bridge.review(),
+  };
+  if (protocol === 'ocpp1.6')
+    return dialectOf(new Ocpp16Events(parts), new Ocpp16Guard(guardParts), OCPP16_REQUESTS);
+  const evses = bridge.connectors.map(({ evse }) => evse);
+  const requests = ocpp201Requests({ offlineDuration: protocol === 'ocpp2.1' });
+  return dialectOf(new Ocpp201Events({ ...parts, evses }), new Ocpp201Guard(guardParts), requests);
+}
+
+function dialectOf(
+  events: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
+  guard: Guard,
+  requests: RequestWords,
+): Dialect {
+  return {
+    perform: (request, call) => performRequest(requests, request, call),
+    guard,
+    heard: (method, params) => events.heard(method, params),
+    answer: (method, params) => events.answer(method, params),
+    answered: (method, params, answer) => events.answered(method, params, answer),
+  };
+}

@@ -1,0 +1,189 @@
+// Chargers that speak OCPP, behind the gateway's own sessions, in worlds in which everything goes wrong and in one in which only they do.
+import { describe, expect, it } from 'vitest';
+import { LEASELESS, type OcppBehaviour, type OcppTraits } from '../../../sim/charger/ocpp-traits.js';
+import { HUNGRY, type Traffic } from '../../../sim/charger/traffic.js';
+import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { runHostileHours } from '../../../sim/world/hostile-hours.js';
+import { CALM } from '../../../sim/world/wire.js';
+import { createWorld, type World } from '../../../sim/world/world.js';
+import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
+
+const MINUTE_MS = 60_000;
+const START_MS = Date.parse('2026-06-01T00:00:00Z');
+const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
+
+interface Live {
+  readonly connectors: readonly {
+    readonly controllerUuid: string;
+    readonly reason: string;
+    readonly link: string;
+    readonly limitA: number;
+  }[];
+}
+
+/** What shows only when it starts, or by what it draws, or by a slow link. */
+const FOUND_LATER: readonly OcppBehaviour[] = ['shows-only', 'forgets-profiles', 'ignores-start'];
+
+/** One charger of 32 A at a location of 30 kW, with a hungry car. */
+async function withCharger(
+  traits: Partial<OcppTraits>,
+  course: (world: World, live: () => Promise<Live['connectors'][number] | undefined>) => Promise<void>,
+  traffic: Traffic = HUNGRY,
+): Promise<World> {
+  const charger = {
+    controllerUuid: 'c1',
+    connectors: [{ connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
+  };
+  const location = { locationId: 'quay', name: 'Quay', permanentLimitKw: 30, chargers: [charger] };
+  const tenant = {
+    ...{ tenantUuid: TENANT, name: 'OCPP', features: ['energy-management'], apiKeys: [{}] },
+    locations: [location],
+  };
+  const world = await createWorld({
+    tenants: parseProvisioning(JSON.stringify({ tenants: [tenant] }), 'ocpp-world').tenants,
+    ...{ seed: 1, startMs: START_MS, visitorsOf: () => traffic, ocppOf: () => traits },
+  });
+  try {
+    await course(world, async () => {
+      const { body } = await world.call('GET', '/locations/quay/live');
+      return (body as Live).connectors[0];
+    });
+    return world;
+  } finally {
+    await world.close();
+  }
+}
+
+/** Why connectors keep no lease, as far as there is an alarm of it. */
+async function alarmsOf(world: World): Promise<readonly string[]> {
+  const { body } = await world.call('GET', '/alarms');
+  const { alarms } = body as {
+    readonly alarms: readonly { readonly kind: string; readonly reason: string }[];
+  };
+  return alarms.filter(({ kind }) => kind === 'NO_LEASE').map(({ reason }) => reason);
+}
+
+describe('A world whose chargers speak OCPP, in which everything goes wrong', () => {
+  it.each([1, 4, 5, 7, 11])(
+    'holds every invariant, and heals within 251 s once nothing does, seed %i',
+    async (seed) => {
+      const { violations, struck } = await runHostileHours({
+        ...{ seed, chargers: 2, durationMs: 40 * MINUTE_MS, speaksOcpp: true },
+      });
+      expect(violations).toEqual([]);
+      expect(struck.get('reboot')).toBeGreaterThan(0);
+    },
+  );
+
+  it('goes the same way with the same seed, event by event (P15)', async () => {
+    const hashOf = async (seed: number) => {
+      const hash = createTraceHash();
+      await runHostileHours({
+        ...{ seed, chargers: 1, durationMs: 15 * MINUTE_MS, speaksOcpp: true, onEvent: hash.add },
+      });
+      return hash.digest();
+    };
+    const first = await hashOf(7);
+    expect(await hashOf(7)).toBe(first);
+    expect(await hashOf(8)).not.toBe(first);
+  });
+});
+
+describe('A charger that speaks OCPP', () => {
+  it.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)(
+    'charges at its maximum in %s, with a lease',
+    async (protocol) => {
+      await withCharger({ protocol }, async (world, live) => {
+        await world.advance(2 * MINUTE_MS);
+        expect(await live()).toMatchObject({ link: 'online', reason: 'maximum' });
+        const [outlet] = world.runs[0]?.charger.outlets ?? [];
+        expect(outlet?.holder.applied).toMatchObject({ limitA: 32, reason: 'maximum' });
+      });
+    },
+  );
+
+  it.each(LEASELESS.filter((each) => !FOUND_LATER.includes(each)))(
+    'and has the habit %s gets no lease',
+    async (behaviour: OcppBehaviour) => {
+      await withCharger({ behaviours: [behaviour] }, async (world, live) => {
+        await world.advance(4 * MINUTE_MS);
+        expect(await live()).toMatchObject({ link: 'online', reason: 'readOnly' });
+        // It never shows more than it was told, and nothing of what it was told either.
+        if (behaviour === 'ignores-profiles') return;
+        expect(await alarmsOf(world)).toEqual([
+          expect.stringMatching(/^It keeps no lease \(it .+\): 32 A, its maximum/),
+        ]);
+      });
+    },
+  );
+
+  it('and counts a profile from when it comes has no lease once its link is slow', async () => {
+    await withCharger({ behaviours: ['ignores-start'] }, async (world, live) => {
+      for (const { wires } of world.runs)
+        for (const wire of wires) wire.weather = { ...CALM, delayMs: 6_000 };
+      const reasons = new Set<string | undefined>();
+      for (let minute = 0; minute < 6; minute++) {
+        await world.advance(MINUTE_MS);
+        reasons.add((await live())?.reason);
+      }
+      expect(reasons).toContain('readOnly');
+    });
+  });
+
+  it('and forgets its profiles has no lease from its next start on', async () => {
+    const late = { ...HUNGRY, firstArrivalS: [60, 60] } as const;
+    await withCharger(
+      { behaviours: ['forgets-profiles'] },
+      async (world, live) => {
+        await world.advance(2 * MINUTE_MS);
+        expect(await live()).toMatchObject({ reason: 'maximum' });
+        for (const run of world.runs) world.reboot(run);
+        await world.advance(2 * MINUTE_MS);
+        expect(await live()).toMatchObject({ link: 'online', reason: 'readOnly' });
+      },
+      late,
+    );
+  });
+
+  it('and draws more than it shows is found out by its meter', async () => {
+    await withCharger({ behaviours: ['shows-only'] }, async (world, live) => {
+      await world.advance(MINUTE_MS);
+      expect((await world.call('PUT', '/locations/quay/limit', { limitKw: 10 })).status).toBe(200);
+      await world.advance(MINUTE_MS);
+      expect(await live()).toMatchObject({ reason: 'nonCompliant' });
+    });
+  });
+
+  it.each([0.05, -0.05])('and whose clock is wrong by %f loses its lease', async (driftShare) => {
+    await withCharger({ driftShare }, async (world, live) => {
+      const reasons: unknown[] = [];
+      for (let minute = 0; minute < 8; minute++) {
+        await world.advance(MINUTE_MS);
+        reasons.push((await live())?.reason);
+      }
+      expect(reasons).toContain('readOnly');
+    });
+  });
+
+  it('falls back by itself while its gateway is dead, and has its lease again 30 s after that lives', async () => {
+    await withCharger({}, async (world, live) => {
+      await world.advance(2 * MINUTE_MS);
+      world.crashGateway(2 * MINUTE_MS);
+      await world.advance(75_000);
+      expect(world.runs[0]?.charger.outlets[0]?.holder.applied).toMatchObject({ seq: 0, limitA: 6 });
+      await world.advance(45_000 + 30_000);
+      expect(await live()).toMatchObject({ link: 'online', reason: 'maximum' });
+    });
+  });
+
+  it('goes on charging, under its lease, over a short restart of the gateway', async () => {
+    await withCharger({}, async (world) => {
+      await world.advance(2 * MINUTE_MS);
+      world.crashGateway(5_000);
+      for (let second = 0; second < 60; second++) {
+        await world.advance(1_000);
+        expect(world.runs[0]?.charger.physicalPowerW()).toBeGreaterThan(20_000);
+      }
+    });
+  });
+});
