@@ -124,6 +124,7 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
       ['STALE', 0],
       ['SITE_METER_STALE', 0],
       ['SITE_METER_IMPLAUSIBLE', 0],
+      ['NO_LEASE', 0],
     ]);
   });
 
