@@ -17,6 +17,7 @@ const BENCHMARKS = [
   'dashboard',
   'simulation',
   'energy',
+  'building',
   'hops',
 ];
 

@@ -96,10 +96,16 @@ export class BuildingLoad {
     this.connection = connection;
     this.awaitedSinceMs = now;
     const [leastKw, mostKw] = rule.reserveKw;
-    this.#watts = new LoadEstimate({ step: STEP_W, reserve: [leastKw * 1000, mostKw * 1000] });
+    const bounds = { least: leastKw * 1000, most: mostKw * 1000, highest: rule.maxBuildingKw * 1000 };
+    this.#watts = new LoadEstimate({ step: STEP_W, bounds });
     // It may rise evenly, or on one phase alone.
-    const reserve = [this.#evenlyA(leastKw * 1000), (mostKw * 1000) / connection.voltageV] as const;
-    this.#amperes = PHASES.map(() => new LoadEstimate({ step: STEP_A, reserve }));
+    const onOnePhaseA = (powerW: number) => powerW / connection.voltageV;
+    const boundsA = {
+      least: this.#evenlyA(bounds.least),
+      most: onOnePhaseA(bounds.most),
+      highest: onOnePhaseA(bounds.highest),
+    };
+    this.#amperes = PHASES.map(() => new LoadEstimate({ step: STEP_A, bounds: boundsA }));
   }
 
   /** As it was read last; undefined before the first reading. */

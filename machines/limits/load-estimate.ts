@@ -1,6 +1,6 @@
 // What the rest of a site draws beside its chargers, from a meter that may count both: safe while either is late.
 import type { EpochMs } from '../values/time.js';
-import { RiseHistory } from './rise-history.js';
+import { type RiseBounds, RiseHistory } from './rise-history.js';
 
 /** What the chargers behind a meter draw, in the meter's unit; all 0 where it does not count them. */
 export interface ChargersDraw {
@@ -35,25 +35,26 @@ export const FOLLOWED_AFTER_MS = 15_000;
 export interface LoadOptions {
   /** What it counts as is rounded up to this. */
   readonly step: number;
-  /** Bounds of what is kept free beside it. */
-  readonly reserve: readonly [least: number, most: number];
+  /** Bounds of what is kept free beside it, and how high it can come. */
+  readonly bounds: RiseBounds;
 }
 
 export class LoadEstimate {
   readonly #step: number;
   readonly #rises: RiseHistory;
   #entries: Entry[] = [];
+  #heardAtMs: EpochMs = 0;
   /** A rise later than this after a reading is one that chargers have had time to follow. */
   #followedMs = FOLLOWED_AFTER_MS;
 
-  constructor({ step, reserve }: LoadOptions) {
+  constructor({ step, bounds }: LoadOptions) {
     this.#step = step;
-    this.#rises = new RiseHistory(...reserve);
+    this.#rises = new RiseHistory(bounds);
   }
 
-  /** What may have to be kept free beside it. */
+  /** What may have to be kept free beside what it counts as, at the time of day of its last reading. */
   get reserve(): number {
-    return this.#rises.reserve;
+    return this.#rises.reserveAt(this.#heardAtMs, this.counted ?? 0);
   }
 
   get isLearnt(): boolean {
@@ -67,6 +68,7 @@ export class LoadEstimate {
 
   /** @param cadenceMs how often readings come */
   hear(metered: number, { measured, most }: ChargersDraw, now: EpochMs, cadenceMs: number): void {
+    this.#heardAtMs = now;
     const last = this.#entries.at(-1);
     if (last !== undefined && last.load === undefined && now - last.atMs < TOGETHER_MS) {
       if (metered - measured > last.metered - last.measured) Object.assign(last, { metered, measured, most });
@@ -131,7 +133,8 @@ export class LoadEstimate {
       const [entry, next] = [this.#entries[i], this.#entries[i + 1]];
       if (entry === undefined || next === undefined) continue;
       const lastedMs = Math.min(next.atMs - entry.atMs, this.#followedMs);
-      this.#rises.add(Math.max(0, entry.highestAfter - entry.counted), lastedMs / 1000);
+      const height = Math.max(entry.highestAfter, entry.counted);
+      this.#rises.add({ rise: height - entry.counted, height }, lastedMs / 1000, entry.atMs);
     }
     this.#entries.splice(0, firstKept);
   }

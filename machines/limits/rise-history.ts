@@ -1,37 +1,102 @@
 // How far a load rises while chargers follow it, learnt from its own past: what has to be kept free beside it.
+import type { EpochMs } from '../values/time.js';
 
-/** Of all seconds of its past, in this part the load rose by no more than the reserve while chargers followed. */
+/** Of all seconds of its past at this time of day, in this part the load rose by no more than the reserve while chargers followed. */
 export const RESERVE_QUANTILE = 0.999;
 
-const BINS = 200;
+const BINS = 100;
+const HOURS = 24;
+const HOUR_MS = 3_600_000;
+/** A kitchen is not on time: what happens in an hour of the day may happen this much earlier or later. */
+const EARLY_MS = 1_800_000;
 /** Before this much of its past is known, the most is kept free. */
 const LEARNT_AFTER_S = 3_600;
+/** An hour of the day of which less is known counts as all of them together. */
+const HOUR_LEARNT_AFTER_S = 1_800;
 /** What was seen this long ago counts half. */
 const HALF_LIFE_S = 7 * 86_400;
 const FORGET_EVERY_S = 3_600;
 
-/** Any unit; `least` and `most` are the bounds of the reserve. */
-export class RiseHistory {
-  readonly #least: number;
-  readonly #most: number;
+/** For how many seconds a value was in each bin; the last one has all that is more. */
+class Histogram {
+  readonly #seconds = new Float32Array(BINS + 1);
   readonly #binWidth: number;
-  /** How many seconds the load was about to rise by as much as each bin says; the last one has all that is more. */
-  readonly #seconds = new Float64Array(BINS + 1);
   #totalS = 0;
+
+  constructor(binWidth: number) {
+    this.#binWidth = binWidth;
+  }
+
+  get totalS(): number {
+    return this.#totalS;
+  }
+
+  add(value: number, lastedS: number): void {
+    const bin = Math.min(Math.max(Math.ceil(value / this.#binWidth), 0), BINS);
+    this.#seconds[bin] = (this.#seconds[bin] ?? 0) + lastedS;
+    this.#totalS += lastedS;
+  }
+
+  /** What all but the rest beyond the quantile did not exceed; Infinity where that is in the last bin. */
+  get quantile(): number {
+    let beyondS = (1 - RESERVE_QUANTILE) * this.#totalS;
+    let bin = BINS;
+    while (bin > 0 && (this.#seconds[bin] ?? 0) <= beyondS) {
+      beyondS -= this.#seconds[bin] ?? 0;
+      bin--;
+    }
+    return bin === BINS ? Number.POSITIVE_INFINITY : bin * this.#binWidth;
+  }
+
+  keep(share: number): void {
+    this.#totalS *= share;
+    for (const [bin, seconds] of this.#seconds.entries()) this.#seconds[bin] = seconds * share;
+  }
+}
+
+/** What a load did within the time chargers take to follow: by how much it rose, and how high it came. */
+class Past {
+  readonly rises: Histogram;
+  readonly heights: Histogram;
+
+  constructor({ most, highest }: RiseBounds) {
+    this.rises = new Histogram(Math.max(most, 1e-9) / BINS);
+    this.heights = new Histogram(Math.max(highest, 1e-9) / BINS);
+  }
+}
+
+/** Of one load, in its unit. */
+export interface RiseBounds {
+  /** What is kept free at least. */
+  readonly least: number;
+  /** What is kept free at most. */
+  readonly most: number;
+  /** How high it can come. */
+  readonly highest: number;
+}
+
+export class RiseHistory {
+  readonly #bounds: RiseBounds;
+  readonly #ofDay: Past;
+  /** Of each hour of the day in UTC; of those of which nothing is known yet, nothing. */
+  readonly #ofHours = new Map<number, Past>();
   #seenS = 0;
   #unforgottenS = 0;
 
-  constructor(least: number, most: number) {
-    this.#least = least;
-    this.#most = most;
-    this.#binWidth = Math.max(most, 1e-9) / BINS;
+  constructor(bounds: RiseBounds) {
+    this.#bounds = bounds;
+    this.#ofDay = new Past(bounds);
   }
 
-  /** For `lastedS` the load was about to rise by `rise` within the time chargers take to follow. */
-  add(rise: number, lastedS: number): void {
-    const bin = Math.min(Math.max(Math.ceil(rise / this.#binWidth), 0), BINS);
-    this.#seconds[bin] = (this.#seconds[bin] ?? 0) + lastedS;
-    this.#totalS += lastedS;
+  /** From `atMs` on, for `lastedS`, the load was about to rise by `rise` to `height` within the time chargers take to follow. */
+  add({ rise, height }: { readonly rise: number; readonly height: number }, lastedS: number, atMs: EpochMs) {
+    const hour = hourOf(atMs);
+    const ofHour = this.#ofHours.get(hour) ?? new Past(this.#bounds);
+    this.#ofHours.set(hour, ofHour);
+    for (const { rises, heights } of [this.#ofDay, ofHour]) {
+      rises.add(rise, lastedS);
+      heights.add(height, lastedS);
+    }
     this.#seenS += lastedS;
     this.#unforgottenS += lastedS;
     if (this.#unforgottenS >= FORGET_EVERY_S) this.#forget();
@@ -41,25 +106,36 @@ export class RiseHistory {
     return this.#seenS >= LEARNT_AFTER_S;
   }
 
-  /** The quantile of the rises, between least and most; the most before it is learnt. */
-  get reserve(): number {
-    if (!this.isLearnt) return this.#most;
-    let beyondS = (1 - RESERVE_QUANTILE) * this.#totalS;
-    let bin = BINS;
-    while (bin > 0 && (this.#seconds[bin] ?? 0) <= beyondS) {
-      beyondS -= this.#seconds[bin] ?? 0;
-      bin--;
+  /**
+   * What is to be kept free beside a load that counts as `counted` now: the quantile of its rises at this time of day, but no
+   * more than up to the quantile of how high it came. Between least and most; the most before anything is learnt.
+   */
+  reserveAt(now: EpochMs, counted: number): number {
+    const { least, most } = this.#bounds;
+    if (!this.isLearnt) return most;
+    let rise = 0;
+    let height = 0;
+    for (const hour of new Set([hourOf(now - EARLY_MS), hourOf(now + EARLY_MS)])) {
+      const ofHour = this.#ofHours.get(hour);
+      const isKnown = ofHour !== undefined && ofHour.rises.totalS >= HOUR_LEARNT_AFTER_S;
+      const { rises, heights } = isKnown ? ofHour : this.#ofDay;
+      rise = Math.max(rise, rises.quantile);
+      height = Math.max(height, heights.quantile);
     }
-    return Math.min(Math.max(bin * this.#binWidth, this.#least), this.#most);
+    return Math.min(Math.max(Math.min(rise, height - counted), least), most);
   }
 
   #forget(): void {
     const kept = 2 ** (-this.#unforgottenS / HALF_LIFE_S);
     this.#unforgottenS = 0;
-    this.#totalS = 0;
-    for (const [bin, seconds] of this.#seconds.entries()) {
-      this.#seconds[bin] = seconds * kept;
-      this.#totalS += seconds * kept;
+    for (const { rises, heights } of [this.#ofDay, ...this.#ofHours.values()]) {
+      rises.keep(kept);
+      heights.keep(kept);
     }
   }
+}
+
+/** Of the day, in UTC. */
+function hourOf(atMs: EpochMs): number {
+  return ((Math.floor(atMs / HOUR_MS) % HOURS) + HOURS) % HOURS;
 }

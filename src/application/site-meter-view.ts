@@ -71,7 +71,7 @@ function explanationOf(
     return `The meter is silent and the building counts as ${kw(buildingW)}, its maximum, ${left}`;
   if (state === 'distrusted')
     return `The meter cannot be believed and the building counts as ${kw(buildingW)}, its maximum, ${left}`;
-  const why = isReserveLearnt ? 'as it rose before' : 'the most, until its past is known';
+  const why = isReserveLearnt ? 'as it rose before at this time of day' : 'the most, until its past is known';
   const building = state === 'fading' ? 'A reading is late: the building counts as' : 'The building takes';
   return `${building} ${kw(buildingW)} and may rise by ${kw(reserveW)} (${why}), ${left}`;
 }

@@ -78,7 +78,7 @@ export const siteMeterSchema = z
     }),
     explanation: z.string().meta({ description: 'How that follows, as a sentence.' }),
     isReserveLearnt: z.boolean().meta({
-      description: `Whether the reserve follows from the building's past (what ${RESERVE_QUANTILE * 100} % of its rises did not exceed); false: the provisioned maximum is kept free until enough is known.`,
+      description: `Whether the reserve follows from the building's past at this time of day (what ${RESERVE_QUANTILE * 100} % of its rises did not exceed); false: the provisioned maximum is kept free until enough is known.`,
     }),
     powerKw: z.number().nullable().meta({ description: 'Its last reading, kW; null before the first.' }),
     currentA: z.array(z.number()).nullable(),

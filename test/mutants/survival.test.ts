@@ -9,7 +9,7 @@ import { type Story, tellStory } from './story.js';
 /** Each with what it is about: a mutant that is called so is looked for there first. */
 const STORIES: readonly (readonly [Story, RegExp])[] = [
   [OPERATOR_STORY, /operator/],
-  [METER_STORY, /siteMeter/],
+  [METER_STORY, /siteMeter|import\.due|PeakShaving/],
   [SITE_STORY, /./],
 ];
 

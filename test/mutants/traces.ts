@@ -13,6 +13,7 @@ const SCENARIOS = [
   'restart-mid-window',
   'grid-operator',
   'building',
+  'peak-shaving',
   'everything-at-once',
 ];
 /** Where a machine is seen in one scenario alone. */

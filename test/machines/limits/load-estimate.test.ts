@@ -5,10 +5,14 @@ import { LoadEstimate } from '../../../machines/limits/load-estimate.js';
 import { RESERVE_QUANTILE, RiseHistory } from '../../../machines/limits/rise-history.js';
 
 const S = 1000;
+const HOUR_MS = 3_600_000;
+const historyOf = (least: number, most: number) => new RiseHistory({ least, most, highest: 1_000 });
+/** A rise of a load that counts as 50. */
+const from50 = (rise: number) => ({ rise, height: 50 + rise });
 const NO_CHARGERS = { measured: 0, most: 0 };
 
 function estimateOf() {
-  return new LoadEstimate({ step: 100, reserve: [1_000, 10_000] });
+  return new LoadEstimate({ step: 100, bounds: { least: 1_000, most: 10_000, highest: 100_000 } });
 }
 
 describe('A load behind a meter', () => {
@@ -89,11 +93,11 @@ describe('A load behind a meter', () => {
 
 describe('What is kept free beside it', () => {
   it('is the most that is allowed until an hour of its past is known', () => {
-    const rises = new RiseHistory(1, 10);
-    rises.add(0, 3_599);
-    expect(rises.reserve).toBe(10);
-    rises.add(0, 1);
-    expect(rises.reserve).toBe(1);
+    const rises = historyOf(1, 10);
+    rises.add(from50(0), 3_599, 0);
+    expect(rises.reserveAt(0, 50)).toBe(10);
+    rises.add(from50(0), 1, 0);
+    expect(rises.reserveAt(0, 50)).toBe(1);
   });
 
   it('covers all but a thousandth of its rises, between the bounds', () => {
@@ -101,26 +105,51 @@ describe('What is kept free beside it', () => {
       fc.property(
         fc.array(fc.double({ min: 0, max: 30, noNaN: true }), { minLength: 4_000, maxLength: 4_500 }),
         (past) => {
-          const rises = new RiseHistory(2, 20);
-          for (const rise of past) rises.add(rise, 1);
+          const rises = historyOf(2, 20);
+          for (const rise of past) rises.add(from50(rise), 1, 0);
           const sorted = [...past].sort((a, b) => a - b);
           const place = Math.round(past.length * RESERVE_QUANTILE);
           const bounded = (rise = 0) => Math.min(Math.max(rise, 2), 20);
           // A rise more or less, for which of them the thousandth begins with, is rounding.
-          expect(rises.reserve).toBeGreaterThanOrEqual(bounded(sorted[place - 2]) - 0.11);
-          expect(rises.reserve).toBeLessThanOrEqual(bounded(sorted[place]) + 0.21);
+          expect(rises.reserveAt(0, 50)).toBeGreaterThanOrEqual(bounded(sorted[place - 2]) - 0.11);
+          expect(rises.reserveAt(0, 50)).toBeLessThanOrEqual(bounded(sorted[place]) + 0.21);
         },
       ),
       { numRuns: 20 },
     );
   });
 
+  it('does not expect a load that is up already to rise by as much again', () => {
+    const rises = new RiseHistory({ least: 1, most: 10, highest: 100 });
+    rises.add({ rise: 6, height: 20 }, 3_600, 0);
+    expect([10, 14, 17, 20, 30].map((counted) => rises.reserveAt(0, counted))).toEqual([6, 6, 3, 1, 1]);
+  });
+
+  it('knows at which time of day it rises, and does not expect it to be on time', () => {
+    const rises = historyOf(1, 10);
+    for (let hour = 0; hour < 48; hour++) {
+      rises.add(from50(0), 3_500, hour * HOUR_MS);
+      rises.add(from50(hour % 24 === 12 ? 8 : 0), 100, hour * HOUR_MS);
+    }
+    const at = (hour: number) => rises.reserveAt(hour * HOUR_MS, 50);
+    expect([11.4, 11.5, 12.5, 13.4, 13.5].map(at)).toEqual(
+      [1, 8, 8, 8, 1].map((each) => expect.closeTo(each)),
+    );
+    expect([0, 23.9].map(at)).toEqual([1, 1]);
+  });
+
+  it('counts all of the day where an hour is not known yet', () => {
+    const rises = historyOf(1, 10);
+    rises.add(from50(6), 3_600, 0);
+    expect([0, 1, 5].map((hour) => rises.reserveAt(hour * HOUR_MS, 50))).toEqual([6, 6, 6]);
+  });
+
   it('forgets what was long ago', () => {
-    const rises = new RiseHistory(1, 10);
-    rises.add(9, 3_600);
-    expect(rises.reserve).toBe(9);
-    for (let hour = 0; hour < 24 * 60; hour++) rises.add(2, 3_600);
-    expect(rises.reserve).toBe(2);
+    const rises = historyOf(1, 10);
+    rises.add(from50(9), 3_600, 0);
+    expect(rises.reserveAt(0, 50)).toBe(9);
+    for (let hour = 0; hour < 24 * 60; hour++) rises.add(from50(2), 3_600, 3600 * S * hour);
+    expect(rises.reserveAt(0, 50)).toBe(2);
   });
 
   it('is learnt from how the load rose while chargers would have followed', () => {
