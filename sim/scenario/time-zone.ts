@@ -52,8 +52,9 @@ export class TimeZone {
 /** A time as somebody wrote it: an instant, or what clocks showed (`wallMs` as in `TimeZone`). */
 export type WrittenTime = { readonly atMs: EpochMs } | { readonly wallMs: number };
 
-/** `text` with or without an offset from UTC; undefined where it is no time that the calendar knows. */
-export function parseWrittenTime(text: string): WrittenTime | undefined {
+/** `written` with or without an offset from UTC, its date before `T` or a space; undefined where the calendar has no such time. */
+export function parseWrittenTime(written: string): WrittenTime | undefined {
+  const text = written.replace(' ', 'T');
   const instant = parseInstant(text);
   if (instant !== undefined) return { atMs: instant.atMs };
   const shown = parseInstant(`${text}Z`);

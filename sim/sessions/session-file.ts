@@ -73,7 +73,7 @@ class Fields {
   /** The first instant that the field may mean, and the last. */
   instants(column: Column): readonly [EpochMs, EpochMs] {
     const text = this.#raw(column);
-    const written = parseWrittenTime(text.replace(' ', 'T'));
+    const written = parseWrittenTime(text);
     if (written === undefined) {
       return this.#fail(
         column,

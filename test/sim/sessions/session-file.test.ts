@@ -182,15 +182,18 @@ describe('A file whose times have no offset', () => {
     });
   });
 
-  it('may be moved from a time by the same clocks', () => {
-    const visits = visitsAt(
-      '2026-06-01T00:00:00Z',
-      'file: clock.csv, timeZone: Europe/Berlin, from: "2019-06-01T00:00:00"',
-    );
-    expect(visits.map(({ sessionId, arrivesAtMs }) => [sessionId, arrivesAtMs])).toEqual([
-      ['summer', Date.parse('2026-06-01T12:00:00Z')],
-    ]);
-  });
+  it.each(['2019-06-01T00:00:00', '2019-06-01 00:00'])(
+    'may be moved from a time by the same clocks: %s',
+    (from) => {
+      const visits = visitsAt(
+        '2026-06-01T00:00:00Z',
+        `file: clock.csv, timeZone: Europe/Berlin, from: "${from}"`,
+      );
+      expect(visits.map(({ sessionId, arrivesAtMs }) => [sessionId, arrivesAtMs])).toEqual([
+        ['summer', Date.parse('2026-06-01T12:00:00Z')],
+      ]);
+    },
+  );
 
   it.each(['Europe/Berln', '+02:00', '', 'Mars'])('is refused in zone "%s", which there is not', (zone) => {
     expect(
