@@ -17,6 +17,7 @@ const INSTEAD: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bdisobeys?\b/i, 'exceeds its limit'],
   [/\bmends?\b/i, 'correct, fix'],
   [/\bnought\b/i, 'zero'],
+  [/\bcolours:/i, 'theme'],
   // The contract's "grid limit" is called by what it is: the smallest of three.
   [/\bgrid limit\b/i, 'limit in force'],
 ];

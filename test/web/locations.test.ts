@@ -145,7 +145,7 @@ describe('The page of locations', ON_PAGES, () => {
       const page = await rig.open({ colorScheme });
       await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();
       await expectAccessible(page);
-      await page.getByRole('button', { name: /^Colours/ }).click();
+      await page.getByRole('button', { name: /^Theme/ }).click();
       await expectAccessible(page);
     }
   });

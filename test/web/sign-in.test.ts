@@ -94,8 +94,8 @@ describe('The sign-in', ON_PAGES, () => {
     await page.locator('input[name=apiKey]').fill(apiKeyOf(HARBOUR));
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'The quay-1' }).waitFor();
-    await page.getByRole('button', { name: 'Colours: Auto, change' }).click();
-    await page.getByRole('button', { name: 'Colours: Light, change' }).waitFor();
+    await page.getByRole('button', { name: 'Theme: Auto, change' }).click();
+    await page.getByRole('button', { name: 'Theme: Light, change' }).waitFor();
   });
 
   it('says that a secret is wrong, without a password box of the browser', async () => {

@@ -85,8 +85,8 @@ function ThemeChoice() {
     setTheme(next);
   };
   return (
-    <Button kind="plain" onClick={choose} label={`Colours: ${THEME_WORDS[theme]}, change`}>
-      <span class="wide-only">Colours: </span>
+    <Button kind="plain" onClick={choose} label={`Theme: ${THEME_WORDS[theme]}, change`}>
+      <span class="wide-only">Theme: </span>
       {THEME_WORDS[theme]}
     </Button>
   );
