@@ -1,9 +1,12 @@
 // What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
 import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor } from '../../machines/limits/cluster.machine.js';
+import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
+import { operatorOutlookOf } from '../../machines/limits/operator.machine.js';
 import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
 import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
 import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
+import { siteMeterOutlookOf } from '../../machines/limits/site-meter.machine.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
@@ -86,6 +89,17 @@ export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
 /** The location's own effective limit, kW, as of the last event it was told. To have it as of now, let the directory catch up first. */
 export function effectiveLimitKwOf({ actor }: LocationEntity): number {
   return actor.getSnapshot().context.limit.effectiveLimitKw;
+}
+
+/** What limits the location by itself, now and later: its clusters are not in it. */
+export function ownLimitsOf({ actor }: LocationEntity): OwnLimits {
+  const { context } = actor.getSnapshot();
+  const { operator, siteMeter } = context;
+  return {
+    ...context,
+    operatorLimit: operator && operatorOutlookOf(operator),
+    buildingLeaves: siteMeter && siteMeterOutlookOf(siteMeter),
+  };
 }
 
 /** What is known of the building beside the chargers; undefined where no meter tells. */

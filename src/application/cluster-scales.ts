@@ -1,13 +1,17 @@
 // How a cluster will scale its members as time passes: from the windows of all of them, as they are known now.
 import { clusterScale } from '../../machines/limits/cluster-shares.js';
-import type { ClusterOutlook, ScaleStep } from '../../machines/limits/limit-in-force.js';
+import type { ClusterOutlook, OwnLimits, ScaleStep } from '../../machines/limits/limit-in-force.js';
 import { compositeTimeline } from '../../machines/limits/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
-import type { ClusterEntity } from '../actors/entities.js';
-import { type Assumption, ownLimitsOf } from './own-limits.js';
+import { type ClusterEntity, type LocationEntity, ownLimitsOf } from '../actors/entities.js';
 
 // Sums are kept in whole milliwatts, so that adding and taking away in any order ends at the same number.
 const MW_PER_KW = 1_000_000;
+
+/** That `location` has these limits; all others have what they have. */
+export interface Assumption extends OwnLimits {
+  readonly location: LocationEntity;
+}
 
 /** The scales inside `window` in order, the first at its start; one step of 1 where the cluster lowers no member. */
 export function clusterScales(
@@ -22,7 +26,7 @@ export function clusterScales(
     return { clusterId, steps: [{ atMs: window.startsAtMs, scale: 1 }] };
   const changes = new Map<EpochMs, number>();
   for (const member of members) {
-    const { stack, permanentLimitKw } = ownLimitsOf(member, assumption);
+    const { stack, permanentLimitKw } = assumption?.location === member ? assumption : ownLimitsOf(member);
     let beforeMw = 0;
     for (const { startsAtMs, limitKw } of compositeTimeline(stack, permanentLimitKw, window)) {
       const limitMw = Math.round((limitKw ?? 0) * MW_PER_KW);

@@ -10,12 +10,12 @@ import {
   type ConnectorEntity,
   connectorStackOf,
   type LocationEntity,
+  ownLimitsOf,
 } from '../actors/entities.js';
 import { toInstant } from '../wire/instants.js';
 import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
 import { clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';
-import { ownLimitsOf } from './own-limits.js';
 
 /** Tells the caller of a write what will come of it. */
 export type Advise = (advice: string) => void;

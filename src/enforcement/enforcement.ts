@@ -67,7 +67,8 @@ export class Enforcement {
 
   /** The location decides anew, shortly, where there is anything to decide. */
   decideSoon(location: LocationEntity): void {
-    if (supervisorOf(location).isUnconcerned && location.alarms.size === 0) return;
+    const { connectors, alarms } = location;
+    if (connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned) return;
     const nowMs = this.#options.clock.monotonicMs();
     this.#wakeups.wakeBy(location, Math.max(nowMs, location.decidedAtMs + DECIDE_EVERY_MS));
   }

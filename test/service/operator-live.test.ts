@@ -15,10 +15,7 @@ let service: OperatedService;
 let charger: ChargerClient;
 beforeAll(async () => {
   service = await runOperatedService([
-    tenantWith(
-      HARBOUR,
-      SITES.map((id) => site(id)),
-    ),
+    tenantWith(HARBOUR, [...SITES.map((id) => site(id)), { ...site('empty'), chargers: [] }]),
     tenantWith(RIVAL, [site('a-quay', { permanentLimitKw: 99 })]),
   ]);
   charger = await connectCharger(service.mqttUrl, 'busy');
@@ -44,11 +41,25 @@ function reportUntil(check: () => Promise<void>): Promise<unknown> {
   });
 }
 
+describe('A location without chargers', () => {
+  it('has all of its limit as budget, also after that changed, and reserves nothing', async () => {
+    expect(await live('empty')).toMatchObject({
+      gridLimitKw: 50,
+      budgetKw: 50,
+      reservedKw: 0,
+      connectors: [],
+    });
+    await schedule('/locations/empty/schedules', 12);
+    expect(await live('empty')).toMatchObject({ gridLimitKw: 12, budgetKw: 12, reservedKw: 0 });
+  });
+});
+
 describe('GET /locations', () => {
   it('lists the locations of the tenant in the order of their ids', async () => {
     const list = await service.read('/locations', locationListSchema);
-    expect(list.locations.map(({ locationId }) => locationId)).toEqual([...SITES].sort());
-    expect(list).toMatchObject({ count: SITES.length, nextCursor: null });
+    const all = [...SITES, 'empty'].sort();
+    expect(list.locations.map(({ locationId }) => locationId)).toEqual(all);
+    expect(list).toMatchObject({ count: all.length, nextCursor: null });
     expect(list.locations[0]).toEqual({
       locationId: 'a-quay',
       name: 'The a-quay',
@@ -78,7 +89,7 @@ describe('GET /locations', () => {
       seen.push(...page.locations.map(({ locationId }) => locationId));
       cursor = page.nextCursor;
     }
-    expect(seen).toEqual([...SITES].sort());
+    expect(seen).toEqual([...SITES, 'empty'].sort());
   });
 
   it.each(['limit=0', 'limit=1001', 'cursor=%20', 'limit=2&limit=3'])('refuses %s', async (query) => {

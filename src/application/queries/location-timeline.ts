@@ -5,15 +5,14 @@ import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
-import type { LocationEntity } from '../../actors/entities.js';
+import { type LocationEntity, ownLimitsOf } from '../../actors/entities.js';
 import { toInstant } from '../../wire/instants.js';
 import type { TimelineQuery } from '../../wire/operator-queries.js';
 import type { LocationTimeline } from '../../wire/operator-timeline.js';
 import { askedFuture } from '../asked-window.js';
-import { clusterScales } from '../cluster-scales.js';
+import { type Assumption, clusterScales } from '../cluster-scales.js';
 import type { Core } from '../core.js';
 import { viewOfCause } from '../limit-cause.js';
-import { type Assumption, ownLimitsOf } from '../own-limits.js';
 import { profileOf } from '../profile-view.js';
 import { findLocation } from '../targets.js';
 
@@ -32,7 +31,7 @@ export function locationTimeline(
   const location = findLocation(core.directory, tenantUuid, locationText);
   const assumption = assumptionOf(location, asked, now);
   const clusters = [...location.clusters].map((cluster) => clusterScales(cluster, window, assumption));
-  const segments = limitsInForce(ownLimitsOf(location, assumption), clusters, [window], SEGMENTS_AT_MOST);
+  const segments = limitsInForce(assumption ?? ownLimitsOf(location), clusters, [window], SEGMENTS_AT_MOST);
   const endsAtMs = segments.at(-1)?.endsAtMs ?? window.endsAtMs;
   return {
     locationId: location.record.locationId,

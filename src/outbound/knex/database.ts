@@ -25,12 +25,15 @@ export class Database {
   readonly knex: Knex;
   /** The names of the migrations that opening it ran. */
   readonly migrations: readonly string[];
-  readonly #guard: Guard | undefined;
+  /** Records outside an SQLite database how far it has come; undefined for a PostgreSQL. */
+  readonly mark: CommitMark | undefined;
+  readonly #lock: DatabaseLock | undefined;
 
   private constructor(knex: Knex, migrations: readonly string[], guard: Guard | undefined) {
     this.knex = knex;
     this.migrations = migrations;
-    this.#guard = guard;
+    this.mark = guard?.mark;
+    this.#lock = guard?.lock;
   }
 
   /**
@@ -66,11 +69,6 @@ export class Database {
     return database;
   }
 
-  /** Records outside an SQLite database how far it has come; undefined for a PostgreSQL. */
-  get mark(): CommitMark | undefined {
-    return this.#guard?.mark;
-  }
-
   /** Notes in the mark where the database is now, for a caller that does not know it. */
   async notePosition(): Promise<void> {
     this.mark?.note(await positionIn(this.knex));
@@ -79,7 +77,7 @@ export class Database {
   async close(): Promise<void> {
     await this.knex.destroy();
     this.mark?.close();
-    await this.#guard?.lock.release();
+    await this.#lock?.release();
   }
 }
 
