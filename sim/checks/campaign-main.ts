@@ -28,6 +28,8 @@ interface Plant {
   readonly name: string;
   /** Of a world that notices, where one is not enough. */
   readonly nodes?: number;
+  /** Its chargers speak OCPP. */
+  readonly ocpp?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -134,10 +136,10 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
   if (!existsSync(PLANTING)) throw new Error('bugs can be planted in a checkout only');
   const { PLANTS } = (await import(new URL('plants.js', PLANTING).href)) as { PLANTS: readonly Plant[] };
   process.exitCode = 0;
-  for (const { name, nodes } of PLANTS.filter((plant) => planted === true || plant.name === planted)) {
+  for (const { name, nodes, ocpp } of PLANTS.filter((plant) => planted === true || plant.name === planted)) {
     const { failure } = await runCampaign({
       seeds,
-      ...{ chargers, nodes },
+      ...{ chargers, nodes, speaksOcpp: ocpp },
       durationMs: hours * HOUR_MS,
       isFirstEnough: true,
       execArgv: ['--import', new URL(`register.js?${name}`, PLANTING).href],

@@ -18,16 +18,17 @@ const { parseScenario } = await import(new URL('sim/scenario/parse-scenario.js',
  * @property {string} name of a bug; none where it is empty
  * @property {number} seed
  * @property {number} [nodes]
+ * @property {boolean} [ocpp]
  * @property {string} [scenario]
  * @property {number} [minutes]
  */
 
 /** @param {Order} order */
-async function violationsOf({ seed, nodes, scenario, minutes = 60 }) {
+async function violationsOf({ seed, nodes, ocpp = false, scenario, minutes = 60 }) {
   if (scenario === undefined)
     return (
       await runHostileHours({
-        ...{ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true },
+        ...{ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true, speaksOcpp: ocpp },
         ...(nodes === undefined ? {} : { nodes }),
       })
     ).violations;

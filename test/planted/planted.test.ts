@@ -18,6 +18,7 @@ interface Plant {
   readonly seed: number;
   readonly nodes?: number;
   readonly invariant: string;
+  readonly ocpp?: boolean;
   readonly scenario?: string;
   readonly minutes?: number;
 }
@@ -41,7 +42,10 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   /** The invariants that are broken, first to last, with that bug in the service, the chargers or the checks. */
   async function brokenBy(
-    order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'> & { readonly nodes?: number | undefined },
+    order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'> & {
+      readonly nodes?: number | undefined;
+      readonly ocpp?: boolean | undefined;
+    },
   ): Promise<readonly string[]> {
     const answered = once(planted, 'message');
     planted.send(order);
@@ -52,8 +56,8 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   it.each(PLANTS.filter(({ scenario }) => scenario === undefined))(
     'is seen: $name, by $invariant',
-    async ({ name, seed, nodes, invariant }) => {
-      const [first] = await brokenBy({ name, seed, nodes });
+    async ({ name, seed, nodes, ocpp, invariant }) => {
+      const [first] = await brokenBy({ name, seed, nodes, ocpp });
       expect(first).toBe(invariant);
     },
   );

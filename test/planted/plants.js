@@ -10,6 +10,7 @@
  * @property {number} seed
  * @property {string} invariant one of those that notice
  * @property {number} [nodes] that stand by for each other, where one service does not know what the bug is about
+ * @property {boolean} [ocpp] its chargers speak OCPP
  * @property {string} [scenario] of the library, where a hostile hour does not know what the bug is about
  * @property {number} [minutes] of the scenario, which are enough
  */
@@ -252,5 +253,33 @@ export const PLANTS = [
     bug: 'Math.floor((tenthsA * milliwatts) / 1000 + 1e-6)',
     seed: 7,
     invariant: 'P2',
+  },
+  {
+    name: 'lease-claimed-unproven',
+    file: 'machines/session/lease-report.js',
+    text: 'lease.trust.isProven && isReady',
+    bug: 'isReady',
+    seed: 1,
+    invariant: 'P7',
+    ocpp: true,
+  },
+  {
+    name: 'lease-counted-from-now',
+    file: 'machines/session/connector-lease.js',
+    text: 'heartbeat?.ownMs',
+    within: 'const startsAtOwnMs = heartbeat?.ownMs;',
+    bug: 'heartbeat && heartbeat.ownMs + (nowMs - heartbeat.sentAtMs) + 900',
+    seed: 1,
+    invariant: 'P7',
+    ocpp: true,
+  },
+  {
+    name: 'limit-rounded-up',
+    file: 'machines/session/lease-schedule.js',
+    text: 'Math.floor((currentA + 1e-6) / stepA)',
+    bug: 'Math.ceil(currentA / stepA) + 1',
+    seed: 1,
+    invariant: 'P2',
+    ocpp: true,
   },
 ];
