@@ -1,4 +1,5 @@
 // Buildings beside the chargers as a scenario writes them: what they draw, what is fed back, and how their meters fail.
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { LocationId } from '../../machines/values/ids.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
@@ -7,17 +8,39 @@ import {
   idSchema,
   listSchema,
   numberSchema,
+  textSchema,
   wholeSchema,
 } from '../../src/provisioning/field-schemas.js';
+import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
+import { type LoadStep, readBuildingFile } from './building-file.js';
 import { durationSchema, type Moment, momentSchema, resolveMoment, type ScenarioSpan } from './moment.js';
 import type { Building } from './scenario.js';
+import { NO_OFFSET_RULE, timeZoneSchema, writtenTimeSchema } from './session-schema.js';
+import { instantsOf } from './time-zone.js';
 
 const MOST_KW = 100_000;
 const SECOND_MS = 1000;
 const BASE_RULE = `must be a number from 0 to ${MOST_KW}, in kW, or a list of { at, kw }`;
 const kwSchema = numberSchema(0, MOST_KW, 'kW');
 export const METER_FAULTS = ['lost', 'stuck', 'signSwapped', 'jumped'] as const;
+
+/** Recorded; the instant `from` of the file happens at the start. */
+const csvSchema = z
+  .strictObject(
+    {
+      file: textSchema(1000),
+      from: writtenTimeSchema.optional(),
+      timeZone: timeZoneSchema.optional(),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ from, ...csv }, context) => {
+    const instants = from && instantsOf(from, csv.timeZone);
+    if (from !== undefined && instants === undefined)
+      context.issues.push({ code: 'custom', path: ['from'], message: NO_OFFSET_RULE, input: from });
+    return { ...csv, fromMs: instants?.[0] };
+  });
 
 const buildingSchema = z.strictObject(
   {
@@ -27,7 +50,8 @@ const buildingSchema = z.strictObject(
         [kwSchema, z.array(z.strictObject({ at: momentSchema, kw: kwSchema }, GROUP_RULE)).min(1)],
         BASE_RULE,
       )
-      .default(0),
+      .optional(),
+    csv: csvSchema.optional(),
     lift: z
       .strictObject(
         { kw: kwSchema, lasts: durationSchema(SECOND_MS), tripsPerHour: wholeSchema(1, 600) },
@@ -69,14 +93,17 @@ export function buildingsOf(
   entries: readonly BuildingEntry[],
   provision: ProvisioningFile,
   span: ScenarioSpan,
+  path: string,
 ): readonly Building[] {
-  return entries.flatMap(({ location, baseKw, lift, peaks, pv, meterEvery, meterFaults }) => {
+  return entries.flatMap(({ location, baseKw = 0, csv, lift, peaks, pv, meterEvery, meterFaults }) => {
     const metered = meteredAt(provision, location);
     if (metered === undefined) return [];
     const base =
-      typeof baseKw === 'number'
-        ? [{ fromMs: span.startsAtMs, kw: baseKw }]
-        : baseKw.map(({ at, kw }) => ({ fromMs: resolveMoment(at, span), kw }));
+      csv !== undefined
+        ? recordedBase(csv, path, span)
+        : typeof baseKw === 'number'
+          ? [{ fromMs: span.startsAtMs, kw: baseKw }]
+          : baseKw.map(({ at, kw }) => ({ fromMs: resolveMoment(at, span), kw }));
     const during = <T extends { readonly from: Moment; readonly until: Moment }>({
       from,
       until,
@@ -90,7 +117,7 @@ export function buildingsOf(
       {
         ...metered,
         locationId: location,
-        base: base.sort((a, b) => a.fromMs - b.fromMs),
+        base: [...base].sort((a, b) => a.fromMs - b.fromMs),
         lift: lift && {
           kw: lift.kw,
           lastsMs: lift.lasts,
@@ -109,6 +136,26 @@ export function buildingsOf(
       },
     ];
   });
+}
+
+/** What of the file happens in the run, moved to it; what it says before it ends its first step. */
+function recordedBase(
+  { file, fromMs, timeZone }: z.output<typeof csvSchema>,
+  path: string,
+  { startsAtMs, endsAtMs }: ScenarioSpan,
+): readonly LoadStep[] {
+  const shiftMs = fromMs === undefined ? 0 : startsAtMs - fromMs;
+  const filePath = resolve(dirname(path), file);
+  const steps = readBuildingFile(filePath, timeZone).map((step) => ({
+    ...step,
+    fromMs: step.fromMs + shiftMs,
+  }));
+  const first = steps.findLastIndex((step) => step.fromMs <= startsAtMs);
+  if (first < 0)
+    throw new UnusableFileError([
+      `${filePath}: begins only after the scenario does; say with "from" which instant of the file happens at the start`,
+    ]);
+  return steps.slice(first).filter((step) => step.fromMs < endsAtMs);
 }
 
 function meteredAt(provision: ProvisioningFile, locationId: string) {
@@ -135,7 +182,7 @@ export function buildingProblems(
   outside: (moment: Moment, path: FieldPath) => readonly FieldProblem[],
 ): readonly FieldProblem[] {
   const seen = new Set<string>();
-  return entries.flatMap(({ location, baseKw, peaks, pv, meterFaults }, i) => {
+  return entries.flatMap(({ location, baseKw = 0, csv, peaks, pv, meterFaults }, i) => {
     const path = ['buildings', i];
     const isTwice = seen.has(location);
     seen.add(location);
@@ -150,6 +197,9 @@ export function buildingProblems(
               message: `is ${location}; must be a location with siteMeter and gridLimitKw`,
             },
           ]),
+      ...(csv !== undefined && entries[i]?.baseKw !== undefined
+        ? [{ path: [...path, 'baseKw'], message: 'must be left out beside csv: the file says what it draws' }]
+        : []),
       ...(isTwice ? [{ path: [...path, 'location'], message: `${location} has a building already` }] : []),
       ...steps.flatMap(({ at }, s) => outside(at, [...path, 'baseKw', s, 'at'])),
       ...peaks.flatMap(({ from, until }, p) => [

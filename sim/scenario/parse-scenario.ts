@@ -206,7 +206,7 @@ function scenarioOf(
     provision,
     connectors: [...plan.connectors.values()],
     grid: gridOf(file.grid, plan, span),
-    buildings: buildingsOf(file.buildings, provision, span),
+    buildings: buildingsOf(file.buildings, provision, span, path),
     sessions: sessionsOfFile(file.sessions, path, span),
     vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),
     actions: file.actions

@@ -29,7 +29,7 @@ const CONNECTOR_RULE =
 const SHAPES = Object.keys(DAY_SHAPES) as [DayShape, ...DayShape[]];
 const SHAPE_RULE = `must be one of ${SHAPES.join(', ')}, or 24 weights, one for each hour from 0:00 on`;
 const ENERGY_RULE = 'must be a number greater than 0 and at most 1000, in kWh';
-const NO_OFFSET_RULE = `${INSTANT_RULE}; without an offset from UTC, timeZone must name a zone`;
+export const NO_OFFSET_RULE = `${INSTANT_RULE}; without an offset from UTC, timeZone must name a zone`;
 /** Every car has followed another offer within 5 s, of which its reaction may take 2. */
 const SLOWEST_REACTION_MS = 2000;
 
@@ -37,8 +37,8 @@ export const connectorKeySchema = z.string(CONNECTOR_RULE).regex(/^[^/]+\/[^/]+$
 
 const energySchema = z.number(ENERGY_RULE).gt(0, ENERGY_RULE).max(1000, ENERGY_RULE);
 
-const writtenTimeSchema = parsedSchema(parseWrittenTime, INSTANT_RULE);
-const timeZoneSchema = parsedSchema((text) => TimeZone.named(text), TIME_ZONE_RULE);
+export const writtenTimeSchema = parsedSchema(parseWrittenTime, INSTANT_RULE);
+export const timeZoneSchema = parsedSchema((text) => TimeZone.named(text), TIME_ZONE_RULE);
 
 const stationsSchema = z.union(
   [z.literal('inOrder'), z.record(z.string(), connectorKeySchema)],

@@ -23,10 +23,21 @@ function isOn(atMs: EpochMs, everyMs: number, lastsMs: number, seed: number): bo
   return atMs >= beginsMs && atMs < beginsMs + lastsMs;
 }
 
+/** The last step that has begun by then, or the first. */
+function stepAt(base: Building['base'], atMs: EpochMs): number {
+  let [low, high] = [0, base.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((base[middle]?.fromMs ?? 0) <= atMs) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
 /** What it draws at `atMs`, W; below 0 where it feeds back. A cloud comes and goes by the minute. */
 export function buildingWAt(building: Building, seed: number, atMs: EpochMs): number {
   const { base, lift, peaks, pv } = building;
-  let kw = (base.findLast(({ fromMs }) => fromMs <= atMs) ?? base[0])?.kw ?? 0;
+  let kw = base[stepAt(base, atMs)]?.kw ?? 0;
   if (lift !== undefined && isOn(atMs, lift.everyMs, lift.lastsMs, seed)) kw += lift.kw;
   for (const [i, { fromMs, untilMs, everyMs, lastsMs, kw: peakKw }] of peaks.entries())
     if (atMs >= fromMs && atMs < untilMs && isOn(atMs, everyMs, lastsMs, seed + i + 1)) kw += peakKw;
