@@ -178,6 +178,7 @@ class LiveActorSystem implements ActorSystem {
       clock,
       log,
       metrics,
+      directory: this.#directory,
       timing,
       publisher,
       alarms,

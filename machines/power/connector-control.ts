@@ -3,6 +3,7 @@
 import {
   type ConnectorRating,
   leastTenthsAOf,
+  milliwattsPerTenthA,
   ratedMilliwattsPerTenth,
   tenthsAOf,
   wattsOfTenths,
@@ -108,6 +109,8 @@ export function createControl(
     maxTenthsA,
     failsafeTenthsA,
     milliwattsPerTenth: ratedMilliwattsPerTenth(spec),
+    // A DC connector holds a power, whatever the voltage.
+    ...(spec.dc == null && { leastMilliwattsOnPhase: milliwattsPerTenthA(spec.voltageV, 1) }),
     leastTenthsA: leastTenthsAOf(spec),
     lease,
     ttlMs: timing.ttlMs,

@@ -7,26 +7,18 @@ import {
   createEntry,
   type Entry,
   endBy,
-  expectedOn,
+  expectedW,
   lastingTenthsA,
   promiseTo,
   type Restored,
   rate,
   recount,
   use,
-  wattsOn,
+  wattsWith,
   widen,
   wire,
 } from './ledger-entry.js';
-import {
-  ALL_PHASES,
-  isWithin,
-  largerOf,
-  mostOnFirst,
-  NO_CURRENT,
-  onFirst,
-  type PhaseCount,
-} from './own-phases.js';
+import { ALL_PHASES, isWithin, mostOnFirst, NO_CURRENT, onFirst, type PhaseCount } from './own-phases.js';
 import { PoleSums } from './pole-sums.js';
 import { Fallbacks } from './promises.js';
 
@@ -92,7 +84,7 @@ export class GrantLedger {
   /** What of the total remains when all that is on its way out has ended, and what was on disk at the start, W. */
   lastingW(): number {
     let sumW = 0;
-    for (const entry of this.#entries) sumW += wattsOn(entry, expectedOn(entry));
+    for (const entry of this.#entries) sumW += expectedW(entry);
     return sumW;
   }
 
@@ -238,9 +230,7 @@ export class GrantLedger {
     const entry = holding as Entry;
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
     if (mostTenthsA > lastingTenthsA(entry)) {
-      const ownFailsafes = onFirst(entry.ownFailsafeTenthsA, ALL_PHASES);
-      const ownW = wattsOn(entry, largerOf(ownFailsafes, onFirst(mostTenthsA, entry.usedPhases)));
-      const sumW = this.#totalW - entry.boundW + ownW;
+      const sumW = this.#totalW - entry.boundW + wattsWith(entry, mostTenthsA);
       if (sumW > budgetW && isLockFloor !== true)
         throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
       // A floor that it has by what was on disk at the start loads nothing more than before.

@@ -9,6 +9,8 @@ export interface HoldingSpec {
   readonly failsafeTenthsA: number;
   /** On all of its phases together. */
   readonly milliwattsPerTenth: number;
+  /** On one phase, at the voltage it was counted with at the least before the start; the same where it is left out. */
+  readonly leastMilliwattsOnPhase?: number;
   /** The least it can be told other than 0; the 6 A of AC where it is left out. */
   readonly leastTenthsA?: number;
   readonly lease: LeaseKind;

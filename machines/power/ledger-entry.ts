@@ -30,6 +30,8 @@ export interface Entry extends Writable<Holding> {
   waiting: Told | undefined;
   /** What its charger holds by a grant from before the start; counts until the first grant. */
   heldTenthsA: number;
+  /** What a tenth of an ampere on one phase was counted with at the least before the start. */
+  readonly leastMilliwattsOnPhase: number;
   fallbacks: Fallbacks;
 }
 
@@ -64,6 +66,7 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
     told: undefined,
     waiting: undefined,
     heldTenthsA: 0,
+    leastMilliwattsOnPhase: spec.leastMilliwattsOnPhase ?? Number.POSITIVE_INFINITY,
     isDescribed: false,
     fallbacks: new Fallbacks(onFirst(spec.failsafeTenthsA, ALL_PHASES)),
   };
@@ -98,10 +101,19 @@ export function use(entry: Entry, phases: PhaseCount): void {
 }
 
 /** What currents on its phases come to, W: never thought smaller than it is. */
-export function wattsOn({ phases, milliwattsOnPhase }: Entry, currents: OwnPhases): number {
+export function wattsOn(
+  { phases, milliwattsOnPhase }: Pick<Entry, 'phases' | 'milliwattsOnPhase'>,
+  currents: OwnPhases,
+): number {
   let tenthsA = currents[0];
   for (let phase = 1; phase < phases; phase++) tenthsA += currents[phase] ?? 0;
   return wattsOfTenths(tenthsA, milliwattsOnPhase);
+}
+
+/** What a grant of so much on the phases it uses needs, beside what it falls back to by itself on the others, W. */
+export function wattsWith(entry: Entry, tenthsA: number): number {
+  const { usedPhases, ownFailsafeTenthsA: own } = entry;
+  return wattsOn(entry, [tenthsA, usedPhases > 1 ? tenthsA : own, usedPhases > 2 ? tenthsA : own]);
 }
 
 /**
@@ -129,13 +141,26 @@ export function lastingTenthsA(entry: Entry): number {
  * What lasts, and before the first grant what its charger says it holds by one of an owner before. That it may be granted anew
  * where there is room says nothing of where there is none: the owner before may have been lowering it.
  */
-export function expectedOn(entry: Entry): OwnPhases {
+function expectedOn(entry: Entry): OwnPhases {
   const lasting = lastingOn(entry);
   if (entry.lastSeq > 0) return lasting;
   const heldTenthsA = Math.min(entry.heldTenthsA, entry.maxTenthsA);
   const [first, second, third] = entry.promises.most;
   const held = [Math.min(heldTenthsA, first), Math.min(heldTenthsA, second), Math.min(heldTenthsA, third)];
   return largerOf(lasting, held as [number, number, number]);
+}
+
+/**
+ * The same as power, W. What was granted before the start was counted at the voltage that was measured then, which is not known
+ * any more, and at the nominal one at least: more than it took then must not be thought of as taken.
+ */
+export function expectedW(entry: Entry): number {
+  const { lastSeq, milliwattsOnPhase, leastMilliwattsOnPhase } = entry;
+  const isOfBefore = lastSeq === 0 && leastMilliwattsOnPhase < milliwattsOnPhase;
+  return wattsOn(
+    isOfBefore ? { ...entry, milliwattsOnPhase: leastMilliwattsOnPhase } : entry,
+    expectedOn(entry),
+  );
 }
 
 /** What was promised before the start. */

@@ -6,7 +6,7 @@ import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import type { Decision } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
-import type { Effect } from '../actors/directory.js';
+import type { Directory, Effect } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/entities.js';
 import type { Metrics } from '../metrics.js';
 import type { Clock } from '../ports/clock.js';
@@ -23,6 +23,7 @@ interface EnforcementOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly directory: Pick<Directory, 'catchUp'>;
   readonly timing: GrantTiming;
   readonly publisher: LimitPublisher;
   readonly reservations: Reservations;
@@ -163,7 +164,10 @@ export class Enforcement {
   /** Whatever the location decides comes back as its effects. */
   #decide(location: LocationEntity, nowMs: number): void {
     location.decidedAtMs = nowMs;
-    const now = this.#options.clock.nowMs();
+    const { clock, directory } = this.#options;
+    // A window that ends at this instant, and that the scheduler has yet to hand on, must not let a raise leave.
+    directory.catchUp([location]);
+    const now = clock.nowMs();
     const isCounted = location.actor.getSnapshot().context.billedWindow !== undefined;
     if (isCounted) location.actor.send({ type: 'import.due', now, nowMs });
     const { limit } = location.actor.getSnapshot().context;

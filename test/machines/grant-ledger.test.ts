@@ -146,6 +146,16 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(() => grant(ledger, holding, 150, { budgetW: 0, thenTenthsA: 0 })).toThrow(LedgerError);
   });
 
+  it('is expected to last at the voltage that what was on disk was counted with at the least, until it is granted anew', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true, leastMilliwattsOnPhase: 60_000 });
+    ledger.restore(holding, { limitTenthsA: 200, thenTenthsA: 0 }, 0);
+    ledger.noteHeld(holding, 200);
+    expect(ledger.lastingW()).toBe(wattsOfTenths(200, 60_000));
+    expect(holding.boundW).toBe(wattsOfTenths(200, 69_000));
+    grant(ledger, holding, 100, { budgetW: 100_000, thenTenthsA: 0 });
+    expect(ledger.lastingW()).toBe(wattsOfTenths(100, 69_000));
+  });
+
   it('is its maximum in the worst case, and what it was granted again afterwards (rules 7 and 8)', () => {
     const { ledger, holding } = ledgerWith();
     grant(ledger, holding, 100);

@@ -134,8 +134,8 @@ class Pair {
     const thenTenthsA = step.what === 'grant' ? step.thenTenthsA : Math.min(step.thenTenthsA, limitTenthsA);
     const most = Math.max(limitTenthsA, thenTenthsA);
     const othersW = this.ledger.totalW - holding.boundW;
-    const reserves = (own: number) => Math.max(own < phases ? most : 0, oracle.ownFailsafeTenthsA);
-    const fits = othersW + this.#wattsOf(connector, reserves) <= budgetW;
+    const needs = (own: number) => (own < phases ? most : oracle.ownFailsafeTenthsA);
+    const fits = othersW + this.#wattsOf(connector, needs) <= budgetW;
     const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
     const isCarried = polesOfPhases.slice(0, phases).every((poles) =>
       poles.every((pole) => {

@@ -41,6 +41,31 @@ describe('a location whose decisions fail', () => {
   });
 });
 
+describe('a decision at the instant at which a window ends', () => {
+  it('is made under the limit of after it, however late the timer that ends the window', async () => {
+    const [pier, quay] = ROWS.locations;
+    if (pier === undefined || quay === undefined) throw new Error('there are two locations');
+    harbour = createHarbour({
+      ...ROWS,
+      locations: [pier, { ...quay, permanentLimitKw: 5 }],
+      clusters: [],
+      profiles: ROWS.profiles.filter(({ target }) => target.kind === 'location'),
+    });
+    const { clock, grants, enforcement } = harbour;
+    enforcement.start();
+    for (let i = 0; i < 5; i++) await beat();
+    // The scheduler has yet to look at its clock, as where another timer of the same instant fires first.
+    clock.jump((ROWS.profiles[0]?.endsAtMs ?? 0) - clock.nowMs());
+    enforcement.decideSoon(harbour.quay());
+    clock.advance(200);
+    await new Promise(setImmediate);
+    await beat();
+    const allowed = grants.map(({ limitTenthsA }) => limitTenthsA * 3 * 23);
+    expect(Math.max(...allowed)).toBeGreaterThan(0);
+    expect(Math.max(...allowed)).toBeLessThanOrEqual(5_000);
+  });
+});
+
 describe('enforcement that was stopped', () => {
   it('answers no heartbeat any more: the chargers belong to whoever took over', async () => {
     const { grants, enforcement } = harbour;
