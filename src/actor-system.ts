@@ -161,7 +161,7 @@ class LiveActorSystem implements ActorSystem {
   }
 
   #createEnforcement(): Enforcement {
-    const { clock, store, log, metrics, newId, timing, publisher } = this.#options;
+    const { clock, store, log, metrics, newId } = this.#options;
     // Prometheus sees no increase in a counter that first appears as 1, so each starts at 0.
     for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
     const alarms = new AlarmBook({
@@ -175,12 +175,8 @@ class LiveActorSystem implements ActorSystem {
       },
     });
     return new Enforcement({
-      clock,
-      log,
-      metrics,
+      ...this.#options,
       directory: this.#directory,
-      timing,
-      publisher,
       alarms,
       reservations: new Reservations({ store, log, clock }),
       onGrant: (location, { control, grant }) => this.#events.onGrant(location, control.key, grant),
