@@ -10,7 +10,7 @@ describe('The page of a location with a meter', ON_PAGES, () => {
   let rig: DashboardRig;
   beforeAll(async () => {
     const siteMeter = {
-      ...{ meterUuid: 'main', mqttSecretHash: hashSecret('a meter'), covers: 'connection' as const },
+      ...{ meterUuid: 'main', mqttSecretHash: hashSecret('a meter'), covers: 'building' as const },
       ...{ maxBuildingKw: 60, reserveKw: [2, 8] as const, pvRaisesHeadroom: false },
     };
     rig = await createDashboardRig({
