@@ -161,6 +161,6 @@ export class BilledWatch {
     const toleranceWms = TOLERANCE_SHARE * limitW * windowMs;
     if (meanW * windowMs <= limitW * windowMs + toleranceWms || unlawfulWms <= toleranceWms) return;
     const detail = `${Math.round(meanW)} W imported on average of ${limitW} W in the window from ${new Date(site.startsAtMs).toISOString()}: chargers drew ${Math.round(unlawfulWms / 1e6)} kW s beyond what was left for them`;
-    this.#report({ invariant: 'P19', target: locationId, detail });
+    this.#report({ invariant: 'P20', target: locationId, detail });
   }
 }
