@@ -88,6 +88,8 @@ function siteOf(size: number, hasFuses: boolean): Site {
   const site: Site = { actor, supervisor, controls, nowMs: 0, hb: 0, grants: 0 };
   actor.on('decided', ({ grants }) => {
     site.grants = grants.length;
+    // The disk is left out: what needs a reservation leaves at once.
+    for (const decided of grants) if (decided.mustStore) supervisor.noteLeft(decided);
   });
   actor.on('decision.failed', ({ error }) => {
     throw error;
