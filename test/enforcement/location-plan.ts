@@ -39,6 +39,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
             ...({ voltageV: 230, status: 'ACTIVE' } as const),
             ...{ phases: plan.phases ?? 3, rotation: plan.rotation ?? null, dc: plan.dc ?? null },
             ...{ maxCurrentA: plan.maxCurrentA ?? 32, failsafeA: plan.failsafeA ?? 6 },
+            neverPause: plan.neverPause ?? false,
           },
         ],
       })),

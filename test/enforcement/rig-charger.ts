@@ -26,6 +26,8 @@ export interface ChargerPlan {
   readonly failsafeA?: number;
   /** What the charger itself is configured to; as provisioned unless said otherwise. */
   readonly ownFailsafeA?: number;
+  /** Its car does not wake up after a pause. */
+  readonly neverPause?: boolean;
   /** Provisioned, but driven by the test itself or by nobody. */
   readonly isAbsent?: boolean;
 }

@@ -34,4 +34,19 @@ it('a connector is free, limited, at its minimum or paused by what decisions giv
   expect([...(await throttles())].sort()).toEqual(['minimum', 'paused']);
   const { connectors } = bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
   expect(connectors.map(({ link }) => link)).toEqual(['online', 'online']);
+  await rig.limitLocation('quay', 60, { priority: 3 });
+  rig.limitOf('quay').becomes(60);
+  await rig.until('both have all they want', () => rig.powerKw('quay') > 25, 300);
+  expect(await throttles()).toEqual(['free', 'free']);
+});
+
+it('a car that does not wake up charges on where only one can, and nothing had held it back before', async () => {
+  rig = await createEnforcementRig([
+    { locationId: 'quay', permanentLimitKw: 60, chargers: [{}, { neverPause: true }] },
+  ]);
+  await rig.until('both charge with all they want', () => rig.powerKw('quay') > 43, 120);
+  await rig.limitLocation('quay', 4.2);
+  rig.limitOf('quay').becomes(4.2, 15);
+  await rig.until('one is paused', () => rig.chargers.some((charger) => charger.drawnA() === 0), 60);
+  expect(await throttles()).toEqual(['paused', 'minimum']);
 });
