@@ -5,7 +5,12 @@ import { startVitest } from 'vitest/node';
 /** What is likely to notice, quickest first; tried before everything else of FOLDERS. */
 const NEAREST = {
   cluster: ['test/service/enforced-limit', 'test/service/clusters', 'test/service/operator-live'],
-  connector: ['test/service/connector-schedules', 'test/enforcement/throttle', 'test/service/operator-live', 'test/service/live-status'],
+  connector: [
+    'test/service/connector-schedules',
+    'test/enforcement/throttle',
+    'test/service/operator-live',
+    'test/service/live-status',
+  ],
   location: ['test/service/location-limits', 'test/service/enforced-limit', 'test/service/operator-stream'],
   organization: ['test/service/organization-limits', 'test/service/cancelled-profiles'],
   profile: ['test/service/location-limits', 'test/service/time'],
