@@ -109,7 +109,10 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
     demand.hasCharged = false;
     return stopResting(demand, nowMs - demand.restingSinceMs >= demand.restsForMs);
   }
-  if (drawnTenthsA >= RESTING_TENTHS_A) Object.assign(demand, { restsForMs: 0, hasCharged: true });
+  if (drawnTenthsA >= RESTING_TENTHS_A) {
+    demand.restsForMs = 0;
+    demand.hasCharged = true;
+  }
   if (drawnTenthsA >= limitTenthsA * WANTING) return want(demand, maxTenthsA);
   const isLowered =
     status === 'SuspendedEV' && demand.hasCharged && lowerAtOnce(demand, drawnTenthsA, leastTenthsA);

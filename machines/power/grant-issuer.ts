@@ -196,23 +196,10 @@ export class GrantIssuer {
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
     control.leasedUntilMs = heardAtMs + ttlMs;
-    const powers = powersOf(control, limitTenthsA, thenTenthsA);
-    return {
-      control,
-      grant: {
-        epoch: this.#ownerTerm,
-        seq,
-        boot,
-        ref: hb,
-        ttlMs,
-        limitTenthsA,
-        thenTenthsA,
-        ...powers,
-        reason,
-      },
-      mustStore,
-      beforeTenthsA,
-    };
+    const { limitW, thenW } = powersOf(control, limitTenthsA, thenTenthsA);
+    const epoch = this.#ownerTerm;
+    const grant = { epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason };
+    return { control, grant, mustStore, beforeTenthsA };
   }
 }
 

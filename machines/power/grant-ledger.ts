@@ -13,6 +13,7 @@ import {
   type Restored,
   rate,
   recount,
+  renew,
   use,
   wattsWith,
   widen,
@@ -228,7 +229,12 @@ export class GrantLedger {
   grant(holding: Holding, grant: NewGrant): number {
     const { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor, isWaiting } = grant;
     const entry = holding as Entry;
+    const phases = entry.usedPhases;
+    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs };
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
+    // What lasts is not judged again, and no bound moves.
+    const isWithinMaximum = mostTenthsA <= entry.maxTenthsA;
+    if (isWaiting !== true && isWithinMaximum && renew(entry, promised, thenTenthsA)) return ++entry.lastSeq;
     if (mostTenthsA > lastingTenthsA(entry)) {
       const sumW = this.#totalW - entry.boundW + wattsWith(entry, mostTenthsA);
       if (sumW > budgetW && isLockFloor !== true)
@@ -239,14 +245,12 @@ export class GrantLedger {
       if (mostTenthsA > carriable && !isHeld)
         throw new LedgerError(`${entry.key}: ${mostTenthsA} is more than the ${carriable} its fuses carry`);
     }
-    if (limitTenthsA < 0 || mostTenthsA > entry.maxTenthsA)
+    if (limitTenthsA < 0 || !isWithinMaximum)
       throw new LedgerError(`${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of A`);
     const seq = ++entry.lastSeq;
-    const phases = entry.usedPhases;
-    const promise = promiseTo(entry, { seq, limitTenthsA, phases, fromMs: heardAtMs });
-    const given = { seq, promise, fallsBackTo: onFirst(thenTenthsA, phases) };
-    if (isWaiting === true) entry.waiting = given;
-    else Object.assign(entry, { told: given, waiting: undefined });
+    const given = { seq, promise: promiseTo(entry, promised), fallsBackTo: onFirst(thenTenthsA, phases) };
+    if (isWaiting !== true) entry.told = given;
+    entry.waiting = isWaiting === true ? given : undefined;
     entry.fallbacks.add(seq, thenTenthsA, phases);
     this.#rebound(entry);
     return seq;
@@ -270,11 +274,11 @@ export class GrantLedger {
     if (entry.lease === 'receipt') endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
     // What it was at until now takes the settling time to leave.
     const left = entry.fallbacks.acknowledge(seq);
-    const isLeft = !isWithin(left, NO_CURRENT);
-    if (isLeft) entry.promises.leave(left, nowMs);
-    const beforeW = entry.boundW;
+    // What is promised counts in full until its end comes, known or not: no bound moves yet.
+    if (isWithin(left, NO_CURRENT)) return isReleased;
+    entry.promises.leave(left, nowMs);
     this.#rebound(entry);
-    return isReleased || isLeft || entry.boundW < beforeW;
+    return true;
   }
 
   /** Lets go of what can be in force no longer. True where a bound fell. */

@@ -5,6 +5,7 @@ import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
 import type { Holding, HoldingSpec, PhaseOfPole } from './holding.js';
 import {
   ALL_PHASES,
+  isOnFirst,
   largerOf,
   mostOnFirst,
   NO_CURRENT,
@@ -16,7 +17,7 @@ import { Fallbacks, type Promised, Promises } from './promises.js';
 
 /** A grant as it was given; no promise once that has ended. */
 interface Told {
-  readonly seq: number;
+  seq: number;
   promise: Promised | undefined;
   fallsBackTo: OwnPhases;
 }
@@ -135,6 +136,29 @@ export function lastingOn(entry: Entry): OwnPhases {
 /** As much of that as a grant for the phases it uses may say. */
 export function lastingTenthsA(entry: Entry): number {
   return mostOnFirst(lastingOn(entry), entry.usedPhases);
+}
+
+/**
+ * Gives the newest grant for longer, as `seq`, without anything made anew: as a rule every grant is such a one. False, and
+ * nothing changed, where it said otherwise, or has not left, or is over.
+ * @param fromMs as in `NewPromise`
+ */
+export function renew(
+  entry: Entry,
+  { seq, limitTenthsA, phases, fromMs }: NewPromise,
+  thenTenthsA: number,
+): boolean {
+  const { told, waiting, lease, promises } = entry;
+  if (told?.promise === undefined || waiting !== undefined) return false;
+  const { promise, fallsBackTo } = told;
+  if (promise.limitTenthsA !== limitTenthsA || promise.phases !== phases) return false;
+  if (!isOnFirst(fallsBackTo, thenTenthsA, phases)) return false;
+  const anchoredEndsAtMs = fromMs + longestLeaseMsOf(entry);
+  const endsAtMs = lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
+  if (!promises.renew(promise, seq, endsAtMs, anchoredEndsAtMs)) return false;
+  told.seq = seq;
+  entry.fallbacks.add(seq, thenTenthsA, phases);
+  return true;
 }
 
 /**

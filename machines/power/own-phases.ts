@@ -14,6 +14,12 @@ export function onFirst(tenthsA: number, phases: PhaseCount): OwnPhases {
   return [tenthsA, phases > 1 ? tenthsA : 0, phases > 2 ? tenthsA : 0];
 }
 
+/** Whether it is so much on the first `phases`, and nothing on the others. */
+export function isOnFirst(currents: OwnPhases, tenthsA: number, phases: PhaseCount): boolean {
+  const [first, second, third] = currents;
+  return first === tenthsA && second === (phases > 1 ? tenthsA : 0) && third === (phases > 2 ? tenthsA : 0);
+}
+
 /** On each phase the larger of both. */
 export function largerOf(a: OwnPhases, b: OwnPhases): OwnPhases {
   return [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.max(a[2], b[2])];

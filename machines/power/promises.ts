@@ -1,6 +1,7 @@
 // What one charger was promised and may keep to still, and what it may fall back to (power safety, rules 1 and 4).
 import {
   ALL_PHASES,
+  isOnFirst,
   isWithin,
   largerOf,
   NO_CURRENT,
@@ -11,13 +12,13 @@ import {
 
 /** A grant as it is kept. `endsAtMs` is when its lease has surely ended; the settling time comes on top. */
 export interface Promised {
-  readonly seq: number;
+  seq: number;
   readonly limitTenthsA: number;
   /** On how many of the connector's phases, from its first on. */
   phases: PhaseCount;
   endsAtMs: number;
   /** The same for a charger that counts from its heartbeats. */
-  readonly anchoredEndsAtMs: number;
+  anchoredEndsAtMs: number;
   /** A settling time after a newer one was acknowledged. */
   releasedAtMs: number;
 }
@@ -80,6 +81,27 @@ export class Promises {
     }
     this.#kept.push(promise);
     this.#forgetOldest();
+  }
+
+  /**
+   * Makes `promise`, the newest, that of `seq`, for longer. False, and nothing changed, where it is not the newest, or where
+   * it would outbid others too.
+   */
+  renew(promise: Promised, seq: number, endsAtMs: number, anchoredEndsAtMs: number): boolean {
+    const newest = this.#kept.length - 1;
+    if (this.#kept[newest] !== promise || promise.endsAtMs > endsAtMs) return false;
+    const before = this.#kept[newest - 1];
+    const isOutbid =
+      before !== undefined &&
+      before.limitTenthsA <= promise.limitTenthsA &&
+      before.phases <= promise.phases &&
+      before.endsAtMs <= endsAtMs;
+    if (isOutbid) return false;
+    promise.seq = seq;
+    promise.endsAtMs = endsAtMs;
+    promise.anchoredEndsAtMs = anchoredEndsAtMs;
+    promise.releasedAtMs = Number.POSITIVE_INFINITY;
+    return true;
   }
 
   /** It was at these currents until `nowMs`, and takes the settling time to leave them. */
@@ -172,10 +194,9 @@ export class Fallbacks {
 
   /** Grant `seq` says so, which is newer than any before. */
   add(seq: number, tenthsA: number, phases: PhaseCount): void {
-    const currents = onFirst(tenthsA, phases);
     const newest = this.#unacknowledged.at(-1)?.currents ?? this.#acknowledged;
-    if (isWithin(newest, currents) && isWithin(currents, newest)) return;
-    this.#unacknowledged.push({ fromSeq: seq, currents });
+    if (isOnFirst(newest, tenthsA, phases)) return;
+    this.#unacknowledged.push({ fromSeq: seq, currents: onFirst(tenthsA, phases) });
     if (this.#unacknowledged.length > FALLBACKS_KEPT)
       this.raise(this.#unacknowledged.shift()?.currents ?? NO_CURRENT);
   }

@@ -91,13 +91,19 @@ export class ConnectorBook {
   /** It drew more than it may, for longer than is tolerated. */
   isDistrusted = false;
   told: Told | undefined;
+  /** The newest acknowledgement that it said. */
+  taken: (Numbered & { readonly boot?: string | undefined }) | undefined;
+  /** Of its newest meter value, as it was said; and as it was heard. */
+  saidBoot: string | undefined;
+  saidSeq = 0;
+  heardBoot: string | undefined;
   /** Newest it is known to have taken. */
   holds: Numbered = { epoch: -1, seq: -1 };
   /** Heard without a break since then. */
   onlineSinceMs = Number.NEGATIVE_INFINITY;
   readonly #given: LimitMessage[] = [];
   #heardAtMs = Number.NEGATIVE_INFINITY;
-  #promised: Promised[] = [];
+  readonly #promised: Promised[] = [];
   #acknowledgedThenA: number;
   #thens: { readonly epoch: number; readonly seq: number; readonly thenA: number }[] = [];
   readonly #times: LeaseTimes;
@@ -127,24 +133,33 @@ export class ConnectorBook {
 
   /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */
   give(limit: LimitMessage, heardAtMs: number, nowMs: number): void {
-    const { epoch, seq, limitA, thenA, reason } = limit;
+    const { epoch, seq, limitA, thenA } = limit;
     this.#given[seq % GIVEN_KEPT] = limit;
     const { leaseMs, settleMs } = this.#times;
     const overAtMs = this.lease === 'heartbeat' ? heardAtMs + leaseMs + settleMs : Number.POSITIVE_INFINITY;
-    // A limit that promises no more and ends no later adds nothing.
-    this.#promised = this.#promised.filter(
-      (each) => each.overAtMs > nowMs && (each.limitA > limitA || each.overAtMs > overAtMs),
-    );
-    this.#promised.push({ epoch, seq, limitA, overAtMs });
+    this.#promise({ epoch, seq, limitA, overAtMs }, nowMs);
     if ((this.#thens.at(-1)?.thenA ?? this.#acknowledgedThenA) !== thenA)
       this.#thens.push({ epoch, seq, thenA });
-    this.told = { epoch, seq, limitA, thenA, reason };
+    this.told = limit;
     if (nowMs >= this.#turnsAtMs) {
       this.#mostToldBeforeA = this.#mostToldA;
       this.#mostToldA = 0;
       this.#turnsAtMs = nowMs + LATELY_MS;
     }
     this.#mostToldA = Math.max(this.#mostToldA, limitA, thenA);
+  }
+
+  /** What has ended is forgotten, and so is what promises no more than the newest and ends no later. */
+  #promise(newest: Promised, nowMs: number): void {
+    const promised = this.#promised;
+    let kept = 0;
+    for (const each of promised) {
+      const isOver = each.overAtMs <= nowMs;
+      if (!isOver && (each.limitA > newest.limitA || each.overAtMs > newest.overAtMs))
+        promised[kept++] = each;
+    }
+    promised[kept++] = newest;
+    promised.length = kept;
   }
 
   /** The limit of that number; undefined where none left, or too long ago. */

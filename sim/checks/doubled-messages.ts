@@ -92,7 +92,9 @@ export class DoubledMessages {
         const { epoch, seq } = holder.applied;
         for (const number of [seq, seq - 1]) {
           const given = book?.given({ epoch, seq: number });
-          if (given !== undefined) run.wire.receiver.limit(spec.connectorId, given);
+          if (given === undefined) continue;
+          run.wire.receiver.limit(spec.connectorId, given);
+          run.wire.receiver.answer();
         }
       }
       const after = JSON.stringify(run.charger.limits());

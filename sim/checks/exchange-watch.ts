@@ -14,11 +14,6 @@ import type { SiteBooks } from './site-book.js';
 
 type ConnectorMessage = Exclude<ChargerMessage, { kind: 'state' }>;
 
-interface LastWords {
-  readonly boot: string | undefined;
-  readonly seq: number;
-}
-
 /** The slowest clock of a charger: its seconds last this much longer. */
 const SLOWEST = 1.02;
 const ROUNDING_MS = 1;
@@ -28,12 +23,9 @@ export class ExchangeWatch {
   readonly #monotonicMs: () => number;
   readonly #reached: Reached;
   readonly #report: Report;
-  readonly #taken = new Map<ConnectorBook, Numbered & { readonly boot: string | undefined }>();
-  readonly #lastWords = new Map<ConnectorBook, LastWords>();
   readonly #spokenFor = new Set<string>();
   /** What was said last for those, heard or not. */
   readonly #saidLease = new Map<ConnectorBook, LeaseKind>();
-  readonly #lastBoot = new Map<ConnectorBook, string>();
 
   constructor(options: {
     readonly books: SiteBooks;
@@ -103,10 +95,10 @@ export class ExchangeWatch {
     outlet: OutletState | undefined,
     ack: Numbered & { boot?: string | undefined },
   ) {
-    const before = this.#taken.get(book);
+    const before = book.taken;
     if (before !== undefined && before.boot === ack.boot && !isOlder(before, ack))
       this.#violate(book, `${ack.epoch}/${ack.seq} was taken after ${before.epoch}/${before.seq}`);
-    this.#taken.set(book, { epoch: ack.epoch, seq: ack.seq, boot: ack.boot });
+    book.taken = ack;
     const given = book.given(ack);
     if (given === undefined) return;
     if (given.boot !== ack.boot)
@@ -151,16 +143,15 @@ export class ExchangeWatch {
   }
 
   #noteWords(book: ConnectorBook, { boot, seq = 0 }: MeterMessage): void {
-    const before = this.#lastWords.get(book);
-    if (before !== undefined && before.boot === boot && before.seq > 0 && seq === 0)
-      this.#reached.note('leaseExpired');
-    if (before?.boot !== boot || before?.seq !== seq) this.#lastWords.set(book, { boot, seq });
+    if (book.saidBoot === boot && book.saidSeq > 0 && seq === 0) this.#reached.note('leaseExpired');
+    book.saidBoot = boot;
+    book.saidSeq = seq;
   }
 
   #hearMeter(book: ConnectorBook, meter: MeterMessage): void {
     const { boot = '', hb, epoch = 0, seq = 0 } = meter;
     const nowMs = this.#monotonicMs();
-    const isNewBoot = this.#lastBoot.get(book) !== boot;
+    const isNewBoot = book.heardBoot !== boot;
     const isOver = isNewBoot && book.heard.isOver(boot);
     if (isOver) this.#reached.note('oldBootHeard');
     if (hb === undefined) book.isReadOnly = true;
@@ -168,7 +159,7 @@ export class ExchangeWatch {
       this.#reached.note('heartbeatOvertaken');
       return;
     }
-    if (isNewBoot) this.#lastBoot.set(book, boot);
+    if (isNewBoot) book.heardBoot = boot;
     book.hear(nowMs, isNewBoot);
     book.draw(drawnA(book, meter), nowMs);
     if (seq === 0) return;

@@ -2,8 +2,8 @@
 
 interface Log {
   readonly boot: string;
-  readonly hb: Float64Array;
-  readonly atMs: Float64Array;
+  /** Number and instant of each, one after the other: both are near each other in memory. */
+  readonly heartbeats: Float64Array;
   newestHb: number;
 }
 
@@ -18,10 +18,10 @@ export class HeartbeatLog {
   /** The first time counts: what comes again is no other heartbeat. True where it is newer than any of its boot. */
   note(boot: string, hb: number, nowMs: number): boolean {
     const log = this.#logOf(boot) ?? this.#begin(boot);
-    const slot = hb % KEPT;
-    if (log.hb[slot] !== hb) {
-      log.hb[slot] = hb;
-      log.atMs[slot] = nowMs;
+    const slot = 2 * (hb % KEPT);
+    if (log.heartbeats[slot] !== hb) {
+      log.heartbeats[slot] = hb;
+      log.heartbeats[slot + 1] = nowMs;
     }
     const isNewest = hb > log.newestHb;
     if (isNewest) log.newestHb = hb;
@@ -31,8 +31,8 @@ export class HeartbeatLog {
   /** undefined where it is not known. */
   atMs(boot: string, hb: number): number | undefined {
     const log = this.#logOf(boot);
-    const slot = hb % KEPT;
-    return log?.hb[slot] === hb ? log.atMs[slot] : undefined;
+    const slot = 2 * (hb % KEPT);
+    return log?.heartbeats[slot] === hb ? log.heartbeats[slot + 1] : undefined;
   }
 
   /** Whether something was noted of `boot`, and of another one after it. */
@@ -47,12 +47,7 @@ export class HeartbeatLog {
   }
 
   #begin(boot: string): Log {
-    const log = {
-      boot,
-      hb: new Float64Array(KEPT).fill(-1),
-      atMs: new Float64Array(KEPT),
-      newestHb: -1,
-    };
+    const log = { boot, heartbeats: new Float64Array(2 * KEPT).fill(-1), newestHb: -1 };
     this.#logs.unshift(log);
     if (this.#logs.length > BOOTS_KEPT) this.#logs.pop();
     return log;

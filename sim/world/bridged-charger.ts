@@ -74,7 +74,7 @@ export class BridgedCharger implements WorldCharger {
     this.traits = { ...PLAIN_OCPP, ...options.traits };
     const { controllerUuid } = address;
     this.#device = new OcppDevice({ ...device, controllerUuid, traits: this.traits });
-    const receiver = { limit() {}, sync() {} };
+    const receiver = { limit() {}, sync() {}, answer() {} };
     this.line = new Wire({ address, receiver, agenda, monotonicMs, seed: seed + 1, isOrdered: true });
     this.outlets = this.#device.evses.map((evse) => {
       const heldWith = () => this.#heldWith(evse.spec.connectorId, monotonicMs());

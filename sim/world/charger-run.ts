@@ -4,7 +4,7 @@ import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { VirtualCharger } from '../charger/virtual-charger.js';
 import { seedFor } from '../scenario/draw.js';
-import type { Agenda } from './agenda.js';
+import type { Agenda, Happening } from './agenda.js';
 import { type Receiver, Wire } from './wire.js';
 
 /** What a world has to know of a charger, whatever it speaks. */
@@ -35,7 +35,7 @@ export interface WorldCharger
   readonly unforeseenA?: number;
 }
 
-export class ChargerRun {
+export class ChargerRun implements Happening {
   readonly charger: WorldCharger;
   /** Between the broker and the charger, or who speaks for it. */
   readonly wire: Wire;
@@ -115,31 +115,33 @@ export class ChargerRun {
     this.#plan(nowMs);
   }
 
+  /** It has something to do now, unless it planned otherwise since. */
+  happen(): void {
+    if (this.#plannedMs !== this.#monotonicMs()) return;
+    this.#plannedMs = Number.POSITIVE_INFINITY;
+    this.wake();
+  }
+
   #plan(nowMs: number): void {
     let dueMs = Math.ceil(this.charger.nextDueMs(nowMs));
     // Without a link its messages wait, and its cars go on.
     if (dueMs <= nowMs) dueMs = nowMs + (this.wire.isUp ? 1 : 1_000);
     if (dueMs >= this.#plannedMs && this.#plannedMs > nowMs) return;
     this.#plannedMs = dueMs;
-    this.#agenda.at(dueMs, () => {
-      if (this.#plannedMs !== dueMs) return;
-      this.#plannedMs = Number.POSITIVE_INFINITY;
-      this.wake();
-    });
+    this.#agenda.at(dueMs, this);
   }
 
   #createReceiver(): Receiver {
     const { charger } = this;
     return {
       limit: (connectorId, limit) => {
-        if (!charger.takesLimits) return;
-        charger.receiveLimit(connectorId, limit, this.#monotonicMs());
-        this.wake();
+        if (charger.takesLimits) charger.receiveLimit(connectorId, limit, this.#monotonicMs());
       },
       sync: () => {
-        if (!charger.takesLimits) return;
-        charger.receiveSync(this.#monotonicMs());
-        this.wake();
+        if (charger.takesLimits) charger.receiveSync(this.#monotonicMs());
+      },
+      answer: () => {
+        if (charger.takesLimits) this.wake();
       },
     };
   }

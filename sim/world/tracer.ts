@@ -24,6 +24,7 @@ interface Told {
 /** Voltages change with every load: a trace tells of those that somebody would notice. */
 const LEAST_TENTHS_V = 10;
 
+/** A limit as it was last told of. */
 interface Granted {
   epoch: number;
   limitA: number;
@@ -38,6 +39,8 @@ export class Tracer {
   readonly #limitW = new Map<string, number>();
   readonly #voltages = new Map<string, readonly number[]>();
   readonly #granted = new Map<string, Granted>();
+  /** The same, of a life of the service: its addresses are the same objects all along. */
+  readonly #grantedTo = new WeakMap<ConnectorAddress, Granted>();
 
   constructor(emit: (event: TraceEvent) => void, nowMs: () => EpochMs) {
     this.#emit = emit;
@@ -81,14 +84,11 @@ export class Tracer {
   }
 
   /** A limit left the service; a plain renewal is no event. */
-  granted(
-    { locationId, controllerUuid, connectorId }: ConnectorAddress,
-    { epoch, seq, limitA, reason }: LimitMessage,
-  ): void {
-    const key = `${controllerUuid}/${connectorId}`;
-    const last = this.#granted.get(key);
-    if (last?.epoch === epoch && last.limitA === limitA && last.reason === reason) return;
-    this.#granted.set(key, { epoch, limitA, reason });
+  granted(connector: ConnectorAddress, { epoch, seq, limitA, reason }: LimitMessage): void {
+    const last = this.#grantedTo.get(connector) ?? this.#newlyGranted(connector);
+    if (last.epoch === epoch && last.limitA === limitA && last.reason === reason) return;
+    Object.assign(last, { epoch, limitA, reason });
+    const { locationId, controllerUuid, connectorId } = connector;
     const limitTenthsA = Math.round(10 * limitA);
     this.#emit({
       atMs: this.#nowMs(),
@@ -101,6 +101,14 @@ export class Tracer {
       limitTenthsA,
       reason,
     });
+  }
+
+  #newlyGranted(connector: ConnectorAddress): Granted {
+    const key = `${connector.controllerUuid}/${connector.connectorId}`;
+    const granted = this.#granted.get(key) ?? { epoch: -1, limitA: 0, reason: 'idle' as const };
+    this.#granted.set(key, granted);
+    this.#grantedTo.set(connector, granted);
+    return granted;
   }
 
   #outlet(run: ChargerRun, state: OutletState): void {

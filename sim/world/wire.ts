@@ -24,6 +24,8 @@ export const CALM: Weather = { lossShare: 0, duplicateShare: 0, delayMs: 0, hold
 export interface Receiver {
   limit(connectorId: ConnectorId, limit: LimitMessage): void;
   sync(): void;
+  /** Nothing more comes at this instant. */
+  answer(): void;
 }
 
 /** A message on its way: what happens when it has arrived. */
@@ -49,6 +51,7 @@ class Flight implements Happening {
 
   happen(): void {
     for (const passenger of this.#passengers) if (this.#way.isOpen) passenger.arrive();
+    if (this.#way.isOpen) this.#way.onLanded();
   }
 }
 
@@ -59,9 +62,18 @@ interface Way {
   send(passenger: Passenger): number;
 }
 
+interface WayOptions {
+  readonly agenda: Agenda;
+  readonly monotonicMs: () => number;
+  readonly seed: number;
+  /** All that arrives at this instant has arrived. */
+  readonly onLanded: () => void;
+}
+
 /** A way with luck of its own on which each message goes by itself: cut, it carries nothing, and what was under way is lost. */
 class LooseWay implements Way {
   isCut = false;
+  readonly onLanded: () => void;
   readonly #wire: Wire;
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
@@ -69,11 +81,12 @@ class LooseWay implements Way {
   /** The newest that left in calm weather. */
   #newest: Flight | undefined;
 
-  constructor(wire: Wire, agenda: Agenda, monotonicMs: () => number, seed: number) {
+  constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
     this.#wire = wire;
     this.#agenda = agenda;
     this.#monotonicMs = monotonicMs;
     this.#luck = xoroshiro128plus(seed);
+    this.onLanded = onLanded;
   }
 
   get isOpen(): boolean {
@@ -127,13 +140,15 @@ class OrderedWay implements Way {
   readonly #luck: RandomGenerator;
   readonly #queue: { readonly passenger: Passenger; readonly atMs: number; readonly connection: number }[] =
     [];
+  readonly #onLanded: () => void;
   #isPlanned = false;
 
-  constructor(wire: Wire, agenda: Agenda, monotonicMs: () => number, seed: number) {
+  constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
     this.#wire = wire;
     this.#agenda = agenda;
     this.#monotonicMs = monotonicMs;
     this.#luck = xoroshiro128plus(seed);
+    this.#onLanded = onLanded;
   }
 
   send(passenger: Passenger): number {
@@ -166,30 +181,37 @@ class OrderedWay implements Way {
 
   #plan(): void {
     const [next] = this.#queue;
-    if (next === undefined || this.#isPlanned) return;
+    if (next !== undefined && !this.#isPlanned) this.#planAt(Math.max(next.atMs, this.#monotonicMs()));
+  }
+
+  #planAt(atMs: number): void {
     this.#isPlanned = true;
-    this.#agenda.at(Math.max(next.atMs, this.#monotonicMs()), () => {
+    this.#agenda.at(atMs, () => {
       this.#isPlanned = false;
       this.#deliver();
     });
   }
 
   #deliver(): void {
-    const nowMs = this.#monotonicMs();
+    const hasLanded = this.#land(this.#monotonicMs());
+    if (hasLanded) this.#onLanded();
+    this.#plan();
+  }
+
+  /** Lets arrive what is due. True where something did. */
+  #land(nowMs: number): boolean {
+    let hasLanded = false;
     for (let [next] = this.#queue; next !== undefined && next.atMs <= nowMs; [next] = this.#queue) {
       const isThere = this.#wire.isUp && next.connection === this.#wire.connection;
       if (isThere && this.isCut) {
-        this.#isPlanned = true;
-        this.#agenda.at(nowMs + TRIED_EVERY_MS, () => {
-          this.#isPlanned = false;
-          this.#deliver();
-        });
-        return;
+        this.#planAt(nowMs + TRIED_EVERY_MS);
+        break;
       }
       this.#queue.shift();
       if (isThere) next.passenger.arrive();
+      hasLanded ||= isThere;
     }
-    this.#plan();
+    return hasLanded;
   }
 }
 
@@ -225,8 +247,10 @@ export class Wire {
     this.address = address;
     this.receiver = receiver;
     const Way = isOrdered ? OrderedWay : LooseWay;
-    this.#up = new Way(this, agenda, monotonicMs, seedFor(seed, 'up', controllerUuid));
-    this.#down = new Way(this, agenda, monotonicMs, seedFor(seed, 'down', controllerUuid));
+    const way = (name: 'up' | 'down', onLanded: () => void) =>
+      new Way(this, { agenda, monotonicMs, seed: seedFor(seed, name, controllerUuid), onLanded });
+    this.#up = way('up', () => {});
+    this.#down = way('down', () => receiver.answer());
   }
 
   /** There is a connection. */
