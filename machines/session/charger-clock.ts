@@ -15,6 +15,9 @@ const MEMORY_MS = 900_000;
 /** A clock that failed is trusted again after it ran steadily for so long. */
 const STEADY_MS = 120_000;
 
+/** The clock of an idle charger is looked at so often. */
+const LOOK_EVERY_MS = 120_000;
+
 /** What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. */
 export type ClockVerdict = 'steady' | 'late' | 'jumped' | 'drifting';
 
@@ -146,6 +149,31 @@ export class ChargerClock {
     this.#late = undefined;
     this.#span = undefined;
     this.#spans.length = 0;
+  }
+}
+
+/** When the clock of a charger that says no time by itself is asked for. */
+export class ClockLooks {
+  readonly #clock: ChargerClock;
+  readonly #heartbeatMs: number;
+  #takenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: ChargerClock, heartbeatMs: number) {
+    this.#clock = clock;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  dueAtMs(nowMs: number): number {
+    const ageMs = this.#clock.ageMs(nowMs);
+    if (ageMs === Number.POSITIVE_INFINITY) return this.#takenAtMs + this.#heartbeatMs;
+    return Math.max(nowMs - ageMs, this.#takenAtMs) + LOOK_EVERY_MS;
+  }
+
+  /** Whether it is asked now. */
+  isTaken(nowMs: number): boolean {
+    if (this.dueAtMs(nowMs) > nowMs) return false;
+    this.#takenAtMs = nowMs;
+    return true;
   }
 }
 

@@ -1,6 +1,6 @@
 // How a charger is made ready for leases: what it can do is read, it is told to report, and it gets its fail-safes.
 import type { ChargerAbilities, GatewayAnswer, GatewayRequest } from './gateway-request.js';
-import { limitIn, type RateUnit, showsNothing } from './lease-schedule.js';
+import { type RateUnit, showsNothing } from './lease-schedule.js';
 import type { SessionConnector } from './session-connector.js';
 
 export interface Job {
@@ -163,7 +163,7 @@ export class ChargerPreparation {
       if (answer.kind !== 'schedule') return;
       const { schedule } = answer;
       if (showsNothing(schedule) && lease.trust.showsIdle !== true) return;
-      const most = limitIn({ ...lease.rate, unit: schedule.unit }, spec.failsafeA) + 0.05;
+      const most = lease.failsafe.requestOf(lease.rate, schedule.unit, lease.failsafe.mostA).limit + 0.05;
       const isKept =
         !showsNothing(schedule) && schedule.periods.every(({ limit }) => limit >= 0 && limit <= most);
       if (!isKept) this.#whyNoFailsafe = 'it forgot its fail-safe when it started';
@@ -171,9 +171,8 @@ export class ChargerPreparation {
   }
 
   #installFailsafe(connector: SessionConnector, unit: RateUnit): void {
-    const { evse, failsafeA, phases } = connector.spec;
-    const limit = limitIn({ ...connector.lease.rate, unit, phases }, failsafeA);
-    this.#ask({ kind: 'setFailsafe', evse, unit, limit }, (answer) => {
+    const { lease } = connector;
+    this.#ask(lease.failsafe.requestOf(lease.rate, unit, lease.failsafe.mostA), (answer) => {
       if (answer.kind !== 'refused') return;
       if (unit === 'A' && this.#abilities?.units.includes('W')) this.#installFailsafe(connector, 'W');
       else this.#whyNoFailsafe ??= `it refuses its fail-safe: ${answer.why}`;

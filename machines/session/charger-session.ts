@@ -1,8 +1,10 @@
 // A charger behind a gateway from its boot on: what it is asked, what the service is told for it, and whether it is trusted
 // with a lease. No clock, no socket: its owner carries requests and messages, and says what time it is.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { ChargerClock } from './charger-clock.js';
+import { ChargerClock, ClockLooks } from './charger-clock.js';
 import { ChargerPreparation, FAILSAFE_LOOK_S, type Job } from './charger-preparation.js';
+import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
+import type { Fallbacks } from './failsafe-profile.js';
 import type {
   GatewayAnswer,
   GatewayMessage,
@@ -23,8 +25,6 @@ export interface Outstanding {
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
 const ALIVE_HEARTBEATS = 2;
-/** The clock of an idle charger is looked at so often. */
-const CLOCK_LOOK_MS = 120_000;
 
 /** A per phase; infinite where nothing limits it. Instants of our clock. */
 export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
@@ -43,34 +43,46 @@ export class ChargerSession<Id extends string = string> {
   readonly #report: LeaseReport;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
-  #clockAskedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #clockLooks: ClockLooks;
   #messages: GatewayMessage<Id>[] = [];
+  #fallbacksA: Fallbacks;
 
   /**
    * @param options.newBoot a name that no start of this charger had before
    * @param options.ceilingA the lowest that another system allows a connector in that span, of our clock
    * @param options.provenFirmware with which it was seen to keep leases, in a life of the gateway before
+   * @param options.fallbacksA what its connectors start with, as a life of the gateway before had set it
    */
   constructor(options: {
     readonly connectors: readonly (SessionConnectorSpec & { readonly connectorId: Id })[];
     readonly heartbeatMs: number;
     readonly newBoot: () => string;
     readonly provenFirmware?: string | undefined;
+    readonly fallbacksA?: Fallbacks | undefined;
     readonly ceilingA?: CeilingA | undefined;
   }) {
     this.#provenFirmware = options.provenFirmware;
-    const isContinued = options.provenFirmware !== undefined;
     this.#heartbeatMs = options.heartbeatMs;
-    const { ceilingA = () => Number.POSITIVE_INFINITY } = options;
+    const { ceilingA = () => Number.POSITIVE_INFINITY, fallbacksA = {} } = options;
+    const isKept = options.connectors.every(({ connectorId }) => connectorId in fallbacksA);
+    const provisioned = options.connectors.map(({ connectorId, failsafeA }) => [connectorId, failsafeA]);
+    this.#fallbacksA = isKept ? fallbacksA : { ...Object.fromEntries(provisioned), ...fallbacksA };
+    const isProven = options.provenFirmware !== undefined;
+    const isContinued = isProven && isKept;
+    this.#clockLooks = new ClockLooks(this.#clock, options.heartbeatMs);
     this.#newBoot = options.newBoot;
     this.#boot = options.newBoot();
     this.#connectors = options.connectors.map((spec) => {
-      const connector: SessionConnector = new SessionConnector(spec, options.heartbeatMs, {
+      const events: LeaseEvents = {
         ceilingA: (fromMs, untilMs) => ceilingA(spec.evse, fromMs, untilMs),
         acknowledged: ({ epoch, seq }, result) => {
           const appliedA = connector.lease.held.limitA;
           const body = { v: 1, boot: this.#boot, epoch, seq, result, appliedA } as const;
           this.#messages.push({ kind: 'ack', connectorId: spec.connectorId, body });
+        },
+        fellBack: () => {
+          this.#fallbacksA = { ...this.#fallbacksA, [spec.connectorId]: connector.lease.failsafe.mostA };
+          this.#report.repeat();
         },
         judged: (whyNot, kind) => {
           connector.shownWhyNot = whyNot;
@@ -79,9 +91,11 @@ export class ChargerSession<Id extends string = string> {
           const firmware = this.#firmware ?? this.#provenFirmware ?? '';
           this.#provenFirmware = whyNot === undefined ? firmware : undefined;
         },
-      });
-      connector.lease.restart(this.#boot);
-      connector.lease.trust.remember(isContinued, isContinued);
+      };
+      const lease = new ConnectorLease(spec, events, this.#fallbacksA[spec.connectorId]);
+      const connector = new SessionConnector(spec, options.heartbeatMs, lease);
+      lease.restart(this.#boot);
+      lease.trust.remember(isProven, isContinued);
       return connector;
     });
     this.#preparation = new ChargerPreparation({
@@ -101,6 +115,11 @@ export class ChargerSession<Id extends string = string> {
   /** With which firmware it was seen to keep leases; empty where that is not known, undefined where it was not. */
   get provenFirmware(): string | undefined {
     return this.#provenFirmware;
+  }
+
+  /** What its connectors start with; the same object until that changes. */
+  get fallbacksA(): Fallbacks {
+    return this.#fallbacksA;
   }
 
   /** Each connector: what it is held to, and why it has no lease that can be relied upon. */
@@ -145,7 +164,7 @@ export class ChargerSession<Id extends string = string> {
     this.#report.booted();
     this.#outstanding = undefined;
     this.#messages = [];
-    const isRemembered = this.#provenFirmware === '' || this.#provenFirmware === firmware;
+    const isRemembered = ['', firmware].includes(this.#provenFirmware);
     for (const connector of this.#connectors) {
       connector.restart(this.#boot);
       connector.lease.trust.remember(isRemembered, false);
@@ -215,11 +234,7 @@ export class ChargerSession<Id extends string = string> {
 
   /** Lets time pass up to `nowMs`. */
   advance(nowMs: number): void {
-    for (const connector of this.#connectors) {
-      const { seq } = connector.lease.held;
-      connector.lease.advance(nowMs);
-      if (connector.lease.held.seq === 0 && seq > 0) connector.noteChange();
-    }
+    for (const connector of this.#connectors) connector.advance(nowMs);
     this.#preparation.advance(nowMs);
   }
 
@@ -230,7 +245,7 @@ export class ChargerSession<Id extends string = string> {
       dueMs = Math.min(dueMs, connector.lease.nextDueMs);
       if (this.#isAlive(nowMs)) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
-    if (this.#preparation.isReady) dueMs = Math.min(dueMs, this.#clockDueMs(nowMs));
+    if (this.#preparation.isReady) dueMs = Math.min(dueMs, this.#clockLooks.dueAtMs(nowMs));
     return Math.max(dueMs, nowMs);
   }
 
@@ -287,30 +302,17 @@ export class ChargerSession<Id extends string = string> {
     if (!this.#preparation.isReady) return undefined;
     for (const { lease } of this.#connectors) {
       const request = lease.nextRequest(nowMs);
-      if (request === undefined) continue;
-      return { request, done: (answer, atMs) => lease.answered(request, answer, atMs) };
+      if (request) return { request, done: (answer, atMs) => lease.answered(request, answer, atMs) };
     }
     return undefined;
   }
 
-  #clockDueMs(nowMs: number): number {
-    if (this.#clock.ageMs(nowMs) === Number.POSITIVE_INFINITY)
-      return this.#clockAskedAtMs + this.#heartbeatMs;
-    return Math.max(nowMs - this.#clock.ageMs(nowMs), this.#clockAskedAtMs) + CLOCK_LOOK_MS;
-  }
-
   #clockJob(nowMs: number): Job | undefined {
     const [first] = this.#connectors;
-    if (!this.#preparation.isReady || first === undefined || this.#clockDueMs(nowMs) > nowMs)
+    if (!this.#preparation.isReady || first === undefined || !this.#clockLooks.isTaken(nowMs))
       return undefined;
-    this.#clockAskedAtMs = nowMs;
-    const { unit } = first.lease.rate;
-    const request = {
-      kind: 'readSchedule',
-      evse: first.spec.evse,
-      durationS: FAILSAFE_LOOK_S,
-      unit,
-    } as const;
-    return { request, done: () => {} };
+    const { spec, lease } = first;
+    const look = { durationS: FAILSAFE_LOOK_S, unit: lease.rate.unit };
+    return { request: { kind: 'readSchedule', evse: spec.evse, ...look }, done: () => {} };
   }
 }

@@ -1,5 +1,6 @@
 // The lease of one connector behind a gateway: which grants are taken, what the charger is asked for them, and what it holds.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
+import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   ChargerAbilities,
   GatewayAnswer,
@@ -29,6 +30,8 @@ export interface LeaseEvents {
   ceilingA(fromMs: number, untilMs: number): number;
   /** To be told to the service. */
   acknowledged(limit: LimitToTake, result: AckResult): void;
+  /** What it starts with may be another now. */
+  fellBack(): void;
   readonly judged: Judged;
 }
 
@@ -41,6 +44,7 @@ function isOfferable(currentA: number): boolean {
 /** Times are of one monotonic clock in ms; those named `own` of the charger's. Its owner sends what it asks for, one at a time. */
 export class ConnectorLease {
   readonly trust: LeaseTrust;
+  readonly failsafe: FailsafeProfile;
   readonly #spec: LeaseSpec;
   readonly #events: LeaseEvents;
   readonly #heartbeats = new SentHeartbeats();
@@ -53,23 +57,21 @@ export class ConnectorLease {
   #attempt: LeaseAttempt | undefined;
   #againAtMs = 0;
   #transaction: TransactionRef | undefined;
-  /** It may have a lease as its default, which would hold again as soon as a transaction ends. */
+  /** It may have a lease as its default, which holds again when a transaction ends. */
   #isDefaultInUse = true;
 
-  constructor(spec: LeaseSpec, events: LeaseEvents) {
+  /** @param fallbackA what its fail-safe profile allows, where a gateway before this one set it; else as provisioned */
+  constructor(spec: LeaseSpec, events: LeaseEvents, fallbackA: number = spec.failsafeA) {
     this.#spec = spec;
+    this.failsafe = new FailsafeProfile(spec, fallbackA, events.fellBack);
     this.#events = events;
     this.#rate = new LeaseRate(spec);
     this.trust = new LeaseTrust(events.judged);
-    this.#held = fallbackTo(spec.failsafeA);
+    this.#held = fallbackTo(fallbackA);
   }
 
   get held(): HeldLease {
     return this.#held;
-  }
-
-  get hb(): number {
-    return this.#heartbeats.hb;
   }
 
   get transaction(): TransactionRef | undefined {
@@ -83,7 +85,8 @@ export class ConnectorLease {
 
   get nextDueMs(): number {
     const meteredByMs = this.#attempt?.meteredByMs ?? NEVER;
-    const isAsking = this.#attempt?.stage === 'proof' || this.#attempt?.stage === 'clear';
+    const isAsking =
+      this.#attempt !== undefined && ['proof', 'clear', 'fallback'].includes(this.#attempt.stage);
     const againAtMs = this.#wanted !== undefined || isAsking ? this.#againAtMs : NEVER;
     return Math.min(this.#held.endsAtMs, meteredByMs, againAtMs);
   }
@@ -95,7 +98,7 @@ export class ConnectorLease {
     this.#fence = { epoch: -1, seq: -1 };
     this.#transaction = undefined;
     this.#isDefaultInUse = true;
-    this.#held = fallbackTo(this.#spec.failsafeA);
+    this.#held = fallbackTo(this.failsafe.mostA);
     this.distrust();
   }
 
@@ -137,7 +140,7 @@ export class ConnectorLease {
     this.#transaction = transaction;
     this.#againAtMs = Number.NEGATIVE_INFINITY;
     this.#rate.forgetCar();
-    if (this.#held.slot === 'transaction') this.#held = fallbackTo(this.#spec.failsafeA);
+    if (this.#held.slot === 'transaction') this.#held = fallbackTo(this.failsafe.mostA);
     if (this.#attempt !== undefined) this.#planAgain(this.#attempt, Number.NEGATIVE_INFINITY);
   }
 
@@ -168,6 +171,11 @@ export class ConnectorLease {
     const attempt = this.#attempt;
     // Whatever becomes of the answer.
     if (attempt?.stage === 'set' && attempt.plan.slot === 'default') this.#isDefaultInUse = true;
+    if (attempt?.stage === 'fallback') {
+      const { thenA } = attempt.plan.limit;
+      this.failsafe.ask(thenA);
+      return this.failsafe.requestOf(this.rate, attempt.plan.schedule.unit, thenA);
+    }
     const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
     return attempt?.requestOf(this.#spec.evse, as);
   }
@@ -178,11 +186,15 @@ export class ConnectorLease {
     if (request.kind === 'clear') {
       this.#isDefaultInUse = answer.kind === 'failed';
       if (answer.kind === 'failed') this.#againAtMs = nowMs + AGAIN_AFTER_MS;
-      else if (attempt?.stage === 'clear') this.#apply(attempt, nowMs);
+      else if (attempt?.stage === 'clear') this.#wasFollowed(attempt, nowMs);
       return;
     }
     // It was given up meanwhile.
     if (attempt === undefined) return;
+    if (request.kind === 'setFailsafe' && attempt.stage === 'fallback') {
+      this.#fallbackAnswered(attempt, answer, nowMs);
+      return;
+    }
     const outcome = attempt.answered(request, answer, nowMs);
     if (outcome.kind === 'again') this.#planAgain(attempt, outcome.atMs);
     else if (outcome.kind === 'followed') this.#wasFollowed(attempt, nowMs);
@@ -264,12 +276,25 @@ export class ConnectorLease {
   }
 
   /**
-   * It keeps to what it was told. A default of before the transaction, which may allow more, must be gone first: others are
-   * given what is acknowledged as given up, and the transaction may end at any time.
+   * It keeps to what it was told. Others are given what is acknowledged as given up, so a default of before the transaction,
+   * which may end at any time, must be gone first, and what it starts with must be what the grant falls back to.
    */
   #wasFollowed(attempt: LeaseAttempt, nowMs: number): void {
     if (attempt.plan.slot === 'transaction' && this.#isDefaultInUse) attempt.clearDefault();
+    else if (attempt.plan.limit.thenA !== this.failsafe.mostA) attempt.lowerFallback();
     else this.#apply(attempt, nowMs);
+  }
+
+  #fallbackAnswered(attempt: LeaseAttempt, answer: GatewayAnswer, nowMs: number): void {
+    if (answer.kind === 'failed') {
+      this.#againAtMs = nowMs + AGAIN_AFTER_MS;
+    } else if (answer.kind === 'refused') {
+      this.trust.disprove(`it refuses its fail-safe: ${answer.why}`);
+      this.#giveUp(attempt);
+    } else {
+      this.failsafe.take(attempt.plan.limit.thenA);
+      this.#apply(attempt, nowMs);
+    }
   }
 
   #apply({ plan }: LeaseAttempt, nowMs: number): void {

@@ -22,6 +22,12 @@ export type Outcome =
   | { readonly kind: 'goesOn' | 'followed' | 'refused' }
   | { readonly kind: 'again' | 'unshown'; readonly atMs: number };
 
+/**
+ * What it waits for: that the charger takes it, that it shows it, that its meter shows it, that a default of before is
+ * cleared, or that the fail-safe profile is what the grant falls back to.
+ */
+type Stage = 'set' | 'proof' | 'meter' | 'clear' | 'fallback';
+
 /** After no answer. */
 export const AGAIN_AFTER_MS = 5_000;
 const METERED_WITHIN_MS = 15_000;
@@ -31,7 +37,7 @@ export class LeaseAttempt {
   readonly #trust: LeaseTrust;
   readonly #rate: LeaseRate;
   readonly #voltageV: number;
-  #stage: 'set' | 'proof' | 'meter' | 'clear' = 'set';
+  #stage: Stage = 'set';
   /** Until when the meter may show that it is kept to. */
   #meteredByMs = Number.POSITIVE_INFINITY;
 
@@ -45,7 +51,7 @@ export class LeaseAttempt {
     this.#voltageV = by.voltageV;
   }
 
-  get stage(): 'set' | 'proof' | 'meter' | 'clear' {
+  get stage(): Stage {
     return this.#stage;
   }
 
@@ -60,7 +66,13 @@ export class LeaseAttempt {
     this.#meteredByMs = Number.POSITIVE_INFINITY;
   }
 
-  /** What the charger is to be asked for it; undefined where it waits for the meter. */
+  /** The fail-safe profile has to be another first. */
+  lowerFallback(): void {
+    this.#stage = 'fallback';
+    this.#meteredByMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** What the charger is to be asked for it; undefined where it waits for the meter, or for its fail-safe profile. */
   requestOf(
     evse: number,
     as: { readonly transaction: TransactionRef | undefined; readonly stackLevel: number },
@@ -74,6 +86,7 @@ export class LeaseAttempt {
       case 'clear':
         return { kind: 'clear', evse, slot: 'default' };
       case 'meter':
+      case 'fallback':
         return undefined;
     }
   }

@@ -88,12 +88,13 @@ export class LeaseReport {
     if (!this.#isDue) return undefined;
     this.#isDue = false;
     const connectors = this.#connectors.map((connector) => {
-      const { connectorId: id, phases, maxCurrentA: maxA, failsafeA } = connector.spec;
+      const { connectorId: id, phases, maxCurrentA: maxA } = connector.spec;
       const isLeased = this.whyNoLease(connector, nowMs) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a fail-safe that it keeps it may do all it can by itself.
-      const ownA = this.#preparation.hasFailsafe ? failsafeA : maxA;
-      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA: ownA, lease, keepsThen: false };
+      const keepsThen = this.#preparation.hasFailsafe;
+      const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
+      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
       const { toldAlarm: whyNoLease } = connector;
       return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });

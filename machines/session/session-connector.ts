@@ -1,6 +1,6 @@
 // One connector of a charger behind a gateway: what it reports, and when the gateway says a heartbeat for it.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { ConnectorLease, type LeaseEvents, type LeaseSpec } from './connector-lease.js';
+import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
 import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
@@ -36,9 +36,9 @@ export class SessionConnector {
   /** When it has something to say that does not wait for the next heartbeat. */
   #news: 'values' | 'change' | undefined;
 
-  constructor(spec: SessionConnectorSpec, heartbeatMs: number, events: LeaseEvents) {
+  constructor(spec: SessionConnectorSpec, heartbeatMs: number, lease: ConnectorLease) {
     this.spec = spec;
-    this.lease = new ConnectorLease(spec, events);
+    this.lease = lease;
     this.#heartbeatMs = heartbeatMs;
   }
 
@@ -49,6 +49,13 @@ export class SessionConnector {
     this.#values = undefined;
     this.#valuesAtMs = Number.NEGATIVE_INFINITY;
     this.#saidAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Lets time pass: that a lease ended the service should hear at once. */
+  advance(nowMs: number): void {
+    const { seq } = this.lease.held;
+    this.lease.advance(nowMs);
+    if (this.lease.held.seq === 0 && seq > 0) this.noteChange();
   }
 
   /** Something changed that the service should hear at once. */

@@ -68,6 +68,7 @@ export class ChargerBridge implements UplinkReceiver {
       heartbeatMs,
       newBoot,
       provenFirmware: memory.provenFirmware.get(address),
+      fallbacksA: memory.fallbacksA.get(address),
       ceilingA: (evse, fromMs, untilMs) => this.#ceilingA(evse, fromMs, untilMs),
     });
   }
@@ -167,6 +168,8 @@ export class ChargerBridge implements UplinkReceiver {
     const nowMs = clock.monotonicMs();
     this.session.advance(nowMs);
     this.#askNext(live, nowMs);
+    // What is acknowledged is on disk.
+    this.#remember();
     if (live.uplink.isListening)
       for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
     this.#tellNotes();
@@ -203,10 +206,15 @@ export class ChargerBridge implements UplinkReceiver {
     }
   }
 
+  #remember(): void {
+    const { provenFirmware, fallbacksA } = this.#parts.memory;
+    provenFirmware.set(this.address, this.session.provenFirmware);
+    fallbacksA.set(this.address, this.session.fallbacksA);
+  }
+
   #tellNotes(): void {
-    const { log, metrics, memory } = this.#parts;
+    const { log, metrics } = this.#parts;
     const { controllerUuid } = this.address;
-    memory.provenFirmware.set(this.address, this.session.provenFirmware);
     for (const { connectorId, whyNot } of this.session.takeNotes()) {
       const id = connectorId as ConnectorId;
       const told = { controllerUuid, connectorId };

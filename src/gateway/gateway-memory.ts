@@ -1,6 +1,7 @@
-// The files of a gateway: which chargers were seen to keep leases, and what a management system set for them.
+// The files of a gateway: which chargers were seen to keep leases, what they start with, and what a management system set for them.
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type { ForeignProfile } from '../../machines/session/foreign-profiles.js';
 import { KeptFile } from './kept-file.js';
 
@@ -20,6 +21,8 @@ const profileSchema: z.ZodType<ForeignProfile> = z.object({
 });
 
 export interface GatewayMemory {
+  /** What the connectors of each charger start with, by connectorId, A per phase: its fail-safe profiles say so. */
+  readonly fallbacksA: KeptFile<Fallbacks>;
   /** With which firmware each charger was seen to keep leases: some show limits only while they charge. */
   readonly provenFirmware: KeptFile<string>;
   /** Nobody else keeps these: the charger was never told of them. */
@@ -30,6 +33,7 @@ export interface GatewayMemory {
 export function openGatewayMemory(folder: string | undefined): GatewayMemory {
   const pathOf = (name: string) => (folder === undefined ? undefined : join(folder, name));
   return {
+    fallbacksA: new KeptFile(pathOf('ocpp-fail-safes.json'), z.record(z.string(), z.number())),
     provenFirmware: new KeptFile(pathOf('ocpp-proven-chargers.json'), z.string()),
     csmsProfiles: new KeptFile<readonly ForeignProfile[]>(
       pathOf('ocpp-csms-profiles.json'),

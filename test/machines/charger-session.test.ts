@@ -17,7 +17,7 @@ describe('A charger that starts', () => {
 
   it('has no lease before it has shown that it lowers itself when one ends', () => {
     const charger = new TestCharger().connect().boot().pass(2);
-    expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 6, keepsThen: false });
+    expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 6, keepsThen: true });
   });
 
   it('loses what it kept of leases of its life before, and nothing of anybody else', () => {
@@ -276,6 +276,51 @@ describe('A proven lease is lost', () => {
   });
 });
 
+describe('What a charger starts with', () => {
+  const failsafes = ({ requests }: TestCharger) => requests.filter(({ kind }) => kind === 'setFailsafe');
+
+  it('is what its newest grant falls back to, set before that is acknowledged', () => {
+    const charger = charging().grant(16, 0).pass(1);
+    expect(charger.requests.at(-1)).toEqual({ kind: 'setFailsafe', evse: 1, unit: 'A', limit: 0 });
+    expect(charger.acks()).toMatchObject([{ seq: 1, result: 'APPLIED' }]);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat', failsafeA: 0, keepsThen: true });
+    charger.unplug().boot().pass(2);
+    expect(charger.limit).toBe(0);
+    expect(charger.lease).toMatchObject({ failsafeA: 0, keepsThen: true });
+  });
+
+  it('is written where it changes, and by no renewal', () => {
+    const charger = charging();
+    const before = failsafes(charger).length;
+    charger.renewed(120, 16, 6);
+    expect(failsafes(charger).length).toBe(before);
+    charger.renewed(120, 16, 0);
+    charger.renewed(120, 16, 6);
+    expect(failsafes(charger).slice(before)).toMatchObject([{ limit: 0 }, { limit: 6 }]);
+  });
+
+  it('may be either while it has not answered, and its grant is not acknowledged', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.failing = 'setFailsafe';
+    charger.grant(16, 0).pass(12);
+    expect(charger.acks().length).toBe(1);
+    expect(charger.lease).toMatchObject({ failsafeA: 6 });
+    charger.failing = undefined;
+    charger.pass(6);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 2, result: 'APPLIED' });
+    expect(charger.lease).toMatchObject({ failsafeA: 0 });
+  });
+
+  it('and it refuses to change costs it its lease', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.refusing = 'setFailsafe';
+    charger.grant(16, 0).pass(2);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 2, result: 'REJECTED' });
+    expect(charger.lease).toMatchObject({ lease: 'none' });
+    expect(charger.notes.at(-1)).toMatch('refuses its fail-safe');
+  });
+});
+
 describe('A charger that shows limits only while it charges', () => {
   it('keeps the lease it has proven when its transaction ends', () => {
     const charger = charging({ hidesIdle: true }).grant(16, 6).pass(1);
@@ -308,7 +353,8 @@ describe('A charger that goes on while the gateway is another', () => {
   /** Another gateway takes it over, which knows what the one before has kept. */
   function takenOver(charger: TestCharger, more: { hasStarted?: boolean } = {}): TestCharger {
     const { store, nowMs, ownOffsetMs } = charger;
-    const next = new TestCharger(charger.behaviour, { provenFirmware: 'Maker Model 1.0' });
+    const { fallbacksA } = charger.session;
+    const next = new TestCharger(charger.behaviour, { provenFirmware: 'Maker Model 1.0', fallbacksA });
     Object.assign(next, { store, nowMs: nowMs + 20_000, ownOffsetMs });
     next.connect();
     if (more.hasStarted === true) next.boot();
@@ -327,6 +373,13 @@ describe('A charger that goes on while the gateway is another', () => {
     charger.grant(16, 6).pass(1);
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
     expect(leases(charger)).not.toContain('none');
+  });
+
+  it('is left with the fail-safe that it was told last', () => {
+    const charger = takenOver(charging().grant(16, 0).pass(1)).pass(14);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat', failsafeA: 0, keepsThen: true });
+    charger.store.clear('transaction');
+    expect(charger.limit).toBe(0);
   });
 
   it('is looked at anew where it has started meanwhile', () => {

@@ -1,6 +1,7 @@
 // A charger as a session sees it, for tests: it takes profiles, shows them, has a clock of its own, and faults that are asked for.
 
 import { ChargerSession } from '../../machines/session/charger-session.js';
+import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
   ChargerAbilities,
   GatewayAnswer,
@@ -48,13 +49,19 @@ export class TestCharger {
   transaction: number | undefined;
   /** A car that draws all it may; undefined without one. */
   isCharging = false;
+  /** It does that and its answer is lost, or it refuses it. */
+  failing: GatewayRequest['kind'] | undefined;
+  refusing: GatewayRequest['kind'] | undefined;
   /** It answers pings. */
   isAlive = true;
   #boots = 0;
   #sampledAtMs = 0;
   #seq = 0;
 
-  constructor(behaviour: Behaviour = {}, options: { provenFirmware?: string; failsafeA?: number } = {}) {
+  constructor(
+    behaviour: Behaviour = {},
+    options: { provenFirmware?: string; failsafeA?: number; fallbacksA?: Fallbacks } = {},
+  ) {
     this.behaviour = behaviour;
     this.store = this.#newStore();
     // Of some day in 1970: no clock of a charger has to be right.
@@ -68,7 +75,8 @@ export class TestCharger {
       ],
       heartbeatMs: HEARTBEAT_MS,
       newBoot: () => `boot-${++this.#boots}`,
-      ...(options.provenFirmware === undefined ? {} : { provenFirmware: options.provenFirmware }),
+      provenFirmware: options.provenFirmware,
+      fallbacksA: options.fallbacksA,
     });
   }
 
@@ -127,7 +135,9 @@ export class TestCharger {
   }
 
   /** What the service was told last of its lease. */
-  get lease(): { readonly lease: string; readonly failsafeA: number } | undefined {
+  get lease():
+    | { readonly lease: string; readonly failsafeA: number; readonly keepsThen: boolean }
+    | undefined {
     const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
     return states.at(-1)?.connectors?.[0];
   }
@@ -189,7 +199,11 @@ export class TestCharger {
     for (let next = this.session.takeRequest(this.nowMs); next; next = this.session.takeRequest(this.nowMs)) {
       this.requests.push(next.request);
       if (this.behaviour.neverAnswers) break;
-      if (this.behaviour.losesAnswers) {
+      if (this.refusing === next.request.kind) {
+        this.session.answered(next.ticket, REJECTED, this.nowMs);
+        continue;
+      }
+      if (this.behaviour.losesAnswers || this.failing === next.request.kind) {
         this.#answer(next.request);
         this.session.answered(next.ticket, { kind: 'failed', why: 'no answer came' }, this.nowMs);
         continue;

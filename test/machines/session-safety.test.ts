@@ -28,8 +28,10 @@ class Service {
   #seq = 0;
   #lease = 'heartbeat';
   #failsafeA = FAILSAFE_A;
-  /** What it falls back to by what it has taken. */
-  #thenA = FAILSAFE_A;
+  #keepsThen = false;
+  /** What it falls back to by what it has taken, and by what it may have taken since. */
+  #thens: { readonly seq: number; readonly thenA: number }[] = [{ seq: 0, thenA: FAILSAFE_A }];
+  #said: { readonly boot: string; readonly failsafeA: number } | undefined;
   #isTold = false;
   #heardAtMs = 0;
   #ref = 0;
@@ -44,6 +46,8 @@ class Service {
         this.#isTold = true;
         this.#lease = own?.lease ?? this.#lease;
         this.#failsafeA = own?.failsafeA ?? this.#failsafeA;
+        this.#keepsThen = own?.keepsThen ?? false;
+        this.#mayHaveKept(message.body.boot, own?.failsafeA ?? 0);
       } else if (message.kind === 'meter') {
         this.#heardAtMs = charger.nowMs;
         this.#ref = message.body.hb;
@@ -64,6 +68,7 @@ class Service {
     if (this.#ref === 0 || this.#boot !== charger.session.boot) return;
     const overAtMs = this.#heardAtMs + 1000 * TTL_S * SLOWEST + SETTLE_MS;
     this.#promised.push({ seq: ++this.#seq, limitA, thenA, boot: this.#boot, overAtMs });
+    this.#thens.push({ seq: this.#seq, thenA });
     const limit = { boot: this.#boot, epoch: 1, seq: this.#seq, ref: this.#ref, ttlS: TTL_S, limitA, thenA };
     charger.session.receiveLimit('1', limit, charger.nowMs);
   }
@@ -73,9 +78,19 @@ class Service {
     if (!this.#isTold) return Number.POSITIVE_INFINITY;
     if (this.#lease === 'none') return MAX_A;
     this.#promised = this.#promised.filter(({ overAtMs }) => overAtMs > nowMs);
-    let mostA = Math.max(this.#failsafeA, this.#thenA);
-    for (const { limitA, thenA } of this.#promised) mostA = Math.max(mostA, limitA, thenA);
-    return mostA;
+    // Of one that keeps what it was told that is known, and what it says of itself lowers nothing.
+    const ownA = this.#keepsThen ? 0 : this.#failsafeA;
+    const most = [...this.#promised.map(({ limitA }) => limitA), ...this.#thens.map(({ thenA }) => thenA)];
+    return Math.max(ownA, ...most);
+  }
+
+  /** Of one start what it said before is no news. */
+  #mayHaveKept(boot: string, failsafeA: number): void {
+    const saidA = this.#said?.boot === boot ? this.#said.failsafeA : -1;
+    const [first] = this.#thens;
+    if (this.#keepsThen && failsafeA > saidA && first !== undefined)
+      this.#thens[0] = { ...first, thenA: Math.max(first.thenA, failsafeA) };
+    this.#said = { boot, failsafeA: Math.max(saidA, failsafeA) };
   }
 
   #settle(boot: string, seq: number, nowMs: number): void {
@@ -83,7 +98,11 @@ class Service {
     if (taken === undefined) return;
     for (const each of this.#promised)
       if (each.seq < seq) each.overAtMs = Math.min(each.overAtMs, nowMs + SETTLE_MS);
-    this.#thenA = Math.max(taken.thenA, this.#promised.at(-1) === taken ? 0 : this.#thenA);
+    const left = this.#thens.filter((each) => each.seq < seq);
+    this.#thens = this.#thens.filter((each) => each.seq >= seq);
+    // It may have been at that until now.
+    for (const { thenA } of left)
+      this.#promised.push({ ...taken, limitA: thenA, overAtMs: nowMs + SETTLE_MS });
   }
 }
 
@@ -113,11 +132,12 @@ function allowedA(charger: TestCharger): number {
   return Math.min(MAX_A, unit === 'A' ? limit : limit / (3 * 230));
 }
 
-/** The gateway is killed and started again: it knows what it has kept. */
-function takenOver(charger: TestCharger): TestCharger {
-  const { provenFirmware } = charger.session;
+/** The gateway is killed and started again: it knows what it has kept, or, where the file is lost, less than that. */
+function takenOver(charger: TestCharger, isFileLost: boolean): TestCharger {
+  const { provenFirmware, fallbacksA } = charger.session;
   charger.session.closed();
-  const next = new TestCharger(charger.behaviour, provenFirmware === undefined ? {} : { provenFirmware });
+  const proven = provenFirmware === undefined ? {} : { provenFirmware };
+  const next = new TestCharger(charger.behaviour, { ...proven, ...(isFileLost ? {} : { fallbacksA }) });
   const { store, nowMs, ownOffsetMs, transaction, isCharging } = charger;
   Object.assign(next, { store, nowMs, ownOffsetMs, transaction, isCharging });
   next.pass(0);
@@ -164,7 +184,7 @@ function live(seed: number): void {
       if (charger.isCharging) charger.unplug();
       charger.boot(FIRMWARE);
     } else if (what === 'gateway' && dice.isOneIn(4)) {
-      charger = takenOver(charger);
+      charger = takenOver(charger, dice.isOneIn(4));
       charger.nowMs += 1000 * dice.below(40);
       service.meet();
     } else if (what === 'answers' && behaviour.ignoresStart !== true)
