@@ -118,14 +118,25 @@ async function energyBesideBuilding(days: number, seed: number): Promise<readonl
   ];
 }
 
-/** 60 and 35 kW by turns from the grid operator, nine minutes each, while links of chargers are cut. */
-function flicker(hours: number, seed: number): Scenario {
+/** Who limits the yard: the grid operator without a word before, or windows that are written nine minutes ahead. */
+type Limiter = 'operator' | 'windows';
+
+/** 60 and 35 kW by turns, nine minutes each, while links of chargers are cut. */
+function flicker(hours: number, seed: number, limiter: Limiter): Scenario {
+  const [highestKw] = FLICKER_KW;
+  const instant = (nth: number) => toInstant(START_MS + FLICKER_MINUTES * nth * 60_000);
   const turns = Array.from({ length: Math.floor((60 * hours) / FLICKER_MINUTES) }, (_, nth) => {
     const limitKw = FLICKER_KW[nth % FLICKER_KW.length];
-    return `  - at: +${FLICKER_MINUTES * nth}m
+    if (limiter === 'operator')
+      return `  - at: +${FLICKER_MINUTES * nth}m
     call: setOperatorLimit
     params: { locationId: yard }
-    body: { source: bench, isActive: true, limitKw: ${limitKw}, sentAt: "${toInstant(START_MS + FLICKER_MINUTES * nth * 60_000)}" }`;
+    body: { source: bench, isActive: true, limitKw: ${limitKw}, sentAt: "${instant(nth)}" }`;
+    if (limitKw === highestKw) return '';
+    return `  - at: +${FLICKER_MINUTES * (nth - 1)}m
+    call: scheduleLocation
+    params: { locationId: yard }
+    body: { priority: 5, limitKw: ${limitKw}, startTime: "${instant(nth)}", endTime: "${instant(nth + 1)}" }`;
   });
   return parseScenario(
     `name: Flicker
@@ -141,9 +152,9 @@ provision:
       locations:
         - locationId: yard
           name: Yard
-          permanentLimitKw: 200
+          permanentLimitKw: ${limiter === 'operator' ? 200 : highestKw}
           gridLimitKw: 200
-          operator: { operatorUuid: dso, failsafeKw: 35, heartbeatS: 600 }
+          ${limiter === 'operator' ? 'operator: { operatorUuid: dso, failsafeKw: 35, heartbeatS: 600 }' : ''}
           chargers:
 ${chargersOf(FLICKER_CARS, 6)}
 sessions:
@@ -160,24 +171,24 @@ faults:
   );
 }
 
-async function flickeringLimit(hours: number, seed: number): Promise<readonly Figure[]> {
-  const result = await runScenario(flicker(hours, seed));
+async function flickeringLimit(hours: number, seed: number, limiter: Limiter): Promise<readonly Figure[]> {
+  const result = await runScenario(flicker(hours, seed, limiter));
   const site = accountOf(result, 'yard');
   const allowedKwh = (hours * FLICKER_KW.reduce((sum, kw) => sum + kw, 0)) / FLICKER_KW.length;
   const used = site.deliveredWh / 1000 / allowedKwh;
   const starts = site.startsPerSession ?? Number.NaN;
   remark(
-    `yard, ${hours} h: ${(100 * used).toFixed(1)} % of ${allowedKwh} kWh used, ${starts.toFixed(2)} starts a session, ${result.summary.violations} violations, ${result.failures.length} refused calls`,
+    `yard, by ${limiter}, ${hours} h: ${(100 * used).toFixed(1)} % of ${allowedKwh} kWh used, ${starts.toFixed(2)} starts a session, ${result.summary.violations} violations, ${result.failures.length} refused calls`,
   );
   return [
     {
-      name: `starts a session, 60 and 35 kW by turns, links cut, ${hours} h`,
+      name: `starts a session, 60 and 35 kW by turns (${limiter}), links cut, ${hours} h`,
       measured: starts.toFixed(2),
       goal: `≤ ${GOALS.startsPerSession}`,
       met: starts <= GOALS.startsPerSession,
     },
     {
-      name: `power used of 60 and 35 kW by turns, links cut, ${hours} h`,
+      name: `power used of 60 and 35 kW by turns (${limiter}), links cut, ${hours} h`,
       measured: `${(100 * used).toFixed(1)} %`,
       goal: `≥ ${100 * GOALS.utilisation} %`,
       met: used >= GOALS.utilisation,
@@ -194,6 +205,8 @@ function accountOf({ summary }: RunResult, locationId: string) {
 const { days, seed, hours } = options();
 remark(machine());
 const figures: Figure[] = [];
-if (hours > 0) figures.push(...(await flickeringLimit(hours, seed)));
+if (hours > 0)
+  for (const limiter of ['windows', 'operator'] as const)
+    figures.push(...(await flickeringLimit(hours, seed, limiter)));
 if (days > 0) figures.push(...(await energyBesideBuilding(days, seed)));
 report(figures);

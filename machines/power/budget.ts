@@ -22,6 +22,10 @@ export interface Budget {
   readonly budgetW: number;
   /** The limit in force now. */
   readonly limitW: number;
+  /** From when on, on the monotonic clock, there is less than `limitW`: a lower limit is known to begin; now where none is. */
+  readonly bindsFromMs: number;
+  /** Somebody has set what binds, a grid operator too: it falls in steps, and chargers have a moment to follow. */
+  readonly isOrdered: boolean;
   /** Until when, on the monotonic clock, `budgetW` holds. */
   readonly untilMs: number;
   /** A cluster's share is what binds. */
@@ -56,6 +60,12 @@ export interface LimitedLocation extends LimitParts {
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
 }
 
+const ORDERED: ReadonlySet<LimitInForce['cause']['kind']> = new Set([
+  'permanentLimit',
+  'profile',
+  'operatorLimit',
+]);
+
 /** One instant on both clocks, ms: `now` of the wall clock, `nowMs` of the monotonic one. */
 export interface Instant {
   readonly now: EpochMs;
@@ -68,16 +78,22 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
   const untilInstant = now + horizonMs;
   const limitW = wattsOfLimit(limit.limitKw);
   let [lowest, lowestW] = [limit, limitW];
+  let bindsFromMs: number | undefined;
   let boundary = nextChangeAfter(location, now);
   while (boundary !== undefined && boundary <= untilInstant) {
     const parts = { ...location, peakShavingKw: limitKwAt(location.peakShaving, boundary) };
     const ahead = limitWith(parts, activeProfileAt(stack, boundary), permanentLimitKw);
-    if (wattsOfLimit(ahead.limitKw) < lowestW) [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
+    if (wattsOfLimit(ahead.limitKw) < lowestW) {
+      [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
+      bindsFromMs ??= nowMs + (boundary - now);
+    }
     boundary = nextChangeAfter(location, boundary);
   }
   return {
     budgetW: lowestW,
     limitW,
+    bindsFromMs: bindsFromMs ?? nowMs,
+    isOrdered: ORDERED.has(lowest.cause.kind),
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     isClusterBound: lowest.cause.kind === 'clusterShare',

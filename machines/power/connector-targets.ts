@@ -58,8 +58,8 @@ export function heldLoadTenthsAOf(control: ConnectorControl): number {
 
 /**
  * Writes target and reason of each connector that can be told. What unlocked connectors would fall back to is theirs
- * even while they are paused: where locks would be lowered for it, or others exceed the budget by it, they are told to
- * fall back to 0 instead.
+ * even while they are paused: where locks would be lowered for it, or others exceed the budget by it, those that are paused
+ * are told to fall back to 0 instead.
  */
 export function setTargets(
   controlled: readonly ConnectorControl[],
@@ -87,6 +87,8 @@ export function setTargets(
   for (const [i, control] of unlocked.entries()) {
     if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
     else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
+    // What it falls back to takes nothing from others while it may draw as much anyway.
+    if (control.targetTenthsA >= failsafeTenthsAOf(control)) control.isFailsafeWaived = false;
     control.limitedBy = allocation.bindings[i];
   }
 }

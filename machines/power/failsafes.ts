@@ -6,6 +6,8 @@ import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './turns.js';
 
 /** A charger that tells of itself has done so by then. */
 const DESCRIBED_WITHIN_MS = 60_000;
+/** By so much more than it was measured within the last hour. */
+const VOLTAGE_MAY_RISE = 1.03;
 
 /** What is left of the lowest limit, W, and of each pole, tenths of an ampere. */
 interface Room {
@@ -75,8 +77,13 @@ function take(room: Room, control: ConnectorControl, tenthsA: number): void {
   for (const pole of control.holding.poles) room.leftTenthsA[pole] = (room.leftTenthsA[pole] ?? 0) - tenthsA;
 }
 
-function wattsOf({ spec }: ConnectorControl, tenthsA: number): number {
-  return wattsOfTenths(tenthsA, ratedMilliwattsPerTenth(spec));
+/** At the highest voltage of the last hour and a little more, since nobody can lower a fail-safe where the voltage rises. */
+function wattsOf({ spec, holding }: ConnectorControl, tenthsA: number): number {
+  const countedMilliwatts = holding.milliwattsOnPhase * holding.phases;
+  return wattsOfTenths(
+    tenthsA,
+    Math.min(countedMilliwatts * VOLTAGE_MAY_RISE, ratedMilliwattsPerTenth(spec)),
+  );
 }
 
 /**

@@ -3,6 +3,7 @@
 import { type GrantTiming, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
 import {
+  boundWFrom,
   countBy,
   createEntry,
   type Entry,
@@ -87,6 +88,11 @@ export class GrantLedger {
     let sumW = 0;
     for (const entry of this.#entries) sumW += expectedW(entry);
     return sumW;
+  }
+
+  /** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W: promises that end before do not count. */
+  boundWFrom(holding: Holding, atMs: number): number {
+    return boundWFrom(holding as Entry, atMs);
   }
 
   remove(holding: Holding): void {

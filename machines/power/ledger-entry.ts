@@ -197,6 +197,18 @@ export interface Restored {
   readonly phases?: PhaseCount | undefined;
 }
 
+/** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W. */
+export function boundWFrom(entry: Entry, atMs: number): number {
+  if (entry.isWorstCase) return entry.boundW;
+  const { maxTenthsA } = entry;
+  const [first, second, third] = largerOf(entry.failsafes, entry.promises.mostFrom(atMs));
+  return wattsOn(entry, [
+    Math.min(first, maxTenthsA),
+    Math.min(second, maxTenthsA),
+    Math.min(third, maxTenthsA),
+  ]);
+}
+
 interface NewPromise {
   readonly seq: number;
   readonly limitTenthsA: number;

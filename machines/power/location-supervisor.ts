@@ -1,5 +1,6 @@
 // The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
 
+import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
@@ -54,6 +55,7 @@ export class LocationSupervisor {
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #decidedReservedW = 0;
+  #followedByMs = Number.NEGATIVE_INFINITY;
   #estimatedW: number | undefined;
 
   constructor({ timing, ownerTerm }: SupervisorOptions) {
@@ -225,6 +227,7 @@ export class LocationSupervisor {
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitPoles(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
+    const fitsFromMs = this.#fitsFromMs(budget, nowMs);
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
     for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
@@ -235,7 +238,8 @@ export class LocationSupervisor {
     const uncontrolled: ConnectorControl[] = [];
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
     const { settleMs } = this.timing;
-    setTargets(controlled, budget, { ...availableBeside(uncontrolled, budgetW, fuses), settleMs, nowMs });
+    const available = this.#availableBeside(uncontrolled, { budgetW, fuses, fitsFromMs });
+    setTargets(controlled, budget, { ...available, settleMs, nowMs });
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
     const isShort = shortOfPower(need, budgetW) !== undefined;
@@ -248,6 +252,32 @@ export class LocationSupervisor {
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
       unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
     };
+  }
+
+  /**
+   * When what everybody is entitled to must fit the budget: once the lower limit begins, or chargers had time to follow one
+   * that nobody announced. Nobody has to stop for a lease that ends before that.
+   */
+  #fitsFromMs({ limitW, bindsFromMs, isOrdered }: Budget, nowMs: number): number {
+    if (!isOrdered) return nowMs;
+    if (limitW < this.#issuer.budgetW) this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
+    return Math.max(bindsFromMs, this.#followedByMs);
+  }
+
+  /** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
+  #availableBeside(
+    uncontrolled: readonly ConnectorControl[],
+    { budgetW, fuses, fitsFromMs }: { budgetW: number; fuses: Fuses; fitsFromMs: number },
+  ) {
+    let availableW = budgetW;
+    const availableTenthsA = [...fuses.capacitiesTenthsA];
+    for (const { holding } of uncontrolled) {
+      availableW -= this.ledger.boundWFrom(holding, fitsFromMs);
+      forEachLoad(holding, (pole, tenthsA) => {
+        availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - tenthsA;
+      });
+    }
+    return { availableW, availableTenthsA };
   }
 
   /** How far leases reach: where that is further than before, a decision comes before the next of them. */
@@ -268,17 +298,4 @@ export class LocationSupervisor {
       nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
     return nextMs;
   }
-}
-
-/** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
-function availableBeside(uncontrolled: readonly ConnectorControl[], budgetW: number, fuses: Fuses) {
-  let availableW = budgetW;
-  const availableTenthsA = [...fuses.capacitiesTenthsA];
-  for (const control of uncontrolled) {
-    availableW -= control.holding.boundW;
-    forEachLoad(control.holding, (pole, tenthsA) => {
-      availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - tenthsA;
-    });
-  }
-  return { availableW, availableTenthsA };
 }

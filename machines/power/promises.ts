@@ -44,8 +44,15 @@ export class Promises {
 
   /** The most that any of them allows on each phase. */
   get most(): OwnPhases {
+    return this.mostFrom(Number.NEGATIVE_INFINITY);
+  }
+
+  /** The most that any of them allows on each phase which has not ended at `atMs`. */
+  mostFrom(atMs: number): OwnPhases {
     let [first, second, third] = NO_CURRENT;
-    for (const { limitTenthsA, phases } of this.#kept) {
+    for (const promise of this.#kept) {
+      if (this.#endOf(promise) <= atMs) continue;
+      const { limitTenthsA, phases } = promise;
       if (limitTenthsA > first) first = limitTenthsA;
       if (phases > 1 && limitTenthsA > second) second = limitTenthsA;
       if (phases > 2 && limitTenthsA > third) third = limitTenthsA;

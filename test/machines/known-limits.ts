@@ -39,14 +39,19 @@ export class KnownLimits {
   budgetAt(nowMs: number): Budget {
     const limitW = this.at(nowMs);
     let budgetW = limitW;
+    let bindsFromMs: number | undefined;
     let untilMs = Number.POSITIVE_INFINITY;
     for (const { fromMs } of this.#limits) {
       if (fromMs <= nowMs) continue;
-      if (fromMs <= nowMs + HORIZON_MS) budgetW = Math.min(budgetW, this.at(fromMs, nowMs));
-      else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
+      if (fromMs <= nowMs + HORIZON_MS) {
+        const aheadW = this.at(fromMs, nowMs);
+        if (aheadW < limitW) bindsFromMs = Math.min(bindsFromMs ?? fromMs, fromMs);
+        budgetW = Math.min(budgetW, aheadW);
+      } else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
     }
     const { lowestW } = this;
-    return { budgetW, limitW, untilMs, lowestW, isClusterBound: false, isLockNear: () => false };
+    const rest = { isOrdered: true, isClusterBound: false, isLockNear: () => false };
+    return { budgetW, limitW, bindsFromMs: bindsFromMs ?? nowMs, untilMs, lowestW, ...rest };
   }
 
   /** The most that any knowledge by which a grant in force can have been decided allows now (rules 3 and 10). */

@@ -12,6 +12,8 @@ const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 0, isActive
 const ROOMY: Budget = {
   budgetW: 50_000,
   limitW: 50_000,
+  bindsFromMs: 0,
+  isOrdered: true,
   lowestW: 50_000,
   untilMs: Number.POSITIVE_INFINITY,
   isClusterBound: false,
