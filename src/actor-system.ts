@@ -1,18 +1,12 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
-import { linkOf } from '../machines/power/connector-control.js';
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
-import { staleAfterMsOf } from '../machines/power/known-connectors.js';
 import type { TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
-import {
-  buildingLoadOf,
-  type ConnectorEntity,
-  type LocationEntity,
-  type TimedEntity,
-} from './actors/entities.js';
+import { buildingLoadOf, type LocationEntity, type TimedEntity } from './actors/entities.js';
 import { createEntityQueue } from './actors/entity-queue.js';
 import { Follower, type FollowerListener } from './actors/follower.js';
+import { Overload } from './actors/overload.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';
 import { Scheduler, type SchedulerListener } from './actors/scheduler.js';
 import { type Application, createApplication } from './application/application.js';
@@ -21,13 +15,13 @@ import { AlarmBook } from './enforcement/alarm-book.js';
 import { Bookkeeping } from './enforcement/bookkeeping.js';
 import { Enforcement } from './enforcement/enforcement.js';
 import { operatorChangeOf } from './enforcement/grid-operator.js';
-import { measureWhenAsked } from './enforcement/measure.js';
-import { ConnectorMeterSink, expireReadings } from './enforcement/meter-sink.js';
+import { Housekeeping } from './enforcement/housekeeping.js';
+import { measureWhenAsked, tellOverload } from './enforcement/measure.js';
+import { ConnectorMeterSink } from './enforcement/meter-sink.js';
 import { PowerHistory } from './enforcement/power-history.js';
 import { Reservations } from './enforcement/reservations.js';
-import { confirmSiteReading } from './enforcement/site-meter.js';
 import type { Metrics } from './metrics.js';
-import type { Cancel, Clock } from './ports/clock.js';
+import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
 import { type Change, type Store, StoreUnavailableError } from './ports/store.js';
@@ -38,6 +32,8 @@ export interface ActorSystem {
   readonly meterSink: MeterSink;
   /** Milliseconds by which the oldest waiting boundary is overdue. */
   overdueMs(): number;
+  /** The processor is so short that requests that only read are refused. */
+  areReadsRefused(): boolean;
   /** Once chargers can be reached, asks all to report: those that stayed at an external broker need not be waited for. */
   syncChargers(): void;
   /** Builds every actor from rows; resolves when all of them are right. */
@@ -62,8 +58,6 @@ interface ActorSystemOptions {
   onCredentials(credentials: CredentialSet): void;
 }
 
-const HOUSEKEEPING_EVERY_MS = 1_000;
-
 export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   return new LiveActorSystem(options);
 }
@@ -76,14 +70,12 @@ class LiveActorSystem implements ActorSystem {
   readonly #directory: Directory;
   readonly #events: EventStream;
   readonly #bookkeeping: Bookkeeping;
+  readonly #overload: Overload;
   readonly #enforcement: Enforcement;
   readonly #follower: Follower;
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
-  #cancelHousekeeping: Cancel | undefined;
-  #areChargersReached = false;
-  #missedAtMs = Number.NEGATIVE_INFINITY;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #housekeeping: Housekeeping;
 
   constructor(options: ActorSystemOptions) {
     const { clock, store, log, newId } = options;
@@ -92,6 +84,7 @@ class LiveActorSystem implements ActorSystem {
     this.#directory = new Directory(clock, this.#scheduler);
     this.#events = new EventStream(clock);
     this.#bookkeeping = new Bookkeeping({ clock, store, log });
+    this.#overload = new Overload((state) => tellOverload(options, state));
     this.#enforcement = this.#createEnforcement();
     this.#directory.listen(this.#directoryListener());
     this.#follower = new Follower({ clock, store, log });
@@ -105,11 +98,17 @@ class LiveActorSystem implements ActorSystem {
       store,
       retentionDays: options.powerRetentionDays,
     });
+    this.#housekeeping = new Housekeeping({
+      ...options,
+      directory: this.#directory,
+      enforcement: this.#enforcement,
+      overload: this.#overload,
+    });
     this.application = createApplication({
       clock,
       log,
       written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
-      expireReadings: (location) => this.#expireReadings(location, clock.monotonicMs()),
+      expireReadings: (location) => this.#housekeeping.expireReadings(location, clock.monotonicMs()),
       store: { append: (tenantUuid, changes) => this.#append(tenantUuid, changes) },
       archive: store,
       events: this.#events,
@@ -125,10 +124,12 @@ class LiveActorSystem implements ActorSystem {
     return this.#scheduler.overdueMs();
   }
 
+  areReadsRefused(): boolean {
+    return this.#overload.areReadsRefused;
+  }
+
   syncChargers(): void {
-    this.#areChargersReached = true;
-    for (const location of this.#locations()) this.#requestSync(location, () => true);
-    this.#askedAtMs = this.#options.clock.monotonicMs();
+    this.#housekeeping.syncChargers();
   }
 
   async start(): Promise<void> {
@@ -137,14 +138,14 @@ class LiveActorSystem implements ActorSystem {
     this.#enforcement.start();
     this.#powerHistory.start();
     measureWhenAsked(this.#options.metrics, () => this.#locations());
-    this.#keepHouse();
+    this.#housekeeping.start();
   }
 
   async stop(): Promise<void> {
     await this.#follower.stop();
     this.#scheduler.stop();
     this.#enforcement.stop();
-    this.#cancelHousekeeping?.();
+    this.#housekeeping.stop();
     this.#powerHistory.stop();
     // They are another node's now: counted by both, they would be twice as many.
     measureWhenAsked(this.#options.metrics, () => []);
@@ -177,6 +178,7 @@ class LiveActorSystem implements ActorSystem {
     return new Enforcement({
       ...this.#options,
       directory: this.#directory,
+      overload: this.#overload,
       alarms,
       reservations: new Reservations({ store, log, clock }),
       onGrant: (location, { control, grant }) => this.#events.onGrant(location, control.key, grant),
@@ -255,10 +257,7 @@ class LiveActorSystem implements ActorSystem {
         const tenant = this.#directory.tenant(tenantUuid);
         // Alarms that began since are known; a tenant that is new to this process takes those that were left open.
         if (isNew && tenant !== undefined) this.#enforcement.openAlarms(tenant, state.openAlarms);
-        if (!this.#areChargersReached) return;
-        // What the charger of a new connector said of itself came before the connector was known.
-        for (const location of tenant?.locations.values() ?? [])
-          this.#requestSync(location, ({ control }) => !control.holding.isDescribed);
+        this.#housekeeping.syncNew(tenant);
       },
     };
   }
@@ -266,45 +265,6 @@ class LiveActorSystem implements ActorSystem {
   *#locations(): Iterable<LocationEntity> {
     for (const tenant of this.#directory.tenants.values()) yield* tenant.locations.values();
   }
-
-  #keepHouse(): void {
-    const { clock, timing } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const instant = { now: clock.nowMs(), nowMs };
-    for (const location of this.#locations()) {
-      this.#expireReadings(location, nowMs);
-      confirmSiteReading(this.#directory, location, instant);
-    }
-    if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
-      this.#askedAtMs = nowMs;
-      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
-      for (const location of this.#locations()) this.#requestSync(location, isStateMissing);
-    }
-    if (nowMs - this.#missedAtMs >= timing.heartbeatMs) {
-      this.#missedAtMs = nowMs;
-      for (const location of this.#locations()) this.#enforcement.missSilent(location, nowMs);
-    }
-    this.#cancelHousekeeping = clock.after(HOUSEKEEPING_EVERY_MS, () => this.#keepHouse());
-  }
-
-  #expireReadings(location: LocationEntity, nowMs: number): void {
-    expireReadings(this.#directory, this.#enforcement, location, nowMs);
-  }
-
-  /** Asks the chargers of these connectors to report. */
-  #requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
-    const { publisher, ownerTerm } = this.#options;
-    const { tenantUuid } = location.tenant;
-    const { locationId } = location.record;
-    const asked = [...location.connectors.values()].filter(isAsked);
-    for (const controllerUuid of new Set(asked.map(({ record }) => record.controllerUuid)))
-      publisher.requestSync({ tenantUuid, locationId, controllerUuid }, ownerTerm);
-  }
-}
-
-/** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
-function isStateMissing({ control }: ConnectorEntity): boolean {
-  return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
 }
 
 /** What the actors did, in the log at level debug; a decision is told by the limits that leave, several times a second. */

@@ -37,6 +37,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     ...commitMetrics(registers),
     ...actorMetrics(registers),
     ...mqttMetrics(registers),
+    ...overloadMetrics(registers),
     ...siteMetrics(registers, measures),
     ...outsideMetrics(registers, measures),
   };
@@ -125,6 +126,24 @@ function actorMetrics(registers: Registry[]) {
       name: 'headroom_clock_jumps_total',
       help: 'Jumps of the wall clock that were noticed, by direction.',
       labelNames: ['direction'],
+      registers,
+    }),
+  };
+}
+
+/** What the service leaves undone where its processor is short. */
+function overloadMetrics(registers: Registry[]) {
+  return {
+    overload: new Gauge({
+      name: 'headroom_overload',
+      help: 'Whether the processor is so short that raises of limits wait, and that requests that only read are refused: 1 or 0, by state (raisesWait, readsRefused).',
+      labelNames: ['state'],
+      registers,
+    }),
+    shed: new Counter({
+      name: 'headroom_shed_total',
+      help: 'What was left undone because the processor was short (raise, read).',
+      labelNames: ['what'],
       registers,
     }),
   };

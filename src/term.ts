@@ -98,6 +98,7 @@ export class Term {
       health,
       application: this.#actors.application,
       credentials: this.#credentials,
+      areReadsRefused: () => this.#actors.areReadsRefused(),
       version: VERSION,
       ...exchanges,
     });

@@ -133,6 +133,7 @@ export class Recorder {
       application: recordedApplication(actors.application, this.#turns),
       meterSink: actors.meterSink,
       overdueMs: () => actors.overdueMs(),
+      areReadsRefused: () => actors.areReadsRefused(),
       syncChargers: () => this.#turns.turnLater({ kind: 'sync' }, () => actors.syncChargers()),
       start: () => this.#inTurn({ kind: 'start' }, () => actors.start()),
       stop: () => this.#inTurn({ kind: 'stop' }, () => actors.stop()),

@@ -8,6 +8,7 @@ import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/entities.js';
+import type { Overload } from '../actors/overload.js';
 import type { Metrics } from '../metrics.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -25,6 +26,7 @@ interface EnforcementOptions {
   readonly metrics: Metrics;
   readonly directory: Pick<Directory, 'catchUp'>;
   readonly timing: GrantTiming;
+  readonly overload: Pick<Overload, 'areRaisesWaiting'>;
   readonly publisher: LimitPublisher;
   readonly reservations: Reservations;
   readonly alarms: AlarmBook;
@@ -179,10 +181,23 @@ export class Enforcement {
   #carryOut(location: LocationEntity, decision: Decision): void {
     const { clock, reservations, alarms } = this.#options;
     this.#wakeups.wakeBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
-    this.#send(location, decision.grants);
+    this.#send(location, this.#affordable(location, decision.grants));
     reservations.tidy(location);
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     this.#estimate(location, clock.monotonicMs());
+  }
+
+  /** Where the processor is short, a raise that would have to be written waits for a heartbeat, or as long as that lasts. */
+  #affordable(location: LocationEntity, grants: readonly DecidedGrant[]): readonly DecidedGrant[] {
+    const { clock, metrics, overload, timing } = this.#options;
+    if (!overload.areRaisesWaiting) return grants;
+    const raises = grants.filter(isStoredRaise);
+    if (raises.length === 0) return grants;
+    const nowMs = clock.monotonicMs();
+    for (const decided of raises) supervisorOf(location).withdraw(decided, nowMs);
+    metrics.shed.inc({ what: 'raise' }, raises.length);
+    this.#wakeups.wakeBy(location, nowMs + timing.heartbeatMs);
+    return grants.filter((decided) => !isStoredRaise(decided));
   }
 
   /** A defect in a decision is this location's alone: its chargers fall back by themselves. */
@@ -266,6 +281,11 @@ export class Enforcement {
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
     alarms.set(location, 'OFFLINE', record, link === 'offline' ? NOT_CONNECTED : undefined);
   }
+}
+
+/** It gives more than before, and more than a restart would find promised. */
+function isStoredRaise({ mustStore, grant, beforeTenthsA = 0 }: DecidedGrant): boolean {
+  return mustStore && grant.limitTenthsA > beforeTenthsA;
 }
 
 function reasonOfDistrust({

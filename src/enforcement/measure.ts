@@ -5,7 +5,9 @@ import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
+import type { OverloadState } from '../actors/overload.js';
 import type { Metrics } from '../metrics.js';
+import type { Log } from '../ports/log.js';
 
 /** From now on the metrics count `locations` whenever they are read: nobody is kept waiting for what nobody reads. */
 export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<LocationEntity>): void {
@@ -97,4 +99,20 @@ function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): vo
     sumsW.estimated += estimatedW;
   }
   for (const source of ['measured', 'estimated'] as const) metrics.power.set({ source }, sumsW[source]);
+}
+
+const OF_OVERLOAD = {
+  none: 'the processor suffices again: limits are raised as ever',
+  raisesWait: 'the processor is short: no limit is raised until it suffices',
+  readsRefused: 'the processor is still short: requests that only read are refused until it suffices',
+} as const;
+
+/** An operator who watches either learns of it at once. */
+export function tellOverload(
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  state: OverloadState,
+): void {
+  for (const each of ['raisesWait', 'readsRefused'] as const)
+    metrics.overload.set({ state: each }, Number(each === state));
+  log[state === 'none' ? 'info' : 'warn']({}, OF_OVERLOAD[state]);
 }

@@ -108,6 +108,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const enforcement = new Enforcement({
     ...{ clock, log, directory, timing: TIMING, metrics: createMetrics() },
+    overload: { areRaisesWaiting: false },
     publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
     reservations: new Reservations({ store, log, clock }),
     alarms: new AlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),

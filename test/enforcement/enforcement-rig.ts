@@ -64,7 +64,14 @@ export interface EnforcementRig {
   stop(): Promise<void>;
 }
 
-type Counted = 'mqttMessages' | 'mqttRefusals' | 'ledgerViolations' | 'grants' | 'openAlarms' | 'fusePhases';
+type Counted =
+  | 'shed'
+  | 'mqttMessages'
+  | 'mqttRefusals'
+  | 'ledgerViolations'
+  | 'grants'
+  | 'openAlarms'
+  | 'fusePhases';
 
 interface StoredAlarm {
   readonly kind: AlarmKind;

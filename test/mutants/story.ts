@@ -13,10 +13,12 @@ import type { Seams } from '../../src/service.js';
 /** Hears one line; false where it has heard enough. */
 export type OnLine = (line: string) => boolean;
 
-/** What the service hears of chargers, beside what the virtual ones say. */
+/** What befalls the service, beside what the virtual chargers say. */
 export interface Ear {
   readonly sink: MeterSink;
   readonly clock: Clock;
+  /** From now on the service comes so late to whatever is due: its processor has other work. */
+  starve(lateMs: number): void;
 }
 
 export type Deed = (world: World, ask: Ask, ear: Ear) => Promise<void> | void;
@@ -48,6 +50,7 @@ const COUNTED = [
   'alarms',
   'grants',
   'actorsRebuilt',
+  'overload',
 ] as const;
 
 /** Runs the production service and its chargers through the story, until it ends or `onLine` has heard enough. */
@@ -64,7 +67,9 @@ export async function tellStory(story: Story, onLine: OnLine): Promise<void> {
   });
   const ask: Ask = async (method, path, body) => {
     const answer = await world.call(method, path, body);
-    tell(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    // Each request has an id of its own, which a refusal tells.
+    const answered = JSON.stringify(answer.body)?.replace(/"requestId":"[^"]*"/, '');
+    tell(`${method} ${path}: ${answer.status} ${answered}`);
   };
   try {
     for (let minute = 0; minute < story.lastsMinutes && !isEnough; minute += LOOK_EVERY_MINUTES) {
@@ -93,8 +98,16 @@ function openWorld(
     error() {},
   };
   const createActors: Seams['createActors'] = (options) => {
-    const system = createActorSystem(options);
-    onSystem(options.metrics, { sink: system.meterSink, clock: options.clock });
+    let lateMs = 0;
+    const { clock } = options;
+    const system = createActorSystem({
+      ...options,
+      clock: { ...clock, after: (delayMs, callback) => clock.after(delayMs + lateMs, callback) },
+    });
+    const starve = (ms: number) => {
+      lateMs = ms;
+    };
+    onSystem(options.metrics, { sink: system.meterSink, clock, starve });
     const listen = () =>
       system.application.subscribe(TENANT, undefined, (event) => tell(`stream ${JSON.stringify(event)}`));
     const start = system.start.bind(system);

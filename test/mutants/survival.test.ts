@@ -3,12 +3,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { METER_STORY } from './meter-story.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 import { OPERATOR_STORY } from './operator-story.js';
+import { OVERLOAD_STORY } from './overload-story.js';
 import { SITE_STORY } from './site-story.js';
 import { type Story, tellStory } from './story.js';
 
 /** Each with what it is about: a mutant that is called so is looked for there first. */
 const STORIES: readonly (readonly [Story, RegExp])[] = [
   [OPERATOR_STORY, /operator/],
+  [OVERLOAD_STORY, /overload/],
   [METER_STORY, /siteMeter|import\.due|PeakShaving/],
   [SITE_STORY, /./],
 ];

@@ -54,6 +54,8 @@ export interface HttpParts {
   readonly credentials: CredentialDirectory;
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
+  /** The processor is so short that requests that only read are refused. */
+  readonly areReadsRefused: () => boolean;
   readonly version: string;
   /** Where nodes forward requests to this one: who the client of such a request is. */
   readonly nodeTokens?: NodeTokens;
@@ -69,6 +71,7 @@ type AppParts = HttpParts & Exchanges;
 
 const STOPPING_WAIT_MS = 5000;
 const SECRET_CHECKS_AT_ONCE = 1;
+const OVERLOADED_WAIT_MS = 10_000;
 
 const INSTEAD_OF_DELETE = new Map(ENDPOINTS.map(({ path, insteadOfDelete }) => [path, insteadOfDelete]));
 
@@ -137,9 +140,10 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   for (const [method, path, handler] of [
     ...endpoints.map((row) => {
       const handler = createEndpointHandler(row, { application, access, readBody });
-      return [row.method, row.path, handler] as const;
+      const whileAble = row.method === 'get' ? whileReadsAreAnswered(handler, parts) : handler;
+      return [row.method, row.path, whileAble] as const;
     }),
-    [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, stream],
+    [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, whileReadsAreAnswered(stream, parts)],
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', '/health', health],
     [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
@@ -155,6 +159,19 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     routes.set(path, (routes.get(path) ?? new Map()).set(method.toUpperCase(), handler));
   }
   return routes;
+}
+
+/** Refused before anything else is looked at: that is what saves work. */
+function whileReadsAreAnswered(handler: Handler, { areReadsRefused, metrics }: AppParts): Handler {
+  return (request, response) => {
+    if (!areReadsRefused()) return handler(request, response);
+    metrics.shed.inc({ what: 'read' });
+    throw new Refusal(
+      'SERVICE_UNAVAILABLE',
+      'The service is short of processor time, so it keeps limits first and answers no requests that only read: try again shortly.',
+      retryAfter(OVERLOADED_WAIT_MS),
+    );
+  };
 }
 
 /** One Express route a path: its methods, `HEAD` with `GET`, and 405 for any other. */

@@ -123,6 +123,7 @@ export async function createRig(options: RigOptions = {}) {
       ...{ clock, log, metrics, credentials, tokens },
       application: { ...fake.application, ...options.application },
       health: options.health ?? (() => WELL),
+      areReadsRefused: () => false,
       version: '0.1.0',
       ...(options.pageDirectory !== undefined && { pageDirectory: options.pageDirectory }),
       ...exchanges,

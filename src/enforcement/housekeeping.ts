@@ -1,0 +1,105 @@
+// Once a second: readings expire, chargers that fell silent are missed, those whose state was lost are asked for it.
+import { linkOf } from '../../machines/power/connector-control.js';
+import type { GrantTiming } from '../../machines/power/grant.js';
+import { staleAfterMsOf } from '../../machines/power/known-connectors.js';
+import type { Directory } from '../actors/directory.js';
+import type { ConnectorEntity, LocationEntity, Tenant } from '../actors/entities.js';
+import type { Overload } from '../actors/overload.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { LimitPublisher } from '../ports/telemetry.js';
+import type { Enforcement } from './enforcement.js';
+import { expireReadings } from './meter-sink.js';
+import { confirmSiteReading } from './site-meter.js';
+
+interface HousekeepingOptions {
+  readonly clock: Clock;
+  readonly timing: GrantTiming;
+  readonly directory: Directory;
+  readonly enforcement: Enforcement;
+  readonly overload: Overload;
+  readonly publisher: LimitPublisher;
+  readonly ownerTerm: number;
+}
+
+const EVERY_MS = 1_000;
+
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+  #cancel: Cancel | undefined;
+  #areChargersReached = false;
+  #missedAtMs = Number.NEGATIVE_INFINITY;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#keepHouse(this.#options.clock.monotonicMs());
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  /** From now on chargers can be reached; each is asked to report. */
+  syncChargers(): void {
+    this.#areChargersReached = true;
+    for (const location of this.#locations()) this.#requestSync(location, () => true);
+    this.#askedAtMs = this.#options.clock.monotonicMs();
+  }
+
+  /** What the charger of a new connector said of itself came before the connector was known. */
+  syncNew(tenant: Tenant | undefined): void {
+    if (!this.#areChargersReached) return;
+    for (const location of tenant?.locations.values() ?? [])
+      this.#requestSync(location, ({ control }) => !control.holding.isDescribed);
+  }
+
+  expireReadings(location: LocationEntity, nowMs: number): void {
+    const { directory, enforcement } = this.#options;
+    expireReadings(directory, enforcement, location, nowMs);
+  }
+
+  /** @param dueAtMs when it should have been called */
+  #keepHouse(dueAtMs: number): void {
+    const { clock, timing, directory, enforcement, overload } = this.#options;
+    const nowMs = clock.monotonicMs();
+    overload.look(nowMs - dueAtMs, nowMs);
+    const instant = { now: clock.nowMs(), nowMs };
+    for (const location of this.#locations()) {
+      this.expireReadings(location, nowMs);
+      confirmSiteReading(directory, location, instant);
+    }
+    if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
+      this.#askedAtMs = nowMs;
+      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
+      for (const location of this.#locations()) this.#requestSync(location, isStateMissing);
+    }
+    if (nowMs - this.#missedAtMs >= timing.heartbeatMs) {
+      this.#missedAtMs = nowMs;
+      for (const location of this.#locations()) enforcement.missSilent(location, nowMs);
+    }
+    const nextAtMs = clock.monotonicMs() + EVERY_MS;
+    this.#cancel = clock.after(EVERY_MS, () => this.#keepHouse(nextAtMs));
+  }
+
+  *#locations(): Iterable<LocationEntity> {
+    for (const tenant of this.#options.directory.tenants.values()) yield* tenant.locations.values();
+  }
+
+  /** Asks the chargers of these connectors to report. */
+  #requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
+    const { publisher, ownerTerm } = this.#options;
+    const { tenantUuid } = location.tenant;
+    const { locationId } = location.record;
+    const asked = [...location.connectors.values()].filter(isAsked);
+    for (const controllerUuid of new Set(asked.map(({ record }) => record.controllerUuid)))
+      publisher.requestSync({ tenantUuid, locationId, controllerUuid }, ownerTerm);
+  }
+}
+
+/** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
+function isStateMissing({ control }: ConnectorEntity): boolean {
+  return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
+}
