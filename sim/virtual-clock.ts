@@ -1,8 +1,7 @@
 // A clock that moves only when told to, for tests and simulations: the production code under it cannot tell.
-import { createClock } from '@sinonjs/fake-timers';
-import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../machines/values/time.js';
 import type { Cancel, Clock } from '../src/ports/clock.js';
+import { ByInstant } from './world/agenda.js';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -26,33 +25,24 @@ export interface VirtualClock extends Clock {
   pendingTimers(): number;
 }
 
-/** A timer of the library's, seen from outside. */
+/** Without its callback once it was cancelled or has fired. */
 interface Timer {
-  readonly firesAtMs: number;
-  isWaiting: boolean;
+  callback: (() => void) | undefined;
 }
 
-/**
- * The library's clock lags behind where nothing fires: to move it costs more than most of what a simulation does at an
- * instant. It is moved on before anything is asked of it.
- */
-class LaggingClock implements VirtualClock {
-  readonly #library;
-  readonly #timers = new FlatQueue<Timer>();
+class SteppedClock implements VirtualClock {
+  readonly #timers = new ByInstant<Timer>();
   #waiting = 0;
-  #isFiring = false;
-  /** Set while another fired, for that very instant: the library would fire them a millisecond later. */
-  #atOnce: (() => void)[] = [];
-  #nowMs: EpochMs;
   #monotonicMs = 0;
+  /** What the wall clock says more than the monotonic one. */
+  #aheadMs: number;
 
   constructor(startAtMs: EpochMs) {
-    this.#library = createClock(startAtMs);
-    this.#nowMs = startAtMs;
+    this.#aheadMs = startAtMs;
   }
 
   nowMs(): EpochMs {
-    return this.#nowMs;
+    return this.#monotonicMs + this.#aheadMs;
   }
 
   monotonicMs(): number {
@@ -60,26 +50,11 @@ class LaggingClock implements VirtualClock {
   }
 
   after(delayMs: number, callback: () => void): Cancel {
-    this.#catchUp();
+    const timer: Timer = { callback };
     const waitMs = Math.floor(Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
-    const timer: Timer = { firesAtMs: this.#monotonicMs + waitMs, isWaiting: true };
-    this.#timers.push(timer, timer.firesAtMs);
+    this.#timers.put(timer, this.#monotonicMs + waitMs);
     this.#waiting++;
-    let cancel: Cancel = () => {};
-    const set = () => {
-      const id = this.#library.setTimeout(() => {
-        this.#forget(timer);
-        this.#read();
-        callback();
-      }, waitMs);
-      cancel = () => this.#library.clearTimeout(id);
-    };
-    if (this.#isFiring && waitMs === 0) this.#atOnce.push(() => timer.isWaiting && set());
-    else set();
-    return () => {
-      this.#forget(timer);
-      cancel();
-    };
+    return () => void this.#end(timer);
   }
 
   advance(ms: number): void {
@@ -90,36 +65,36 @@ class LaggingClock implements VirtualClock {
   }
 
   advanceTo(instant: EpochMs): void {
-    this.advance(instant - this.#nowMs);
+    this.advance(instant - this.nowMs());
   }
 
   stall(ms: number): void {
-    this.#move(() => this.#library.jump(ms));
+    this.passTo(this.#monotonicMs + ms);
+    this.advance(0);
   }
 
   jump(byMs: number): void {
-    this.#catchUp();
-    this.#library.setSystemTime(this.#library.now + byMs);
-    this.#read();
+    this.#aheadMs += byMs;
   }
 
   step(): boolean {
-    if (this.#waiting === 0) return false;
-    this.#move(() => this.#library.next());
+    const dueMs = this.nextTimerMs;
+    const timer = this.#timers.take();
+    if (timer === undefined) return false;
+    // What fell due while the host stood still is late.
+    this.passTo(Math.max(dueMs, this.#monotonicMs));
+    this.#end(timer)?.();
     return true;
   }
 
   get nextTimerMs(): number {
-    for (;;) {
-      const timer = this.#timers.peek();
-      if (timer === undefined) return Number.POSITIVE_INFINITY;
-      if (timer.isWaiting) return timer.firesAtMs;
-      this.#timers.pop();
-    }
+    const timers = this.#timers;
+    for (let { next } = timers; next !== undefined && next.callback === undefined; { next } = timers)
+      timers.take();
+    return timers.nextMs;
   }
 
   passTo(monotonicMs: number): void {
-    this.#nowMs += monotonicMs - this.#monotonicMs;
     this.#monotonicMs = monotonicMs;
   }
 
@@ -127,39 +102,18 @@ class LaggingClock implements VirtualClock {
     return this.#waiting;
   }
 
-  #forget(timer: Timer): void {
-    if (!timer.isWaiting) return;
-    timer.isWaiting = false;
-    this.#waiting--;
-  }
-
-  #move(how: () => unknown): void {
-    this.#catchUp();
-    this.#isFiring = true;
-    try {
-      how();
-    } finally {
-      this.#isFiring = false;
-      this.#read();
-      for (const set of this.#atOnce.splice(0)) set();
-    }
-  }
-
-  /** Nothing is due on the way. */
-  #catchUp(): void {
-    const behindMs = this.#nowMs - this.#library.now;
-    if (behindMs > 0) this.#library.tick(behindMs);
-  }
-
-  #read(): void {
-    this.#nowMs = this.#library.now;
-    this.#monotonicMs = this.#library.performance.now();
+  /** It waits no longer. @returns what it was to do, where it waited still */
+  #end(timer: Timer): (() => void) | undefined {
+    const { callback } = timer;
+    if (callback !== undefined) this.#waiting--;
+    timer.callback = undefined;
+    return callback;
   }
 }
 
 /** A virtual clock whose wall clock says `startAtMs` and whose monotonic clock says 0. Its functions need no `this`. */
 export function createVirtualClock(startAtMs: EpochMs): VirtualClock {
-  const clock = new LaggingClock(startAtMs);
+  const clock = new SteppedClock(startAtMs);
   return {
     nowMs: () => clock.nowMs(),
     monotonicMs: () => clock.monotonicMs(),
