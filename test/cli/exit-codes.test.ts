@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/commands.js';
-import { run, writeFile } from './headroom.js';
+import { run, runAlone, writeFile } from './headroom.js';
+import { Resident } from './resident.js';
 
 /** A module that writes the address of each file that is loaded after it to stderr, as a debugger hears of it. */
 const NOTE_WHAT_IS_LOADED = `import { writeSync } from 'node:fs';
@@ -22,36 +23,66 @@ function wordsOf(command: Command, above: readonly string[] = []): readonly (rea
   return [words, ...command.commands.flatMap((each) => wordsOf(each, words))];
 }
 
-describe.each(COMMANDS)('headroom $name', ({ about, load }) => {
-  it('is in the list as it describes itself', async () => {
-    expect((await load()).description()).toBe(about);
-  });
-});
-
-const commands = (await Promise.all(COMMANDS.map(async ({ load }) => wordsOf(await load())))).flat();
-
 const notesFolder = mkdtempSync(join(tmpdir(), 'headroom-notes-'));
 const notes = writeFile(notesFolder, 'notes.mjs', NOTE_WHAT_IS_LOADED);
 afterAll(() => rmSync(notesFolder, { recursive: true, force: true }));
 
-describe.each(commands.map((words) => ({ words, name: words.join(' ') })))('headroom $name', ({ words }) => {
-  it('ends with 0 after its help, which says the exit codes, and loads neither the service nor the simulator for it', async () => {
-    const help = await run([...words, '--help'], { NODE_OPTIONS: `--import ${notes}` });
-    expect(help.code).toBe(0);
-    expect(help.stdout).toContain(`Usage: headroom ${words.join(' ')}`);
-    expect(help.stdout).toContain('Exit codes: 0 done; 1 it failed');
-    const loaded = help.stderr.trimEnd().split('\n');
-    // Nothing else is said there.
-    expect(loaded.filter((line) => !line.startsWith('file:'))).toEqual([]);
-    expect(help.stderr).toMatch(/dist\/cli\/commands\.js/);
-    expect(help.stderr).not.toMatch(
-      /dist\/src\/service\.js|dist\/sim\/run\/|node_modules\/(knex|aedes|express)\//,
-    );
+const LISTED = await Promise.all(
+  COMMANDS.map(async ({ name, about, load }) => {
+    const command = await load();
+    return { name, about, described: command.description(), all: wordsOf(command) };
+  }),
+);
+
+describe.each(LISTED)('headroom $name', ({ about, described, all }) => {
+  let resident: Resident;
+  /** All that was loaded for it and the commands below it. */
+  let loaded = '';
+
+  beforeAll(() => {
+    resident = new Resident(['--import', notes]);
+  });
+  afterAll(() => resident.stop());
+
+  it('is in the list as it describes itself', () => {
+    expect(described).toBe(about);
   });
 
-  it('ends with 2 on a wrong word', async () => {
-    const wrong = await run([...words, '--no-such-flag']);
-    expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' });
-    expect(wrong.stderr).toMatch(/^error: /);
+  describe.each(all.map((words) => ({ words, name: words.join(' ') })))('headroom $name', ({ words }) => {
+    it('ends with 0 after its help, which says the exit codes, and loads neither the service nor the simulator for it', async () => {
+      const help = await resident.run([...words, '--help'], {});
+      expect(help.code).toBe(0);
+      expect(help.stdout).toContain(`Usage: headroom ${words.join(' ')}`);
+      expect(help.stdout).toContain('Exit codes: 0 done; 1 it failed');
+      // Nothing else is said there.
+      expect(help.stderr.split('\n').filter((line) => !/^(file:.*)?$/.test(line))).toEqual([]);
+      loaded += help.stderr;
+      expect(loaded).toMatch(/dist\/cli\/commands\.js/);
+      expect(loaded).not.toMatch(
+        /dist\/src\/service\.js|dist\/sim\/run\/|node_modules\/(knex|aedes|express)\//,
+      );
+    });
+
+    it('ends with 2 on a wrong word', async () => {
+      const wrong = await resident.run([...words, '--no-such-flag'], {});
+      expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' });
+      expect(wrong.stderr.replaceAll(/^file:.*\n/gm, '')).toMatch(/^error: /);
+    });
+  });
+});
+
+describe('A command after others in one process', () => {
+  it.each([
+    ['--version'],
+    ['help', 'gateway'],
+    ['key', 'list', '--expires', 'noon'],
+    ['sim', 'run', 'no-such-file.yaml'],
+    ['tenant', 'list', '--data-dir', '/dev/null/nowhere'],
+    ['backup', 'copy.sqlite', '--data-dir', '/dev/null/nowhere'],
+    ['doctor', '--data-dir', '/dev/null/nowhere'],
+  ])('says the same and ends with the same code as in a process of its own: %s %s', async (...args) => {
+    const [after, alone] = await Promise.all([run(args), runAlone(args)]);
+    expect(after).toEqual(alone);
+    expect(after.stdout + after.stderr).not.toBe('');
   });
 });

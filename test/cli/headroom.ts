@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { Resident } from './resident.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
 
@@ -96,9 +97,22 @@ function launch(args: readonly string[], environment: Environment, openFiles?: n
   };
 }
 
-/** Runs the command to its end. */
-export function run(args: readonly string[], environment: Environment = {}): Promise<Finished> {
+/** Runs the command to its end, in a process of its own. */
+export function runAlone(args: readonly string[], environment: Environment = {}): Promise<Finished> {
   return launch(args, environment).finished;
+}
+
+/** Of all files of this process. */
+let resident: Resident | undefined;
+
+/**
+ * Runs the command to its end, in a process that ran others before. In one of its own where Node itself is told something, and
+ * where the service would run.
+ */
+export function run(args: readonly string[], environment: Environment = {}): Promise<Finished> {
+  if ('NODE_OPTIONS' in environment || args[0] === 'serve') return runAlone(args, environment);
+  resident ??= new Resident();
+  return resident.run(args, environment);
 }
 
 /** Runs the command with `--json`, expects success, and gives what it printed. */
