@@ -1,7 +1,10 @@
 // What a mutant does to whole scenarios: which of their traces is another, to the byte, when the service runs with it.
 import { readFileSync } from 'node:fs';
-import { runScenario } from '../../sim/run/run-scenario.js';
+import { LocalCells } from '../../sim/run/cell-hosts.js';
+import { cellsOf } from '../../sim/run/cells.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
+import { sessionsOf } from '../../sim/sessions/sessions-of.js';
+import { createTraceHash } from '../../sim/trace/trace-hash.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 
 /** Those that show most of the machines come first. */
@@ -19,9 +22,13 @@ const SCENARIOS = [
 /** Where a machine is seen in one scenario alone. */
 const NEAREST: Readonly<Record<string, string>> = { operator: 'grid-operator', siteMeter: 'building' };
 
+/** How long scenarios run before their traces are compared: the rest of one that is another already tells nothing more. */
+const STRETCH_MS = 300_000;
+
 /** One process at a time: what a mutant lacks, it lacks for every actor of the process. */
 export class ScenarioTraces {
-  readonly #known = new Map<string, string>();
+  /** Of each scenario, the hashes of its trace so far after each stretch. */
+  readonly #known = new Map<string, readonly string[]>();
 
   /** The first scenario whose trace the mutant changes, or that breaks by it; undefined where none does. */
   async firstChangedBy(
@@ -29,11 +36,11 @@ export class ScenarioTraces {
     scenarios: readonly string[] = scenariosFor(mutant),
   ): Promise<string | undefined> {
     for (const name of scenarios) {
-      const known = this.#known.get(name) ?? (await hashOf(name));
-      this.#known.set(name, known);
+      const known = await this.#hashesOf(name);
       const putBack = mutant.plant();
       try {
-        if ((await hashOf(name)) !== known) return name;
+        let stretch = 0;
+        for await (const hash of play(name)) if (hash !== known[stretch++]) return name;
       } catch {
         return `${name}, which breaks`;
       } finally {
@@ -41,6 +48,15 @@ export class ScenarioTraces {
       }
     }
     return undefined;
+  }
+
+  async #hashesOf(name: string): Promise<readonly string[]> {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const hashes: string[] = [];
+    for await (const hash of play(name)) hashes.push(hash);
+    this.#known.set(name, hashes);
+    return hashes;
   }
 }
 
@@ -54,8 +70,21 @@ export function allMutants(): readonly Mutant[] {
   return [...MACHINES.values()].flatMap(mutantsOf);
 }
 
-async function hashOf(name: string): Promise<string> {
+/** Plays the scenario; gives the hash of all that has happened, after each stretch. */
+async function* play(name: string): AsyncGenerator<string> {
   const path = `scenarios/${name}.yaml`;
   const scenario = parseScenario(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'), path);
-  return (await runScenario(scenario)).hash;
+  const cells = cellsOf(scenario, sessionsOf(scenario, scenario.seed));
+  const hashes = cells.map(createTraceHash);
+  const hosts = await LocalCells.open({ cells, settings: {} });
+  try {
+    for (let atMs = scenario.startsAtMs; atMs < scenario.endsAtMs; ) {
+      atMs = Math.min(atMs + STRETCH_MS, scenario.endsAtMs);
+      for (const [cell, { events }] of (await hosts.advance(atMs)).entries())
+        for (const event of events) hashes[cell]?.add(event);
+      yield hashes.map((hash) => hash.digest()).join();
+    }
+  } finally {
+    await hosts.close();
+  }
 }
