@@ -1,4 +1,5 @@
 // A charger with one connector that keeps the whole contract of mqtt.md. Its car is made up; the rest is what you need.
+// Where another car is plugged in (`kill -USR2`), a limit for the session of the one before is over. CAR_PHASES: how many the car uses.
 // With DC_W, the most it gives, it is a DC charger: it says and hears W at the car instead of A per phase.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -6,19 +7,22 @@ import mqtt from 'mqtt';
 
 const { MQTT_URL, TENANT, LOCATION, CHARGER, PASSWORD } = process.env;
 const { HEARTBEAT_S = 10, DC_W, FAILSAFE_A = DC_W ? 0 : 6, CAR_A = 16, CAR_W = 50_000 } = process.env;
+const carPhases = Number(process.env.CAR_PHASES ?? 3);
 const [unit, least, most, car] = DC_W ? ['W', 1, DC_W, CAR_W] : ['A', 6, 32, CAR_A];
 const inUnit = (limit, what = 'limit') => ({ [`${what}${unit}`]: limit });
 const encode = (id) => id.replaceAll('.', '%2E').replaceAll(':', '%3A');
 const prefix = `ems/v1/${encode(TENANT)}/${encode(LOCATION)}/${encode(CHARGER)}`;
-const [boot, kept] = [randomUUID(), `${CHARGER}.then`];
+const [boot, file] = [randomUUID(), `${CHARGER}.then`];
 const sentAtMs = new Map(); // of each heartbeat, by the monotonic clock of `performance`
-let then = Number(existsSync(kept) ? readFileSync(kept) : FAILSAFE_A); // what applies without a lease
+let kept = Number(existsSync(file) ? readFileSync(file) : FAILSAFE_A); // what applies after a restart
+let then = kept; // what applies when the lease ends
 let held = { epoch: 0, seq: 0, limit: then };
 let [hb, fence, leaseTimer] = [0, held, undefined];
+let [session, lent] = [randomUUID(), undefined]; // of the car, and of the limit that is for it alone
 
 const stateOf = (online) => {
-  const kind = DC_W ? { powerType: 'DC' } : { phases: 3 };
-  const range = { ...inUnit(least, 'min'), ...inUnit(Number(most), 'max'), ...inUnit(then, 'failsafe') };
+  const kind = DC_W ? { powerType: 'DC' } : { phases: 3, endsWithSession: true };
+  const range = { ...inUnit(least, 'min'), ...inUnit(Number(most), 'max'), ...inUnit(kept, 'failsafe') };
   const own = { id: '1', ...kind, ...range, lease: 'heartbeat', keepsThen: true };
   return JSON.stringify({ v: 1, online, boot, connectors: [own] });
 };
@@ -38,7 +42,9 @@ function sayMeter() {
   const status = Number(car) === 0 ? 'Available' : drawn > 0 ? 'Charging' : 'SuspendedEVSE';
   const measured = DC_W
     ? { powerW: drawn }
-    : { powerW: Math.round(690 * drawn), currentA: [drawn, drawn, drawn] };
+    : { powerW: 230 * carPhases * drawn, currentA: [1, 2, 3].map((n) => (n > carPhases ? 0 : drawn)) };
+  measured.powerW = Math.round(measured.powerW);
+  if (!DC_W && Number(car) > 0) measured.session = session;
   say('c/1/meter', JSON.stringify({ v: 1, boot, hb, status, ...measured, ...grant, ...inUnit(limit) }));
 }
 
@@ -49,20 +55,36 @@ function hold(next, why) {
   if (isChanged) sayMeter();
 }
 
+function keep(next, forSession) {
+  const nextKept = forSession ? 0 : next; // over a restart nobody knows whether the car is the same
+  if (nextKept !== kept) {
+    writeFileSync(`${file}.new`, `${nextKept}`, { flush: true }); // on disk before it is acknowledged
+    renameSync(`${file}.new`, file);
+    kept = nextKept;
+    sayState();
+  }
+  then = next;
+}
+
+function endSession(why) {
+  session = randomUUID();
+  if (lent === undefined) return sayMeter();
+  clearTimeout(leaseTimer);
+  [lent, then] = [undefined, 0];
+  hold({ epoch: 0, seq: 0, limit: 0 }, why); // a real charger opens its contactor here
+}
+
 function take(message) {
   const { boot: to, epoch, seq, ref, ttlS, reason } = message;
   const [limit, nextThen] = DC_W ? [message.limitW, message.thenW] : [message.limitA, message.thenA];
   const isNewer = epoch > fence.epoch || (epoch === fence.epoch && seq > fence.seq);
-  if (to !== boot || !isNewer) return 'STALE';
+  if (to !== boot || !isNewer || (message.session ?? session) !== session) return 'STALE';
+  if (message.phases < carPhases) return 'REJECTED'; // and a car that goes on to more ends its session
   if (![limit, nextThen].every((each) => each === 0 || each >= least) || ref > hb) return 'REJECTED';
   const leftMs = sentAtMs.get(ref) + 1000 * ttlS - performance.now(); // from when the heartbeat was sent
   if (!(leftMs > 0)) return 'EXPIRED';
-  if (nextThen !== then) {
-    writeFileSync(`${kept}.new`, `${nextThen}`, { flush: true }); // on disk before it is acknowledged
-    renameSync(`${kept}.new`, kept);
-    then = nextThen;
-    sayState();
-  }
+  keep(nextThen, message.session);
+  lent = message.session;
   clearTimeout(leaseTimer);
   leaseTimer = setTimeout(() => hold({ epoch: 0, seq: 0, limit: then }, 'the lease is over'), leftMs);
   fence = { epoch, seq };
@@ -89,5 +111,6 @@ client.on('message', (topic, payload) => {
     console.log(`not understood: ${message}`);
   }
 });
+process.on('SIGUSR2', () => endSession('another car was plugged in'));
 client.on('error', ({ message }) => console.log(message));
 setInterval(sayMeter, 1000 * HEARTBEAT_S);

@@ -14,7 +14,7 @@ import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { LeaseKind, LeaseTiming, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
-import type { Holding } from './holding.js';
+import type { Holding, HoldingSpec } from './holding.js';
 import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 import type { Binding } from './progressive-filling.js';
@@ -30,6 +30,20 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
   readonly timing?: LeaseTiming | null;
   /** Once its car charges, it is paused after all others only. */
   readonly neverPause?: boolean;
+}
+
+/** What is known of the car that is plugged in. */
+export interface SessionKnown {
+  /** As its charger names it; undefined where it names none, or no car is there. */
+  id: string | undefined;
+  /** So many of the connector's phases, from the first on, carried current, and the others none, since then. */
+  seen: { readonly phases: PhaseCount; readonly sinceMs: number } | undefined;
+  /** It has used other phases than it was seen to: nothing of this session is lent any more. */
+  isBarred: boolean;
+}
+
+export function createSessionKnown(): SessionKnown {
+  return { id: undefined, seen: undefined, isBarred: false };
 }
 
 /** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */
@@ -48,6 +62,9 @@ export interface ConnectorControl {
   phases: 1 | 3;
   readonly demand: Demand;
   readonly compliance: Compliance;
+  readonly session: SessionKnown;
+  /** The start of its charger in which it said that grants with a session end with that; undefined where it never did. */
+  endsWithSessionIn: string | undefined;
   /** Since when it is expected to report: it became known, or its charger said that it is there. */
   awaitedSinceMs: number;
   /**
@@ -103,20 +120,7 @@ export function createControl(
   { lease, timing }: { readonly lease: LeaseKind; readonly timing: LeaseTiming },
   nowMs: number,
 ): ConnectorControl {
-  const maxTenthsA = tenthsAOf(spec.maxCurrentA);
-  const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), maxTenthsA);
-  const holding = ledger.add(key, {
-    maxTenthsA,
-    failsafeTenthsA,
-    milliwattsPerTenth: ratedMilliwattsPerTenth(spec),
-    // A DC connector holds a power, whatever the voltage.
-    ...(spec.dc == null && { leastMilliwattsOnPhase: milliwattsPerTenthA(spec.voltageV, 1) }),
-    leastTenthsA: leastTenthsAOf(spec),
-    lease,
-    ttlMs: timing.ttlMs,
-    keepsThen: false,
-    polesOfPhases: fuses.polesOfEachPhase(spec),
-  });
+  const holding = ledger.add(key, holdingSpecOf(spec, fuses, lease, timing));
   return {
     key,
     slot,
@@ -126,8 +130,10 @@ export function createControl(
     spec,
     fuses,
     phases: spec.phases,
-    demand: createDemand(maxTenthsA),
+    demand: createDemand(holding.maxTenthsA),
     compliance: createCompliance(),
+    session: createSessionKnown(),
+    endsWithSessionIn: undefined,
     awaitedSinceMs: nowMs,
     heardBeforeW: 0,
     said: undefined,
@@ -151,6 +157,27 @@ export function createControl(
     targetTenthsA: 0,
     reason: 'failsafe',
     limitedBy: undefined,
+  };
+}
+
+function holdingSpecOf(
+  spec: ConnectorSpec,
+  fuses: Fuses,
+  lease: LeaseKind,
+  { ttlMs }: LeaseTiming,
+): HoldingSpec {
+  const maxTenthsA = tenthsAOf(spec.maxCurrentA);
+  return {
+    maxTenthsA,
+    failsafeTenthsA: Math.min(tenthsAOf(spec.failsafeA), maxTenthsA),
+    milliwattsPerTenth: ratedMilliwattsPerTenth(spec),
+    // A DC connector holds a power, whatever the voltage.
+    ...(spec.dc == null && { leastMilliwattsOnPhase: milliwattsPerTenthA(spec.voltageV, 1) }),
+    leastTenthsA: leastTenthsAOf(spec),
+    lease,
+    ttlMs,
+    keepsThen: false,
+    polesOfPhases: fuses.polesOfEachPhase(spec),
   };
 }
 

@@ -93,6 +93,11 @@ export function createDemand(maxTenthsA: number): Demand {
   };
 }
 
+/** Its car went, though nothing was heard of a time without one: the one that is there has just come. */
+export function forgetCar(demand: Demand): void {
+  demand.hasCar = false;
+}
+
 /** Folds a reading in, on a monotonic clock in ms; true where who gets how much may change by it. */
 export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number): boolean {
   const { status, drawnTenthsA, limitTenthsA, maxTenthsA, leastTenthsA = MINIMUM_TENTHS_A } = reading;

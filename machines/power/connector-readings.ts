@@ -2,9 +2,15 @@
 
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
 import { foldCompliance } from './compliance.js';
-import { type ConnectorControl, reserveOn, reserveWorstCase } from './connector-control.js';
-import { foldDemand } from './connector-demand.js';
+import {
+  type ConnectorControl,
+  createSessionKnown,
+  reserveOn,
+  reserveWorstCase,
+} from './connector-control.js';
+import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
+import { followSession, heldOnPhases, stopLending } from './lent-phases.js';
 import type { MeterReading } from './meter-ledger.js';
 
 /** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
@@ -28,9 +34,12 @@ export function hearReading(
 ): boolean {
   const { holding, spec } = control;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
-  if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0);
+  if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0, heldOnPhases(reading, heldTenthsA));
   let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
   if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
+  const isOtherCar = control.session.id !== undefined && reading.session !== control.session.id;
+  if (isOtherCar) forgetCar(control.demand);
+  if (followSession(ledger, control, reading, heldTenthsA, nowMs)) isNews = true;
   if (
     reading.epoch === ownerTerm &&
     reading.seq !== undefined &&
@@ -92,6 +101,8 @@ function hearHeartbeat(
   // A charger that started anew holds no grant.
   if (isNewBoot) {
     control.sentTenthsA = undefined;
+    stopLending(ledger, control);
+    Object.assign(control.session, createSessionKnown());
     ledger.restarted(control.holding);
   }
   return isFirst || isNewBoot;

@@ -77,13 +77,14 @@ function take(room: Room, control: ConnectorControl, tenthsA: number): void {
   for (const pole of control.holding.poles) room.leftTenthsA[pole] = (room.leftTenthsA[pole] ?? 0) - tenthsA;
 }
 
-/** At the highest voltage of the last hour and a little more, since nobody can lower a fail-safe where the voltage rises. */
+/**
+ * On the phases that it is granted anything for, at the highest voltage of the last hour and a little more, since nobody can
+ * lower a fail-safe where the voltage rises.
+ */
 function wattsOf({ spec, holding }: ConnectorControl, tenthsA: number): number {
-  const countedMilliwatts = holding.milliwattsOnPhase * holding.phases;
-  return wattsOfTenths(
-    tenthsA,
-    Math.min(countedMilliwatts * VOLTAGE_MAY_RISE, ratedMilliwattsPerTenth(spec)),
-  );
+  const { milliwattsPerTenth, usedPhases, phases } = holding;
+  const ratedMilliwatts = (ratedMilliwattsPerTenth(spec) * Math.min(usedPhases, phases)) / phases;
+  return wattsOfTenths(tenthsA, Math.min(milliwattsPerTenth * VOLTAGE_MAY_RISE, ratedMilliwatts));
 }
 
 /**

@@ -3,8 +3,9 @@
 import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { thenTenthsAOf } from './connector-targets.js';
-import type { Grant } from './grant.js';
+import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
+import { isLending } from './lent-phases.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 
 /** A grant that was decided, with its connector. */
@@ -198,9 +199,17 @@ export class GrantIssuer {
     control.leasedUntilMs = heardAtMs + ttlMs;
     const { limitW, thenW } = powersOf(control, limitTenthsA, thenTenthsA);
     const epoch = this.#ownerTerm;
-    const grant = { epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason };
+    const numbers = { epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason };
+    const grant: Grant = isLending(control) ? { ...numbers, lent: lentTo(control) } : numbers;
     return { control, grant, mustStore, beforeTenthsA };
   }
+}
+
+/** A grant for some of its phases is for the session of its car alone. */
+function lentTo(control: ConnectorControl): LentTo | undefined {
+  const { session, holding } = control;
+  if (!isLending(control) || session.id === undefined) return undefined;
+  return { session: session.id, phases: holding.usedPhases };
 }
 
 /** The powers that a grant tells: of a DC connector those at the car, which it keeps to. */

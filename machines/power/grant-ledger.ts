@@ -15,14 +15,22 @@ import {
   rate,
   recount,
   renew,
+  restore,
   use,
-  wattsWith,
   widen,
   wire,
 } from './ledger-entry.js';
-import { ALL_PHASES, isWithin, mostOnFirst, NO_CURRENT, onFirst, type PhaseCount } from './own-phases.js';
+import { tenthsWithinRoom, wattsBeside } from './ledger-room.js';
+import {
+  ALL_PHASES,
+  isWithin,
+  mostOnFirst,
+  NO_CURRENT,
+  type OwnPhases,
+  onFirst,
+  type PhaseCount,
+} from './own-phases.js';
 import { PoleSums } from './pole-sums.js';
-import { Fallbacks } from './promises.js';
 
 /** A grant that must not leave: a defect in the decision, never a charger's fault. */
 export class LedgerError extends Error {}
@@ -180,19 +188,9 @@ export class GrantLedger {
    * What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known, on
    * its first `phases`. Until its charger speaks for itself, it is taken to keep over a restart what it kept for the owner before.
    */
-  restore(
-    holding: Holding,
-    { limitTenthsA, thenTenthsA, ttlMs, phases = ALL_PHASES }: Restored,
-    nowMs: number,
-  ): void {
+  restore(holding: Holding, restored: Restored, nowMs: number): void {
     const entry = holding as Entry;
-    promiseTo(entry, { seq: 0, limitTenthsA, phases, fromMs: nowMs, ttlMs });
-    // It may hold that still, until it says otherwise: nothing is granted before it is heard of.
-    entry.heldTenthsA = limitTenthsA;
-    // Less than its own fail-safe was reserved only if its charger had said that it keeps to what it is told.
-    const leastTenthsA = phases < entry.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
-    if (leastTenthsA < entry.saidFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
-    entry.fallbacks = new Fallbacks(onFirst(thenTenthsA, phases));
+    restore(entry, restored, nowMs);
     this.#rebound(entry);
   }
 
@@ -202,9 +200,15 @@ export class GrantLedger {
     return Math.max(ttlMs, ttlMsOf(promises.latestEndMs - nowMs));
   }
 
-  /** Its charger says that it holds so much by a grant from before the start; 0 where by none. */
-  noteHeld(holding: Holding, tenthsA: number): void {
-    (holding as Entry).heldTenthsA = tenthsA;
+  /**
+   * Its charger says that it holds so much by a grant from before the start; 0 where by none.
+   * @param on where that may be for fewer phases than are on disk, which may be more than was ever in force at once: so much of
+   * it as is sure
+   */
+  noteHeld(holding: Holding, tenthsA: number, on?: OwnPhases): void {
+    const entry = holding as Entry;
+    entry.heldTenthsA = tenthsA;
+    if (on !== undefined) entry.promises.doubt(on);
   }
 
   /**
@@ -212,13 +216,9 @@ export class GrantLedger {
    * of every pole it may load.
    */
   grantableTenthsA(holding: Holding, budgetW: number): number {
-    const roomW = budgetW - (this.#totalW - holding.boundW);
     const entry = holding as Entry;
-    // What it falls back to by itself counts on the phases that it does not use as well.
-    const besideMw =
-      entry.ownFailsafeTenthsA * (entry.phases * entry.milliwattsOnPhase - entry.milliwattsPerTenth);
-    const withinW = Math.floor((Math.max(0, roomW) * 1000 - besideMw) / holding.milliwattsPerTenth);
-    const fitting = Math.min(Math.max(0, withinW), this.carriableTenthsA(holding));
+    const roomW = budgetW - (this.#totalW - holding.boundW);
+    const fitting = Math.min(tenthsWithinRoom(entry, roomW), this.carriableTenthsA(holding));
     return Math.min(Math.max(lastingTenthsA(entry), fitting), holding.maxTenthsA);
   }
 
@@ -236,13 +236,13 @@ export class GrantLedger {
     const { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor, isWaiting } = grant;
     const entry = holding as Entry;
     const phases = entry.usedPhases;
-    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs };
+    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs, isWaiting };
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
     // What lasts is not judged again, and no bound moves.
     const isWithinMaximum = mostTenthsA <= entry.maxTenthsA;
     if (isWaiting !== true && isWithinMaximum && renew(entry, promised, thenTenthsA)) return ++entry.lastSeq;
     if (mostTenthsA > lastingTenthsA(entry)) {
-      const sumW = this.#totalW - entry.boundW + wattsWith(entry, mostTenthsA);
+      const sumW = this.#totalW - entry.boundW + wattsBeside(entry, mostTenthsA);
       if (sumW > budgetW && isLockFloor !== true)
         throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
       // A floor that it has by what was on disk at the start loads nothing more than before.
@@ -266,6 +266,8 @@ export class GrantLedger {
   noteLeft(holding: Holding, seq: number): void {
     const entry = holding as Entry;
     if (entry.waiting?.seq !== seq) return;
+    const { promise } = entry.waiting;
+    if (promise !== undefined) promise.sure = onFirst(promise.limitTenthsA, promise.phases);
     entry.told = entry.waiting;
     entry.waiting = undefined;
   }

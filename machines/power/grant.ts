@@ -1,4 +1,5 @@
 // The words and shapes of the grant protocol: what a location promises a charger, and what comes back.
+import type { PhaseCount } from './own-phases.js';
 
 /**
  * How a charger counts a lease. `heartbeat`: from when it sent the heartbeat a grant answers. `receipt`: from when it
@@ -71,6 +72,13 @@ export const LIMIT_REASONS = [
 ] as const;
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 
+/** What others may use of a connector's phases ends with the session of its car. */
+export interface LentTo {
+  readonly session: string;
+  /** The connector's first so many: its car uses no other. */
+  readonly phases: PhaseCount;
+}
+
 /** A limit for one connector with a lease. Currents in tenths of an ampere per phase, integers. */
 export interface Grant {
   readonly epoch: number;
@@ -88,6 +96,8 @@ export interface Grant {
   readonly thenTenthsA: number;
   /** The same of a DC connector, W at the car; undefined for AC. */
   readonly thenW?: number | undefined;
+  /** It is for one session and the phases that its car uses; undefined where it is for any car, on all phases. */
+  readonly lent?: LentTo | undefined;
   readonly reason: LimitReason;
 }
 

@@ -12,6 +12,7 @@ import {
   type OwnPhases,
   onFirst,
   type PhaseCount,
+  smallerOf,
 } from './own-phases.js';
 import { Fallbacks, type Promised, Promises } from './promises.js';
 
@@ -19,7 +20,7 @@ import { Fallbacks, type Promised, Promises } from './promises.js';
 interface Told {
   seq: number;
   promise: Promised | undefined;
-  fallsBackTo: OwnPhases;
+  readonly fallsBackTo: OwnPhases;
 }
 
 /** A holding as the ledger itself writes it. */
@@ -94,9 +95,14 @@ export function rate(entry: Entry, milliwattsPerTenth: number): void {
   use(entry, entry.usedPhases);
 }
 
+/** As many as it has are all. */
+function countOf({ phases: own }: Entry, phases: PhaseCount): PhaseCount {
+  return phases < own ? phases : ALL_PHASES;
+}
+
 /** Grants are for so many of its phases from here on. */
 export function use(entry: Entry, phases: PhaseCount): void {
-  entry.usedPhases = phases;
+  entry.usedPhases = countOf(entry, phases);
   entry.milliwattsPerTenth = entry.milliwattsOnPhase * Math.min(phases, entry.phases);
   entry.poles = entry.allPoles.filter(({ phase }) => phase < phases).map(({ pole }) => pole);
 }
@@ -109,12 +115,6 @@ export function wattsOn(
   let tenthsA = currents[0];
   for (let phase = 1; phase < phases; phase++) tenthsA += currents[phase] ?? 0;
   return wattsOfTenths(tenthsA, milliwattsOnPhase);
-}
-
-/** What a grant of so much on the phases it uses needs, beside what it falls back to by itself on the others, W. */
-export function wattsWith(entry: Entry, tenthsA: number): number {
-  const { usedPhases, ownFailsafeTenthsA: own } = entry;
-  return wattsOn(entry, [tenthsA, usedPhases > 1 ? tenthsA : own, usedPhases > 2 ? tenthsA : own]);
 }
 
 /**
@@ -169,9 +169,7 @@ function expectedOn(entry: Entry): OwnPhases {
   const lasting = lastingOn(entry);
   if (entry.lastSeq > 0) return lasting;
   const heldTenthsA = Math.min(entry.heldTenthsA, entry.maxTenthsA);
-  const [first, second, third] = entry.promises.most;
-  const held = [Math.min(heldTenthsA, first), Math.min(heldTenthsA, second), Math.min(heldTenthsA, third)];
-  return largerOf(lasting, held as [number, number, number]);
+  return largerOf(lasting, smallerOf(onFirst(heldTenthsA, ALL_PHASES), entry.promises.sure));
 }
 
 /**
@@ -216,14 +214,36 @@ interface NewPromise {
   /** From when a charger that counts from its heartbeats counts at the latest. */
   readonly fromMs: number;
   readonly ttlMs?: number | undefined;
+  /** It has not left yet, and may never. */
+  readonly isWaiting?: boolean | undefined;
 }
 
-export function promiseTo(entry: Entry, { fromMs, ttlMs = entry.ttlMs, ...promised }: NewPromise): Promised {
+export function promiseTo(
+  entry: Entry,
+  { fromMs, ttlMs = entry.ttlMs, isWaiting = false, ...promised }: NewPromise,
+): Promised {
   const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
   const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
-  const promise = { ...promised, endsAtMs, anchoredEndsAtMs, releasedAtMs: Number.POSITIVE_INFINITY };
+  const sure = isWaiting ? NO_CURRENT : onFirst(promised.limitTenthsA, promised.phases);
+  const promise = { ...promised, sure, endsAtMs, anchoredEndsAtMs, releasedAtMs: Number.POSITIVE_INFINITY };
   entry.promises.add(promise);
   return promise;
+}
+
+/** See `GrantLedger.restore`. */
+export function restore(
+  entry: Entry,
+  { limitTenthsA, thenTenthsA, ttlMs, phases: knownPhases = ALL_PHASES }: Restored,
+  nowMs: number,
+): void {
+  const phases = countOf(entry, knownPhases);
+  promiseTo(entry, { seq: 0, limitTenthsA, phases, fromMs: nowMs, ttlMs });
+  // It may hold that still, until it says otherwise: nothing is granted before it is heard of.
+  entry.heldTenthsA = limitTenthsA;
+  // Less than its own fail-safe was reserved only if its charger had said that it keeps to what it is told.
+  const leastTenthsA = phases < entry.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
+  if (leastTenthsA < entry.saidFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
+  entry.fallbacks = new Fallbacks(onFirst(thenTenthsA, phases));
 }
 
 /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
@@ -242,16 +262,14 @@ export function endBy({ promises, told }: Entry, seq: number, endsAtMs: number):
     told.promise.endsAtMs = Math.min(told.promise.endsAtMs, endsAtMs);
 }
 
-/** What was promised before counts on all phases: its charger does not keep to those it is for. */
+/**
+ * What was promised before counts on all phases: current flows on one that it is not for. Nothing is granted because of it: a
+ * charger that keeps to its word all the same may not have that much on all of them.
+ */
 export function widen(entry: Entry): void {
   entry.promises.widen();
   entry.fallbacks.widen();
-  for (const given of [entry.told, entry.waiting]) {
-    if (given === undefined) continue;
-    given.fallsBackTo = onFirst(given.fallsBackTo[0], ALL_PHASES);
-    // One that was outbid is not among the promises any more.
-    if (given.promise !== undefined) given.promise.phases = ALL_PHASES;
-  }
+  Object.assign(entry, { told: undefined, waiting: undefined });
   use(entry, ALL_PHASES);
 }
 

@@ -15,6 +15,7 @@ import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { forEachLoad } from './holding.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
+import { barLending, isLending } from './lent-phases.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import type { DrawnPower } from './power-minute.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
@@ -36,6 +37,15 @@ export interface SupervisorOptions {
   readonly timing: GrantTiming;
   /** Of this service, and the `epoch` of its grants: higher than that of any before it. */
   readonly ownerTerm: number;
+}
+
+/** What a charger says of a connector. */
+interface OwnDescription {
+  readonly failsafeA: number;
+  readonly lease: LeaseKind;
+  readonly keepsThen: boolean;
+  readonly boot?: string | undefined;
+  readonly endsWithSession?: boolean | undefined;
 }
 
 /** After a reservation that could not be written, renewals go without one for this long. */
@@ -143,6 +153,7 @@ export class LocationSupervisor {
   hearAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
     const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
     if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
+    if (ack.result === 'REJECTED' && barLending(this.ledger, control)) return 'news';
     if (ack.result !== 'APPLIED') return 'taken';
     return hearAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
   }
@@ -152,16 +163,15 @@ export class LocationSupervisor {
    * more than it said before only by a grant that is known here, or by starting anew: what came before is no news, however
    * late it comes again.
    */
-  describe(
-    control: ConnectorControl,
-    own: { failsafeA: number; lease: LeaseKind; keepsThen: boolean; boot?: string | undefined },
-  ): void {
+  describe(control: ConnectorControl, own: OwnDescription): void {
     const { lease, keepsThen, failsafeA, boot = '' } = own;
     const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
     const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
     const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
     this.ledger.describe(control.holding, { lease, keepsThen, ...(isNews && { failsafeTenthsA }) });
     control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
+    if (own.endsWithSession === true) control.endsWithSessionIn = boot;
+    else if (control.endsWithSessionIn === boot) control.endsWithSessionIn = undefined;
     reserveWorstCase(this.ledger, control);
   }
 
@@ -198,6 +208,12 @@ export class LocationSupervisor {
   /** How the disk has it count its leases; undefined where that is not known. */
   setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
     control.storedLease = lease;
+  }
+
+  /** Whether it may leave still: no other was decided since, nor has the session ended that it is for. */
+  isNewest({ control, grant: { seq, lent } }: DecidedGrant): boolean {
+    if (control.holding.lastSeq !== seq) return false;
+    return lent === undefined || (isLending(control) && lent.session === control.session.id);
   }
 
   /** It is on disk, and leaves now. */

@@ -32,6 +32,8 @@ export interface MeterReading {
   readonly epoch?: number | undefined;
   readonly seq?: number | undefined;
   readonly leaseLeftS?: number | undefined;
+  /** New whenever a car is plugged in. */
+  readonly session?: string | undefined;
 }
 
 /** A connector's place in a ledger: read it, but only the ledger writes it. */

@@ -25,6 +25,11 @@ export function largerOf(a: OwnPhases, b: OwnPhases): OwnPhases {
   return [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.max(a[2], b[2])];
 }
 
+/** On each phase the smaller of both. */
+export function smallerOf(a: OwnPhases, b: OwnPhases): OwnPhases {
+  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.min(a[2], b[2])];
+}
+
 /** Whether it is on no phase more than the other. */
 export function isWithin(a: OwnPhases, b: OwnPhases): boolean {
   return a[0] <= b[0] && a[1] <= b[1] && a[2] <= b[2];

@@ -8,6 +8,7 @@ import {
   type OwnPhases,
   onFirst,
   type PhaseCount,
+  smallerOf,
 } from './own-phases.js';
 
 /** A grant as it is kept. `endsAtMs` is when its lease has surely ended; the settling time comes on top. */
@@ -16,6 +17,8 @@ export interface Promised {
   readonly limitTenthsA: number;
   /** On how many of the connector's phases, from its first on. */
   phases: PhaseCount;
+  /** As much of that as is surely in force: what is only taken to be, to be on the safe side, is none of it. */
+  sure: OwnPhases;
   endsAtMs: number;
   /** The same for a charger that counts from its heartbeats. */
   anchoredEndsAtMs: number;
@@ -58,6 +61,13 @@ export class Promises {
       if (phases > 2 && limitTenthsA > third) third = limitTenthsA;
     }
     return [first, second, third];
+  }
+
+  /** The most that is surely in force on each phase by any of them. */
+  get sure(): OwnPhases {
+    let most = NO_CURRENT;
+    for (const { sure } of this.#kept) if (!isWithin(sure, most)) most = largerOf(most, sure);
+    return most;
   }
 
   /** When the next of them ends; infinite where none does by itself. */
@@ -116,7 +126,7 @@ export class Promises {
     const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs: nowMs + this.#settleMs };
     for (const [i, limitTenthsA] of currents.entries()) {
       if (limitTenthsA === (currents[i + 1] ?? 0)) continue;
-      this.#kept.unshift({ seq: 0, limitTenthsA, phases: (i + 1) as PhaseCount, ...ends });
+      this.#kept.unshift({ seq: 0, limitTenthsA, phases: (i + 1) as PhaseCount, sure: NO_CURRENT, ...ends });
       this.#forgetOldest();
     }
   }
@@ -124,6 +134,12 @@ export class Promises {
   /** Nobody can rely any more on which phases they are for. */
   widen(): void {
     for (const promise of this.#kept) promise.phases = ALL_PHASES;
+  }
+
+  /** Of what was on disk at the start, where it is for several phases, no more than this is sure. */
+  doubt(sure: OwnPhases): void {
+    for (const promise of this.#kept)
+      if (promise.seq === 0 && promise.phases > 1) promise.sure = smallerOf(promise.sure, sure);
   }
 
   /** Dates the end of what came before `seq`, which was acknowledged; true where there was something. */
@@ -176,6 +192,7 @@ export class Promises {
       seq: next.seq,
       limitTenthsA: Math.max(oldest.limitTenthsA, next.limitTenthsA),
       phases: oldest.phases > next.phases ? oldest.phases : next.phases,
+      sure: NO_CURRENT,
       endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
       anchoredEndsAtMs: Math.max(oldest.anchoredEndsAtMs, next.anchoredEndsAtMs),
       releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),

@@ -3,7 +3,9 @@ import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 
 /** A car on its visit. Energies in Wh, currents in A per phase, instants and times in milliseconds. */
 export interface Car {
-  readonly phases: 1 | 3;
+  readonly phases: 1 | 2 | 3;
+  /** From then on it uses all three; left out: never. */
+  readonly usesAllFromMs?: number;
   readonly maxCurrentA: number;
   readonly batteryWh: number;
   /** In its battery when it arrives. */
@@ -36,6 +38,22 @@ export const NO_CAR: Car = {
   arrivesAtMs: Number.POSITIVE_INFINITY,
   leavesAtMs: Number.POSITIVE_INFINITY,
 };
+
+/** As many phases as it uses at that instant. */
+export function phasesAt({ phases, usesAllFromMs = Number.POSITIVE_INFINITY }: Car, atMs: number): 1 | 2 | 3 {
+  return atMs >= usesAllFromMs ? 3 : phases;
+}
+
+/** A value of L1, L2 and L3 as the outlet is wired; voltages are phase to neutral. */
+export type PerPhase = readonly [number, number, number];
+
+/** A car came to an outlet or left it; `deliveredWh` is what it has got on this visit. */
+export interface CarNote {
+  readonly what: 'arrived' | 'left';
+  readonly atMs: number;
+  readonly car: Car;
+  readonly deliveredWh: number;
+}
 
 const TAPER_FROM = 0.8;
 const TAPER_TO_SHARE = 0.1;

@@ -42,6 +42,7 @@ interface Told {
   readonly status: string;
   readonly powerW: number;
   readonly isGranted: boolean;
+  readonly session: string | undefined;
 }
 
 interface Line {
@@ -58,6 +59,7 @@ function isGranted({ holder }: VirtualConnector): boolean {
 
 /** Whether it differs enough from what was told to be told again before the next heartbeat. */
 function isChange(told: Told, connector: VirtualConnector): boolean {
+  if (connector.session !== told.session) return true;
   if (connector.status !== told.status || told.isGranted !== isGranted(connector)) return true;
   return Math.abs(connector.measuredPowerW() - told.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * told.powerW);
 }
@@ -180,12 +182,12 @@ class Voice implements ChargerVoice {
   }
 
   #meter(line: Line, reading: Reading, nowMs: number, wallMs: number): ChargerMessage {
-    const { holder } = line.connector;
+    const { holder, session } = line.connector;
     const { status, powerW, currentA, voltageV, energyWh } = reading;
     const { epoch, seq } = holder.applied;
     const hb = ++line.hb;
     holder.noteHeartbeat(hb, nowMs);
-    line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector) };
+    line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector), session };
     const leaseLeftS = holder.leaseLeftS(nowMs);
     const message: MeterMessage = {
       v: 1,
@@ -200,6 +202,7 @@ class Voice implements ChargerVoice {
       seq,
       ...line.connector.heldTo(),
       leaseLeftS,
+      ...(session !== undefined && { session }),
     };
     const { connectorId } = line.connector.spec;
     // The instant is for people who read along: the service goes by `boot` and `hb`.

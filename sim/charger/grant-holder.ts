@@ -1,5 +1,5 @@
 // The charger's side of the grant protocol for one connector: fence, lease, what applies now and what applies then.
-import type { AckResult, LeaseKind, LimitReason } from '../../machines/power/grant.js';
+import type { AckResult, LeaseKind, LentTo, LimitReason } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 
 /** What a connector is held to. Currents in A per phase. */
@@ -13,6 +13,8 @@ export interface HeldLimit {
   readonly thenA: number;
   /** Infinity without a lease. */
   readonly endsAtMs: number;
+  /** It is for this session and so many phases alone, and so is what applies after it. */
+  readonly lent?: LentTo | undefined;
 }
 
 /** Of a limit, what a connector goes by. */
@@ -32,6 +34,8 @@ export interface GrantHolder {
   receive(limit: TakenLimit, nowMs: number): AckResult | undefined;
   /** Does what is due, at most one thing. True where the hardware took another limit, to be acknowledged if it is a grant. */
   advance(nowMs: number): boolean;
+  /** The car left, or uses other phases: what was for its session is over. True where something was. */
+  endSession(): boolean;
   /** The charger started again as `boot`: grants are gone, a fail-safe that it could keep applies at once. */
   restart(boot: string): void;
   /** Seconds by the charger's own clock; undefined without a lease. */
@@ -92,25 +96,41 @@ class Holder implements GrantHolder {
       return 'REJECTED';
     const endsAtMs = this.#endOf(limit, nowMs);
     if (endsAtMs <= nowMs) return 'EXPIRED';
-    const { epoch, seq, reason } = limit;
+    const { epoch, seq, reason, session, phases } = limit;
+    const lent = session === undefined || phases === undefined ? undefined : { session, phases };
     const { maxCurrentA } = this.#options;
     this.#fence = { epoch, seq };
     const limitA = Math.min(limit.limitA, maxCurrentA);
     const thenA = Math.min(limit.thenA, maxCurrentA);
-    this.#aimAt({ epoch, seq, limitA, reason, thenA, endsAtMs }, nowMs);
+    this.#aimAt({ epoch, seq, limitA, reason, thenA, endsAtMs, lent }, nowMs);
     return undefined;
   }
 
   advance(nowMs: number): boolean {
     // What was accepted is over before the hardware took it, or at the same instant: the end decides.
     if (this.#target.endsAtMs <= nowMs && this.#target.endsAtMs <= this.#appliesAtMs) {
-      this.#aimAt(this.#fallback(this.#target.thenA), this.#target.endsAtMs);
+      const { thenA, lent, endsAtMs } = this.#target;
+      this.#aimAt({ ...this.#fallback(thenA), lent }, endsAtMs);
       return false;
     }
     if (this.#appliesAtMs > nowMs) return false;
     this.#appliesAtMs = NEVER;
     this.applied = this.#target;
-    if (this.#options.keepsThen && this.#options.lease !== 'none') this.failsafeA = this.applied.thenA;
+    if (this.#options.keepsThen && this.#options.lease !== 'none')
+      // Over a restart nobody knows whether the car is the same.
+      this.failsafeA = this.applied.lent === undefined ? this.applied.thenA : 0;
+    return true;
+  }
+
+  endSession(): boolean {
+    if (this.#target.lent !== undefined) {
+      this.#appliesAtMs = NEVER;
+      this.applied = this.#target = this.#fallback(0);
+      return true;
+    }
+    if (this.applied.lent === undefined) return false;
+    // What comes after it was accepted already, and is for any car.
+    this.applied = this.#fallback(0);
     return true;
   }
 

@@ -1,10 +1,11 @@
 // One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles, and the transaction that runs at it.
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
+import type { CarNote, PerPhase } from './car.js';
 import type { OcppOwnClock } from './ocpp-own-clock.js';
 import type { OcppBehaviour } from './ocpp-traits.js';
 import type { SetProfile, Shown } from './ocpp-words.js';
-import { type CarNote, createOutlet, type Outlet, type PerPhase } from './outlet.js';
+import { createOutlet, type Outlet } from './outlet.js';
 import { ProfileStore } from './profile-store.js';
 import { nextCarsOf, type VirtualConnectorSpec, type Visitors } from './virtual-connector.js';
 

@@ -2,7 +2,16 @@
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
-import { type Car, type NextCar, nextCurrentA, taperBeginsAtWh, wantedCurrentA } from './car.js';
+import {
+  type Car,
+  type CarNote,
+  type NextCar,
+  nextCurrentA,
+  type PerPhase,
+  phasesAt,
+  taperBeginsAtWh,
+  wantedCurrentA,
+} from './car.js';
 import { countedV, efficiencyOf, leastOfferA } from './direct-current.js';
 import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
 import {
@@ -18,6 +27,8 @@ export interface Outlet {
   advance(nowMs: number): void;
   /** The pilot tells the car from `nowMs` on that it may draw `offeredA`. */
   offer(offeredA: number, nowMs: number): void;
+  /** The charger opens its contactor: no current flows, and the car begins anew at the next offer. */
+  cut(): void;
   /** From `nowMs` on its phases have these voltages, phase to neutral; until then, and without a grid, its rating's. */
   supply(voltagesV: PerPhase, nowMs: number): void;
   /** When its mode or, faster than by taper, its draw changes next. */
@@ -37,17 +48,6 @@ export interface Outlet {
   readonly energyWh: number;
 }
 
-/** A value of L1, L2 and L3 as the outlet is wired; voltages are phase to neutral. */
-export type PerPhase = readonly [number, number, number];
-
-/** A car came to the outlet or left it; `deliveredWh` is what it has got on this visit. */
-export interface CarNote {
-  readonly what: 'arrived' | 'left';
-  readonly atMs: number;
-  readonly car: Car;
-  readonly deliveredWh: number;
-}
-
 const STEP_MS = 1000;
 const RECOGNISED_AFTER_MS = 2000;
 const UNPLUGGED_AFTER_MS = 2000;
@@ -60,16 +60,11 @@ class VirtualOutlet implements Outlet {
   #stopMs = Number.NaN;
   #dueMs = Number.NaN;
   #nowMs: number;
+  readonly #options: OutletOptions;
   readonly #rating: ConnectorRating;
-  readonly #countedV: number;
-  readonly #efficiency: number;
   readonly #leastOfferA: number;
-  readonly #overdraw: number;
-  readonly #nextCar: NextCar;
-  readonly #onCar: (note: CarNote) => void;
   readonly #actor = createActor(virtualConnectorMachine).start();
   readonly #reaction: Reaction;
-  readonly #isLate: boolean;
   #nextStepMs: number;
   #mode: ConnectorMode = 'available';
   #car: Car;
@@ -79,16 +74,12 @@ class VirtualOutlet implements Outlet {
   #offeredA: number;
   #supplyV: PerPhase | undefined;
 
-  constructor({ rating, startsAtMs, offeredA, nextCar, onCar, overdraw, lateMs }: OutletOptions) {
+  constructor(options: OutletOptions) {
+    const { rating, startsAtMs, offeredA, nextCar, lateMs } = options;
+    this.#options = options;
     this.#rating = rating;
-    this.#countedV = countedV(rating);
-    this.#efficiency = efficiencyOf(rating);
     this.#leastOfferA = leastOfferA(rating);
-    this.#overdraw = overdraw;
-    this.#nextCar = nextCar;
-    this.#onCar = onCar;
     this.#offeredA = offeredA;
-    this.#isLate = lateMs !== undefined;
     this.#reaction =
       lateMs === undefined
         ? createPromptReaction(offeredA, () => this.#car.reactionMs)
@@ -107,7 +98,7 @@ class VirtualOutlet implements Outlet {
   get phases(): number {
     if (this.#mode === 'available') return 0;
     // Whatever the car does with it, a DC connector takes it from all phases alike.
-    return this.#rating.dc == null ? Math.min(this.#car.phases, this.#rating.phases) : 3;
+    return this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.#rating.phases) : 3;
   }
 
   get voltageV(): number {
@@ -117,7 +108,7 @@ class VirtualOutlet implements Outlet {
   }
 
   get powerW(): number {
-    const heldV = this.#rating.dc == null ? this.voltageV : this.#countedV;
+    const heldV = this.#rating.dc == null ? this.voltageV : countedV(this.#rating);
     return this.drawnA * heldV * this.phases;
   }
 
@@ -132,7 +123,7 @@ class VirtualOutlet implements Outlet {
   }
 
   #findDueMs(): number {
-    const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
+    const dueMs = this.#changesAtMs;
     if (!this.#isPluggedIn) return dueMs;
     if (this.#car.isIdeal) return Math.min(dueMs, this.#fullAtMs);
     const isSteady = Math.abs(this.drawnA - this.#wantedA()) < 0.1;
@@ -166,6 +157,15 @@ class VirtualOutlet implements Outlet {
     this.#forgetInstants();
   }
 
+  cut(): void {
+    if (this.#isOffer(this.#offeredA))
+      this.#tell({ type: 'offer.withdrawn', isStubborn: this.#car.isStubborn });
+    this.#offeredA = 0;
+    this.#reaction.cut();
+    this.drawnA = 0;
+    this.#forgetInstants();
+  }
+
   /** Between two whole seconds too: what flowed so far must not be counted at a new offer or voltage. */
   #countUpTo(nowMs: number): void {
     this.advance(nowMs);
@@ -188,9 +188,16 @@ class VirtualOutlet implements Outlet {
   }
 
   #findStopMs(): number {
-    const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
+    const dueMs = this.#changesAtMs;
     if (!this.#isPluggedIn) return dueMs;
     return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#steadyUntilMs);
+  }
+
+  /** When something changes that is no matter of charge and draw. */
+  get #changesAtMs(): number {
+    const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
+    const { usesAllFromMs = 0 } = this.#car;
+    return this.#isPluggedIn && usesAllFromMs > this.#atMs ? Math.min(dueMs, usesAllFromMs) : dueMs;
   }
 
   #isOffer(offeredA: number): boolean {
@@ -199,7 +206,7 @@ class VirtualOutlet implements Outlet {
 
   /** What the car gets of what flows, W. */
   get #chargingW(): number {
-    return this.powerW * this.#efficiency;
+    return this.powerW * efficiencyOf(this.#rating);
   }
 
   /** While what it draws is what it wants, seconds differ in nothing but energy: they are passed over in one step. */
@@ -225,7 +232,7 @@ class VirtualOutlet implements Outlet {
   #wantedA(): number {
     if (!this.#isPluggedIn || this.#mode === 'suspendedEv') return 0;
     const followedA = this.#reaction.followedA(this.#atMs);
-    return this.#overdraw * wantedCurrentA(this.#car, this.#storedWh, followedA, this.#leastOfferA);
+    return this.#options.overdraw * wantedCurrentA(this.#car, this.#storedWh, followedA, this.#leastOfferA);
   }
 
   /** Lets time pass to `stopMs`, up to which nothing but charge and draw changes. */
@@ -235,10 +242,12 @@ class VirtualOutlet implements Outlet {
     const lateMs = stopMs - this.#nextStepMs;
     if (lateMs >= 0) this.#nextStepMs += STEP_MS * (1 + Math.floor(lateMs / STEP_MS));
     const energyWh = this.#flowedWh(stopMs);
+    const phases = this.phases;
     this.#atMs = stopMs;
     this.#registerWh += energyWh;
     this.#storedWh += energyWh;
     this.#reaction.followedA(stopMs);
+    if (this.#isPluggedIn && this.phases > phases) this.#options.onMorePhases?.();
     this.#follow(elapsedMs);
     if (this.#mode === 'charging' && this.#storedWh >= this.#car.batteryWh)
       this.#tell({ type: 'car.filled' });
@@ -253,7 +262,8 @@ class VirtualOutlet implements Outlet {
 
   #follow(elapsedMs: number): void {
     const wantedA = this.#wantedA();
-    this.drawnA = this.#isLate ? wantedA : nextCurrentA(this.#car, this.drawnA, wantedA, elapsedMs);
+    this.drawnA =
+      this.#options.lateMs !== undefined ? wantedA : nextCurrentA(this.#car, this.drawnA, wantedA, elapsedMs);
   }
 
   #endMode(nowMs: number): void {
@@ -269,7 +279,7 @@ class VirtualOutlet implements Outlet {
       this.#follow(0);
     } else if (this.#mode === 'finishing') {
       this.#tell({ type: 'car.unplugged' });
-      this.#car = this.#nextCar(nowMs);
+      this.#car = this.#options.nextCar(nowMs);
       this.#modeEndsAtMs = this.#car.arrivesAtMs;
     } else {
       this.#tell({ type: 'car.left' });
@@ -281,7 +291,7 @@ class VirtualOutlet implements Outlet {
 
   #note(what: CarNote['what'], atMs: number): void {
     const car = this.#car;
-    this.#onCar({ what, atMs, car, deliveredWh: this.#storedWh - car.storedWh });
+    this.#options.onCar({ what, atMs, car, deliveredWh: this.#storedWh - car.storedWh });
   }
 
   #tell(event: VirtualConnectorEvent): void {
@@ -296,6 +306,8 @@ interface OutletOptions {
   readonly offeredA: number;
   readonly nextCar: NextCar;
   readonly onCar: (note: CarNote) => void;
+  /** Its car goes on to more phases than it used; a charger that minds cuts it off. */
+  readonly onMorePhases?: () => void;
   /** It draws this many times what it may; 1 for an honest one. */
   readonly overdraw: number;
   /** Given, it draws at once what it may, and for so long after it may no more. */

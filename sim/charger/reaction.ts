@@ -4,6 +4,8 @@
 export interface Reaction {
   /** The charger's pilot says `offeredA` from `nowMs` on. */
   offer(offeredA: number, nowMs: number): void;
+  /** The charger opened its contactor: nothing is left of what was offered before. */
+  cut(): void;
   /** Lets time pass and gives the offer the car follows. */
   followedA(nowMs: number): number;
   /** When that changes next; Infinity where it does not. */
@@ -19,6 +21,10 @@ export function createPromptReaction(offeredA: number, reactionMs: () => number)
     offer(newA, nowMs) {
       if (newA !== pilotA && dueMs === Number.POSITIVE_INFINITY) dueMs = nowMs + reactionMs();
       pilotA = newA;
+    },
+    cut() {
+      pilotA = followedA = 0;
+      dueMs = Number.POSITIVE_INFINITY;
     },
     followedA(nowMs) {
       if (nowMs >= dueMs) {
@@ -44,6 +50,10 @@ export function createLateReaction(offeredA: number, settleMs: number): Reaction
       while ((withdrawn.at(-1)?.offeredA ?? Number.POSITIVE_INFINITY) <= pilotA) withdrawn.pop();
       withdrawn.push({ offeredA: pilotA, untilMs: nowMs + settleMs });
       pilotA = newA;
+    },
+    cut() {
+      pilotA = 0;
+      withdrawn.length = 0;
     },
     followedA(nowMs) {
       while ((withdrawn[0]?.untilMs ?? Number.POSITIVE_INFINITY) <= nowMs) withdrawn.shift();

@@ -15,6 +15,10 @@ export interface Traffic {
   /** Each as likely as the others. */
   readonly maxCurrentsA: readonly [number, ...number[]];
   readonly singlePhaseShare: number;
+  /** Left out: none uses two. */
+  readonly twoPhaseShare?: number;
+  /** Of those that use fewer, how many go on to three within ten minutes; left out: none. */
+  readonly morePhasesShare?: number;
   /** At most 2 s, so that every car has followed another offer within 5 s. */
   readonly reactionS: Range;
   /** Cars that never charge again once they were paused. */
@@ -80,8 +84,22 @@ export function drawCar(traffic: Traffic, random: RandomGenerator, fromMs: numbe
   const [first, ...others] = traffic.maxCurrentsA;
   const pick = Math.floor((1 + others.length) * uniformFloat64(random));
   const maxCurrentA = others[pick - 1] ?? first;
-  const phases = uniformFloat64(random) < traffic.singlePhaseShare ? 1 : 3;
+  const phases = drawPhases(traffic, random);
   const reactionMs = Math.round(1000 * drawFrom(traffic.reactionS, random));
   const isStubborn = uniformFloat64(random) < traffic.stubbornShare;
-  return { phases, maxCurrentA, batteryWh, storedWh, arrivesAtMs, leavesAtMs, reactionMs, isStubborn };
+  const { morePhasesShare = 0 } = traffic;
+  const goesOn = morePhasesShare > 0 && phases < 3 && uniformFloat64(random) < morePhasesShare;
+  const usesAllFromMs = goesOn ? Math.round(arrivesAtMs + drawFrom(GOES_ON_MS, random)) : undefined;
+  return {
+    ...{ phases, maxCurrentA, batteryWh, storedWh, arrivesAtMs, leavesAtMs, reactionMs, isStubborn },
+    ...(usesAllFromMs !== undefined && { usesAllFromMs }),
+  };
+}
+
+const GOES_ON_MS: Range = [10_000, 600_000];
+
+function drawPhases({ singlePhaseShare, twoPhaseShare = 0 }: Traffic, random: RandomGenerator): 1 | 2 | 3 {
+  const drawn = uniformFloat64(random);
+  if (drawn < singlePhaseShare) return 1;
+  return drawn < singlePhaseShare + twoPhaseShare ? 2 : 3;
 }

@@ -21,6 +21,8 @@ export type Misbehaviour = keyof typeof MISBEHAVIOURS;
 
 export interface ChargerTraits {
   readonly lease: LeaseKind;
+  /** A limit with a session ends with that. */
+  readonly endsWithSession: boolean;
   /** How much longer its seconds last than true ones: 0.02 is 2 % slow, -0.02 is 2 % fast. */
   readonly driftShare: number;
   /** From accepting a limit until the pilot tells the car, ms by its own clock: 5 s is the most the protocol bears. */
@@ -36,6 +38,7 @@ export interface ChargerTraits {
 
 export const HONEST: ChargerTraits = {
   lease: 'heartbeat',
+  endsWithSession: false,
   driftShare: 0,
   pilotDelayMs: 1000,
   meterPeriodMs: 10_000,

@@ -1,10 +1,10 @@
 // A virtual charger: its connectors, the cars that come to them, and the charger's half of the protocol. No clock, no wire.
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { CarNote, PerPhase } from './car.js';
 import type { ChargerMessage } from './charger-message.js';
 import { type ChargerVoice, createChargerVoice } from './charger-voice.js';
 import type { HeldLimit } from './grant-holder.js';
-import type { CarNote, PerPhase } from './outlet.js';
 import { type ChargerTraits, HONEST } from './traits.js';
 import {
   createVirtualConnector,
@@ -19,6 +19,8 @@ export type OutletState = Pick<
   VirtualConnector,
   'spec' | 'status' | 'physicalPowerW' | 'physicalCurrentA'
 > & {
+  /** The car that is plugged in, where its charger names it. */
+  readonly session?: string | undefined;
   readonly holder: { readonly applied: HeldLimit };
 };
 

@@ -5,10 +5,10 @@ import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
-import type { NextCar } from './car.js';
+import type { CarNote, NextCar, PerPhase } from './car.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
-import { type CarNote, createOutlet, type Outlet, type PerPhase } from './outlet.js';
+import { createOutlet, type Outlet } from './outlet.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
@@ -47,6 +47,8 @@ export interface VirtualConnector {
   readonly status: ChargingStatus;
   /** What it says that it is held to, in A per phase or, where it is DC, in W at the car. */
   heldTo(): { readonly limitA: number } | { readonly limitW: number };
+  /** The car that is plugged in; undefined without one, and where the charger names none. */
+  readonly session: string | undefined;
   /** What it says of itself. */
   described(lease: LeaseKind, keepsThen: boolean): ConnectorState;
   /** `powerW` of the reading. */
@@ -65,11 +67,18 @@ type ConnectorState = NonNullable<StateMessage['connectors']>[number];
 
 function stateOf(
   spec: VirtualConnectorSpec,
-  own: { readonly lease: LeaseKind; readonly keepsThen: boolean; readonly failsafeA: number },
+  own: {
+    readonly lease: LeaseKind;
+    readonly keepsThen: boolean;
+    readonly failsafeA: number;
+    readonly endsWithSession?: boolean;
+  },
 ): ConnectorState {
   const { connectorId: id, phases, maxCurrentA, dc } = spec;
-  const { failsafeA, ...rest } = own;
-  if (dc == null) return { id, phases, minA: leastOfferA(spec), maxA: maxCurrentA, failsafeA, ...rest };
+  const { failsafeA, endsWithSession, ...rest } = own;
+  const ofSession = endsWithSession === true ? { endsWithSession } : {};
+  if (dc == null)
+    return { id, phases, minA: leastOfferA(spec), maxA: maxCurrentA, failsafeA, ...rest, ...ofSession };
   const [minW, maxW] = [Math.round(1000 * dc.minPowerKw), Math.round(1000 * dc.maxPowerKw)];
   return { id, powerType: 'DC', minW, maxW, failsafeW: dcWOfAmpere(failsafeA, spec), ...rest };
 }
@@ -133,7 +142,8 @@ function createOffer(spec: VirtualConnectorSpec, traits: ChargerTraits): (limitA
 
 function outletOf(
   spec: VirtualConnectorSpec,
-  { traits, traffic, seed, startsAtMs, onCar }: VirtualConnectorOptions,
+  { traits, traffic, seed, startsAtMs }: VirtualConnectorOptions,
+  events: { readonly onCar: (note: CarNote) => void; readonly onMorePhases: () => void },
   offeredA: number,
 ): Outlet {
   const does = new Set(traits.misbehaviours);
@@ -143,10 +153,58 @@ function outletOf(
     startsAtMs,
     offeredA,
     nextCar,
-    onCar,
+    ...events,
     overdraw: does.has('overdraw') ? traits.overdrawFactor : 1,
     lateMs: does.has('late-reaction') ? traits.settleMs : undefined,
   });
+}
+
+/** The visits of cars as the charger tells them apart. */
+interface Session {
+  readonly id: string | undefined;
+  readonly onCar: (note: CarNote) => void;
+  readonly onMorePhases: () => void;
+  /** Why a limit for a session is not taken; undefined where nothing speaks against it. */
+  refuses(limit: Pick<LimitMessage, 'session' | 'phases'>): AckResult | undefined;
+  restart(boot: string): void;
+}
+
+function createSession(
+  holder: GrantHolder,
+  { traits: { endsWithSession }, onCar, ...options }: VirtualConnectorOptions,
+  outlet: () => Outlet,
+): Session {
+  let { boot } = options;
+  let visits = 0;
+  let isCarThere = false;
+  const current = () => (endsWithSession && isCarThere ? `${boot.slice(0, 40)}-${visits}` : undefined);
+  /** What was for it is over: the contactor opens, whether anybody hears of it or not. */
+  const end = () => {
+    if (holder.endSession()) outlet().cut();
+  };
+  return {
+    get id() {
+      return current();
+    },
+    onCar(note) {
+      isCarThere = note.what === 'arrived';
+      if (isCarThere) visits++;
+      else end();
+      onCar(note);
+    },
+    onMorePhases: () => {
+      if ((holder.applied.lent?.phases ?? 3) < outlet().phases) end();
+    },
+    refuses(limit) {
+      if (limit.session === undefined) return undefined;
+      if (limit.session !== current()) return 'STALE';
+      return (limit.phases ?? 3) < outlet().phases ? 'REJECTED' : undefined;
+    },
+    restart(newBoot) {
+      boot = newBoot;
+      visits++;
+    },
+  };
 }
 
 interface VirtualConnectorOptions {
@@ -160,13 +218,47 @@ interface VirtualConnectorOptions {
   readonly onCar: (note: CarNote) => void;
 }
 
+function readingOf(
+  { connectorId, phases }: VirtualConnectorSpec,
+  { status, currentA, energyWh, phases: used }: Outlet,
+  powerW: number,
+  phaseVoltagesV: PerPhase,
+): Reading {
+  return {
+    ...{ connectorId, status, powerW },
+    currentA: onPhases(Math.round(currentA * 10) / 10, used),
+    voltageV: measuredVoltages(phaseVoltagesV, phases),
+    energyWh: Math.round(energyWh),
+  };
+}
+
+/** What the hardware takes up to `nowMs`, each at its instant. */
+function followLimits(
+  holder: GrantHolder,
+  outlet: Outlet,
+  nowMs: number,
+  onTaken: (atMs: number) => void,
+): void {
+  for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
+    // A car that left before then took with it what was for its session.
+    outlet.advance(dueMs);
+    if (holder.nextDueMs !== dueMs) continue;
+    const before = holder.applied.lent;
+    if (!holder.advance(dueMs)) continue;
+    // On more phases than before it begins without current.
+    if (before !== undefined && before.phases < (holder.applied.lent?.phases ?? 3)) outlet.cut();
+    onTaken(dueMs);
+  }
+}
+
 export function createVirtualConnector(
   spec: VirtualConnectorSpec,
   options: VirtualConnectorOptions,
 ): VirtualConnector {
   const holder = holderOf(spec, options.traits, options.boot);
   const offerOf = createOffer(spec, options.traits);
-  const outlet = outletOf(spec, options, offerOf(holder.applied.limitA));
+  const session = createSession(holder, options, () => outlet);
+  const outlet: Outlet = outletOf(spec, options, session, offerOf(holder.applied.limitA));
   /** The meter tells tenths of an ampere. */
   const measuredA = () => Math.round(outlet.drawnA * 10) / 10;
   const isDc = spec.dc != null;
@@ -177,19 +269,24 @@ export function createVirtualConnector(
     spec,
     holder,
     receive(limit, nowMs) {
-      return holder.receive(isDc ? inAmperes(limit, spec) : limit, nowMs);
+      return session.refuses(limit) ?? holder.receive(isDc ? inAmperes(limit, spec) : limit, nowMs);
     },
     heldTo() {
       const { limitA } = holder.applied;
       return isDc ? { limitW: dcWOfAmpere(limitA, spec) } : { limitA };
     },
-    described: (lease, keepsThen) => stateOf(spec, { lease, keepsThen, failsafeA: holder.failsafeA }),
+    get session() {
+      return session.id;
+    },
+    described(lease, keepsThen) {
+      const { endsWithSession } = options.traits;
+      return stateOf(spec, { lease, keepsThen, failsafeA: holder.failsafeA, endsWithSession });
+    },
     advance(nowMs) {
-      for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
-        if (!holder.advance(dueMs)) continue;
-        outlet.offer(offerOf(holder.applied.limitA), dueMs);
+      followLimits(holder, outlet, nowMs, (atMs) => {
+        outlet.offer(offerOf(holder.applied.limitA), atMs);
         options.onApplied();
-      }
+      });
       outlet.advance(nowMs);
     },
     supply(voltagesV, nowMs) {
@@ -197,23 +294,17 @@ export function createVirtualConnector(
       phaseVoltagesV = voltagesV;
     },
     restart(boot, nowMs) {
+      outlet.advance(nowMs);
+      if (holder.applied.lent !== undefined) outlet.cut();
       holder.restart(boot);
+      session.restart(boot);
       outlet.offer(offerOf(holder.applied.limitA), nowMs);
     },
     nextDueMs: () => Math.min(holder.nextDueMs, outlet.nextDueMs),
     get status() {
       return outlet.status;
     },
-    reading() {
-      return {
-        connectorId: spec.connectorId,
-        status: outlet.status,
-        powerW: measuredPowerW(),
-        currentA: onPhases(Math.round(outlet.currentA * 10) / 10, outlet.phases),
-        voltageV: measuredVoltages(phaseVoltagesV, spec.phases),
-        energyWh: Math.round(outlet.energyWh),
-      };
-    },
+    reading: () => readingOf(spec, outlet, measuredPowerW(), phaseVoltagesV),
     measuredPowerW,
     physicalPowerW: () => outlet.powerW,
     physicalCurrentA: () => onPhases(outlet.currentA, outlet.phases),

@@ -1,5 +1,5 @@
 // What one connector may be entitled to, computed only from the messages between it and the service (P2), without the service's ledger.
-import type { LeaseKind, LimitReason } from '../../machines/power/grant.js';
+import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PoleName } from '../world/site-fuses.js';
 import { HeartbeatLog } from './heartbeat-log.js';
@@ -24,6 +24,8 @@ export interface ConnectorFacts {
   readonly efficiency: number | undefined;
   /** The phases of fuses that it may load; none where no fuse is known. */
   readonly poles: readonly PoleName[];
+  /** Those that each of its own phases may load. */
+  readonly polesOfPhases: readonly (readonly PoleName[])[];
 }
 
 /** A limit that left, until it can be in force no longer. */
@@ -31,18 +33,22 @@ interface Promised {
   readonly epoch: number;
   readonly seq: number;
   readonly limitA: number;
+  /** On so many of its phases. */
+  readonly phases: number;
   /** Lease and settling time are over by then. */
   overAtMs: number;
 }
 
 /** Newest limit that left. */
-interface Told {
-  readonly epoch: number;
-  readonly seq: number;
-  readonly limitA: number;
+type Told = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'phases' | 'reason'>;
+
+/** What it falls back to, on so many of its phases. */
+interface Then {
   readonly thenA: number;
-  readonly reason: LimitReason;
+  readonly phases: number;
 }
+
+const ALL = 3;
 
 /** One location with its connectors. */
 export interface SiteBook {
@@ -61,6 +67,17 @@ export interface Numbered {
   readonly epoch: number;
   readonly seq: number;
 }
+
+/** A car that is plugged in: how many phases it has used. */
+interface KnownSession {
+  readonly boot: string;
+  /** As its charger names it; undefined where it names none, or no car is there. */
+  readonly id: string | undefined;
+  readonly seenPhases: number;
+}
+
+/** Starts of a charger of which messages may still be under way. */
+const BOOTS_KEPT = 4;
 
 /** Limits older than the newest this many are forgotten. */
 const GIVEN_KEPT = 64;
@@ -104,8 +121,12 @@ export class ConnectorBook {
   readonly #given: LimitMessage[] = [];
   #heardAtMs = Number.NEGATIVE_INFINITY;
   readonly #promised: Promised[] = [];
-  #acknowledgedThenA: number;
-  #thens: { readonly epoch: number; readonly seq: number; readonly thenA: number }[] = [];
+  #acknowledgedThen: Then;
+  #thens: (Numbered & Then)[] = [];
+  /** By the start of the charger that named it, the one heard of last first. */
+  #sessions: KnownSession[] = [];
+  /** When a limit for fewer phases than it has left last: until then others could use the rest. */
+  lentAtMs = Number.NEGATIVE_INFINITY;
   readonly #times: LeaseTimes;
   /** The most it was told lately, and in as long before. */
   #mostToldA = 0;
@@ -117,7 +138,7 @@ export class ConnectorBook {
     this.site = site;
     this.facts = facts;
     this.#times = times;
-    this.#acknowledgedThenA = facts.failsafeA;
+    this.#acknowledgedThen = { thenA: facts.failsafeA, phases: ALL };
     this.#mostToldBeforeA = facts.failsafeA;
   }
 
@@ -133,14 +154,15 @@ export class ConnectorBook {
 
   /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */
   give(limit: LimitMessage, heardAtMs: number, nowMs: number): void {
-    const { epoch, seq, limitA, thenA } = limit;
+    const { epoch, seq, limitA, thenA, phases = ALL } = limit;
     this.#given[seq % GIVEN_KEPT] = limit;
     const { leaseMs, settleMs } = this.#times;
     const overAtMs = this.lease === 'heartbeat' ? heardAtMs + leaseMs + settleMs : Number.POSITIVE_INFINITY;
-    this.#promise({ epoch, seq, limitA, overAtMs }, nowMs);
-    if ((this.#thens.at(-1)?.thenA ?? this.#acknowledgedThenA) !== thenA)
-      this.#thens.push({ epoch, seq, thenA });
+    this.#promise({ epoch, seq, limitA, phases, overAtMs }, nowMs);
+    const newest = this.#thens.at(-1) ?? this.#acknowledgedThen;
+    if (newest.thenA !== thenA || newest.phases !== phases) this.#thens.push({ epoch, seq, thenA, phases });
     this.told = limit;
+    if (phases < this.facts.polesOfPhases.length) this.lentAtMs = nowMs;
     if (nowMs >= this.#turnsAtMs) {
       this.#mostToldBeforeA = this.#mostToldA;
       this.#mostToldA = 0;
@@ -155,8 +177,8 @@ export class ConnectorBook {
     let kept = 0;
     for (const each of promised) {
       const isOver = each.overAtMs <= nowMs;
-      if (!isOver && (each.limitA > newest.limitA || each.overAtMs > newest.overAtMs))
-        promised[kept++] = each;
+      const isMore = each.limitA > newest.limitA || each.phases > newest.phases;
+      if (!isOver && (isMore || each.overAtMs > newest.overAtMs)) promised[kept++] = each;
     }
     promised[kept++] = newest;
     promised.length = kept;
@@ -177,13 +199,15 @@ export class ConnectorBook {
       if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
       else if (each.seq === applied.seq) each.overAtMs = Math.min(each.overAtMs, nowMs + leaseMs + settleMs);
     }
-    const beforeA = this.#acknowledgedThenA;
+    const before = this.#acknowledgedThen;
     while (this.#thens[0] !== undefined && !isOlder(applied, this.#thens[0])) {
-      this.#acknowledgedThenA = this.#thens.shift()?.thenA ?? this.#acknowledgedThenA;
+      this.#acknowledgedThen = this.#thens.shift() ?? this.#acknowledgedThen;
     }
     // It may have been at that until now.
-    if (beforeA > this.#acknowledgedThenA)
-      this.#promised.unshift({ epoch: applied.epoch, seq: 0, limitA: beforeA, overAtMs: nowMs + settleMs });
+    const { thenA: limitA, phases } = before;
+    const now = this.#acknowledgedThen;
+    if (limitA > now.thenA || phases > now.phases)
+      this.#promised.unshift({ epoch: applied.epoch, seq: 0, limitA, phases, overAtMs: nowMs + settleMs });
   }
 
   /** Something of it was heard. */
@@ -215,9 +239,9 @@ export class ConnectorBook {
     this.isDistrusted = false;
   }
 
-  /** The most it may be entitled to: its maximum, where nothing that it was promised means anything. */
-  boundA(nowMs: number): number {
-    return this.isUnreliable ? this.facts.maxA : this.promisedA(nowMs);
+  /** The most it may be entitled to on its phase number `own`: its maximum, where nothing that it was promised means anything. */
+  boundA(nowMs: number, own = 0): number {
+    return this.isUnreliable ? this.facts.maxA : this.promisedA(nowMs, own);
   }
 
   /** Nothing that it was promised means anything: its maximum is reserved. */
@@ -225,33 +249,68 @@ export class ConnectorBook {
     return this.isReadOnly || this.isDistrusted || this.lease === 'none';
   }
 
-  /** The most it may be entitled to if it keeps to what it was told. */
-  promisedA(nowMs: number): number {
-    const { maxA, failsafeA } = this.facts;
-    let mostA = this.isForgetful ? Math.max(failsafeA, this.#acknowledgedThenA) : this.#acknowledgedThenA;
-    for (const { thenA } of this.#thens) if (thenA > mostA) mostA = thenA;
-    for (const { limitA, overAtMs } of this.#promised) if (overAtMs > nowMs && limitA > mostA) mostA = limitA;
+  /** The most it may be entitled to on that phase if it keeps to what it was told. */
+  promisedA(nowMs: number, own = 0): number {
+    const { maxA } = this.facts;
+    let mostA = this.ownFailsafeA;
+    const thens: readonly Then[] = [this.#acknowledgedThen, ...this.#thens];
+    for (const { thenA, phases } of thens) if (own < phases && thenA > mostA) mostA = thenA;
+    for (const { limitA, phases, overAtMs } of this.#promised)
+      if (own < phases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
     return Math.min(mostA, maxA);
   }
 
+  /** The same on a phase of a fuse: several of its own may be on it where nobody said how it is wired, and one is. */
+  boundOn(pole: PoleName, nowMs: number): number {
+    const own = this.facts.polesOfPhases.findIndex((poles) => poles.includes(pole));
+    return own < 0 ? 0 : this.boundA(nowMs, own);
+  }
+
   boundW(nowMs: number): number {
-    return this.boundA(nowMs) * this.facts.wattsPerA;
+    return this.wattsOf((own) => this.boundA(nowMs, own));
   }
 
   promisedW(nowMs: number): number {
-    return this.promisedA(nowMs) * this.facts.wattsPerA;
+    return this.wattsOf((own) => this.promisedA(nowMs, own));
   }
 
-  /** What it goes on being entitled to, by its newest limit of `epoch`, without a new one. */
-  lastingA(epoch: number, nowMs: number): number {
-    const { maxA, failsafeA } = this.facts;
-    if (this.isUnreliable) return maxA;
-    const ownA = this.isForgetful ? failsafeA : 0;
-    const { told } = this;
-    if (told === undefined || told.epoch !== epoch) return ownA;
+  /** W of so many A on each of its phases. */
+  wattsOf(ampereOf: (own: number) => number): number {
+    const { wattsPerA, polesOfPhases } = this.facts;
+    const phases = polesOfPhases.length;
+    let sumA = 0;
+    for (let own = 0; own < phases; own++) sumA += ampereOf(own);
+    return (sumA * wattsPerA) / phases;
+  }
+
+  /** What it falls back to by itself, whatever it was told. */
+  get ownFailsafeA(): number {
+    return this.isForgetful ? this.facts.failsafeA : 0;
+  }
+
+  /** What it goes on being entitled to on so many phases, by its newest limit of `epoch`, without a new one. */
+  lastingA(epoch: number, nowMs: number, phases: number): number {
+    if (this.isUnreliable) return this.facts.maxA;
+    const { told, ownFailsafeA } = this;
+    if (told === undefined || told.epoch !== epoch || (told.phases ?? ALL) < phases) return ownFailsafeA;
     const newest = this.#promised.at(-1);
     const isInForce = newest?.seq === told.seq && newest.epoch === epoch && newest.overAtMs > nowMs;
-    return Math.max(ownA, told.thenA, isInForce ? told.limitA : 0);
+    return Math.max(ownFailsafeA, told.thenA, isInForce ? told.limitA : 0);
+  }
+
+  /** A meter value said which car is there, and on how many of its phases current flows. */
+  noteSession(boot: string, id: string | undefined, phases: number): void {
+    const [newest] = this.#sessions;
+    if (newest?.boot === boot && newest.id === id && newest.seenPhases >= phases) return;
+    const before = this.sessionIn(boot);
+    const seenPhases = before?.id === id ? Math.max(before?.seenPhases ?? 0, phases) : phases;
+    const others = this.#sessions.filter((each) => each.boot !== boot);
+    this.#sessions = [{ boot, id, seenPhases }, ...others].slice(0, BOOTS_KEPT);
+  }
+
+  /** The newest it named in that start: what is late may have a service answer one that is over, which the charger refuses. */
+  sessionIn(boot: string | undefined = ''): KnownSession | undefined {
+    return this.#sessions.find((each) => each.boot === boot);
   }
 
   /** Something promised in an earlier life than `epoch` may be in force. */

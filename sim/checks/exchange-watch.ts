@@ -58,6 +58,9 @@ export class ExchangeWatch {
     }
     const { result } = message.body;
     if (result === 'STALE') this.#reached.note('staleGrantRefused');
+    const session = book.given(message.body)?.session;
+    if (result === 'STALE' && session !== undefined && session !== book.sessionIn(message.body.boot)?.id)
+      this.#reached.note('sessionOver');
     if (result === 'EXPIRED') this.#reached.note('expiredGrantRefused');
     if (result !== 'APPLIED') return;
     const outlet = charger.outlets.find(({ spec }) => spec.connectorId === message.connectorId);
@@ -103,6 +106,8 @@ export class ExchangeWatch {
     if (given === undefined) return;
     if (given.boot !== ack.boot)
       this.#violate(book, `${ack.epoch}/${ack.seq} was taken by ${ack.boot}, and is for ${given.boot}`);
+    if (given.session !== undefined && given.session !== outlet?.session)
+      this.#violate(book, `${ack.epoch}/${ack.seq} was taken, and is for ${given.session}, which is over`);
     const applied = outlet?.holder.applied;
     if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch) return;
     if ((this.#saidLease.get(book) ?? book.lease) !== 'heartbeat') return;
@@ -162,6 +167,7 @@ export class ExchangeWatch {
     if (isNewBoot) book.heardBoot = boot;
     book.hear(nowMs, isNewBoot);
     book.draw(drawnA(book, meter), nowMs);
+    book.noteSession(boot, meter.session, phasesOf(meter));
     if (seq === 0) return;
     if (book.told?.epoch === epoch && book.told.seq === seq && isOlder(book.holds, { epoch, seq }))
       this.#reached.note('lostAckHealed');
@@ -176,6 +182,11 @@ function drawnA({ facts }: ConnectorBook, { powerW, currentA }: MeterMessage): n
   if (currentA === undefined) return mostA;
   for (const phaseA of currentA) if (phaseA > mostA) mostA = phaseA;
   return mostA;
+}
+
+/** As many of its phases, from the first on, as the last one that carries more than a meter's noise. */
+function phasesOf({ currentA = [0, 0, 0] }: MeterMessage): number {
+  return currentA.findLastIndex((phaseA) => phaseA >= 1) + 1;
 }
 
 /** The service cannot have understood what is no message of the contract. */

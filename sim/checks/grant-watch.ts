@@ -7,6 +7,12 @@ import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { isOlder } from './connector-book.js';
 import type { Reached } from './reached.js';
 
+/** What a limit entitles to at most, on so many phases. */
+interface Granted {
+  readonly mostA: number;
+  readonly phases: number;
+}
+
 interface Instants {
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;
@@ -46,6 +52,7 @@ export class GrantWatch {
   left(book: ConnectorBook, limit: LimitMessage): void {
     const heardAtMs = this.#judgeNumbers(book, limit);
     this.#judgeCurrents(book, limit);
+    this.#judgeLent(book, limit);
     this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
     book.give(limit, heardAtMs, this.#clock.monotonicMs());
@@ -78,28 +85,47 @@ export class GrantWatch {
     }
   }
 
+  /** Fewer phases than a connector has are for the session that was seen to use no more. */
+  #judgeLent(book: ConnectorBook, { boot, session, phases, limitA, thenA }: LimitMessage): void {
+    if ((session === undefined) !== (phases === undefined))
+      this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
+    if (session === undefined || phases === undefined) return;
+    this.#reached.note('phasesLent');
+    const { id, seenPhases = 0 } = book.sessionIn(boot) ?? {};
+    if (session !== id)
+      this.#violate('P7', book, `${limitA} A, then ${thenA} A for ${session}, and ${id} is there`);
+    else if (seenPhases === 0 || seenPhases > phases)
+      this.#violate('P7', book, `it is for ${phases} phases, and its car was seen to use ${seenPhases}`);
+  }
+
   /** Everything the others may be entitled to, and this one by the limit that leaves. */
-  #sumWithW(site: SiteBook, book: ConnectorBook, mostA: number, nowMs: number): number {
+  #sumWithW({ connectors }: SiteBook, book: ConnectorBook, granted: Granted, nowMs: number): number {
     let sumW = 0;
-    for (const each of site.connectors)
-      sumW += each === book ? mostA * each.facts.wattsPerA : each.boundW(nowMs);
-    return sumW;
+    for (const each of connectors) if (each !== book) sumW += each.boundW(nowMs);
+    const grantedA = (own: number) => (own < granted.phases ? granted.mostA : 0);
+    const owns = [...book.facts.polesOfPhases.keys()];
+    const isCovered = owns.every((own) => grantedA(own) <= book.boundA(nowMs, own) + TOLERANCE_A);
+    // What it may keep to on other phases goes on beside what adds anything.
+    const besideA = (own: number) => (isCovered ? book.ownFailsafeA : book.boundA(nowMs, own));
+    return sumW + book.wattsOf((own) => Math.max(grantedA(own), besideA(own)));
   }
 
   #judgeSums(book: ConnectorBook, limit: LimitMessage): void {
     const nowMs = this.#clock.monotonicMs();
     const mostA = Math.max(limit.limitA, limit.thenA);
+    const granted = { mostA, phases: limit.phases ?? 3 };
+    const last = Math.min(granted.phases, book.facts.polesOfPhases.length);
     // A limit that raises nothing may always be sent: the sum falls or stays as it is.
-    if (mostA <= book.lastingA(limit.epoch, nowMs) + TOLERANCE_A) return;
+    if (mostA <= book.lastingA(limit.epoch, nowMs, last) + TOLERANCE_A) return;
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
-    this.#judgePoles(book, mostA, nowMs);
+    this.#judgePoles(book, granted, nowMs);
     const { locationId } = book.site;
     const wallMs = this.#clock.wallMs();
     // The minimum of a lock is granted under any limit (who gets how much, 4).
     const { leastA, efficiency } = book.facts;
     const floorA = efficiency === undefined ? leastA : leastA + DC_ROUNDING_A;
     if (mostA <= floorA && this.#oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
-    const sumW = this.#sumWithW(book.site, book, mostA, nowMs);
+    const sumW = this.#sumWithW(book.site, book, granted, nowMs);
     const lowestW = this.#oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs);
     if (sumW > lowestW + TOLERANCE_W) {
       const detail = `${mostA} A left: ${sumW.toFixed(0)} W may be drawn together, ${lowestW} W is the lowest limit ahead`;
@@ -112,12 +138,11 @@ export class GrantWatch {
   }
 
   /** No fuse is overloaded, not even for the minimum of a lock that holds it already: that raises nothing. */
-  #judgePoles(book: ConnectorBook, mostA: number, nowMs: number): void {
-    if (mostA <= book.boundA(nowMs) + TOLERANCE_A) return;
-    for (const pole of book.facts.poles) {
+  #judgePoles(book: ConnectorBook, { mostA, phases }: Granted, nowMs: number): void {
+    for (const pole of new Set(book.facts.polesOfPhases.slice(0, phases).flat())) {
+      if (mostA <= book.boundOn(pole, nowMs) + TOLERANCE_A) continue;
       let sumA = mostA;
-      for (const each of book.site.connectors)
-        if (each !== book && each.facts.poles.includes(pole)) sumA += each.boundA(nowMs);
+      for (const each of book.site.connectors) if (each !== book) sumA += each.boundOn(pole, nowMs);
       const capacityA = book.site.capacitiesA.get(pole) ?? 0;
       if (sumA <= capacityA + TOLERANCE_A) continue;
       const detail = `${mostA} A left: ${sumA.toFixed(1)} A may flow through phase ${pole}, whose fuse carries ${capacityA} A`;

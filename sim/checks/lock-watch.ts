@@ -83,10 +83,12 @@ export class LockWatch {
     );
   }
 
-  #judgeLocked(book: ConnectorBook, { limitA, reason }: LimitMessage, lockKw: number): void {
+  #judgeLocked(book: ConnectorBook, { limitA, reason, phases }: LimitMessage, lockKw: number): void {
     const standing = this.#standingOf(book);
     const { wattsPerA, maxA, leastA } = book.facts;
-    if (limitA < leastA - TOLERANCE_LEAST_A && doFloorsFitFuses(book) && this.#isSteady(book))
+    // Others had what its car left; the next one waits until they have followed.
+    const isTakenBack = phases === undefined && this.#monotonicMs() - book.lentAtMs <= MADE_ROOM_MS;
+    if (limitA < leastA - TOLERANCE_LEAST_A && doFloorsFitFuses(book) && this.#isSteady(book) && !isTakenBack)
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =

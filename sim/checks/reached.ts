@@ -25,6 +25,8 @@ export const RARE_BRANCHES = {
   doubledDelivery: 'messages that had been delivered were delivered again',
   profileCancelled: 'a profile was cancelled before it ended',
   concurrentRemovals: 'members of one cluster were removed at the same time',
+  phasesLent: 'a limit was for one session, and for fewer phases than the connector has',
+  sessionOver: 'a limit came for a session that was over',
   otherTenantRefused: "another tenant asked for the first one's objects",
 } as const;
 export type RareBranch = keyof typeof RARE_BRANCHES;

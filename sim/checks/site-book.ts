@@ -4,7 +4,7 @@ import { type LeaseTiming, longestLeaseMsOf } from '../../machines/power/grant.j
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { buildTopic } from '../../src/wire/topics.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
-import { capacitiesOf, countedOn, polesAbove } from '../world/site-fuses.js';
+import { capacitiesOf, countedOn, placesOf, polesAbove } from '../world/site-fuses.js';
 import { ConnectorBook, type LeaseTimes, type SiteBook } from './connector-book.js';
 
 export interface SiteBooks {
@@ -66,7 +66,12 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
             capacitiesA.size === 0
               ? []
               : countedOn(spec).flatMap((place) => polesAbove(location, charger, place));
-          const facts = { key, wattsPerA, maxA, leastA, failsafeA, efficiency, poles };
+          const polesOfPhases = Array.from({ length: phases }, (_, own) =>
+            capacitiesA.size === 0
+              ? []
+              : placesOf(spec, own).flatMap((place) => polesAbove(location, charger, place)),
+          );
+          const facts = { key, wattsPerA, maxA, leastA, failsafeA, efficiency, poles, polesOfPhases };
           const book = new ConnectorBook(site, facts, timesOf(timing, times));
           connectors.push(book);
           own.set(connectorId, book);

@@ -1,9 +1,9 @@
 // A connector of a virtual OCPP charger as a world sees it: what it truly does, and what the gateway holds it to.
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { HeldLease } from '../../machines/session/held-lease.js';
+import type { PerPhase } from '../charger/car.js';
 import type { HeldLimit } from '../charger/grant-holder.js';
 import type { OcppEvse } from '../charger/ocpp-evse.js';
-import type { PerPhase } from '../charger/outlet.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 
 /** What the gateway believes, undefined where it knows nothing of it now, and why that limit was given. */

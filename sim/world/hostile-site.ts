@@ -42,6 +42,12 @@ const MIXED: Traffic = {
   maxCurrentsA: [32, 1000],
 };
 
+/** The same with cars of two phases, and some that go on to all three while they charge. */
+const CHANGING: Traffic = {
+  ...{ ...MIXED, stayS: [60, 1200], gapS: [0, 120] },
+  ...{ singlePhaseShare: 0.4, twoPhaseShare: 0.3, morePhasesShare: 0.3 },
+};
+
 /** Within the contract, however odd; the last two go without a lease or without acks, so that they live by themselves. */
 const ODD: readonly Misbehaviour[] = ['garbage', 'others-ids', 'backward-counters'];
 const ODDEST: readonly Misbehaviour[] = ['old-boot', 'no-ack'];
@@ -93,6 +99,29 @@ function fused(location: { readonly locationId: string }, failsafeA: number) {
   };
 }
 
+/** Four chargers whose phases can be lent, wired in turn, on fuses that carry less than half of what they could take. */
+const LENDING_LEAST_KW = Math.ceil((4 * 3 * 6 * 253) / 1000);
+
+function lending(location: { readonly locationId: string }, failsafeA: number) {
+  const { locationId } = location;
+  const rotations = ['RST', 'STR', 'TRS', undefined];
+  return {
+    ...location,
+    connection: { currentA: [70, 60, 65] },
+    feeders: [{ name: 'hall', currentA: [40, 45, 38] }],
+    chargers: rotations.map((rotation, nth) => ({
+      controllerUuid: `${locationId}-${nth}`,
+      ...(nth < 2 && { feeder: 'hall' }),
+      connectors: [
+        {
+          ...{ connectorId: '1', voltageV: 230, status: 'ACTIVE', phases: 3, maxCurrentA: 32, failsafeA },
+          ...(rotation !== undefined && { rotation }),
+        },
+      ],
+    })),
+  };
+}
+
 function plainLocation(locationId: string, count: number, failsafeA: number) {
   const connector = { connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, status: 'ACTIVE' };
   return {
@@ -110,7 +139,7 @@ function plainLocation(locationId: string, count: number, failsafeA: number) {
 
 /**
  * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
- * have fuses, and cars of one phase and of three.
+ * have fuses, and cars of one phase and of three; with 3, fuses and chargers that lend phases until a session ends.
  */
 export function hostileSiteOf(seed: number, chargers: number, speaksOcpp = false): HostileSite {
   const hasFailsafe = seed % 2 === 1;
@@ -126,7 +155,10 @@ export function hostileSiteOf(seed: number, chargers: number, speaksOcpp = false
   });
   const isFused = seed % 10 === 7;
   const plain = LOCATIONS.map((locationId) => location(locationId, chargers));
-  const own = isFused ? plain.map((each) => fused(each, failsafeA)) : plain;
+  const isLending = seed % 10 === 3;
+  const wired = (each: (typeof plain)[number]) =>
+    isFused ? fused(each, failsafeA) : lending(each, failsafeA);
+  const own = isFused || isLending ? plain.map(wired) : plain;
   const file = {
     tenants: [
       tenant(TENANT, 'Hostile', seed % 4 === 0 || speaksOcpp ? [...own, location(YARD, 2)] : own),
@@ -136,26 +168,20 @@ export function hostileSiteOf(seed: number, chargers: number, speaksOcpp = false
   return {
     tenants: parseProvisioning(JSON.stringify(file), 'hostile-site').tenants,
     locationIds: LOCATIONS,
-    chargers: isFused ? FUSED_LOCKABLE + 1 : chargers,
-    leastKw: isFused ? FUSED_LEAST_KW : hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5,
-    lockable: isFused ? FUSED_LOCKABLE : hasFailsafe ? chargers : 1,
+    chargers: isFused ? FUSED_LOCKABLE + 1 : isLending ? 4 : chargers,
+    leastKw: isFused
+      ? FUSED_LEAST_KW
+      : isLending
+        ? LENDING_LEAST_KW
+        : hasFailsafe
+          ? Math.ceil((chargers * 6 * 253 * 3) / 1000)
+          : 5,
+    lockable: isFused ? FUSED_LOCKABLE : isLending ? 4 : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
     // What is best where fuses bind is not known to the checks.
-    isHungry: isHungry && !isFused,
-    visitorsOf: () => (isFused ? MIXED : isHungry ? HUNGRY : BUSY_STREET),
-    traitsOf({ controllerUuid, locationId }, random) {
-      const misbehaviours: Misbehaviour[] = ['late-reaction'];
-      if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
-      else if (uniformInt(random, 0, 3) === 0) misbehaviours.push(oneOf(ODD, random));
-      // Its fail-safe is reserved for good where there is room for it.
-      if (hasFailsafe && uniformInt(random, 0, 5) === 0) misbehaviours.push('forget-then');
-      const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
-      return {
-        misbehaviours: isBroken ? [oneOf(BROKEN, random)] : misbehaviours,
-        driftShare: uniformInt(random, -20, 20) / 1000,
-        pilotDelayMs: uniformInt(random, 0, 5_000),
-      };
-    },
+    isHungry: isHungry && !isFused && !isLending,
+    visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
+    traitsOf: (charger, random) => drawTraits(charger, random, { hasFailsafe, isLending }),
     ocppOf({ locationId }, random) {
       return speaksOcpp && locationId !== FAR
         ? drawnOcpp(random, { isFused, isBroken: locationId === YARD })
@@ -182,6 +208,26 @@ function drawnOcpp(
     behaviours,
     driftShare: setsClock ? uniformInt(random, -10, 10) / 100_000 : uniformInt(random, -19, 19) / 1000,
     lateMs: SETTLE_MS,
+  };
+}
+
+function drawTraits(
+  { controllerUuid, locationId }: ChargerAddress,
+  random: RandomGenerator,
+  { hasFailsafe, isLending }: { readonly hasFailsafe: boolean; readonly isLending: boolean },
+): Partial<ChargerTraits> {
+  const misbehaviours: Misbehaviour[] = ['late-reaction'];
+  if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
+  else if (uniformInt(random, 0, 3) === 0) misbehaviours.push(oneOf(ODD, random));
+  // Its fail-safe is reserved for good where there is room for it.
+  if (hasFailsafe && uniformInt(random, 0, 5) === 0) misbehaviours.push('forget-then');
+  const endsWithSession = isLending && uniformInt(random, 0, 3) > 0;
+  const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
+  return {
+    misbehaviours: isBroken ? [oneOf(BROKEN, random)] : misbehaviours,
+    endsWithSession,
+    driftShare: uniformInt(random, -20, 20) / 1000,
+    pilotDelayMs: uniformInt(random, 0, 5_000),
   };
 }
 

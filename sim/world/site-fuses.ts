@@ -43,6 +43,12 @@ export function countedOn({ rotation, phases }: Connector): readonly number[] {
   return phases === 1 && rotation !== undefined ? [LETTERS.indexOf(rotation)] : [0, 1, 2];
 }
 
+/** Where its own phase number `own` may be: on any where nobody said it. */
+export function placesOf({ rotation }: Connector, own: number): readonly number[] {
+  const place = LETTERS.indexOf(rotation?.charAt(own) || '?');
+  return place < 0 ? [0, 1, 2] : [place];
+}
+
 function parentOf({ feeders }: Location, name: string): string | undefined {
   return feeders.find((feeder) => feeder.name === name)?.parent;
 }

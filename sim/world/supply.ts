@@ -1,6 +1,6 @@
 // Feeds chargers from lines of the grid whose voltage sags under load, so that amperes and watts part.
 import type { EpochMs } from '../../machines/values/time.js';
-import type { PerPhase } from '../charger/outlet.js';
+import type { PerPhase } from '../charger/car.js';
 import type { GridLine } from '../scenario/scenario.js';
 import type { Agenda } from './agenda.js';
 import type { ChargerRun } from './charger-run.js';

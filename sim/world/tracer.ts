@@ -4,7 +4,7 @@ import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
-import type { PerPhase } from '../charger/outlet.js';
+import type { PerPhase } from '../charger/car.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { ChargerRun } from './charger-run.js';

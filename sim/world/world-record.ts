@@ -4,7 +4,7 @@ import type { ConnectorReport } from '../../machines/power/connector.machine.js'
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Log } from '../../src/ports/log.js';
-import type { CarNote } from '../charger/outlet.js';
+import type { CarNote } from '../charger/car.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
 import { AlarmNotes } from './alarm-notes.js';
 import type { NewProfile } from './limit-oracle.js';

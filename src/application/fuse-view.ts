@@ -1,6 +1,7 @@
 // The fuses of a location as an operator sees them: each phase with what it carries, and the one that keeps a connector from more.
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
-import type { Pole } from '../../machines/power/fuses.js';
+import { GRID_PHASES, type Pole } from '../../machines/power/fuses.js';
+import { isLending } from '../../machines/power/lent-phases.js';
 import { poleLoadsOf } from '../../machines/power/pole-loads.js';
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { FuseLive } from '../wire/operator-locations.js';
@@ -33,4 +34,14 @@ export function viewOfFuses(location: LocationEntity): FuseLive[] {
 /** The pole that keeps a connector from more; undefined where none does. */
 export function fullPoleOf({ fuses, limitedBy }: Readonly<ConnectorControl>): Pole | undefined {
   return typeof limitedBy === 'number' ? fuses.poles[limitedBy] : undefined;
+}
+
+/** Such as `L1`, or `L2 and L3`: where its car is reserved while the rest is lent; undefined while nothing is. */
+export function lentPhasesOf(control: ConnectorControl): string | undefined {
+  if (!isLending(control)) return undefined;
+  const { rotation } = control.spec;
+  const { usedPhases } = control.holding;
+  if (rotation == null) return usedPhases === 1 ? 'one phase' : 'two phases';
+  const phases = [...rotation].slice(0, usedPhases).map((letter) => GRID_PHASES['RST'.indexOf(letter)]);
+  return phases.sort().join(' and ');
 }

@@ -15,6 +15,8 @@ export interface Explained {
   readonly minimum: string;
   readonly failsafe: string;
   readonly lockLimitKw: number | null;
+  /** The phases of the grid that alone are reserved for its car; undefined where all of the connector are. */
+  readonly lentPhases: string | undefined;
   /** Power at 6 A, and at its maximum, at the voltage enforcement counts with. */
   readonly minimumKw: number;
   readonly maximumKw: number;
@@ -70,9 +72,11 @@ function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Expla
   return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than ${minimum}: it runs up to ${round(minimumKw)} kW.`;
 }
 
-/** One sentence. */
+/** One sentence, and another where phases that its car does not use are lent. */
 export function explanationOf(explained: Explained): string {
-  return SENTENCES[explained.reason](explained);
+  const sentence = SENTENCES[explained.reason](explained);
+  if (explained.lentPhases === undefined) return sentence;
+  return `${sentence} It is reserved on ${explained.lentPhases} only: its car uses no other phase, and others may until it goes.`;
 }
 
 function limitText({ limitKw, cause }: LimitInForce): string {

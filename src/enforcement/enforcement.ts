@@ -229,7 +229,7 @@ export class Enforcement {
     if (stored.length === 0) return;
     reservations.store(location, stored, (isStored) => {
       for (const decided of stored) {
-        const isNewest = decided.control.holding.lastSeq === decided.grant.seq;
+        const isNewest = supervisorOf(location).isNewest(decided);
         if (isStored && isNewest) {
           supervisorOf(location).noteLeft(decided);
           this.#publish(location, decided);

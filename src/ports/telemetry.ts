@@ -68,6 +68,8 @@ export interface ChargerState {
         readonly whyNoLease?: string | undefined;
         /** It keeps the newest `thenA` (`thenW`) over a restart. */
         readonly keepsThen?: boolean | undefined;
+        /** A grant with a session ends by itself with that. */
+        readonly endsWithSession?: boolean | undefined;
       }[]
     | undefined;
 }

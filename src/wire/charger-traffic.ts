@@ -29,6 +29,7 @@ export interface ChargerTraffic<Message = unknown> {
   }[];
 }
 
+const SESSION = '2c0f5a1e-93f6-4b7e-8a53-6d1f0e3b7c42';
 const BOOT = '8f4f3c1e-5a0d-4f0b-9a54-0b8f0f7c2a11';
 
 const state: ChargerTraffic<StateMessage> = {
@@ -63,6 +64,22 @@ const state: ChargerTraffic<StateMessage> = {
           {
             ...({ id: '1', powerType: 'DC', minW: 5_000, maxW: 150_000, failsafeW: 0 } as const),
             ...({ lease: 'heartbeat', keepsThen: true } as const),
+          },
+        ],
+      },
+    },
+    {
+      name: 'endsWithSession',
+      summary:
+        'A charger that ends a limit by itself when the car goes, so that phases its car does not use are lent.',
+      payload: {
+        v: 1,
+        online: true,
+        boot: BOOT,
+        connectors: [
+          {
+            ...({ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 0, lease: 'heartbeat' } as const),
+            ...{ keepsThen: true, endsWithSession: true },
           },
         ],
       },
@@ -128,6 +145,15 @@ const meter: ChargerTraffic<MeterMessage> = {
         leaseLeftS: 52.4,
       },
     },
+    {
+      name: 'onePhase',
+      summary: 'A car that uses one phase of three, named by its session.',
+      payload: {
+        ...{ v: 1, boot: BOOT, hb: 31, status: 'Charging', session: SESSION, powerW: 3680 },
+        ...{ currentA: [16, 0, 0], voltageV: [230, 230, 230] },
+        ...{ epoch: 4, seq: 12, limitA: 16, leaseLeftS: 58.1 },
+      },
+    },
     { name: 'simple', summary: 'All that a simple charger sends.', payload: { powerW: 7400 } },
   ],
 };
@@ -171,6 +197,14 @@ const limit: ChargerTraffic<LimitMessage> = {
         thenA: 0,
         thenW: 0,
         reason: 'fairShare',
+      },
+    },
+    {
+      name: 'onePhase',
+      summary: '27.1 A on the first phase alone, and for this car alone.',
+      payload: {
+        ...{ v: 1, epoch: 4, seq: 13, boot: BOOT, ref: 31, ttlS: 60 },
+        ...{ limitA: 27.1, limitW: 6233, thenA: 6, session: SESSION, phases: 1, reason: 'fairShare' },
       },
     },
     {

@@ -21,6 +21,9 @@ const currentASchema = z.number().min(0).max(MAX_CURRENT_A);
 const phaseCurrentASchema = z.number().min(-MAX_CURRENT_A).max(MAX_CURRENT_A);
 const phaseVoltageVSchema = z.number().min(0).max(MAX_VOLTAGE_V);
 
+const sessionSchema = z.string().min(1).max(64);
+const phaseCountSchema = z.union([z.literal(1), z.literal(2), z.literal(3)]);
+
 const ownBootSchema = bootSchema.optional().describe('New at every start of the charger, such as a UUID.');
 
 /** `…/c/{k}/meter`: a heartbeat with the numbers of one connector. A simple charger sends `powerW` alone. */
@@ -37,6 +40,11 @@ export const meterSchema = z.object({
     .optional()
     .describe("Instant by the charger's clock, RFC 3339 in UTC. Not interpreted."),
   status: z.enum(CHARGING_STATUSES).optional().describe('Status of the connector, in the words of OCPP 1.6.'),
+  session: sessionSchema
+    .optional()
+    .describe(
+      'New whenever a car is plugged in, and never used again, such as a UUID; left out without a car.',
+    ),
   // Never below 0: one faulty charger would hide what the others draw.
   powerW: powerWSchema.describe('Power drawn now, W; of a DC connector what its car takes.'),
   currentA: z
@@ -83,6 +91,13 @@ const acStateSchema = z.object({
   ...ofEveryConnector,
   powerType: z.literal('AC').optional().describe('Left out it is AC.'),
   phases: z.literal([1, 3]).describe('Phases that are connected.'),
+  // What its car does not use may be lent to others: the next car gets nothing before it is granted.
+  endsWithSession: z
+    .boolean()
+    .optional()
+    .describe(
+      'A limit with a session ends by itself, at once and offline too, when that session is over or its car uses another phase.',
+    ),
   minA: currentASchema.describe('Lowest current it can offer a car, A per phase.'),
   maxA: currentASchema.describe('Highest current of the hardware, A per phase.'),
   failsafeA: currentASchema.describe(
@@ -123,7 +138,7 @@ export const ackSchema = z.object({
   result: z
     .enum(ACK_RESULTS)
     .describe(
-      'APPLIED once the hardware took it; STALE: of another boot, or not newer; EXPIRED: its lease was over; REJECTED: cannot be taken.',
+      'APPLIED once the hardware took it; STALE: of another boot or session, or not newer; EXPIRED: its lease was over; REJECTED: cannot be taken.',
     ),
   appliedA: currentASchema.optional().describe('What an AC connector is held to now, A per phase.'),
   appliedW: powerWSchema.optional().describe('What a DC connector is held to now, W at the car.'),
@@ -155,6 +170,16 @@ export const limitSchema = z.object({
   thenW: powerWSchema
     .optional()
     .describe('To a DC connector: what applies when the lease ends, W at the car.'),
+  session: sessionSchema
+    .optional()
+    .describe(
+      'It holds for this session alone, and ends with it; then the connector is at 0. To chargers with endsWithSession.',
+    ),
+  phases: phaseCountSchema
+    .optional()
+    .describe(
+      'With session: limitA and thenA are for the first so many phases of the connector; no current may flow on others.',
+    ),
   reason: z.enum(LIMIT_REASONS).describe('Why it is this much.'),
 });
 export type LimitMessage = z.output<typeof limitSchema>;

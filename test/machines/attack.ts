@@ -53,9 +53,15 @@ export function attackOn(rig: SupervisorRig, attack: Attack): void {
       () =>
         attack.hasReceipts || rig.limitFrom(rig.agenda.nowMs + dice.oneOf(0, 20_000, 80_000, 90_000), limitW),
       () => {
-        place.charger.wantsTenthsA = dice.oneOf(undefined, place.charger.traits.maxTenthsA, 100, 0);
+        const { charger } = place;
+        const wantsTenthsA = dice.oneOf(undefined, charger.traits.maxTenthsA, 100, 0);
+        if (charger.traits.endsWithSession === true)
+          charger.plugIn(wantsTenthsA, dice.oneOf(1, 1, 2, 3), rig.agenda.nowMs);
+        else charger.wantsTenthsA = wantsTenthsA;
       },
     ];
+    if (place.charger.traits.endsWithSession === true)
+      deeds.push(() => place.charger.useMore(rig.agenda.nowMs));
     if (attack.hasCrashes) deeds.push(() => rig.crash(dice.oneOf(0, 100, 5_000, 20_000)));
     if (attack.hasLocks) deeds.push(() => rig.lock(place, dice.oneOf(undefined, 4, 11, 22)));
     deeds[dice.below(deeds.length)]?.();

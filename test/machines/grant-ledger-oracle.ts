@@ -101,9 +101,21 @@ export class HoldingOracle {
     if (this.isWorstCase) return this.#maxTenthsA;
     const ownTenthsA = this.#keeps || !this.isDescribed ? 0 : this.#ownTenthsA;
     const newest = this.#given.at(-1);
-    if (newest === undefined || !this.#isFor(newest, own)) return ownTenthsA;
+    if (newest === undefined || own >= this.#phasesOf(newest)) return ownTenthsA;
+    // What is counted on more phases than it was given for entitles to nothing.
+    if (newest.seq <= this.#widenedAfterSeq) return ownTenthsA;
     const limit = this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
     return Math.max(ownTenthsA, limit, newest.thenTenthsA);
+  }
+
+  /** What of all that it may be entitled to on its phase number `own` is surely in force. */
+  coveredTenthsA(nowMs: number, own: number): number {
+    const isGivenFor = ({ phases }: { readonly phases: number }) => own < this.#phasesOf({ phases });
+    const limits = this.#inForce(nowMs).map((each) => (isGivenFor(each) ? each.limitTenthsA : 0));
+    const isRestoredFor = this.#restored !== undefined && isGivenFor(this.#restored);
+    const restored = isRestoredFor ? this.#restoredTenthsA(nowMs, own) : 0;
+    const mostTenthsA = Math.max(this.lastingTenthsA(nowMs, own), restored, ...limits);
+    return Math.min(this.boundTenthsA(nowMs, own), mostTenthsA);
   }
 
   /** What is reserved for good because it falls back to that by itself. */
@@ -115,8 +127,12 @@ export class HoldingOracle {
     return this.#fallbackTenthsA(Number.POSITIVE_INFINITY, own);
   }
 
-  #isFor({ seq, phases }: { readonly seq: number; readonly phases: number }, own: number): boolean {
-    return own < phases || seq <= this.#widenedAfterSeq;
+  #phasesOf({ phases }: { readonly phases: number }): number {
+    return phases >= this.phases ? Number.POSITIVE_INFINITY : phases;
+  }
+
+  #isFor(given: { readonly seq: number; readonly phases: number }, own: number): boolean {
+    return own < this.#phasesOf(given) || given.seq <= this.#widenedAfterSeq;
   }
 
   /** By what was acknowledged until `ackedByMs`. */

@@ -292,6 +292,32 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     grant(ledger, holding, 0, { thenTenthsA: 60, budgetW: 4_140 });
   });
 
+  it('and beside what may be on other phases, where it is not sure that as much is on all that it is for', () => {
+    const onThree = { polesOfPhases: [[], [], []], keepsThen: true };
+    const restored = ledgerWith(onThree);
+    restored.ledger.restore(restored.holding, { limitTenthsA: 141, thenTenthsA: 0 }, 0);
+    restored.ledger.noteHeld(restored.holding, 141);
+    expect(restored.ledger.grantableTenthsA(restored.holding, 9_000)).toBe(130);
+    // It may be held to two phases: with 13 A on the third 9,384 W would be in force.
+    restored.ledger.noteHeld(restored.holding, 141, [141, 141, 0]);
+    expect(restored.ledger.grantableTenthsA(restored.holding, 9_000)).toBe(0);
+    expect(() => grant(restored.ledger, restored.holding, 60, { budgetW: 9_000 })).toThrow(LedgerError);
+
+    const unsent = ledgerWith(onThree);
+    grant(unsent.ledger, unsent.holding, 75, { thenTenthsA: 0 });
+    grant(unsent.ledger, unsent.holding, 120, { thenTenthsA: 0, isWaiting: true });
+    unsent.ledger.useOn(unsent.holding, 1);
+    expect(unsent.ledger.grantableTenthsA(unsent.holding, 6_000)).toBe(75);
+
+    const presumed = ledgerWith({ ...onThree, keepsThen: false });
+    presumed.ledger.useOn(presumed.holding, 2);
+    grant(presumed.ledger, presumed.holding, 140, { thenTenthsA: 0 });
+    presumed.ledger.useOn(presumed.holding, 3);
+    expect(presumed.holding.bounds).toEqual([140, 140, 60]);
+    expect(presumed.ledger.grantableTenthsA(presumed.holding, 4_500)).toBe(0);
+    expect(presumed.ledger.grantableTenthsA(presumed.holding, 7_820)).toBe(60);
+  });
+
   it('unless it is the floor of a lock', () => {
     const { ledger, holding } = ledgerWith({ failsafeTenthsA: 0 });
     expect(grant(ledger, holding, 60, { budgetW: 0, isLockFloor: true })).toBe(1);

@@ -1,6 +1,6 @@
 // The worst charger that still keeps to the contract, written from its words alone: it draws the most it was ever allowed within settle.
 import type { Rotation } from '../../machines/power/fuses.js';
-import type { AckResult, Grant, LeaseKind } from '../../machines/power/grant.js';
+import type { AckResult, Grant, LeaseKind, LentTo } from '../../machines/power/grant.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 
 /** Currents in tenths of A per phase. */
@@ -26,6 +26,8 @@ export interface ChargerTraits {
   readonly ackAfterMs: number;
   /** Provisioned so; left out: no. */
   readonly neverPause?: boolean;
+  /** A grant with a session ends with that; left out: no. */
+  readonly endsWithSession?: boolean;
 }
 
 export interface Acknowledged {
@@ -45,6 +47,13 @@ interface Held {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
   readonly endsAtMs: number;
+  readonly lent: LentTo | undefined;
+}
+
+/** The car may draw so much on the first so many phases. */
+interface Allowed {
+  readonly tenthsA: number;
+  readonly phases: number;
 }
 
 export class HostileCharger {
@@ -57,19 +66,28 @@ export class HostileCharger {
   /** Grants it did not take, by why. */
   readonly refused = { STALE: 0, EXPIRED: 0 };
   leasesEnded = 0;
+  /** Grants for a session that it took, and those that ended with it, or because its car used another phase. */
+  lent = 0;
+  lentEnded = 0;
+  /** So many of the first phases its car uses. */
+  carPhases = 3;
+  session: string | undefined;
+  #sessions = 0;
   #boots = 0;
   #hb = 0;
   #sentAtMs = new Map<number, number>();
   #fence = { epoch: -1, seq: -1 };
   #held: Held | undefined;
   #keptThenTenthsA: number;
-  #limitTenthsA: number;
-  #peaks: { readonly tenthsA: number; readonly untilMs: number }[] = [];
+  #limit: Allowed;
+  /** What lets the connector keep to the phases that a limit was for goes on when its lease has ended. */
+  #lentTo: LentTo | undefined;
+  #peaks: (Allowed & { readonly untilMs: number })[] = [];
 
   constructor(traits: ChargerTraits) {
     this.traits = traits;
     this.#keptThenTenthsA = traits.failsafeTenthsA;
-    this.#limitTenthsA = traits.failsafeTenthsA;
+    this.#limit = { tenthsA: traits.failsafeTenthsA, phases: 3 };
   }
 
   get failsafeTenthsA(): number {
@@ -81,28 +99,65 @@ export class HostileCharger {
   }
 
   get limitTenthsA(): number {
-    return this.#limitTenthsA;
+    return this.#limit.tenthsA;
   }
 
   get leaseEndsAtMs(): number | undefined {
     return this.#held?.endsAtMs;
   }
 
-  /** The most that charger and car can draw at this instant. */
-  ableTenthsA(nowMs: number): number {
+  /** The most that charger and car can draw at this instant, on its phase number `own`. */
+  ableTenthsA(nowMs: number, own = 0): number {
     this.advance(nowMs);
     this.#peaks = this.#peaks.filter(({ untilMs }) => untilMs > nowMs);
-    return Math.max(this.#limitTenthsA, ...this.#peaks.map(({ tenthsA }) => tenthsA));
+    const allowed = [this.#limit, ...this.#peaks].filter(({ phases }) => own < phases);
+    return Math.max(0, ...allowed.map(({ tenthsA }) => tenthsA));
   }
 
   ableW(nowMs: number): number {
-    return (this.ableTenthsA(nowMs) * this.traits.voltageV * this.traits.phases) / 10;
+    let tenthsA = 0;
+    for (const own of this.gridPhases.keys()) tenthsA += this.ableTenthsA(nowMs, own);
+    return (tenthsA * this.traits.voltageV) / 10;
   }
 
-  /** The phases of the grid, 0 to 2, that its car can draw `ableTenthsA` from. */
+  /** The phase of the grid, 0 to 2, on which each of its own truly is. */
   get gridPhases(): readonly number[] {
-    const { phases, gridPhase = 0 } = this.traits;
-    return phases === 3 ? [0, 1, 2] : [gridPhase];
+    const { phases, gridPhase = 0, rotation } = this.traits;
+    if (phases === 1) return [gridPhase];
+    if (rotation !== undefined) return [...rotation].map((letter) => 'RST'.indexOf(letter));
+    return [0, 1, 2].map((own) => (own + gridPhase) % 3);
+  }
+
+  /** Another car than before, or none, without a word to anybody. */
+  plugIn(wantsTenthsA: number | undefined, carPhases: number, nowMs: number): void {
+    this.advance(nowMs);
+    this.#endLent(nowMs);
+    this.wantsTenthsA = wantsTenthsA;
+    this.carPhases = carPhases;
+    this.session = wantsTenthsA === undefined ? undefined : `session-${++this.#sessions}`;
+  }
+
+  /** Its car goes on to more phases. */
+  useMore(nowMs: number): void {
+    this.advance(nowMs);
+    this.carPhases = 3;
+    if ((this.#lentTo?.phases ?? 3) < 3 && (this.wantsTenthsA ?? 0) > 0) this.#endLent(nowMs);
+  }
+
+  /** It opens its contactor: no current flows, and the next begins at what it is held to then. */
+  #endLent(nowMs: number): void {
+    if (this.#lentTo === undefined) return;
+    this.lentEnded++;
+    this.#interrupt();
+    this.#held = undefined;
+    this.#lentTo = undefined;
+    this.#follow({ tenthsA: 0, phases: 3 }, nowMs);
+  }
+
+  #interrupt(): void {
+    const isForAll = ({ phases }: Allowed) => phases === 3;
+    this.#peaks = this.#peaks.filter(isForAll);
+    if (!isForAll(this.#limit)) this.#limit = { tenthsA: 0, phases: 3 };
   }
 
   /** The lease ends by itself. */
@@ -111,22 +166,29 @@ export class HostileCharger {
     if (held === undefined || held.endsAtMs > nowMs) return;
     this.#held = undefined;
     this.leasesEnded++;
-    this.#follow(held.thenTenthsA, held.endsAtMs);
+    this.#follow({ tenthsA: held.thenTenthsA, phases: held.lent?.phases ?? 3 }, held.endsAtMs);
   }
 
   beat(nowMs: number): MeterReading {
     this.advance(nowMs);
     const { voltageV, phases } = this.traits;
-    const drawnA = (this.drawsAnywayTenthsA ?? Math.min(this.#limitTenthsA, this.wantsTenthsA ?? 0)) / 10;
+    const drawnA = (this.drawsAnywayTenthsA ?? Math.min(this.#limit.tenthsA, this.wantsTenthsA ?? 0)) / 10;
+    const used = Math.min(this.carPhases, phases);
+    const onEach = (value: number, of: number): [number, number, number] => [
+      value,
+      of > 1 ? value : 0,
+      of > 2 ? value : 0,
+    ];
     this.#sentAtMs.set(++this.#hb, nowMs);
     return {
       boot: this.boot,
       hb: this.#hb,
       status: this.wantsTenthsA === undefined ? 'Available' : drawnA > 0 ? 'Charging' : 'SuspendedEVSE',
-      powerW: Math.round(drawnA * voltageV * phases),
-      currentA: phases === 3 ? [drawnA, drawnA, drawnA] : [drawnA, 0, 0],
-      voltageV: phases === 3 ? [voltageV, voltageV, voltageV] : [voltageV, 0, 0],
-      limitA: this.#limitTenthsA / 10,
+      powerW: Math.round(drawnA * voltageV * used),
+      currentA: onEach(drawnA, used),
+      voltageV: onEach(voltageV, phases),
+      limitA: this.#limit.tenthsA / 10,
+      session: this.session,
       epoch: this.#held?.epoch ?? 0,
       seq: this.#held?.seq ?? 0,
     };
@@ -138,7 +200,7 @@ export class HostileCharger {
     if (result === 'APPLIED') this.#take(grant, nowMs);
     else if (result !== 'REJECTED') this.refused[result]++;
     const { epoch, seq } = grant;
-    return { boot: this.boot, epoch, seq, result, appliedA: this.#limitTenthsA / 10 };
+    return { boot: this.boot, epoch, seq, result, appliedA: this.#limit.tenthsA / 10 };
   }
 
   restart(nowMs: number): void {
@@ -148,14 +210,20 @@ export class HostileCharger {
     this.#sentAtMs = new Map();
     this.#fence = { epoch: -1, seq: -1 };
     this.#held = undefined;
-    this.#follow(this.failsafeTenthsA, nowMs);
+    // What it was held to for some phases alone it does not remember, so it begins without current.
+    this.#interrupt();
+    this.#lentTo = undefined;
+    if (this.session !== undefined) this.session = `session-${++this.#sessions}`;
+    this.#follow({ tenthsA: this.failsafeTenthsA, phases: 3 }, nowMs);
   }
 
   #judge(grant: Grant, nowMs: number): AckResult {
-    const { boot, epoch, seq, ref } = grant;
+    const { boot, epoch, seq, ref, lent } = grant;
     const isOlder = epoch < this.#fence.epoch || (epoch === this.#fence.epoch && seq <= this.#fence.seq);
     if (boot !== this.boot || isOlder) return 'STALE';
-    if (ref > this.#hb || ref < 1) return 'REJECTED';
+    if (lent !== undefined && lent.session !== this.session) return 'STALE';
+    const isUsed = lent !== undefined && this.carPhases > lent.phases && (this.wantsTenthsA ?? 0) > 0;
+    if (ref > this.#hb || ref < 1 || isUsed) return 'REJECTED';
     return this.#endOf(grant, nowMs) <= nowMs ? 'EXPIRED' : 'APPLIED';
   }
 
@@ -165,17 +233,21 @@ export class HostileCharger {
   }
 
   #take(grant: Grant, nowMs: number): void {
-    const { epoch, seq, limitTenthsA, thenTenthsA } = grant;
+    const { epoch, seq, limitTenthsA, thenTenthsA, lent } = grant;
     this.#fence = { epoch, seq };
-    this.#held = { epoch, seq, limitTenthsA, thenTenthsA, endsAtMs: this.#endOf(grant, nowMs) };
-    this.#keptThenTenthsA = thenTenthsA;
-    this.#follow(limitTenthsA, nowMs);
+    this.#held = { epoch, seq, limitTenthsA, thenTenthsA, lent, endsAtMs: this.#endOf(grant, nowMs) };
+    this.#keptThenTenthsA = lent === undefined ? thenTenthsA : 0;
+    const phases = lent?.phases ?? 3;
+    if (phases > (this.#lentTo?.phases ?? 3)) this.#interrupt();
+    this.#lentTo = lent;
+    if (lent !== undefined) this.lent++;
+    this.#follow({ tenthsA: limitTenthsA, phases }, nowMs);
   }
 
-  #follow(limitTenthsA: number, nowMs: number): void {
-    if (limitTenthsA < this.#limitTenthsA) {
-      this.#peaks.push({ tenthsA: this.#limitTenthsA, untilMs: nowMs + SETTLE_MS });
-    }
-    this.#limitTenthsA = limitTenthsA;
+  #follow(limit: Allowed, nowMs: number): void {
+    const { tenthsA, phases } = this.#limit;
+    if (limit.tenthsA < tenthsA || limit.phases < phases)
+      this.#peaks.push({ ...this.#limit, untilMs: nowMs + SETTLE_MS });
+    this.#limit = limit;
   }
 }

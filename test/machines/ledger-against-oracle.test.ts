@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
-import type { Restored } from '../../machines/power/ledger-entry.js';
+import type { Entry, Restored } from '../../machines/power/ledger-entry.js';
+import { coveredOn } from '../../machines/power/ledger-room.js';
 import type { PhaseCount } from '../../machines/power/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
@@ -134,8 +135,14 @@ class Pair {
     const thenTenthsA = step.what === 'grant' ? step.thenTenthsA : Math.min(step.thenTenthsA, limitTenthsA);
     const most = Math.max(limitTenthsA, thenTenthsA);
     const othersW = this.ledger.totalW - holding.boundW;
-    const needs = (own: number) => (own < phases ? most : oracle.ownFailsafeTenthsA);
-    const fits = othersW + this.#wattsOf(connector, needs) <= budgetW;
+    const granted = (own: number) => (own < phases || phases >= oracle.phases ? most : 0);
+    const isCovered = [0, 1, 2].every((own) => granted(own) <= this.#coveredOf(connector, own));
+    // What may be in force on other phases goes on beside a grant that adds anything.
+    const needsW = this.#wattsOf(connector, (own) => {
+      if (isCovered) return own < phases ? most : oracle.ownFailsafeTenthsA;
+      return Math.max(granted(own), holding.bounds[own] ?? 0);
+    });
+    const fits = othersW + needsW <= budgetW;
     const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
     const isCarried = polesOfPhases.slice(0, phases).every((poles) =>
       poles.every((pole) => {
@@ -153,6 +160,14 @@ class Pair {
       expect(give).toThrow(LedgerError);
       expect({ ...holding }).toEqual(before);
     }
+  }
+
+  /** What of that is surely in force on its phase number `own`. */
+  #coveredOf(connector: number, own: number): number {
+    const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
+    if (oracle === undefined || holding === undefined) return 0;
+    if (oracle.isWithinMemory) return oracle.coveredTenthsA(this.nowMs, own);
+    return coveredOn(holding as Entry)[own] ?? 0;
   }
 
   /** What a connector may load its phase number `own` with, by the oracle; by the ledger where that remembers less and keeps more. */
@@ -201,6 +216,7 @@ class Pair {
         expect(holding.bounds[own]).toBeGreaterThanOrEqual(bound);
         if (!oracle.isWithinMemory) continue;
         expect([holding.bounds[own], holding.entitled[own]]).toEqual([bound, entitled]);
+        expect(coveredOn(holding as Entry)[own]).toBe(oracle.coveredTenthsA(this.nowMs, own));
         expect(holding.failsafes[own]).toBe(oracle.fallbackTenthsA(own));
       }
       expect([holding.boundTenthsA, holding.failsafeTenthsA]).toEqual([

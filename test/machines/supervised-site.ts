@@ -35,6 +35,7 @@ export interface SiteOptions {
   readonly diskMs: () => number;
   /** What the charger last said of its fail-safe, kept by the broker: it may be long ago. */
   readonly failsafeOf: (key: string) => number;
+  readonly bootOf: (key: string) => string;
   readonly publish: (decided: DecidedGrant) => void;
   /** Told of every grant before it leaves. */
   readonly onDecided: (site: SupervisedSite, grants: readonly DecidedGrant[]) => void;
@@ -95,11 +96,13 @@ export class SupervisedSite {
 
   /** The charger's own word of what it falls back to. */
   describe(key: string): void {
-    const { chargers, failsafeOf } = this.#options;
+    const { chargers, failsafeOf, bootOf } = this.#options;
     const traits = chargers.find((each) => each.key === key);
     if (traits === undefined) return;
-    const { lease, keepsThen } = traits;
-    this.supervisor.describe(this.#control(key), { lease, keepsThen, failsafeA: failsafeOf(key) / 10 });
+    const { lease, keepsThen, endsWithSession } = traits;
+    const failsafeA = failsafeOf(key) / 10;
+    const boot = bootOf(key);
+    this.supervisor.describe(this.#control(key), { lease, keepsThen, failsafeA, endsWithSession, boot });
     this.decideSoon();
   }
 
@@ -192,7 +195,7 @@ export class SupervisedSite {
       for (let i = 0; i < writes; i++) this.#writeOldest();
       for (const decided of stored) {
         this.supervisor.setStoring(decided.control, false);
-        if (decided.control.holding.lastSeq !== decided.grant.seq) continue;
+        if (!this.supervisor.isNewest(decided)) continue;
         this.supervisor.noteLeft(decided);
         publish(decided);
       }

@@ -24,6 +24,7 @@ interface Place {
   lockKw: number | undefined;
   /** Its fail-safe as it said when it started. */
   retainedFailsafeTenthsA: number;
+  retainedBoot: string;
 }
 
 /** How often each thing happened: a rig in which something never happens proves nothing about it. */
@@ -39,7 +40,9 @@ export type Happened = Record<
   | 'paused'
   | 'lastResort'
   | 'floorsForced'
-  | 'unattainable',
+  | 'unattainable'
+  | 'lent'
+  | 'lentEnded',
   number
 >;
 
@@ -85,6 +88,7 @@ export class SupervisorRig {
       diskMs: () => (this.isDiskSlow ? this.#dice.oneOf(1, 5, 800, 4_000) : 5),
       lockKwOf: (key) => this.#of(key).lockKw,
       failsafeOf: (key) => this.#of(key).retainedFailsafeTenthsA,
+      bootOf: (key) => this.#of(key).retainedBoot,
       publish: (decided) => this.#publish(decided),
       onDecided: ({ supervisor }, grants) => {
         for (const decided of grants) this.#watchFit(supervisor, decided);
@@ -98,12 +102,15 @@ export class SupervisorRig {
 
   get happened(): Happened {
     let [staleRefused, expiredRefused, leasesEnded] = [0, 0, 0];
+    let [lent, lentEnded] = [0, 0];
     for (const { charger } of this.places) {
       staleRefused += charger.refused.STALE;
       expiredRefused += charger.refused.EXPIRED;
       leasesEnded += charger.leasesEnded;
+      lent += charger.lent;
+      lentEnded += charger.lentEnded;
     }
-    return { ...this.#counts, staleRefused, expiredRefused, leasesEnded };
+    return { ...this.#counts, staleRefused, expiredRefused, leasesEnded, lent, lentEnded };
   }
 
   get dice(): Dice {
@@ -149,6 +156,7 @@ export class SupervisorRig {
     this.#counts.reboots++;
     place.charger.restart(this.agenda.nowMs);
     place.retainedFailsafeTenthsA = place.charger.failsafeTenthsA;
+    place.retainedBoot = place.charger.boot;
     this.agenda.after(this.#dice.below(3_000), () => this.#site?.describe(place.charger.traits.key));
     this.#beat(place);
   }
@@ -165,7 +173,7 @@ export class SupervisorRig {
     let sumW = 0;
     for (const { charger } of this.places) {
       const { voltageV, phases } = charger.traits;
-      sumW += (charger.limitTenthsA * voltageV * phases) / 10;
+      sumW += (charger.limitTenthsA * voltageV * Math.min(phases, charger.carPhases)) / 10;
     }
     return sumW;
   }
@@ -199,7 +207,14 @@ export class SupervisorRig {
       const afterMs = ack.result === 'APPLIED' ? traits.ackAfterMs : 0;
       this.agenda.after(afterMs, () => up.send({ kind: 'ack', ack }));
     });
-    return { charger, up, down, lockKw: undefined, retainedFailsafeTenthsA: traits.failsafeTenthsA };
+    return {
+      charger,
+      up,
+      down,
+      lockKw: undefined,
+      retainedFailsafeTenthsA: traits.failsafeTenthsA,
+      retainedBoot: charger.boot,
+    };
   }
 
   #beatOn(place: Place, afterMs: number): void {
@@ -231,11 +246,11 @@ export class SupervisorRig {
     if (this.#isReleasedAtOnce) ledger.release(nowMs);
     for (const { charger } of this.places) {
       const control = controls.get(charger.traits.key);
-      const able = charger.ableTenthsA(nowMs);
-      if (control !== undefined && able > control.holding.boundTenthsA) {
-        expect.fail(
-          `rule 1 at ${nowMs} ms: ${charger.traits.key} can draw ${able} of ${control.holding.boundTenthsA}`,
-        );
+      for (const own of charger.gridPhases.keys()) {
+        const able = charger.ableTenthsA(nowMs, own);
+        const bound = control?.holding.bounds[own] ?? able;
+        if (able > bound)
+          expect.fail(`rule 1 at ${nowMs} ms: ${charger.traits.key} can draw ${able} of ${bound} on ${own}`);
       }
     }
   }
@@ -245,11 +260,11 @@ export class SupervisorRig {
     const ableTenthsA = this.#fuses.poles.map(() => 0);
     for (const { charger } of this.places) {
       const { fusesAbove = [] } = charger.traits;
-      const able = charger.ableTenthsA(this.agenda.nowMs);
       for (const [place, { feeder, phase }] of this.#fuses.poles.entries()) {
-        const isAbove = feeder === undefined || fusesAbove.includes(feeder);
-        const isLoaded = isAbove && charger.gridPhases.some((each) => GRID_PHASES[each] === phase);
-        if (isLoaded) ableTenthsA[place] = (ableTenthsA[place] ?? 0) + able;
+        if (feeder !== undefined && !fusesAbove.includes(feeder)) continue;
+        for (const [own, each] of charger.gridPhases.entries())
+          if (GRID_PHASES[each] === phase)
+            ableTenthsA[place] = (ableTenthsA[place] ?? 0) + charger.ableTenthsA(this.agenda.nowMs, own);
       }
     }
     return ableTenthsA;
@@ -296,7 +311,9 @@ export class SupervisorRig {
     const last = this.#decided.get(key);
     this.#decided.set(key, grant);
     const { failsafeTenthsA, keepsThen } = this.#of(key).charger.traits;
-    const toldTenthsA = last?.epoch === epoch ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
+    const isOnMore = (grant.lent?.phases ?? 3) > (last?.lent?.phases ?? 3);
+    const isAsBefore = last?.epoch === epoch && !isOnMore;
+    const toldTenthsA = isAsBefore ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
     if (limitTenthsA <= Math.max(toldTenthsA, keepsThen ? 0 : failsafeTenthsA) || holding.isWorstCase) return;
     if (isLocked(control) && limitTenthsA === 60) return;
     const sumW = reservedW - holding.boundW + (limitTenthsA * holding.milliwattsPerTenth) / 1000;

@@ -282,4 +282,21 @@ export const PLANTS = [
     invariant: 'P2',
     ocpp: true,
   },
+  {
+    name: 'phases-of-the-car-before-kept',
+    file: 'machines/power/lent-phases.js',
+    text: 'reading.session !== session.id',
+    // The same phases count for the next session, as long as some are lent.
+    bug: 'isLending(control) ? ((session.id = reading.session ?? session.id), false) : reading.session !== session.id',
+    seed: 13,
+    invariant: 'P7',
+  },
+  {
+    name: 'session-id-not-checked',
+    file: 'sim/charger/virtual-connector.js',
+    text: 'limit.session !== current()',
+    bug: 'false',
+    seed: 23,
+    invariant: 'P7',
+  },
 ];

@@ -11,7 +11,7 @@ import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.
 import { viewOfAlarm } from '../alarm-view.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
-import { fullPoleOf, viewOfFuses } from '../fuse-view.js';
+import { fullPoleOf, lentPhasesOf, viewOfFuses } from '../fuse-view.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { viewOfOperatorLimit } from '../operator-limit-view.js';
@@ -92,6 +92,7 @@ function liveOf(
       minimum: asText(holding.leastTenthsA),
       failsafe: asText(holding.failsafeTenthsA),
       lockLimitKw,
+      lentPhases: lentPhasesOf(control),
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsAt(holding.maxTenthsA) / 1000,
     }),

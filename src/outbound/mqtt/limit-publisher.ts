@@ -9,10 +9,12 @@ const OPTIONS = { qos: 1, retain: false } as const;
 
 /** `grant` as a charger is told it. */
 export function limitMessageOf(grant: Grant): LimitMessage {
-  const { epoch, seq, boot, ref, limitW, thenW, reason } = grant;
+  const { epoch, seq, boot, ref, limitW, thenW, lent, reason } = grant;
   const ttlS = grant.ttlMs / 1000;
   const [limitA, thenA] = [grant.limitTenthsA / 10, grant.thenTenthsA / 10];
   // Each shape by itself: a spread would cost more than all the rest, and a limit leaves with every heartbeat.
+  if (lent !== undefined)
+    return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, ...lent, reason };
   if (thenW === undefined) return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, reason };
   return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, thenW, reason };
 }

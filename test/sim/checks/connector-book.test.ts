@@ -19,6 +19,7 @@ function bookOf(failsafeA = 0): ConnectorBook {
     failsafeA,
     efficiency: undefined,
     poles: [],
+    polesOfPhases: [[], [], []],
   };
   return new ConnectorBook(site, facts, TIMES);
 }
@@ -84,9 +85,9 @@ describe('A connector', () => {
   it('goes on being entitled to its newest limit, but to none of an earlier life of the service', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
-    expect(book.lastingA(1, 60_000)).toBe(20);
-    expect(book.lastingA(1, 71_200)).toBe(0);
-    expect(book.lastingA(2, 1_000)).toBe(0);
+    expect(book.lastingA(1, 60_000, 3)).toBe(20);
+    expect(book.lastingA(1, 71_200, 3)).toBe(0);
+    expect(book.lastingA(2, 1_000, 3)).toBe(0);
     expect(book.hasPromiseBefore(2, 1_000)).toBe(true);
   });
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ConnectorId, connectorKey } from '../../../machines/values/ids.js';
-import type { CarNote } from '../../../sim/charger/outlet.js';
+import type { CarNote } from '../../../sim/charger/car.js';
 import { VirtualCharger } from '../../../sim/charger/virtual-charger.js';
 import { createArrivals } from '../../../sim/sessions/arrivals.js';
 import type { Visit } from '../../../sim/sessions/visit.js';

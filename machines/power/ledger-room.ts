@@ -1,0 +1,48 @@
+// What a grant needs room for in a ledger: itself, and what may be in force still on phases that it is not for.
+import { type Entry, lastingOn, wattsOn } from './ledger-entry.js';
+import {
+  isWithin,
+  largerOf,
+  mostOnFirst,
+  type OwnPhases,
+  onFirst,
+  type PhaseCount,
+  smallerOf,
+} from './own-phases.js';
+
+/** What of all that it may be entitled to is surely in force: a grant within that adds nothing. */
+export function coveredOn(entry: Entry): OwnPhases {
+  return smallerOf(entry.bounds, largerOf(lastingOn(entry), entry.promises.sure));
+}
+
+/**
+ * The least that it must have room for to be granted `tenthsA` on the phases it uses, W. Where what is surely in force covers
+ * that: just that, beside what it falls back to by itself on the others. Else it is beside all that may be in force still, which
+ * may be on other phases.
+ */
+export function wattsBeside(entry: Entry, tenthsA: number): number {
+  const { usedPhases, ownFailsafeTenthsA: own, bounds } = entry;
+  const granted = onFirst(tenthsA, usedPhases);
+  if (!isWithin(granted, coveredOn(entry))) return wattsOn(entry, largerOf(granted, bounds));
+  return wattsOn(entry, [tenthsA, usedPhases > 1 ? tenthsA : own, usedPhases > 2 ? tenthsA : own]);
+}
+
+/** The most that it can be granted within `roomW` on the phases it uses, tenths of an ampere. */
+export function tenthsWithinRoom(entry: Entry, roomW: number): number {
+  const { phases, usedPhases, milliwattsOnPhase } = entry;
+  const roomTenthsA = Math.floor((Math.max(0, roomW) * 1000) / milliwattsOnPhase);
+  const used = Math.min(usedPhases, phases);
+  const coveredTenthsA = mostOnFirst(coveredOn(entry), used as PhaseCount);
+  const freeTenthsA = Math.floor((roomTenthsA - (phases - used) * entry.ownFailsafeTenthsA) / used);
+  let mostTenthsA = Math.max(0, Math.min(freeTenthsA, coveredTenthsA));
+  // Above what it has on its last phase it is raised on that one alone, then on the one before as well.
+  for (let raised = 1; raised <= used; raised++) {
+    let keptTenthsA = 0;
+    for (let phase = 0; phase < phases; phase++)
+      if (phase < used - raised || phase >= used) keptTenthsA += entry.bounds[phase] ?? 0;
+    const ceiling = raised === used ? Number.POSITIVE_INFINITY : (entry.bounds[used - raised - 1] ?? 0);
+    const tenthsA = Math.min(Math.floor((roomTenthsA - keptTenthsA) / raised), ceiling);
+    if (tenthsA >= (entry.bounds[used - raised] ?? 0)) mostTenthsA = Math.max(mostTenthsA, tenthsA);
+  }
+  return mostTenthsA;
+}

@@ -1,0 +1,50 @@
+// Phases that cars do not use, on a whole service: lent where grants end with the session, shown, and kept over a restart.
+import { afterEach, describe, expect, it } from 'vitest';
+import { HUNGRY } from '../../sim/charger/traffic.js';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { bodyOf } from '../service/answers.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
+
+/** Cars of one phase at connectors of three. */
+function charger(endsWithSession: boolean, rotation: 'RST' | 'STR') {
+  const traffic = { ...HUNGRY, singlePhaseShare: 1 };
+  return { phases: 3, failsafeA: 0, rotation, traffic, traits: { endsWithSession } } as const;
+}
+
+describe('Cars of one phase at connectors of three', () => {
+  it('use what a site has where their grants end with the session, and each says on which phase it is reserved', async () => {
+    const chargers = [charger(true, 'RST'), charger(true, 'STR')];
+    rig = await createEnforcementRig([
+      {
+        locationId: 'quay',
+        permanentLimitKw: 14,
+        connection: { currentA: [40, 40, 40], voltageV: 230 },
+        chargers,
+      },
+    ]);
+    await rig.pass(90);
+    expect(rig.powerKw('quay')).toBeGreaterThan(13.4);
+    const { connectors, fuses } = await live();
+    expect(connectors.map(({ explanation }) => explanation)).toMatchObject([
+      expect.stringContaining('It is reserved on L1 only: its car uses no other phase'),
+      expect.stringContaining('It is reserved on L2 only: its car uses no other phase'),
+    ]);
+    expect(fuses[0]?.phases[2]).toMatchObject({ phase: 'L3', reservedA: 0 });
+    await rig.restartService(5);
+    await rig.pass(15);
+    expect(rig.powerKw('quay')).toBeGreaterThan(13.4);
+  });
+
+  it('are reserved on all phases where their chargers do not say so', async () => {
+    const chargers = [charger(false, 'RST'), charger(false, 'STR')];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 14, chargers }]);
+    await rig.pass(90);
+    expect(rig.powerKw('quay')).toBeLessThan(5);
+    for (const { explanation } of (await live()).connectors) expect(explanation).not.toContain('only');
+  });
+});

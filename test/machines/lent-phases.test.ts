@@ -1,0 +1,176 @@
+// Phases that a car does not use, lent to others: what nobody may rely on beyond its session, under attack and on calm days.
+import { describe, expect, it } from 'vitest';
+import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
+import { Dice } from './agenda.js';
+import { ATTACKED_UNTIL_MS, attackOn, sumW } from './attack.js';
+import type { ChargerTraits } from './hostile-charger.js';
+import { type Happened, SupervisorRig } from './supervisor-rig.js';
+
+const PLENTY_W = 1_000_000;
+
+/** Half of a site, at least, can have its phases lent; the others are all that chargers are elsewhere. */
+function traitsOf(dice: Dice, key: string): ChargerTraits {
+  const endsWithSession = !dice.isOneIn(4);
+  const rotation = dice.oneOf('RST', 'STR', 'TRS', undefined);
+  return {
+    ...{ key, phases: 3, gridPhase: dice.below(3), voltageV: 220 + dice.below(33), endsWithSession },
+    ...(rotation !== undefined && { rotation }),
+    ...{ maxTenthsA: dice.oneOf(320, 160), failsafeTenthsA: dice.oneOf(60, 0), keepsThen: !dice.isOneIn(4) },
+    ...{ lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'), secondLastsS: dice.oneOf(1.02, 0.98, 1) },
+    ackAfterMs: dice.oneOf(0, 0, 5_000),
+  };
+}
+
+function fusesOf(dice: Dice, chargers: readonly ChargerTraits[]): Fuses {
+  const mostA = chargers.reduce((sum, { maxTenthsA }) => sum + maxTenthsA / 10, 0);
+  const leastA = chargers.reduce((sum, { failsafeTenthsA }) => sum + failsafeTenthsA / 10, 0);
+  const ofPhase = () => Math.max(6, leastA, Math.round(dice.oneOf(0.2, 0.4, 0.6) * mostA));
+  const currentA: PhaseCurrents = [ofPhase(), ofPhase(), ofPhase()];
+  return new Fuses({ currentA, voltageV: 230 }, []);
+}
+
+function survive(seed: number, isFused: boolean): Happened {
+  const dice = new Dice(seed);
+  const chargers = Array.from({ length: 4 + (seed % 5) }, (_, i) => traitsOf(dice, `quay/${i}`));
+  const leastW = Math.ceil(sumW(chargers, ({ failsafeTenthsA }) => failsafeTenthsA));
+  const limitW = Math.max(
+    leastW,
+    Math.round(dice.oneOf(0.15, 0.3, 0.5) * sumW(chargers, (each) => each.maxTenthsA)),
+  );
+  const rig = isFused
+    ? new SupervisorRig(seed, chargers, [PLENTY_W], fusesOf(dice, chargers))
+    : new SupervisorRig(seed, chargers, [limitW]);
+  for (const { charger } of rig.places) charger.plugIn(charger.traits.maxTenthsA, dice.oneOf(1, 1, 2, 3), 0);
+  try {
+    rig.run(90_000);
+    attackOn(rig, {
+      ...{ chargers: chargers.length, hasCrashes: true, hasLocks: false },
+      ...{ isFailsafeKept: false, hasReceipts: true },
+    });
+    for (const place of rig.places) {
+      place.up.isNoisy = place.down.isNoisy = false;
+      place.up.open();
+      place.down.open();
+    }
+    rig.run(ATTACKED_UNTIL_MS + 132_000);
+    for (const { charger } of rig.places) expect(charger.hasLease, charger.traits.key).toBe(true);
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+  return rig.happened;
+}
+
+describe('Phases that are lent until a session ends, under attack', () => {
+  for (const isFused of [false, true]) {
+    it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, reboots, crashes`, () => {
+      let [lent, lentEnded, crashes] = [0, 0, 0];
+      for (let seed = 1; seed <= 30; seed++) {
+        const happened = survive(seed, isFused);
+        lent += happened.lent;
+        lentEnded += happened.lentEnded;
+        crashes += happened.crashes;
+      }
+      expect(Math.min(lent, lentEnded, crashes)).toBeGreaterThan(30);
+    });
+  }
+});
+
+const CALM: Omit<ChargerTraits, 'key'> = {
+  ...{ phases: 3, gridPhase: 0, voltageV: 230, maxTenthsA: 320, failsafeTenthsA: 0, keepsThen: true },
+  ...{ lease: 'heartbeat', secondLastsS: 1, ackAfterMs: 0 },
+};
+const ROTATIONS = ['RST', 'STR', 'TRS'] as const;
+
+/** So many cars of one phase and 7.4 kW, after ten minutes. */
+function cars(count: number, limitW: number, traits: Partial<ChargerTraits>, fuses?: Fuses): SupervisorRig {
+  const chargers = Array.from({ length: count }, (_, i) => {
+    const rotation = ROTATIONS[i % 3];
+    return { ...CALM, key: `quay/${i}`, ...(rotation !== undefined && { rotation }), ...traits };
+  });
+  const rig = new SupervisorRig(1, chargers, [limitW], fuses);
+  for (const { charger } of rig.places) charger.plugIn(320, 1, 0);
+  rig.run(600_000);
+  return rig;
+}
+
+describe('Cars of one phase at connectors of three', () => {
+  for (const [count, limitW, share] of [
+    [8, 50_000, 0.98],
+    [12, 43_000, 0.97],
+  ] as const) {
+    it(`${count} of them use ${100 * share} % of ${limitW / 1000} kW where grants end with the session, and not half where they do not`, () => {
+      expect(cars(count, limitW, { endsWithSession: true }).servedW()).toBeGreaterThan(share * limitW);
+      expect(cars(count, limitW, {}).servedW()).toBeLessThan(0.5 * limitW);
+    });
+  }
+
+  it('all twelve on L1 use no more than the 63 A of it, and all of that', () => {
+    const fuses = new Fuses({ currentA: [63, 63, 63], voltageV: 230 }, []);
+    const rig = cars(12, PLENTY_W, { endsWithSession: true, rotation: 'RST' }, fuses);
+    const [l1 = 0, l2, l3] = rig.ableTenthsA();
+    expect(l1).toBeGreaterThan(600);
+    expect(l1).toBeLessThanOrEqual(630);
+    expect([l2, l3]).toEqual([0, 0]);
+  });
+
+  it('that are wired in rotation have 63 A on each phase', () => {
+    const fuses = new Fuses({ currentA: [63, 63, 63], voltageV: 230 }, []);
+    for (const tenthsA of cars(12, PLENTY_W, { endsWithSession: true }, fuses).ableTenthsA()) {
+      expect(tenthsA).toBeGreaterThan(610);
+      expect(tenthsA).toBeLessThanOrEqual(630);
+    }
+  });
+
+  it('are lent nothing by a charger that keeps nothing over a restart: its fail-safe is on all phases', () => {
+    const { happened } = cars(4, 20_000, { endsWithSession: true, keepsThen: false, failsafeTenthsA: 60 });
+    expect(happened.lent).toBe(0);
+  });
+
+  it('leave nothing to the next car that nobody heard of: it gets 0 until it is granted something on all phases', () => {
+    const rig = cars(8, 50_000, { endsWithSession: true });
+    const [first] = rig.places;
+    if (first === undefined) throw new Error('no charger');
+    first.up.mode = first.down.mode = 'cut';
+    first.charger.plugIn(320, 3, rig.agenda.nowMs);
+    expect(first.charger.limitTenthsA).toBe(0);
+    rig.run(700_000);
+    expect(first.charger.limitTenthsA).toBe(0);
+    first.up.open();
+    first.down.open();
+    rig.run(800_000);
+    expect(first.charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
+  });
+
+  it('are lent to no next car by a late word of the one before, which is the first that a new service hears', () => {
+    const rig = cars(8, 50_000, { endsWithSession: true });
+    const [first] = rig.places;
+    if (first === undefined) throw new Error('no charger');
+    first.up.mode = 'held';
+    rig.run(615_000);
+    first.down.mode = 'cut';
+    first.charger.plugIn(320, 3, rig.agenda.nowMs);
+    rig.crash(1_000);
+    rig.run(616_500);
+    first.down.open();
+    const { refused } = first.charger;
+    const refusedBefore = refused.STALE;
+    first.up.open();
+    rig.run(620_000);
+    expect(refused.STALE).toBeGreaterThan(refusedBefore);
+    expect(first.charger.limitTenthsA).toBe(0);
+    rig.run(800_000);
+    expect(first.charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
+  });
+
+  it('are reserved on all phases once one uses another, and nothing more of that session is lent', () => {
+    const rig = cars(8, 50_000, { endsWithSession: true });
+    const { charger } = rig.places[0] ?? {};
+    if (charger === undefined) throw new Error('no charger');
+    charger.useMore(rig.agenda.nowMs);
+    expect(charger.limitTenthsA).toBe(0);
+    const lentBefore = charger.lent;
+    rig.run(800_000);
+    expect(charger.lent).toBe(lentBefore);
+    expect(charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
+  });
+});
