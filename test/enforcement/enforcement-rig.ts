@@ -65,6 +65,7 @@ export interface EnforcementRig {
 }
 
 type Counted =
+  | 'overload'
   | 'shed'
   | 'mqttMessages'
   | 'mqttRefusals'

@@ -25,6 +25,9 @@ const NEAREST: Readonly<Record<string, string>> = { operator: 'grid-operator', s
 /** How long scenarios run before their traces are compared: the rest of one that is another already tells nothing more. */
 const STRETCH_MS = 300_000;
 
+/** The host of a scenario always has processor enough; stories tell what becomes of a service that has not. */
+export const NEVER_TRACED: ReadonlySet<string> = new Set(['overload']);
+
 /** One process at a time: what a mutant lacks, it lacks for every actor of the process. */
 export class ScenarioTraces {
   /** Of each scenario, the hashes of its trace so far after each stretch. */
