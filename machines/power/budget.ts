@@ -28,6 +28,8 @@ export interface Budget {
   readonly isOrdered: boolean;
   /** Until when, on the monotonic clock, `budgetW` holds. */
   readonly untilMs: number;
+  /** What the grid operator lets the location use, W; infinite where it does not limit it. */
+  readonly operatorW: number;
   /** A cluster's share is what binds. */
   readonly isClusterBound: boolean;
   /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
@@ -96,6 +98,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     isOrdered: ORDERED.has(lowest.cause.kind),
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
+    operatorW: wattsOfLimit(location.operatorLimitKw ?? Number.POSITIVE_INFINITY),
     isClusterBound: lowest.cause.kind === 'clusterShare',
     lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
     building: location.buildingOnPhases,

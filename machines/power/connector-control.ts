@@ -30,6 +30,8 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
   readonly timing?: LeaseTiming | null;
   /** Once its car charges, it is paused after all others only. */
   readonly neverPause?: boolean;
+  /** The grid operator's limit may pause it while it is locked, where that does not hold the floors of all locks. */
+  readonly operatorMayPause?: boolean;
 }
 
 /** What is known of the car that is plugged in. */
@@ -80,6 +82,8 @@ export interface ConnectorControl {
   usesFailsafe: boolean;
   /** It is told to fall back to 0, because others need what its fail-safe would take. */
   isFailsafeWaived: boolean;
+  /** It is locked, and paused all the same: the grid operator's limit does not hold the floors of all locks. */
+  isPausedForOperator: boolean;
   /** What the connector is reserved for on disk. */
   storedLimitTenthsA: number;
   storedThenTenthsA: number;
@@ -110,6 +114,9 @@ export interface ConnectorControl {
   limitedBy: Binding | undefined;
 }
 
+/** Before the first decision. */
+const UNDECIDED = { usesFailsafe: true, isFailsafeWaived: false, isPausedForOperator: false };
+
 export function createControl(
   ledger: GrantLedger,
   fuses: Fuses,
@@ -138,8 +145,7 @@ export function createControl(
     heardBeforeW: 0,
     said: undefined,
     voltageSeenAtMs: Number.NEGATIVE_INFINITY,
-    usesFailsafe: true,
-    isFailsafeWaived: false,
+    ...UNDECIDED,
     storedLimitTenthsA: 0,
     storedThenTenthsA: 0,
     storedTtlMs: 0,

@@ -4,7 +4,7 @@ import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/
 import { type Allocation, allocate, type Claim } from './allocation.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
 import { doubtRest } from './connector-demand.js';
-import { failsafeTenthsAOf } from './failsafes.js';
+import { failsafeTenthsAOf, heldLoadTenthsAOf, heldTenthsAOf, heldWOf, thenTenthsAOf } from './failsafes.js';
 import { steadyShares } from './steady-shares.js';
 import {
   inTurnOrder,
@@ -21,6 +21,8 @@ interface Circumstances {
   readonly availableW: number;
   /** What they leave of each pole. */
   readonly availableTenthsA: readonly number[];
+  /** What they leave of the grid operator's limit, W; infinite where there is none. */
+  readonly operatorLeavesW: number;
   /** After which an acknowledged decrease has freed what it took. */
   readonly settleMs: number;
   readonly nowMs: number;
@@ -29,31 +31,6 @@ interface Circumstances {
 interface Limits {
   readonly isClusterBound: boolean;
   isLockNear(key: string): boolean;
-}
-
-/** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
-export function thenTenthsAOf(control: ConnectorControl): number {
-  const { holding, demand, usesFailsafe, isFailsafeWaived } = control;
-  const isNeeded = demand.hasCar || isLocked(control) || !holding.keepsThen;
-  return usesFailsafe && isNeeded && !isFailsafeWaived ? failsafeTenthsAOf(control) : 0;
-}
-
-/** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
-function heldTenthsAOf(control: ConnectorControl): number {
-  const { ownFailsafeTenthsA, maxTenthsA } = control.holding;
-  return Math.min(Math.max(thenTenthsAOf(control), ownFailsafeTenthsA), maxTenthsA);
-}
-
-/** The same in W. */
-export function heldWOf(control: ConnectorControl): number {
-  return wattsOfTenths(heldTenthsAOf(control), control.holding.milliwattsPerTenth);
-}
-
-/** What it loads its poles with even at 0: fuses have room for what it falls back to by itself, whatever the budget has. */
-export function heldLoadTenthsAOf(control: ConnectorControl): number {
-  const { keepsThen, saidFailsafeTenthsA, maxTenthsA } = control.holding;
-  const ownTenthsA = keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA);
-  return Math.max(heldTenthsAOf(control), ownTenthsA);
 }
 
 /**
@@ -67,7 +44,8 @@ export function setTargets(
   circumstances: Circumstances,
 ): void {
   if (!doFloorsFit(controlled, circumstances)) for (const { demand } of controlled) doubtRest(demand);
-  for (const control of controlled) Object.assign(control, { isFailsafeWaived: false, limitedBy: undefined });
+  for (const control of controlled)
+    Object.assign(control, { isFailsafeWaived: false, isPausedForOperator: false, limitedBy: undefined });
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division)) {
     for (const control of controlled) control.isFailsafeWaived = isAtRest(control, limits);
@@ -77,6 +55,8 @@ export function setTargets(
     for (const control of controlled) control.isFailsafeWaived = !isLocked(control);
     division = divide(controlled, limits, circumstances);
   }
+  if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.operatorLeavesW))
+    division = divide(controlled, limits, circumstances);
   const { nowMs } = circumstances;
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
@@ -91,6 +71,32 @@ export function setTargets(
     if (control.targetTenthsA >= failsafeTenthsAOf(control)) control.isFailsafeWaived = false;
     control.limitedBy = allocation.bindings[i];
   }
+}
+
+/**
+ * Pauses as many locked connectors as the grid operator's limit does not hold the floors of, where that is allowed; true
+ * where it pauses any. Those without a car first, then those that do not run; those that would not wake up last.
+ */
+function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: number): boolean {
+  let neededW = 0;
+  for (const control of controlled)
+    neededW += isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
+  const pausable = controlled.filter(
+    (control) => isLocked(control) && control.spec.operatorMayPause === true,
+  );
+  const order = (control: ConnectorControl) =>
+    Number(isKeptOn(control)) + 2 * Number(isRunning(control)) + 4 * Number(control.demand.hasCar);
+  pausable.sort((a, b) => order(a) - order(b) || (a.key < b.key ? 1 : -1));
+  let isAnyPaused = false;
+  for (const control of pausable) {
+    if (neededW <= operatorLeavesW) break;
+    neededW -= Math.max(floorWOf(control), heldWOf(control));
+    control.isPausedForOperator = true;
+    control.isFailsafeWaived = true;
+    neededW += heldWOf(control);
+    isAnyPaused = true;
+  }
+  return isAnyPaused;
 }
 
 /** Whether every car could be at its floor at once. */
@@ -202,7 +208,12 @@ function divide(
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
   for (const control of controlled) {
-    if (isLocked(control)) {
+    if (control.isPausedForOperator) {
+      control.targetTenthsA = 0;
+      control.reason = 'paused';
+      leftW -= heldWOf(control);
+      deductLoad(leftTenthsA, control, 0);
+    } else if (isLocked(control)) {
       locked.push(control);
     } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
       // One that is about to be locked must have its floor by then: it is first among the unlocked.

@@ -123,6 +123,31 @@ export function failsafeTenthsAOf({ spec, holding }: ConnectorControl): number {
   return Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
 }
 
+/** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
+export function thenTenthsAOf(control: ConnectorControl): number {
+  const { holding, demand, usesFailsafe, isFailsafeWaived } = control;
+  const isNeeded = demand.hasCar || isLocked(control) || !holding.keepsThen;
+  return usesFailsafe && isNeeded && !isFailsafeWaived ? failsafeTenthsAOf(control) : 0;
+}
+
+/** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
+export function heldTenthsAOf(control: ConnectorControl): number {
+  const { ownFailsafeTenthsA, maxTenthsA } = control.holding;
+  return Math.min(Math.max(thenTenthsAOf(control), ownFailsafeTenthsA), maxTenthsA);
+}
+
+/** The same in W. */
+export function heldWOf(control: ConnectorControl): number {
+  return wattsOfTenths(heldTenthsAOf(control), control.holding.milliwattsPerTenth);
+}
+
+/** What it loads its poles with even at 0: fuses have room for what it falls back to by itself, whatever the budget has. */
+export function heldLoadTenthsAOf(control: ConnectorControl): number {
+  const { keepsThen, saidFailsafeTenthsA, maxTenthsA } = control.holding;
+  const ownTenthsA = keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA);
+  return Math.max(heldTenthsAOf(control), ownTenthsA);
+}
+
 /** A connector as far as its fail-safe concerns what it shares with others. */
 export interface FailsafeShape extends ConnectorRating, Wiring {
   /** A per phase. */

@@ -2,7 +2,7 @@
 
 import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector-control.js';
-import { thenTenthsAOf } from './connector-targets.js';
+import { thenTenthsAOf } from './failsafes.js';
 import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import { isLending } from './lent-phases.js';
@@ -113,7 +113,8 @@ export class GrantIssuer {
     const { sentTenthsA, targetTenthsA, holding } = control;
     const { leastTenthsA } = holding;
     if (control.isStoring) return undefined;
-    const isFloorOwed = isLocked(control) && (sentTenthsA ?? 0) < leastTenthsA;
+    const isFloorOwed =
+      isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
     // What it may draw by a grant of the service's life before this one.
     const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;

@@ -255,7 +255,8 @@ export class LocationSupervisor {
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
     const { settleMs } = this.timing;
     const available = this.#availableBeside(uncontrolled, { budgetW, fuses, fitsFromMs });
-    setTargets(controlled, budget, { ...available, settleMs, nowMs });
+    const operatorLeavesW = available.availableW + (budget.operatorW - budgetW);
+    setTargets(controlled, budget, { ...available, operatorLeavesW, settleMs, nowMs });
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
     const isShort = shortOfPower(need, budgetW) !== undefined;

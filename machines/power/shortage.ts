@@ -1,7 +1,7 @@
 // Why a limit or a fuse cannot be kept by any grants: what cannot be lowered any further needs more than there is.
 import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
-import { heldLoadTenthsAOf, heldWOf } from './connector-targets.js';
+import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import { type Fuses, nameOfPole, type Pole } from './fuses.js';
 
 /** What no grant can lower, W; leases that end by themselves do not count. */
@@ -20,7 +20,8 @@ export function powerNeedOf(
   let heldW = 0;
   let uncontrolledW = 0;
   for (const control of controlled) {
-    if (control.demand.hasCar && isLocked(control)) lockedW += floorWOf(control);
+    const isOwed = control.demand.hasCar && isLocked(control) && !control.isPausedForOperator;
+    if (isOwed) lockedW += floorWOf(control);
     else heldW += heldWOf(control);
   }
   for (const control of uncontrolled) uncontrolledW += lastingWOf(control);

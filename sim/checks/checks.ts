@@ -44,6 +44,8 @@ export interface CheckedWorld {
   readonly deliver: ((run: ChargerRun, message: ChargerMessage) => void) | undefined;
   readonly wallMs: () => EpochMs;
   readonly monotonicMs: () => number;
+  /** The least that the grid operator let a location use lately, W. */
+  readonly operatorW: (locationId: string) => number;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
   /** Of the running service; undefined where none runs. */

@@ -20,6 +20,8 @@ export interface ConnectorFacts {
   /** The least it may be told other than 0. */
   readonly leastA: number;
   readonly failsafeA: number;
+  /** The grid operator's limit may pause it while it is locked. */
+  readonly operatorMayPause: boolean;
   /** Of a DC connector, which speaks of W at the car: the share of what it takes from the grid; undefined for AC. */
   readonly efficiency: number | undefined;
   /** The phases of fuses that it may load; none where no fuse is known. */
@@ -29,9 +31,7 @@ export interface ConnectorFacts {
 }
 
 /** A limit that left, until it can be in force no longer. */
-interface Promised {
-  readonly epoch: number;
-  readonly seq: number;
+interface Promised extends Numbered {
   readonly limitA: number;
   /** On so many of its phases. */
   readonly phases: number;

@@ -1,4 +1,5 @@
-// Priority locks (P4): an active one is never below 6 A while its charger is reachable, and below its limit in last resort only.
+// Priority locks (P4): an active one is never below 6 A while its charger is reachable, but for a grid operator that may pause
+// it; and below its limit in last resort only.
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
@@ -28,6 +29,7 @@ export class LockWatch {
   readonly #monotonicMs: () => number;
   readonly #drawnA: (book: ConnectorBook) => number;
   readonly #soundSinceMs: () => number;
+  readonly #operatorW: (locationId: string) => number;
   readonly #report: Report;
   readonly #standings = new Map<ConnectorBook, Standing>();
 
@@ -39,6 +41,8 @@ export class LockWatch {
     readonly drawnA: (book: ConnectorBook) => number;
     /** Monotonic ms since when the service lives and can write. */
     readonly soundSinceMs: () => number;
+    /** The least that the grid operator let a location use lately, W. */
+    readonly operatorW: (locationId: string) => number;
     readonly report: Report;
   }) {
     this.#oracle = options.oracle;
@@ -46,6 +50,7 @@ export class LockWatch {
     this.#monotonicMs = options.monotonicMs;
     this.#drawnA = options.drawnA;
     this.#soundSinceMs = options.soundSinceMs;
+    this.#operatorW = options.operatorW;
     this.#report = options.report;
   }
 
@@ -88,7 +93,8 @@ export class LockWatch {
     const { wattsPerA, maxA, leastA } = book.facts;
     // Others had what its car left; the next one waits until they have followed.
     const isTakenBack = phases === undefined && this.#monotonicMs() - book.lentAtMs <= MADE_ROOM_MS;
-    if (limitA < leastA - TOLERANCE_LEAST_A && doFloorsFitFuses(book) && this.#isSteady(book) && !isTakenBack)
+    const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && doFloorsFitFuses(book);
+    if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
@@ -104,6 +110,16 @@ export class LockWatch {
     standing.lastResort =
       reason === 'lastResort' && limitA < owedA - TOLERANCE_A ? standing.lastResort + 1 : 0;
     if (standing.lastResort >= STEADY_LIMITS && this.#isSteady(book)) this.#judgeLastResort(book);
+  }
+
+  /** It may be, and the floors of all locks do not fit the operator's limit beside what the others may be entitled to. */
+  #isPausedForOperator({ facts, site }: ConnectorBook): boolean {
+    if (!facts.operatorMayPause) return false;
+    const neededW = site.connectors.reduce((sumW, each) => {
+      const isLocked = this.#oracle.lockKw(each.facts.key, this.#wallMs()) !== undefined;
+      return sumW + (isLocked ? each.facts.leastA * each.facts.wattsPerA : each.boundW(this.#monotonicMs()));
+    }, 0);
+    return neededW > this.#operatorW(site.locationId);
   }
 
   /** Only when every unlocked connector that can be told is at 0. */

@@ -1,6 +1,7 @@
 // Whether the grid operator's limit is what it must be, by the use case LPC worked out anew, and whether the chargers keep to it.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { countedV, leastOfferA } from '../charger/direct-current.js';
 import type { Report } from '../world/power-watch.js';
 import type { Ask, Soon } from './inquiry.js';
 
@@ -20,6 +21,8 @@ interface Site {
   readonly failsafeKw: number;
   readonly failsafeMinMs: number;
   readonly missingAfterMs: number;
+  /** Those that keep their floors while they are locked, whatever the operator says. */
+  readonly owed: readonly { readonly key: string; readonly floorW: number }[];
   phase: Phase;
   sinceMs: EpochMs;
   heardAtMs: EpochMs;
@@ -29,7 +32,7 @@ interface Site {
   orderEndsAtMs: EpochMs;
   newestSentMs: EpochMs;
   newest: string;
-  /** What held from when on, W; the last ones. */
+  /** What held from when on, W, or the floors of locks where those are more; the last ones. */
   limits: { readonly fromMs: EpochMs; readonly limitW: number }[];
   isOver: boolean;
 }
@@ -48,6 +51,8 @@ interface WatchedWorld {
   /** The longest that a lease may last. */
   readonly horizonMs: number;
   readonly isServiceUp: () => boolean;
+  /** The limit of a lock; undefined where the connector is not locked. */
+  readonly lockKw: (key: string, atMs: EpochMs) => number | undefined;
   readonly ask: Ask;
   readonly soon: Soon;
   /** Does it at an instant of the wall clock. */
@@ -67,10 +72,23 @@ export class OperatorWatch {
       locations.flatMap(({ locationId, operator, chargers }) =>
         operator?.failsafeKw === undefined || chargers.length === 0
           ? []
-          : [siteOf(tenantUuid, locationId, { ...operator, failsafeKw: operator.failsafeKw }, now)],
+          : [
+              siteOf(
+                tenantUuid,
+                locationId,
+                { ...operator, failsafeKw: operator.failsafeKw, owed: owedOf(chargers) },
+                now,
+              ),
+            ],
       ),
     );
     if (this.#sites.length > 0) this.#repeat(now);
+  }
+
+  /** The least that it let a location use lately, W; infinite where it does not limit it. */
+  leastW(locationId: string): number {
+    const site = this.#sites.find((each) => each.locationId === locationId);
+    return Math.min(...(site?.limits.map(({ limitW }) => limitW) ?? []), NEVER);
   }
 
   /** The service answered 200. */
@@ -142,6 +160,10 @@ export class OperatorWatch {
   }
 
   #judge(site: Site, now: EpochMs): void {
+    let owedW = 0;
+    for (const { key, floorW } of site.owed) if (this.#world.lockKw(key, now) !== undefined) owedW += floorW;
+    const limitW = Math.max(limitKwOf(site) * 1000, owedW);
+    if (limitW !== site.limits.at(-1)?.limitW) site.limits.push({ fromMs: now, limitW });
     const followedMs = now < this.#unreachableUntilMs ? this.#world.horizonMs + FOLLOWED_MS : FOLLOWED_MS;
     const settled = site.limits.findLastIndex(({ fromMs }) => fromMs <= now - followedMs);
     if (settled > 0) site.limits.splice(0, settled);
@@ -173,16 +195,17 @@ export class OperatorWatch {
 function siteOf(
   tenantUuid: string,
   locationId: string,
-  rule: Pick<Site, 'failsafeKw' | 'failsafeMinMs' | 'missingAfterMs'>,
+  rule: Pick<Site, 'failsafeKw' | 'failsafeMinMs' | 'missingAfterMs' | 'owed'>,
   now: EpochMs,
 ): Site {
-  const { failsafeKw, failsafeMinMs, missingAfterMs } = rule;
+  const { failsafeKw, failsafeMinMs, missingAfterMs, owed } = rule;
   const site: Site = {
     tenantUuid,
     locationId,
     failsafeKw,
     failsafeMinMs,
     missingAfterMs,
+    owed,
     phase: 'INIT',
     sinceMs: now,
     heardAtMs: now,
@@ -196,6 +219,17 @@ function siteOf(
   };
   enter(site, 'INIT', now);
   return site;
+}
+
+function owedOf(chargers: TenantEntry['locations'][number]['chargers']): Site['owed'] {
+  return chargers.flatMap(({ controllerUuid, connectors }) =>
+    connectors
+      .filter(({ operatorMayPause }) => !operatorMayPause)
+      .map((spec) => ({
+        key: `${controllerUuid}/${spec.connectorId}`,
+        floorW: leastOfferA(spec) * spec.phases * countedV(spec),
+      })),
+  );
 }
 
 /** When it goes on by itself. */

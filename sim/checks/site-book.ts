@@ -57,7 +57,7 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
         const own = new Map<string, ConnectorBook>();
         chargers.set(controllerUuid, own);
         for (const spec of specs) {
-          const { connectorId, phases, maxCurrentA: maxA, failsafeA } = spec;
+          const { connectorId, phases, maxCurrentA: maxA, failsafeA, operatorMayPause } = spec;
           const key = `${controllerUuid}/${connectorId}`;
           const wattsPerA = phases * countedV(spec);
           const leastA = leastOfferA(spec);
@@ -71,7 +71,8 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
               ? []
               : placesOf(spec, own).flatMap((place) => polesAbove(location, charger, place)),
           );
-          const facts = { key, wattsPerA, maxA, leastA, failsafeA, efficiency, poles, polesOfPhases };
+          const rating = { wattsPerA, maxA, leastA, failsafeA, efficiency };
+          const facts = { key, ...rating, operatorMayPause, poles, polesOfPhases };
           const book = new ConnectorBook(site, facts, timesOf(timing, times));
           connectors.push(book);
           own.set(connectorId, book);

@@ -96,6 +96,7 @@ export class WorldParts {
       nowMs: () => this.clock.nowMs(),
       horizonMs: this.horizonMs,
       isServiceUp: () => this.service.isUp,
+      lockKw: (key, atMs) => this.oracle.lockKw(key, atMs),
       ask: (question, tenantUuid) => this.service.ask(question, tenantUuid),
       soon: (task) => this.pace.soon(task),
       at: (atMs, task) => this.pace.agenda.at(atMs - startMs, task),
@@ -287,6 +288,7 @@ export class WorldParts {
       waiting: () => this.pace.agenda.length,
       metrics: () => this.service.metrics,
       stoodStill: () => this.nodes?.stoodStill === true,
+      operatorW: (locationId) => this.operators.leastW(locationId),
     });
   }
 }

@@ -28,10 +28,13 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
   fairShare: (explained) => shareText(explained),
   clusterShare: (explained) => shareText(explained),
   waiting: () => 'It is to get more, as soon as other chargers have followed their lower limits.',
-  paused: ({ limit, fullPole }) =>
-    fullPole !== undefined
+  paused: ({ limit, fullPole, lockLimitKw }) => {
+    if (lockLimitKw !== null)
+      return 'A profile locks it, but the grid operator’s limit is not enough for at least 6 A for every locked connector, and provisioning lets it be paused for that: it is paused until there is room.';
+    return fullPole !== undefined
       ? `${fullText(fullPole)}: its ${ampereText(fullPole)} are not enough for at least 6 A for every car on it, so it is paused until its turn.`
-      : `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`,
+      : `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`;
+  },
   minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
   lock: (explained) => lockText(explained),
   lastResort: ({ limit, fullPole }) =>

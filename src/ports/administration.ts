@@ -50,9 +50,9 @@ export interface ProvisionedTenant extends TenantRecord {
       readonly timing?: LeaseTiming | null;
       readonly connectors: readonly (Omit<
         ConnectorRecord,
-        'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc' | 'neverPause'
+        'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause'
       > &
-        Partial<Pick<ConnectorRecord, 'rotation' | 'dc' | 'neverPause'>>)[];
+        Partial<Pick<ConnectorRecord, 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause'>>)[];
     }[];
   })[];
   readonly gateways: readonly {

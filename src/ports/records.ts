@@ -56,6 +56,8 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly dc: DcRating | null;
   /** Its car is not paused to let others charge once it has begun: it would not wake up. */
   readonly neverPause: boolean;
+  /** The grid operator's limit may pause it while it is locked, where that does not hold the floors of all locks. */
+  readonly operatorMayPause: boolean;
   /** How it is wired to the phases of the grid; null where that is not known. */
   readonly rotation: Rotation | null;
   /** The feeder its charger hangs on; null where that is the connection itself. */

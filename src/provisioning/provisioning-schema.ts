@@ -93,7 +93,11 @@ const feederSchema = z.strictObject(
   GROUP_RULE,
 );
 
-const neverPauseSchema = z.boolean('must be true or false').default(false);
+/** Who may pause a connector, and when: of AC and DC alike. */
+const pauseFields = {
+  neverPause: z.boolean('must be true or false').default(false),
+  operatorMayPause: z.boolean('must be true or false').default(false),
+};
 
 const acConnectorSchema = z.strictObject(
   {
@@ -101,7 +105,7 @@ const acConnectorSchema = z.strictObject(
     powerType: z.literal('AC').optional(),
     ...ratingFields,
     rotation: z.enum(ROTATIONS, ROTATION_RULE).optional(),
-    neverPause: neverPauseSchema,
+    ...pauseFields,
     status: statusSchema,
   },
   GROUP_RULE,
@@ -117,7 +121,7 @@ const dcConnectorSchema = z.strictObject(
     minPowerKw: dcPowerSchema(0).default(0),
     efficiency: efficiencySchema(),
     failsafeKw: dcPowerSchema(0).default(0),
-    neverPause: neverPauseSchema,
+    ...pauseFields,
     status: statusSchema,
   },
   GROUP_RULE,
@@ -133,15 +137,12 @@ const connectorSchema = z
       const { powerType: _, ...rating } = connector;
       return { ...rating, dc: null };
     }
-    const { connectorId, status, neverPause, voltageV, maxPowerKw, minPowerKw, efficiency, failsafeKw } =
-      connector;
+    const { powerType: _, maxPowerKw, minPowerKw, efficiency, failsafeKw, ...common } = connector;
+    const { voltageV } = common;
     const dc = { maxPowerKw, minPowerKw, efficiency };
     return {
-      connectorId,
-      status,
-      neverPause,
+      ...common,
       phases: 3 as const,
-      voltageV,
       maxCurrentA: tenthsOfDcW(1000 * maxPowerKw, { voltageV, dc }) / 10,
       failsafeA: tenthsOfDcW(1000 * failsafeKw, { voltageV, dc }) / 10,
       rotation: undefined,

@@ -29,6 +29,7 @@ export const PIER = 'pier' as LocationId;
 export const CRANE: ConnectorRecord = {
   dc: null,
   neverPause: false,
+  operatorMayPause: false,
   controllerUuid: 'crane' as ControllerUuid,
   connectorId: '1' as ConnectorId,
   status: 'ACTIVE',

@@ -12,6 +12,8 @@ export interface LocationPlan {
   /** Left out where none is known. */
   readonly connection?: Connection;
   readonly feeders?: readonly Feeder[];
+  /** Left out where no grid operator may limit it. */
+  readonly operator?: ProvisionedTenant['locations'][number]['operator'];
   /** `${locationId}-1`, `${locationId}-2`, … in this order. */
   readonly chargers: readonly ChargerPlan[];
 }
@@ -19,7 +21,7 @@ export interface LocationPlan {
 export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
   return tenantWith(
     HARBOUR,
-    plans.map(({ locationId, permanentLimitKw, connection, feeders = [], chargers }) => ({
+    plans.map(({ locationId, permanentLimitKw, connection, feeders = [], operator, chargers }) => ({
       locationId: locationId as LocationId,
       name: locationId,
       status: 'ACTIVE',
@@ -27,7 +29,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
       gridLimitKw: 10_000,
       ...(connection !== undefined && { connection }),
       feeders,
-      operator: null,
+      operator: operator ?? null,
       siteMeter: null,
       chargers: chargers.map((plan, i) => ({
         controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
@@ -40,6 +42,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
             ...{ phases: plan.phases ?? 3, rotation: plan.rotation ?? null, dc: plan.dc ?? null },
             ...{ maxCurrentA: plan.maxCurrentA ?? 32, failsafeA: plan.failsafeA ?? 6 },
             neverPause: plan.neverPause ?? false,
+            operatorMayPause: plan.operatorMayPause ?? false,
           },
         ],
       })),

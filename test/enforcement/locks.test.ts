@@ -1,5 +1,6 @@
 // Priority-locked connectors: unthrottled until nobody else has anything left, never below 6 A (power safety, 3 and 4).
 import { afterEach, describe, expect, it } from 'vitest';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
 const KW_OF_6_A = 6 * 0.69;
@@ -66,6 +67,33 @@ describe('a locked connector', () => {
     expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([
       expect.objectContaining({ endedAt: expect.any(String) }),
     ]);
+  });
+
+  it('is paused by a grid operator where the file allows it, and says why', async () => {
+    const lostAfterMs = 7_200_000;
+    const operator = { operatorUuid: 'dso', mqttSecretHash: undefined, failsafeKw: 5 };
+    rig = await createEnforcementRig([
+      {
+        ...{ locationId: 'quay', permanentLimitKw: 60 },
+        operator: { ...operator, failsafeMinMs: lostAfterMs, missingAfterMs: lostAfterMs },
+        chargers: [{ operatorMayPause: true, neverPause: true }, { operatorMayPause: true }],
+      },
+    ]);
+    await rig.lock('quay-1', 13.8);
+    await rig.lock('quay-2', 13.8);
+    await rig.until('one runs', () => heldA().join() === '7.2,0', 60);
+    await rig.pass(60);
+    expect(heldA()).toEqual([7.2, 0]);
+    expect(rig.charger('quay-2').reason()).toBe('paused');
+    const { body } = await rig.call('GET', '/locations/quay/live');
+    const { connectors } = locationLiveSchema.parse(body);
+    expect(connectors.map(({ explanation }) => explanation)).toEqual([
+      expect.stringMatching(
+        /^A profile locks it, but under the limit of 5 kW \(the limit of the grid operator\)/,
+      ),
+      expect.stringMatching(/^A profile locks it, but the grid operator’s limit is not enough/),
+    ]);
+    expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([]);
   });
 
   it('whose window ends shares with the others again', async () => {

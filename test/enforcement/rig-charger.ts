@@ -28,6 +28,7 @@ export interface ChargerPlan {
   readonly ownFailsafeA?: number;
   /** Its car does not wake up after a pause. */
   readonly neverPause?: boolean;
+  readonly operatorMayPause?: boolean;
   /** Provisioned, but driven by the test itself or by nobody. */
   readonly isAbsent?: boolean;
 }

@@ -50,7 +50,12 @@ export class KnownLimits {
       } else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
     }
     const { lowestW } = this;
-    const rest = { isOrdered: true, isClusterBound: false, isLockNear: () => false };
+    const rest = {
+      isOrdered: true,
+      operatorW: Number.POSITIVE_INFINITY,
+      isClusterBound: false,
+      isLockNear: () => false,
+    };
     return { budgetW, limitW, bindsFromMs: bindsFromMs ?? nowMs, untilMs, lowestW, ...rest };
   }
 

@@ -14,6 +14,7 @@ const ROOMY: Budget = {
   limitW: 50_000,
   bindsFromMs: 0,
   isOrdered: true,
+  operatorW: Number.POSITIVE_INFINITY,
   lowestW: 50_000,
   untilMs: Number.POSITIVE_INFINITY,
   isClusterBound: false,

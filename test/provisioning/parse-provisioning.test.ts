@@ -48,10 +48,21 @@ describe('A provisioning file', () => {
     expect(tenant?.locations[0]?.chargers[1]?.connectors).toEqual([
       {
         ...{ connectorId: '1', phases: 1, voltageV: 230, maxCurrentA: 16, failsafeA: 6 },
-        ...{ status: 'ACTIVE', neverPause: false, dc: null },
+        ...{ status: 'ACTIVE', neverPause: false, operatorMayPause: false, dc: null },
       },
     ]);
     expect(tenant?.gateways[0]?.controllers).toEqual(['q1-a', 'q1-b']);
+  });
+
+  it('says of a connector whether a grid operator may pause it while it is locked: not unless the file says so', () => {
+    const marked = HARBOUR.replace('maxCurrentA: 16 }', 'maxCurrentA: 16, operatorMayPause: true }');
+    const { chargers } = parseProvisioning(marked, 'site.yaml').tenants[0]?.locations[0] ?? { chargers: [] };
+    const said = chargers.flatMap(({ connectors }) => connectors.map((each) => each.operatorMayPause));
+    expect(said).toEqual([false, true]);
+    const wrong = HARBOUR.replace('maxCurrentA: 16 }', 'maxCurrentA: 16, operatorMayPause: 1 }');
+    expect(() => parseProvisioning(wrong, 'site.yaml')).toThrow(
+      'operatorMayPause: is 1; must be true or false',
+    );
   });
 
   it('says of a connector whether its car may be paused', () => {

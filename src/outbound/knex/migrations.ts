@@ -16,6 +16,7 @@ import * as siteMeters from './migrations/0014-site-meters.js';
 import * as neverPause from './migrations/0015-never-pause.js';
 import * as lentPhases from './migrations/0016-lent-phases.js';
 import * as peakShaving from './migrations/0017-peak-shaving.js';
+import * as operatorMayPause from './migrations/0018-operator-may-pause.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -39,6 +40,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0015-never-pause', ...neverPause },
   { name: '0016-lent-phases', ...lentPhases },
   { name: '0017-peak-shaving', ...peakShaving },
+  { name: '0018-operator-may-pause', ...operatorMayPause },
 ];
 
 /** The migrations, for knex. */

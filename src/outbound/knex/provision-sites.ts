@@ -256,6 +256,7 @@ function planCharger(
       failsafe_a: connector.failsafeA,
       rotation: connector.rotation ?? null,
       never_pause: connector.neverPause === true ? 1 : 0,
+      operator_may_pause: connector.operatorMayPause === true ? 1 : 0,
       direct_current: connector.dc == null ? null : JSON.stringify(connector.dc),
     };
     const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });

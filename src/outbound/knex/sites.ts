@@ -51,6 +51,7 @@ export interface ConnectorRow {
   /** JSON of a `DcRating`; null for AC. */
   readonly direct_current: string | null;
   readonly never_pause: 0 | 1;
+  readonly operator_may_pause: 0 | 1;
 }
 
 export const LOCATIONS = {
@@ -150,6 +151,7 @@ export const CONNECTORS = {
     rotation: 'text',
     direct_current: 'text',
     never_pause: 'integer',
+    operator_may_pause: 'integer',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -232,6 +234,7 @@ function connectorOf(
     failsafeA: row.failsafe_a,
     rotation: row.rotation,
     neverPause: row.never_pause === 1,
+    operatorMayPause: row.operator_may_pause === 1,
     dc: row.direct_current === null ? null : (JSON.parse(row.direct_current) as DcRating),
     feeder,
     timing: heartbeatMs === null || ttlMs === null ? null : { heartbeatMs, ttlMs },

@@ -213,13 +213,19 @@ export function describeAdministration(server: () => DatabaseServer): void {
       const dc = { maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94 };
       const chargers = quay.chargers.map((charger) => ({
         ...charger,
-        connectors: charger.connectors.map((each) => ({ ...each, dc, neverPause: true })),
+        connectors: charger.connectors.map((each) => ({
+          ...each,
+          dc,
+          neverPause: true,
+          operatorMayPause: true,
+        })),
       }));
       await provision(tenant(HARBOUR, [{ ...quay, chargers }]));
       expect(await provision(tenant(HARBOUR, [{ ...quay, chargers }]))).toEqual([]);
       const connectors = async () => (await store.loadTenant(HARBOUR)).locations[0]?.connectors ?? [];
       expect((await connectors()).map((each) => each.dc)).toEqual([dc, dc]);
       expect((await connectors()).map((each) => each.neverPause)).toEqual([true, true]);
+      expect((await connectors()).map((each) => each.operatorMayPause)).toEqual([true, true]);
       await provision(tenant(HARBOUR, [quay]));
       expect((await connectors()).map((each) => each.dc)).toEqual([null, null]);
     });

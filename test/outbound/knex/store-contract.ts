@@ -116,6 +116,7 @@ export function describeStore(server: () => DatabaseServer): void {
           failsafeA: 6,
           dc: null,
           neverPause: false,
+          operatorMayPause: false,
           rotation: null,
           timing: null,
           feeder: null,

@@ -17,6 +17,7 @@ function bookOf(failsafeA = 0): ConnectorBook {
     maxA: 32,
     leastA: 6,
     failsafeA,
+    operatorMayPause: false,
     efficiency: undefined,
     poles: [],
     polesOfPhases: [[], [], []],
