@@ -92,7 +92,7 @@ export const PLANTS = [
     file: 'machines/power/ledger-entry.js',
     text: 'largerOf(entry.failsafes, entry.promises.most)',
     bug: 'entry.promises.most',
-    seed: 1,
+    seed: 7,
     invariant: 'P2',
   },
   {
