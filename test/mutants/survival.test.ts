@@ -15,10 +15,15 @@ const STORIES: readonly (readonly [Story, RegExp])[] = [
   [SITE_STORY, /./],
 ];
 
+/** Nobody asks for anything: half the work, and most mutants show in what is told unasked. */
+const UNASKED = new Map(STORIES.map(([story]) => [story, { ...story, reads: [] }]));
+
 function storiesFor({ name }: Mutant): readonly Story[] {
   const nearest = STORIES.find(([, about]) => about.test(name))?.[0];
-  const stories = STORIES.map(([story]) => story);
-  return nearest === undefined ? stories : [nearest, ...stories.filter((story) => story !== nearest)];
+  const stories = STORIES.map(([story]) => story).sort(
+    (a, b) => Number(b === nearest) - Number(a === nearest),
+  );
+  return stories.flatMap((story, i) => (i === 0 ? [UNASKED.get(story) ?? story, story] : [story]));
 }
 
 /** How each story that was asked for goes with the machines as they are. */
