@@ -1,50 +1,67 @@
-// The order of test files: what takes long begins first, so that at the end no processor waits for the other.
+// The order of test files: what takes long begins first, and beside what waits runs what computes.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Longest first, whether they compute or wait for leases, processes and pages: others compute meanwhile. */
-const LONG = [
+/** They wait for leases, processes, databases and pages most of their time. Longest first. */
+const WAITING = [
   'test/docs/examples',
-  'test/mutants/survival',
   'test/gateway/ocpp-gateway',
   'test/bench/cluster',
   'test/gateway/csms-proxy',
-  'test/planted/',
-  'test/cli/sim-run',
-  'test/outbound/knex/postgres',
   'test/durability/',
-  'test/sim/run/scenario-runs',
-  'test/sim/world/',
-  'test/cli/',
-  'test/web/',
-  'test/sim/enforced-site',
-  'test/mutants/',
+  'test/outbound/knex/postgres',
+  'test/cli/demo',
   'test/sim/recording/recording',
+  'test/sim/enforced-site',
+  'test/cli/serve',
+  'test/web/',
+  'test/cli/',
   'test/sim/report/report-page',
-  'test/sim/entry',
   'test/outbound/knex/',
-  'test/machines/fused-site',
-  'test/machines/location-supervisor',
-  'test/service/tenant-isolation',
   'test/service/health',
   'test/service/standby',
-  'test/service/one-answer',
-  'test/docs/sample-charger',
-  'test/docs/references',
-  'test/sim/checks/',
-  'test/sim/run/',
-  'test/enforcement/',
-  'test/bench/',
+  'test/docs/',
   'test/gateway/',
+  'test/bench/',
+];
+
+/** They keep a processor busy. Longest first. */
+const COMPUTING = [
+  'test/sim/run/scenario-runs',
+  'test/planted/',
+  'test/mutants/survival',
+  'test/sim/world/',
+  'test/mutants/',
+  'test/sim/entry',
+  'test/service/tenant-isolation',
+  'test/sim/checks/',
+  'test/machines/location-supervisor',
+  'test/machines/fused-site',
+  'test/sim/run/',
+  'test/service/one-answer',
+  'test/enforcement/',
 ];
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.sort((a, b) => rankOf(a) - rankOf(b));
+    const waiting = listed(sorted, WAITING);
+    const computing = listed(sorted, COMPUTING);
+    const others = sorted.filter((file) => !waiting.includes(file) && !computing.includes(file));
+    return [...mixed(waiting, computing), ...others];
   }
 }
 
-function rankOf({ moduleId }: TestSpecification): number {
-  const rank = LONG.findIndex((part) => moduleId.includes(`/${part}`));
-  return rank === -1 ? LONG.length : rank;
+/** Those of `files` whose path has one of `parts`, in the order of these. */
+function listed(files: readonly TestSpecification[], parts: readonly string[]): readonly TestSpecification[] {
+  const rankOf = ({ moduleId }: TestSpecification) =>
+    parts.findIndex((part) => moduleId.includes(`/${part}`));
+  return files.filter((file) => rankOf(file) !== -1).sort((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** Both in their own order, and so that they come to their ends together. */
+function mixed<T>(...lists: readonly (readonly T[])[]): readonly T[] {
+  return lists
+    .flatMap((list) => list.map((item, i) => ({ item, share: i / list.length })))
+    .sort((a, b) => a.share - b.share)
+    .map(({ item }) => item);
 }
