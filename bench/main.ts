@@ -18,6 +18,7 @@ const BENCHMARKS = [
   'simulation',
   'energy',
   'building',
+  'phases',
   'hops',
 ];
 

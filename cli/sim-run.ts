@@ -3,6 +3,7 @@ import { SingleBar } from 'cli-progress';
 import { formatFailure } from '../sim/run/expectation-judge.js';
 import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../sim/run/run-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
+import type { FuseLoad } from '../sim/world/fuse-watch.js';
 import { systemClock } from '../src/clock.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
@@ -72,7 +73,7 @@ function printLocations({ summary }: RunResult): void {
 }
 
 function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): void {
-  const { scenario, summary, failures, violations, hash, counts, imports, billedPeaks } = result;
+  const { scenario, summary, failures, violations, hash, counts, imports, billedPeaks, fuses } = result;
   const simulatedMs = scenario.endsAtMs - scenario.startsAtMs;
   printLocations(result);
   const hours = (simulatedMs / 3_600_000).toFixed(1);
@@ -89,6 +90,10 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
     printLine(
       `${locationId} imported ${highestMeanKw} kW on average in its highest billed window, of ${limitKw} kW`,
     );
+  for (const { locationId, name, mostA, carriesA, overAs } of fullestOf(fuses))
+    printLine(
+      `${locationId} drew at most ${mostA.toFixed(1)} A on ${name}, which carries ${carriesA} A; ${overAs} A s above what its fuses carry`,
+    );
   printLine(`trace ${hash}`);
   if (flags.out !== undefined) printLine(`report ${flags.out}/${REPORT_FILE}`);
   for (const failure of failures.slice(0, SHOWN_FAILURES))
@@ -100,6 +105,18 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
       `first violation: ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`,
     );
   if (!isGood(result)) printNote(`again: ${reproductionOf(scenario, flags, flags.out)}`);
+}
+
+/** Of each location the phase of a fuse that came nearest to what it carries, with all that was above what any carries. */
+function fullestOf(fuses: readonly FuseLoad[]): readonly FuseLoad[] {
+  const fullest = new Map<string, FuseLoad>();
+  for (const each of fuses) {
+    const { locationId, mostA, carriesA, overAs } = each;
+    const before = fullest.get(locationId) ?? { ...each, overAs: 0 };
+    const isFuller = mostA * before.carriesA > before.mostA * carriesA;
+    fullest.set(locationId, { ...(isFuller ? each : before), overAs: before.overAs + overAs });
+  }
+  return [...fullest.values()];
 }
 
 function isGood({ failures, summary }: RunResult): boolean {
@@ -120,7 +137,7 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
   const again = reproductionOf(scenario, flags, flags.out);
   if (flags.junit !== undefined) writeRunJunit(flags.junit, result, elapsedMs, again);
   if (flags.json) {
-    const { failures, violations, hash, counts, imports, billedPeaks, summary } = result;
+    const { failures, violations, hash, counts, imports, billedPeaks, fuses, summary } = result;
     printJson({
       scenario: scenario.name,
       seed: scenario.seed,
@@ -129,6 +146,7 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
       counts,
       imports,
       billedPeaks,
+      fuses,
       failures,
       again,
       violations,

@@ -5,6 +5,7 @@ import type { ImportOver } from '../checks/import-watch.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';
+import type { FuseLoad } from '../world/fuse-watch.js';
 import type { Violation } from '../world/power-watch.js';
 import type { World } from '../world/world.js';
 import { type ActionCaller, createActionCaller } from './action-caller.js';
@@ -28,6 +29,7 @@ export interface CellEnd {
   readonly counts: World['counts'];
   readonly imports: readonly ImportOver[];
   readonly billedPeaks: readonly BilledPeak[];
+  readonly fuses: readonly FuseLoad[];
 }
 
 export class CellRun {
@@ -76,9 +78,9 @@ export class CellRun {
   }
 
   end(): CellEnd {
-    const { violations, counts, imports, billedPeaks } = this.#world;
+    const { violations, counts, imports, billedPeaks, fuses } = this.#world;
     const failures = [...this.#caller.failures, ...this.#judge.failures];
-    return { violations, counts, imports, billedPeaks, failures };
+    return { violations, counts, imports, billedPeaks, fuses, failures };
   }
 
   close(): Promise<void> {

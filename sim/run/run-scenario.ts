@@ -13,6 +13,7 @@ import { sessionsOf } from '../sessions/sessions-of.js';
 import { createTraceHash } from '../trace/trace-hash.js';
 import { openTraceReader } from '../trace/trace-reader.js';
 import { openTraceWriter, type TraceWriter } from '../trace/trace-writer.js';
+import type { FuseLoad } from '../world/fuse-watch.js';
 import type { Violation } from '../world/power-watch.js';
 import type { World } from '../world/world.js';
 import { openCells } from './cell-hosts.js';
@@ -39,6 +40,8 @@ export interface RunResult {
   readonly imports: readonly ImportOver[];
   /** Of each site whose average import is limited. */
   readonly billedPeaks: readonly BilledPeak[];
+  /** Of each phase of each fuse. */
+  readonly fuses: readonly FuseLoad[];
 }
 
 export const REPORT_FILE = 'report.html';
@@ -108,7 +111,7 @@ export async function runScenario(
 
 function togetherOf(
   ends: readonly CellEnd[],
-): Pick<RunResult, 'violations' | 'counts' | 'imports' | 'billedPeaks'> {
+): Pick<RunResult, 'violations' | 'counts' | 'imports' | 'billedPeaks' | 'fuses'> {
   const violations = ends.flatMap((end) => end.violations).sort((a, b) => a.atMs - b.atMs);
   const sum = (of: (end: CellEnd) => number) => ends.reduce((total, end) => total + of(end), 0);
   const counts = {
@@ -116,7 +119,8 @@ function togetherOf(
     toChargers: sum((end) => end.counts.toChargers),
   };
   const imports = ends.flatMap((end) => end.imports);
-  return { violations, counts, imports, billedPeaks: ends.flatMap((end) => end.billedPeaks) };
+  const billedPeaks = ends.flatMap((end) => end.billedPeaks);
+  return { violations, counts, imports, billedPeaks, fuses: ends.flatMap((end) => end.fuses) };
 }
 
 function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
@@ -135,9 +139,9 @@ function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
 }
 
 async function writeResult(outDir: string, result: RunResult): Promise<void> {
-  const { scenario, summary, violations, failures, hash, counts, imports, billedPeaks } = result;
+  const { scenario, summary, violations, failures, hash, counts, imports, billedPeaks, fuses } = result;
   const { name, path, seed, transport } = scenario;
-  const about = { scenario: name, path, seed, transport, hash, counts, imports, billedPeaks, failures };
+  const about = { scenario: name, path, seed, transport, hash, counts, imports, billedPeaks, fuses, failures };
   // The count of all is the summary's; those kept are told one by one.
   const told = { ...about, ...summary, violationsKept: violations };
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);

@@ -18,7 +18,8 @@ export function createScenarioWorld(
   onEvent: (event: TraceEvent) => void,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
-  const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport, endsWithSession } =
+    scenario;
   const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
   const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
@@ -42,7 +43,11 @@ export function createScenarioWorld(
       ({ controllerUuid }) =>
       (connectorId) =>
         arrivals(connectorKey({ controllerUuid, connectorId })),
-    traitsOf: ({ controllerUuid }) => ({ driftShare: drift.get(controllerUuid) ?? 0, meterPeriodMs }),
+    traitsOf: ({ controllerUuid }) => ({
+      driftShare: drift.get(controllerUuid) ?? 0,
+      meterPeriodMs,
+      endsWithSession,
+    }),
     environment: { ...timingOf(meterPeriodMs), ...settings },
   });
 }

@@ -202,6 +202,7 @@ function scenarioOf(
     ...span,
     meterPeriodMs: file.meterPeriod,
     ocpp,
+    endsWithSession: file.endsWithSession,
     transport,
     provision,
     connectors: [...plan.connectors.values()],

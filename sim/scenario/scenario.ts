@@ -214,6 +214,8 @@ export interface Scenario extends ScenarioSpan {
   readonly connectors: readonly ScenarioConnector[];
   /** The chargers that speak OCPP; the others speak MQTT. */
   readonly ocpp: readonly OcppMember[];
+  /** Chargers that speak MQTT end a limit with the session it is for: what their cars do not use can be lent. */
+  readonly endsWithSession: boolean;
   /** Locations on no line have the voltage of their rating. */
   readonly grid: readonly GridLine[];
   readonly buildings: readonly Building[];

@@ -19,10 +19,23 @@ export interface DrawingCharger {
   readonly outlets: readonly DrawingOutlet[];
 }
 
+/** A phase of a fuse over the run. Currents in A. */
+export interface FuseLoad {
+  readonly locationId: string;
+  /** Such as `L2 of the connection`. */
+  readonly name: PoleName;
+  readonly carriesA: number;
+  /** The most that flowed. */
+  readonly mostA: number;
+  /** What was over what it carries, A·s. */
+  readonly overAs: number;
+}
+
 interface Pole {
   readonly name: PoleName;
   readonly capacityA: number;
   flowsA: number;
+  mostA: number;
   atMs: EpochMs;
   /** Above what it carries, while that was so. */
   overAs: number;
@@ -49,9 +62,13 @@ export class FuseWatch {
     for (const { locations } of options.tenants) for (const location of locations) this.#add(location);
   }
 
-  /** What was over what the fuses of a location carry, A·s, all phases together. */
-  overcurrentAs(locationId: string): number {
-    return [...(this.#poles.get(locationId)?.values() ?? [])].reduce((sum, { overAs }) => sum + overAs, 0);
+  /** Of each phase of each fuse, since the beginning. */
+  get loads(): readonly FuseLoad[] {
+    return [...this.#poles].flatMap(([locationId, poles]) =>
+      [...poles.values()].map(({ name, capacityA: carriesA, mostA, overAs }) => {
+        return { locationId, name, carriesA, mostA: rounded(mostA), overAs: rounded(overAs) };
+      }),
+    );
   }
 
   /** The charger may draw another current than before. */
@@ -73,6 +90,7 @@ export class FuseWatch {
         this.#onViolation({ atMs, invariant: 'P1', target: locationId, detail });
       }
       pole.isOver = isOver(pole);
+      pole.mostA = Math.max(pole.mostA, pole.flowsA);
     }
   }
 
@@ -81,7 +99,7 @@ export class FuseWatch {
     if (capacities.size === 0) return;
     const poles = new Map<PoleName, Pole>();
     for (const [name, capacityA] of capacities)
-      poles.set(name, { name, capacityA, flowsA: 0, atMs: 0, overAs: 0, isOver: false });
+      poles.set(name, { name, capacityA, flowsA: 0, mostA: 0, atMs: 0, overAs: 0, isOver: false });
     this.#poles.set(location.locationId, poles);
     for (const charger of location.chargers) {
       for (const connector of charger.connectors) {
@@ -109,6 +127,10 @@ function change(pole: Pole, moreA: number, atMs: EpochMs): void {
   if (overA > TOLERANCE_A) pole.overAs += (overA * Math.max(0, atMs - pole.atMs)) / 1000;
   pole.flowsA += moreA;
   pole.atMs = atMs;
+}
+
+function rounded(value: number): number {
+  return Math.round(1000 * value) / 1000;
 }
 
 function isOver({ flowsA, capacityA }: Pole): boolean {

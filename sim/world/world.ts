@@ -9,6 +9,7 @@ import type { ImportOver } from '../checks/import-watch.js';
 import type { Question } from '../checks/inquiry.js';
 import type { TakenOrder } from '../checks/operator-watch.js';
 import type { FaultKind } from '../trace/trace-event.js';
+import type { FuseLoad } from './fuse-watch.js';
 import type { Agenda } from './agenda.js';
 import { BridgedCharger } from './bridged-charger.js';
 import type { ChargerRun } from './charger-run.js';
@@ -77,6 +78,11 @@ export class World {
   /** Of each site with a building, since the beginning. */
   get imports(): readonly ImportOver[] {
     return this.#parts.imports.connection.over;
+  }
+
+  /** Of each phase of each fuse, since the beginning. */
+  get fuses(): readonly FuseLoad[] {
+    return this.#parts.power.fuses.loads;
   }
 
   /** To be called once, before anything else. */

@@ -1,0 +1,100 @@
+// Cars of one phase at connectors of three, all day long: a scenario, and what the best possible schedule would deliver in it.
+import { parseScenario } from '../sim/scenario/parse-scenario.js';
+import type { Scenario } from '../sim/scenario/scenario.js';
+
+const VOLTAGE_V = 230;
+const MAX_A = 32;
+const CAR_W = VOLTAGE_V * MAX_A;
+/** So long after one car its successor comes. */
+const GAP_MS = 600_000;
+/** One connector after another, so that not all begin at once. */
+const APART_MS = 120_000;
+const ROTATIONS = ['RST', 'STR', 'TRS'];
+
+/** `rotated`: the connectors are wired to the phases in turn; else all begin with L1. */
+export interface PhasesCase {
+  readonly cars: number;
+  readonly limitKw: number;
+  readonly wiring: 'rotated' | 'onL1';
+  /** Of the connection, A; undefined where it has no fuse that is known. */
+  readonly fuseA?: number;
+  /** Whether chargers end a limit with the session, so that what the car does not use can be lent. */
+  readonly endsWithSession: boolean;
+  readonly hours: number;
+  readonly seed: number;
+}
+
+interface Stay {
+  readonly nth: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Two cars after one another at each connector, neither ever full. */
+function staysOf({ cars, hours }: PhasesCase): readonly Stay[] {
+  const halfMs = (hours * 3_600_000) / 2;
+  return Array.from({ length: 2 * cars }, (_, i) => {
+    const [nth, half] = [i % cars, Math.floor(i / cars)];
+    const fromMs = half * halfMs + nth * APART_MS;
+    return { nth, fromMs, untilMs: half * halfMs + halfMs - GAP_MS + (half === 0 ? nth * APART_MS : 0) };
+  });
+}
+
+export function phasesScenario(phases: PhasesCase): Scenario {
+  const { cars, limitKw, wiring, fuseA, endsWithSession, hours, seed } = phases;
+  const chargers = Array.from({ length: cars }, (_, nth) => {
+    const rotation = wiring === 'onL1' ? 'RST' : ROTATIONS[nth % ROTATIONS.length];
+    return `            - { controllerUuid: c${nth}, connectors: [{ connectorId: "1", phases: 3, rotation: ${rotation}, maxCurrentA: ${MAX_A}, failsafeA: 0 }] }`;
+  });
+  const visits = staysOf(phases).map(
+    ({ nth, fromMs, untilMs }) =>
+      `    - { connector: c${nth}/1, arrives: +${fromMs / 1000}s, leaves: +${untilMs / 1000}s, energyKwh: 1000 }`,
+  );
+  return parseScenario(
+    `name: Cars of one phase
+seed: ${seed}
+start: 2026-06-01T00:00:00Z
+duration: ${hours}h
+endsWithSession: ${endsWithSession}
+provision:
+  tenants:
+    - tenantUuid: harbour
+      name: Harbour Charging
+      features: [energy-management]
+      locations:
+        - locationId: quay
+          name: Quay
+          permanentLimitKw: ${limitKw}
+          ${fuseA === undefined ? '' : `connection: { currentA: ${fuseA}, voltageV: ${VOLTAGE_V} }`}
+          chargers:
+${chargers.join('\n')}
+sessions:
+  visits:
+${visits.join('\n')}
+vehicles:
+  - { name: hybrid, maxKw: ${CAR_W / 1000}, phases: 1, taper: none }
+`,
+    'phases.yaml',
+  );
+}
+
+/** The most that anybody could deliver to these cars: at every instant all that they take, the limit or the fuse of L1. */
+export function bestWh(phases: PhasesCase): number {
+  const { limitKw, fuseA = Number.POSITIVE_INFINITY, wiring } = phases;
+  const stays = staysOf(phases);
+  const instants = [...new Set(stays.flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]))].sort(
+    (a, b) => a - b,
+  );
+  let wattMs = 0;
+  for (const [i, fromMs] of instants.entries()) {
+    const there = stays.filter((stay) => stay.fromMs <= fromMs && fromMs < stay.untilMs);
+    const onPhase = (phase: number) =>
+      there.filter(({ nth }) => (wiring === 'onL1' ? 0 : nth % ROTATIONS.length) === phase).length;
+    const carriedW = [0, 1, 2].reduce(
+      (sum, phase) => sum + Math.min(onPhase(phase) * CAR_W, fuseA * VOLTAGE_V),
+      0,
+    );
+    wattMs += Math.min(1000 * limitKw, carriedW) * ((instants[i + 1] ?? fromMs) - fromMs);
+  }
+  return wattMs / 3_600_000;
+}

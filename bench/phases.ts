@@ -1,0 +1,57 @@
+// Cars of one phase at connectors of three: how much of the best possible schedule they get once their phases are learnt and lent.
+import { runScenario } from '../sim/run/run-scenario.js';
+import { type Figure, machine, remark, report } from './bench.js';
+import { bestWh, type PhasesCase, phasesScenario } from './phases-scenario.js';
+
+const HOURS = 10;
+const STARTS_GOAL = 1.2;
+
+type Measured = Pick<PhasesCase, 'cars' | 'limitKw' | 'wiring' | 'fuseA'> & { readonly shareGoal?: number };
+
+const CASES: readonly Measured[] = [
+  { cars: 8, limitKw: 50, wiring: 'rotated', shareGoal: 0.98 },
+  { cars: 12, limitKw: 43, wiring: 'rotated', shareGoal: 0.97 },
+  { cars: 12, limitKw: 100, wiring: 'onL1', fuseA: 63 },
+];
+
+async function figuresOf({ shareGoal, ...measured }: Measured): Promise<readonly Figure[]> {
+  const phases = { ...measured, endsWithSession: true, hours: HOURS, seed: 1 };
+  const { summary, fuses } = await runScenario(phasesScenario(phases));
+  const [site] = summary.locations;
+  const share = (site?.deliveredWh ?? Number.NaN) / bestWh(phases);
+  const starts = site?.startsPerSession ?? Number.NaN;
+  const name = `${phases.cars} cars of one phase, ${phases.wiring === 'onL1' ? 'all on L1' : 'rotated'}, ${phases.limitKw} kW`;
+  remark(
+    `${name}, ${HOURS} h: ${(100 * share).toFixed(1)} % of the best possible schedule, ${starts.toFixed(2)} starts a session, ${summary.violations} violations`,
+  );
+  const figures: Figure[] = [];
+  // All on one phase, not even the least of each fits: there is no schedule without turns.
+  if (shareGoal !== undefined)
+    figures.push(
+      {
+        name: `${name}: of the best possible schedule`,
+        measured: `${(100 * share).toFixed(1)} %`,
+        goal: `≥ ${100 * shareGoal} %`,
+        met: share >= shareGoal,
+      },
+      {
+        name: `${name}: starts a session`,
+        measured: starts.toFixed(2),
+        goal: `≤ ${STARTS_GOAL}`,
+        met: starts <= STARTS_GOAL,
+      },
+    );
+  for (const { name: pole, carriesA, mostA, overAs } of fuses.filter((each) => each.name.startsWith('L1')))
+    figures.push({
+      name: `${name}: most on ${pole}`,
+      measured: `${mostA.toFixed(1)} A, ${overAs} A s above`,
+      goal: `≤ ${carriesA} A`,
+      met: mostA <= carriesA && overAs === 0,
+    });
+  return figures;
+}
+
+remark(machine());
+const figures: Figure[] = [];
+for (const each of CASES) figures.push(...(await figuresOf(each)));
+report(figures);

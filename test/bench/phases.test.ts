@@ -1,0 +1,51 @@
+// Cars of one phase at connectors of three, in short: what the bench plays for a day.
+import { describe, expect, it } from 'vitest';
+import { bestWh, type PhasesCase, phasesScenario } from '../../bench/phases-scenario.js';
+import { runScenario } from '../../sim/run/run-scenario.js';
+
+const EIGHT = { cars: 8, limitKw: 50, wiring: 'rotated', endsWithSession: true, hours: 2, seed: 1 } as const;
+const TWELVE = { ...EIGHT, cars: 12, limitKw: 43 };
+
+async function played(phases: PhasesCase) {
+  const { summary, fuses } = await runScenario(phasesScenario(phases));
+  const [site] = summary.locations;
+  const share = (site?.deliveredWh ?? Number.NaN) / bestWh(phases);
+  return { share, starts: site?.startsPerSession, violations: summary.violations, fuses };
+}
+
+describe('The best possible schedule for cars of one phase', () => {
+  it('is all that they take, the limit, or what the phase carries that they are on', () => {
+    // Of two hours each car is there twice 50 minutes.
+    const one = { ...EIGHT, cars: 1 };
+    expect(bestWh(one)).toBeCloseTo((7360 * 100) / 60, 6);
+    expect(bestWh({ ...one, limitKw: 3 })).toBeCloseTo((3000 * 100) / 60, 6);
+    expect(bestWh({ ...one, fuseA: 16 })).toBeCloseTo((3680 * 100) / 60, 6);
+    const three = { ...EIGHT, cars: 3, fuseA: 32 };
+    expect(bestWh({ ...three, wiring: 'onL1' })).toBeLessThan(bestWh(three) / 2);
+  });
+});
+
+describe('Cars of one phase at connectors of three', () => {
+  it.each([EIGHT, TWELVE])(
+    'get what there is where grants end with the session: $cars of them',
+    async (phases) => {
+      const lent = await played(phases);
+      expect(lent).toMatchObject({ violations: 0 });
+      expect(lent.share).toBeGreaterThan(0.97);
+      expect(lent.starts).toBeLessThanOrEqual(1.2);
+      const reserved = await played({ ...phases, endsWithSession: false });
+      expect(reserved.share).toBeLessThan(0.6);
+    },
+  );
+
+  it('on L1 alone use the 63 A of it, and no more at any instant', async () => {
+    const { share, fuses, violations } = await played({ ...TWELVE, limitKw: 100, wiring: 'onL1', fuseA: 63 });
+    expect(violations).toBe(0);
+    expect(share).toBeGreaterThan(0.95);
+    const [l1, l2, l3] = fuses;
+    expect(l1).toMatchObject({ locationId: 'quay', name: 'L1 of the connection', carriesA: 63, overAs: 0 });
+    expect(l1?.mostA).toBeGreaterThan(62);
+    expect(l1?.mostA).toBeLessThanOrEqual(63);
+    expect([l2?.mostA, l3?.mostA]).toEqual([0, 0]);
+  });
+});
