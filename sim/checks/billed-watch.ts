@@ -3,6 +3,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Building } from '../scenario/scenario.js';
 import type { Report } from '../world/power-watch.js';
+import { FOLLOWED_MS } from './import-watch.js';
 
 /** From an instant on, a service that follows its rules lets the chargers draw no more than this. */
 interface Known {
@@ -36,8 +37,9 @@ export interface BilledPeak {
   readonly highestMeanKw: number;
 }
 
-/** The import is counted every ten seconds, readings come in between, and chargers follow within fifteen. */
-const FOLLOWED_MS = 30_000;
+/** What was used is known later than a reading is: it is counted every ten seconds, from readings that come in between. */
+const COUNTED_WITHIN_MS = 15_000;
+const KNOWN_AND_FOLLOWED_MS = COUNTED_WITHIN_MS + FOLLOWED_MS;
 /** The watch looks every second: what changed in between is off by that much. */
 const TOLERANCE_SHARE = 0.002;
 
@@ -108,7 +110,8 @@ export class BilledWatch {
 
   /** Something goes wrong with chargers or the service now: leases may run out unseen. */
   disturbed(): void {
-    for (const site of this.#sites) site.unreachableUntilMs = this.#nowMs() + this.#horizonMs + FOLLOWED_MS;
+    for (const site of this.#sites)
+      site.unreachableUntilMs = this.#nowMs() + this.#horizonMs + KNOWN_AND_FOLLOWED_MS;
   }
 
   /** Time has passed: to be told every second. */
@@ -147,7 +150,7 @@ export class BilledWatch {
         ? 0
         : Math.max(0, this.#buildingW(site.locationId)) + 1000 * building.leastReserveKw;
     const chargersW = Math.max(0, (limitW * windowMs - site.usedWms) / leftMs - besideW);
-    const followedMs = FOLLOWED_MS + (now < site.unreachableUntilMs ? this.#horizonMs : 0);
+    const followedMs = KNOWN_AND_FOLLOWED_MS + (now < site.unreachableUntilMs ? this.#horizonMs : 0);
     const last = site.known.findLastIndex(({ atMs }) => atMs <= now - followedMs);
     if (last > 0) site.known.splice(0, last);
     site.known.push({ atMs: now, chargersW });

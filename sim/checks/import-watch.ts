@@ -31,8 +31,8 @@ export interface ImportOver {
   readonly brokenKws: number;
 }
 
-/** Chargers that can be reached follow a lower limit within this, and the service hears a reading at once. */
-const FOLLOWED_MS = 15_000;
+/** Chargers that can be reached follow a lower limit within this, and the service hears a reading or an order at once. */
+export const FOLLOWED_MS = 15_000;
 const SHORTEST_SILENCE_MS = 30_000;
 const MISSED = 3;
 /** What is kept free is rounded, and so is what the building counts as. */

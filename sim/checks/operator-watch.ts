@@ -3,6 +3,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
 import type { Report } from '../world/power-watch.js';
+import { FOLLOWED_MS } from './import-watch.js';
 import type { Ask, Soon } from './inquiry.js';
 
 type Phase = 'INIT' | 'LIMITED' | 'UNLIMITED_CONTROLLED' | 'FAILSAFE' | 'UNLIMITED_AUTONOMOUS';
@@ -40,7 +41,6 @@ interface Site {
 const NEVER = Number.POSITIVE_INFINITY;
 const LOOK_EVERY_MS = 1_000;
 const ASK_EVERY_MS = 20_000;
-const FOLLOWED_MS = 15_000;
 const TOLERANCE_W = 2;
 
 interface WatchedWorld {
