@@ -36,6 +36,14 @@ export interface MeterReading {
   readonly session?: string | undefined;
 }
 
+/** That a charger is there, or not. */
+export interface SaidState {
+  readonly online: boolean;
+  readonly boot?: string | undefined;
+  /** Rises with each state of a boot, where it is said. */
+  readonly seqNo?: number | undefined;
+}
+
 /** A connector's place in a ledger: read it, but only the ledger writes it. */
 export interface MeterSlot {
   /** False once removed: then the connector must be looked up again. */
@@ -66,6 +74,8 @@ const RETIRED_BOOTS = 8;
 
 /** What changes hands as `MeterSlot`. */
 interface Entry extends Writable<MeterSlot> {
+  /** Of the newest state of its boot that has one; -1 before. */
+  stateSeqNo: number;
   retiredBoots: string[] | undefined;
   older: Entry | undefined;
   newer: Entry | undefined;
@@ -139,6 +149,7 @@ export class MeterLedger {
       voltageV: undefined,
       energyWh: undefined,
       retiredBoots: undefined,
+      stateSeqNo: -1,
       older: undefined,
       newer: undefined,
     };
@@ -193,11 +204,16 @@ export class MeterLedger {
     return isResumed ? 'resumed' : 'accepted';
   }
 
-  /** The charger said it is there or not (its last will counts). `refused` where a retired boot said so. */
-  recordState(slot: MeterSlot, online: boolean, boot: string | undefined): RecordResult {
+  /**
+   * The charger said it is there or not (its last will counts). `refused` where a retired boot said so, or where this one has
+   * said that or something newer, by its `seqNo`.
+   */
+  recordState(slot: MeterSlot, { online, boot, seqNo = Number.POSITIVE_INFINITY }: SaidState): RecordResult {
     const entry = slot as Entry;
     if (!entry.isCurrent || (boot !== undefined && entry.retiredBoots?.includes(boot))) return 'refused';
     if (boot !== undefined && boot !== entry.boot) this.#startBoot(entry, boot);
+    if (seqNo <= entry.stateSeqNo) return 'refused';
+    if (Number.isFinite(seqNo)) entry.stateSeqNo = seqNo;
     if (!online && entry.isFresh) this.#leaveFresh(entry);
     return 'accepted';
   }
@@ -260,6 +276,7 @@ export class MeterLedger {
     }
     entry.boot = boot;
     entry.hb = undefined;
+    entry.stateSeqNo = -1;
   }
 
   #isFreshAt(entry: Entry, atMs: number): boolean {

@@ -18,8 +18,14 @@ const STEADY_MS = 120_000;
 /** The clock of an idle charger is looked at so often. */
 const LOOK_EVERY_MS = 120_000;
 
-/** What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. */
-export type ClockVerdict = 'steady' | 'late' | 'jumped' | 'drifting';
+/** What a charger says its clock reads may be cut to whole seconds. */
+const WHOLE_SECOND_MS = 1_000;
+
+/**
+ * What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. `setBack`: a little, as a clock
+ * that is set right is; no lease may count from before.
+ */
+export type ClockVerdict = 'steady' | 'late' | 'setBack' | 'jumped' | 'drifting';
 
 /** The difference between its clock and ours, as far as timestamps show it: the true one is never smaller. */
 interface Offset {
@@ -65,11 +71,18 @@ export class ChargerClock {
 
   /**
    * A timestamp came now.
-   * @param isLook it is what its clock read when it was asked for that; else it may be of something that is over
+   * @param askedAtMs it is what its clock read after it was asked for that then; left out it may be of something that is over
    */
-  note(ownMs: number, nowMs: number, isLook = false): ClockVerdict {
+  note(ownMs: number, nowMs: number, askedAtMs?: number): ClockVerdict {
+    const latestMs = ownMs + nowMs - (askedAtMs ?? Number.NEGATIVE_INFINITY) + WHOLE_SECOND_MS;
+    const aheadMs = (this.ownAt(nowMs) ?? Number.NEGATIVE_INFINITY) - latestMs;
+    if (aheadMs > 0 && aheadMs <= JUMP_MS) {
+      this.#best = undefined;
+      const verdict = this.#take({ offsetMs: ownMs - nowMs, atMs: nowMs });
+      return verdict === 'steady' ? 'setBack' : verdict;
+    }
     const verdict = this.#note(ownMs, nowMs);
-    if (isLook && verdict === 'steady') this.#isConfirmed = true;
+    if (askedAtMs !== undefined && verdict === 'steady') this.#isConfirmed = true;
     return verdict;
   }
 
@@ -157,6 +170,7 @@ export class ClockLooks {
   readonly #clock: ChargerClock;
   readonly #heartbeatMs: number;
   #takenAtMs = Number.NEGATIVE_INFINITY;
+  #isSoon = false;
 
   constructor(clock: ChargerClock, heartbeatMs: number) {
     this.#clock = clock;
@@ -164,14 +178,21 @@ export class ClockLooks {
   }
 
   dueAtMs(nowMs: number): number {
+    if (this.#isSoon) return nowMs;
     const ageMs = this.#clock.ageMs(nowMs);
     if (ageMs === Number.POSITIVE_INFINITY) return this.#takenAtMs + this.#heartbeatMs;
     return Math.max(nowMs - ageMs, this.#takenAtMs) + LOOK_EVERY_MS;
   }
 
+  /** It may have set its clock: it is asked next. */
+  soon(): void {
+    this.#isSoon = true;
+  }
+
   /** Whether it is asked now. */
   isTaken(nowMs: number): boolean {
     if (this.dueAtMs(nowMs) > nowMs) return false;
+    this.#isSoon = false;
     this.#takenAtMs = nowMs;
     return true;
   }

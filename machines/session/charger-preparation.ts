@@ -8,6 +8,13 @@ export interface Job {
   readonly done: (answer: GatewayAnswer, nowMs: number) => void;
 }
 
+/** A request that is on its way to the charger, with the number its answer comes back with. */
+export interface Outstanding {
+  readonly ticket: number;
+  readonly request: GatewayRequest;
+  readonly askedAtMs: number;
+}
+
 /** What failed is tried again after this. */
 const AGAIN_AFTER_MS = 30_000;
 /** A charger that connects without a boot notification is taken to be the one it was after this. */

@@ -2,13 +2,12 @@
 // with a lease. No clock, no socket: its owner carries requests and messages, and says what time it is.
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import { ChargerClock, ClockLooks } from './charger-clock.js';
-import { ChargerPreparation, FAILSAFE_LOOK_S, type Job } from './charger-preparation.js';
+import { ChargerPreparation, FAILSAFE_LOOK_S, type Job, type Outstanding } from './charger-preparation.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
 import type { Fallbacks } from './failsafe-profile.js';
 import type {
   GatewayAnswer,
   GatewayMessage,
-  GatewayRequest,
   LimitToTake,
   MeteredValues,
   StateBody,
@@ -16,12 +15,6 @@ import type {
 } from './gateway-request.js';
 import { LeaseReport, type SessionNote } from './lease-report.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
-
-/** A request that is on its way to the charger, with the number its answer comes back with. */
-export interface Outstanding {
-  readonly ticket: number;
-  readonly request: GatewayRequest;
-}
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
 const ALIVE_HEARTBEATS = 2;
@@ -171,6 +164,11 @@ export class ChargerSession<Id extends string = string> {
     }
   }
 
+  /** It was told what time it is, and may set its clock by that. */
+  toldTime(): void {
+    this.#clockLooks.soon();
+  }
+
   /** It is alive: any frame of its socket, a pong too. */
   heard(nowMs: number): void {
     this.#heardAtMs = nowMs;
@@ -228,7 +226,7 @@ export class ChargerSession<Id extends string = string> {
     if (job?.ticket !== ticket) return;
     this.#outstanding = undefined;
     if (answer.kind !== 'failed') this.heard(nowMs);
-    if (answer.kind === 'schedule') this.#noteTime(answer.schedule.startsAtOwnMs, nowMs, true);
+    if (answer.kind === 'schedule') this.#noteLook(answer.schedule.startsAtOwnMs, nowMs, job.askedAtMs);
     job.done(answer, nowMs);
   }
 
@@ -254,7 +252,7 @@ export class ChargerSession<Id extends string = string> {
     if (!this.#isOpen || this.#outstanding !== undefined) return undefined;
     const job = this.#preparation.nextJob() ?? this.#leaseJob(nowMs) ?? this.#clockJob(nowMs);
     if (job === undefined) return undefined;
-    this.#outstanding = { ...job, ticket: ++this.#tickets };
+    this.#outstanding = { ...job, ticket: ++this.#tickets, askedAtMs: nowMs };
     return this.#outstanding;
   }
 
@@ -288,13 +286,14 @@ export class ChargerSession<Id extends string = string> {
     return this.#isOpen && nowMs - this.#heardAtMs <= ALIVE_HEARTBEATS * this.#heartbeatMs;
   }
 
-  #noteTime(ownMs: number, nowMs: number, isLook = false) {
-    const verdict = this.#clock.note(ownMs, nowMs, isLook);
-    if (verdict === 'jumped' || verdict === 'drifting')
-      for (const connector of this.#connectors) {
-        connector.lease.distrust();
-        connector.noteChange();
-      }
+  #noteLook(ownMs: number, nowMs: number, askedAtMs: number): void {
+    const isPlanned = this.#connectors.some(({ lease }) => lease.isStartOfPlan(ownMs));
+    this.#noteTime(ownMs, nowMs, isPlanned ? undefined : askedAtMs);
+  }
+
+  #noteTime(ownMs: number, nowMs: number, askedAtMs?: number) {
+    const verdict = this.#clock.note(ownMs, nowMs, askedAtMs);
+    for (const connector of this.#connectors) connector.heardTime(verdict);
     return verdict;
   }
 

@@ -2,6 +2,7 @@
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
+  AckBody,
   ChargerAbilities,
   GatewayAnswer,
   GatewayRequest,
@@ -23,13 +24,11 @@ export interface LeaseSpec {
   readonly failsafeA: number;
 }
 
-type AckResult = 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
-
 export interface LeaseEvents {
   /** The lowest that another system allows in that span, A per phase; infinite where it says nothing. */
   ceilingA(fromMs: number, untilMs: number): number;
   /** To be told to the service. */
-  acknowledged(limit: LimitToTake, result: AckResult): void;
+  acknowledged(limit: LimitToTake, result: AckBody['result']): void;
   /** What it starts with may be another now. */
   fellBack(): void;
   readonly judged: Judged;
@@ -85,9 +84,8 @@ export class ConnectorLease {
 
   get nextDueMs(): number {
     const meteredByMs = this.#attempt?.meteredByMs ?? NEVER;
-    const isAsking =
-      this.#attempt !== undefined && ['proof', 'clear', 'fallback'].includes(this.#attempt.stage);
-    const againAtMs = this.#wanted !== undefined || isAsking ? this.#againAtMs : NEVER;
+    const isAsking = this.#wanted !== undefined || this.#attempt?.isAsking === true;
+    const againAtMs = isAsking ? this.#againAtMs : NEVER;
     return Math.min(this.#held.endsAtMs, meteredByMs, againAtMs);
   }
 
@@ -104,10 +102,20 @@ export class ConnectorLease {
 
   /** Its clock is another, or it kept nothing: what was planned by that is void, and it has to be shown anew. */
   distrust(): void {
-    this.#heartbeats.forget();
-    this.#wanted = undefined;
-    this.#attempt = undefined;
+    this.countAnew();
     this.trust.forget();
+  }
+
+  /** Its clock was set: what was planned by it is void, and what it holds is written again with the next grant. */
+  countAnew(): void {
+    this.#heartbeats.forget();
+    this.disconnect();
+    this.#held = { ...this.#held, phases: 0 };
+  }
+
+  /** Some answer with the start of what they were told last instead of what their clock reads. */
+  isStartOfPlan(ownMs: number): boolean {
+    return this.#attempt?.plan.schedule.startsAtOwnMs === ownMs;
   }
 
   /** Another system wants more or less than before: what it holds is told anew where that changes it. */
@@ -191,21 +199,21 @@ export class ConnectorLease {
     }
     // It was given up meanwhile.
     if (attempt === undefined) return;
-    if (request.kind === 'setFailsafe' && attempt.stage === 'fallback') {
-      this.#fallbackAnswered(attempt, answer, nowMs);
-      return;
-    }
     const outcome = attempt.answered(request, answer, nowMs);
     if (outcome.kind === 'again') this.#planAgain(attempt, outcome.atMs);
     else if (outcome.kind === 'followed') this.#wasFollowed(attempt, nowMs);
     else if (outcome.kind === 'refused') this.#giveUp(attempt);
-    else if (outcome.kind === 'unshown') {
+    else if (outcome.kind === 'later') this.#againAtMs = outcome.atMs;
+    else if (outcome.kind === 'fallsBack') {
+      this.failsafe.take(attempt.plan.limit.thenA);
+      this.#apply(attempt, nowMs);
+    } else if (outcome.kind === 'unshown') {
       this.#attempt = undefined;
       this.#againAtMs = outcome.atMs;
     }
   }
 
-  #receive(limit: LimitToTake, nowMs: number): AckResult | undefined {
+  #receive(limit: LimitToTake, nowMs: number): AckBody['result'] | undefined {
     const { boot, epoch, seq } = limit;
     const isNewer = epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
     if (boot !== this.#boot || !isNewer) return 'STALE';
@@ -283,18 +291,6 @@ export class ConnectorLease {
     if (attempt.plan.slot === 'transaction' && this.#isDefaultInUse) attempt.clearDefault();
     else if (attempt.plan.limit.thenA !== this.failsafe.mostA) attempt.lowerFallback();
     else this.#apply(attempt, nowMs);
-  }
-
-  #fallbackAnswered(attempt: LeaseAttempt, answer: GatewayAnswer, nowMs: number): void {
-    if (answer.kind === 'failed') {
-      this.#againAtMs = nowMs + AGAIN_AFTER_MS;
-    } else if (answer.kind === 'refused') {
-      this.trust.disprove(`it refuses its fail-safe: ${answer.why}`);
-      this.#giveUp(attempt);
-    } else {
-      this.failsafe.take(attempt.plan.limit.thenA);
-      this.#apply(attempt, nowMs);
-    }
   }
 
   #apply({ plan }: LeaseAttempt, nowMs: number): void {

@@ -74,6 +74,7 @@ export interface StateBody {
   readonly v: 1;
   readonly online: boolean;
   readonly boot: string;
+  readonly seqNo?: number;
   readonly firmware?: string;
   readonly connectors?: {
     id: string;

@@ -16,11 +16,12 @@ export interface LeasePlan {
 
 /**
  * What becomes of an attempt. `again`: the grant is planned anew at `atMs`. `followed`: the charger keeps to it. `unshown`: it
- * can show nothing now, and takes no other grant before `atMs`. `refused`: it does not keep to it.
+ * can show nothing now, and takes no other grant before `atMs`. `refused`: it does not keep to it. `fallsBack`: its fail-safe
+ * profile is what the grant falls back to. `later`: it is asked the same again at `atMs`.
  */
 export type Outcome =
-  | { readonly kind: 'goesOn' | 'followed' | 'refused' }
-  | { readonly kind: 'again' | 'unshown'; readonly atMs: number };
+  | { readonly kind: 'goesOn' | 'followed' | 'refused' | 'fallsBack' }
+  | { readonly kind: 'again' | 'unshown' | 'later'; readonly atMs: number };
 
 /**
  * What it waits for: that the charger takes it, that it shows it, that its meter shows it, that a default of before is
@@ -53,6 +54,11 @@ export class LeaseAttempt {
 
   get stage(): Stage {
     return this.#stage;
+  }
+
+  /** The charger is asked for it, and asked again where it does not answer. */
+  get isAsking(): boolean {
+    return this.#stage !== 'set' && this.#stage !== 'meter';
   }
 
   /** Infinite where it does not wait for the meter. */
@@ -91,11 +97,12 @@ export class LeaseAttempt {
     }
   }
 
-  /** The charger answered to `setLease` or `readSchedule`; the answer to another request changes nothing. */
+  /** The charger answered to `setLease`, `readSchedule` or `setFailsafe`; the answer to another request changes nothing. */
   answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): Outcome {
     if (request.kind === 'setLease' && request.schedule === this.plan.schedule)
       return this.#wasSet(answer, nowMs);
     if (request.kind === 'readSchedule' && this.#stage === 'proof') return this.#wasShown(answer, nowMs);
+    if (request.kind === 'setFailsafe' && this.#stage === 'fallback') return this.#fellBack(answer, nowMs);
     return { kind: 'goesOn' };
   }
 
@@ -112,6 +119,13 @@ export class LeaseAttempt {
     }
     if (this.#rate.adapts(this.plan.schedule)) return { kind: 'again', atMs: nowMs };
     this.#trust.disprove(`it refuses charging profiles: ${answer.why}`);
+    return { kind: 'refused' };
+  }
+
+  #fellBack(answer: GatewayAnswer, nowMs: number): Outcome {
+    if (answer.kind === 'failed') return { kind: 'later', atMs: nowMs + AGAIN_AFTER_MS };
+    if (answer.kind !== 'refused') return { kind: 'fallsBack' };
+    this.#trust.disprove(`it refuses its fail-safe: ${answer.why}`);
     return { kind: 'refused' };
   }
 

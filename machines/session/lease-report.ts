@@ -26,6 +26,7 @@ export class LeaseReport {
   #isContinued: boolean;
   #looksUntilMs = Number.NEGATIVE_INFINITY;
   #isDue = false;
+  #seqNo = 0;
   #notes: SessionNote[] = [];
 
   constructor(
@@ -99,7 +100,7 @@ export class LeaseReport {
       return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });
     const made = firmware === undefined ? {} : { firmware: firmware.slice(0, 128) };
-    return { v: 1, online: true, boot, ...made, connectors };
+    return { v: 1, online: true, boot, seqNo: ++this.#seqNo, ...made, connectors };
   }
 
   /** What changed for the operator since it was asked last. */

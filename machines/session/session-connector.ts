@@ -1,5 +1,6 @@
 // One connector of a charger behind a gateway: what it reports, and when the gateway says a heartbeat for it.
 import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
 import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
 
@@ -56,6 +57,14 @@ export class SessionConnector {
     const { seq } = this.lease.held;
     this.lease.advance(nowMs);
     if (this.lease.held.seq === 0 && seq > 0) this.noteChange();
+  }
+
+  /** What a timestamp said of its charger's clock. */
+  heardTime(verdict: ClockVerdict): void {
+    if (verdict === 'steady' || verdict === 'late') return;
+    if (verdict === 'setBack') this.lease.countAnew();
+    else this.lease.distrust();
+    this.noteChange();
   }
 
   /** Something changed that the service should hear at once. */

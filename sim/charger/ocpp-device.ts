@@ -51,7 +51,8 @@ export class OcppDevice {
   readonly #toldStatus = new Map<OcppEvse, string>();
   readonly #meteredAtMs = new Map<OcppEvse, number>();
   #queue: Pending[] = [];
-  #outstanding: (Pending & { readonly sentAtMs: number }) | undefined;
+  #outstanding: (Pending & { readonly sentAtMs: number; readonly id: number }) | undefined;
+  #calls = 0;
   #isOnline = false;
   #bootsAtMs = Number.NEGATIVE_INFINITY;
   #hasBooted = false;
@@ -132,6 +133,11 @@ export class OcppDevice {
     return undefined;
   }
 
+  /** The call that it waits for an answer to; undefined where none, or where it was given up. */
+  get outstandingId(): number | undefined {
+    return this.#outstanding?.id;
+  }
+
   answered(answer: unknown, nowMs: number): void {
     const pending = this.#outstanding;
     this.#outstanding = undefined;
@@ -162,7 +168,7 @@ export class OcppDevice {
 
   #send(pending: Pending, nowMs: number): Words | undefined {
     pending.words ??= pending.build();
-    if (pending.words !== undefined) this.#outstanding = { ...pending, sentAtMs: nowMs };
+    if (pending.words !== undefined) this.#outstanding = { ...pending, sentAtMs: nowMs, id: ++this.#calls };
     return pending.words;
   }
 

@@ -32,6 +32,8 @@ export class DoubledMessages {
   readonly #report: Report;
   /** By topic. */
   readonly #counted = new Map<string, ChargerMessage[]>();
+  /** As which start of the charger it spoke of itself last, by the topic of that. */
+  readonly #boots = new Map<string, string | undefined>();
 
   constructor(options: {
     readonly books: SiteBooks;
@@ -54,6 +56,7 @@ export class DoubledMessages {
   heard(message: ChargerMessage): void {
     const { topic } = message;
     if (message.body === undefined) return;
+    if (message.kind === 'state') this.#boots.set(topic, message.body.boot);
     // After a goodbye, repeating the state before it would tell something new.
     if (message.kind === 'state' && !message.body.online) {
       this.#counted.delete(topic);
@@ -74,6 +77,7 @@ export class DoubledMessages {
   /** Forgets all messages: the service that heard them is gone. */
   forget(): void {
     this.#counted.clear();
+    this.#boots.clear();
   }
 
   /** Everything that the location's chargers and the service told each other last is told again. */
@@ -116,15 +120,18 @@ export class DoubledMessages {
     for (const run of this.#runs) {
       if (run.charger.address.locationId !== locationId) continue;
       const { address, connectors } = run.charger;
+      const stateTopic = buildTopic({ ...address, kind: 'state' });
+      // Of a boot that is over: where the newer one is silent, the service takes the one that speaks to run.
+      const isOver = ({ body }: ChargerMessage) =>
+        this.#boots.has(stateTopic) && body?.boot !== this.#boots.get(stateTopic);
       // A charger whose connection broke said goodbye by its last will: repeating that it is there would be new.
       if (run.isConnected && !isOffline(before.body, address.controllerUuid)) {
-        for (const message of this.#counted.get(buildTopic({ ...address, kind: 'state' })) ?? [])
-          this.#deliver(run, message);
+        for (const message of this.#counted.get(stateTopic) ?? []) this.#deliver(run, message);
       }
       for (const { connectorId } of connectors) {
         for (const kind of ['ack', 'meter'] as const) {
           const kept = this.#counted.get(buildTopic({ ...address, kind, connectorId })) ?? [];
-          for (const message of kept.toReversed()) this.#deliver(run, message);
+          for (const message of kept.toReversed()) if (!isOver(message)) this.#deliver(run, message);
         }
       }
     }

@@ -296,11 +296,10 @@ export class BridgedCharger implements WorldCharger {
     const { monotonicMs } = this.#options;
     const call = this.#device.takeCall(nowMs);
     if (call === undefined) return;
-    let isAnswered = false;
+    const { outstandingId } = this.#device;
     const back = (answer: object | undefined) => {
-      // What is doubled on the way has the same id.
-      if (isAnswered) return;
-      isAnswered = true;
+      // What is doubled on the way has the same id, and so has what comes after it was given up.
+      if (this.#device.outstandingId !== outstandingId) return;
       if (answer === undefined) this.#device.failed();
       else this.#device.answered(answer, monotonicMs());
       this.#broker.wake();

@@ -34,6 +34,12 @@ export class ChargerCalls {
     this.#parts.session.booted(firmware, this.#parts.clock.monotonicMs());
   }
 
+  /** It was told what time it is. */
+  toldTime(): void {
+    this.#parts.session.toldTime();
+    this.wakeAfterAnswer();
+  }
+
   /** What it is asked for what it said must not overtake the answer. */
   wakeAfterAnswer(): void {
     this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);

@@ -70,6 +70,7 @@ export class Ocpp16Events {
       const { transactionId } = read(startedSchema, answer);
       session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
     }
+    if (method === 'Heartbeat') this.#calls.toldTime();
     if (WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 

@@ -70,6 +70,7 @@ export class Ocpp201Events {
 
   /** Takes in what it says with what it was answered. @throws UnusableMessage */
   answered(method: string, params: unknown): void {
+    if (method === 'Heartbeat') this.#calls.toldTime();
     if (method !== 'BootNotification') return;
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
     this.#calls.booted([vendorName, model, firmwareVersion]);

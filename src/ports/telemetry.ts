@@ -56,6 +56,8 @@ export interface ConnectorMeter {
 export interface ChargerState {
   readonly online: boolean;
   readonly boot?: string | undefined;
+  /** Rises with each of a boot, where it is said. */
+  readonly seqNo?: number | undefined;
   readonly connectors?:
     | readonly {
         readonly id: string;

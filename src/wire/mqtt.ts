@@ -120,6 +120,9 @@ export const stateSchema = z.object({
   v: versionSchema,
   online: z.boolean().describe('False in the goodbye and in the last will.'),
   boot: ownBootSchema,
+  seqNo: counterSchema
+    .optional()
+    .describe('Rises with each state of a boot: one that is no newer than another changes nothing.'),
   firmware: z.string().max(128).optional().describe('Name and version of the firmware.'),
   connectors: z
     .array(z.discriminatedUnion('powerType', [acStateSchema, dcStateSchema]))

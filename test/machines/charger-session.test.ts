@@ -276,6 +276,37 @@ describe('A proven lease is lost', () => {
   });
 });
 
+describe('A clock that is set back by two seconds', () => {
+  const set = (charger: TestCharger) => {
+    charger.ownOffsetMs -= 2_000;
+    charger.session.toldTime();
+    return charger.pass(1);
+  };
+
+  it('costs no lease, and what the charger holds is counted by it from the next grant on', () => {
+    const charger = set(charging().renewed(60, 16, 6)).renewed(12, 16, 6);
+    expect(charger.lease?.lease).toBe('heartbeat');
+    const newest = charger.requests.findLast(({ kind }) => kind === 'setLease');
+    const startsAtOwnMs = newest?.kind === 'setLease' ? newest.schedule.startsAtOwnMs : 0;
+    expect(startsAtOwnMs).toBeLessThanOrEqual(charger.ownMs);
+    expect(charger.ownMs - startsAtOwnMs).toBeLessThan(12_000);
+  });
+
+  it('makes no lease of an idle charger longer, whose heartbeats count from what its clock was known to read', () => {
+    const charger = new TestCharger().connect().boot().pass(12).grant(16, 6).pass(1);
+    set(charger.status('Available').status('Preparing'));
+    const { hb } = charger;
+    while (charger.hb === hb) charger.pass(0.1);
+    const { nowMs: saidAtMs } = charger;
+    charger.grant(10, 6).pass(0.1);
+    charger.session.closed();
+    expect(charger.limit).toBe(10);
+    while (charger.limit === 10) charger.nowMs += 100;
+    expect(charger.nowMs - saidAtMs).toBeLessThanOrEqual(60_200);
+    expect(charger.nowMs - saidAtMs).toBeGreaterThan(58_000);
+  });
+});
+
 describe('What a charger starts with', () => {
   const failsafes = ({ requests }: TestCharger) => requests.filter(({ kind }) => kind === 'setFailsafe');
 

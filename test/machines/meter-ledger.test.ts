@@ -31,11 +31,11 @@ describe('the measured power', () => {
     ledger.record(slot, { powerW: 7_360 }, 0);
     ledger.expire(STALE_AFTER_MS, () => {});
     expect([slot.isFresh, slot.powerW, ledger.measuredW]).toEqual([false, 7_360, 0]);
-    ledger.recordState(slot, false, undefined);
+    ledger.recordState(slot, { online: false });
     expect([slot.isFresh, ledger.measuredW]).toEqual([false, 0]);
     ledger.record(slot, { powerW: 5_000 }, STALE_AFTER_MS);
     expect([slot.isFresh, ledger.measuredW]).toEqual([true, 5_000]);
-    ledger.recordState(slot, false, undefined);
+    ledger.recordState(slot, { online: false });
     ledger.removeConnector(slot);
     expect(ledger.measuredW).toBe(0);
   });
@@ -47,9 +47,23 @@ describe('the measured power', () => {
     ledger.removeConnector(slot);
     expect([ledger.measuredW, slot.isCurrent, ledger.nextStaleAtMs()]).toEqual([0, false, undefined]);
     expect(ledger.record(slot, { powerW: 1 }, 1)).toBe('refused');
-    expect(ledger.recordState(slot, true, 'b')).toBe('refused');
+    expect(ledger.recordState(slot, { online: true, boot: 'b' })).toBe('refused');
     expect(ledger.measuredW).toBe(0);
     expect(ledger.connector('q1-a/1')).toBeUndefined();
+  });
+
+  it('refuses a state that is no newer than another of its boot, and takes a last will at any time', () => {
+    const { ledger, slot } = oneConnector();
+    const state = (boot: string, seqNo?: number) =>
+      ledger.recordState(slot, { online: seqNo !== undefined, boot, seqNo });
+    expect([state('a', 1), state('a', 2), state('a', 1), state('a', 2)]).toEqual([
+      'accepted',
+      'accepted',
+      'refused',
+      'refused',
+    ]);
+    expect([state('a'), state('a', 2), state('a', 3)]).toEqual(['accepted', 'refused', 'accepted']);
+    expect([state('b', 1), state('a', 9)]).toEqual(['accepted', 'refused']);
   });
 
   it('has one place per connector', () => {
@@ -73,14 +87,14 @@ describe('what is news', () => {
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 500 }, 0);
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 1)).toBe('accepted');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 501 }, 2)).toBe('refused');
-    expect(ledger.recordState(slot, false, 'x')).toBe('refused');
+    expect(ledger.recordState(slot, { online: false, boot: 'x' })).toBe('refused');
     expect([slot.powerW, slot.isFresh]).toEqual([20, true]);
   });
 
   it('retires a boot as soon as the charger announces another', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 5 }, 0);
-    ledger.recordState(slot, true, 'y');
+    ledger.recordState(slot, { online: true, boot: 'y' });
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 6 }, 2)).toBe('refused');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 0 }, 3)).toBe('accepted');
   });
@@ -88,7 +102,7 @@ describe('what is news', () => {
   it('takes a boot again that a late message of an older one retired, once that one is silent', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 0);
-    ledger.recordState(slot, false, 'x');
+    ledger.recordState(slot, { online: false, boot: 'x' });
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 2 }, STALE_AFTER_MS - 1)).toBe('refused');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 3 }, STALE_AFTER_MS)).toBe('resumed');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 4 }, STALE_AFTER_MS + 1)).toBe('accepted');
@@ -136,10 +150,10 @@ describe('a fresh reading', () => {
   it('ends with a goodbye, and only a value brings another: being there is not enough', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 1 }, 0);
-    ledger.recordState(slot, true, undefined);
+    ledger.recordState(slot, { online: true });
     expect(slot.isFresh).toBe(true);
-    ledger.recordState(slot, false, undefined);
-    ledger.recordState(slot, true, undefined);
+    ledger.recordState(slot, { online: false });
+    ledger.recordState(slot, { online: true });
     expect(slot.isFresh).toBe(false);
     expect(ledger.record(slot, { powerW: 1 }, 4)).toBe('resumed');
     expect(slot.isFresh).toBe(true);
@@ -247,7 +261,7 @@ describe('any history', () => {
             }
           } else if (step.kind === 'state') {
             const isNews = step.boot === undefined || !account.retired.has(step.boot);
-            const result = ledger.recordState(slot, step.online, step.boot);
+            const result = ledger.recordState(slot, { online: step.online, boot: step.boot });
             expect(result !== 'refused').toBe(isNews);
             if (isNews) {
               account.startBoot(step.boot);

@@ -56,7 +56,7 @@ function sinkOf(): MeterSink {
     recordState(tenantUuid, locationId, controllerUuid, { online, boot }) {
       const slot = ledger.connector('1');
       if (slot === undefined || !isOurs(tenantUuid, locationId, controllerUuid)) return undefined;
-      return ledger.recordState(slot, online, boot);
+      return ledger.recordState(slot, { online, boot });
     },
     recordOperator: () => undefined,
     recordSiteMeter: () => undefined,
