@@ -29,7 +29,7 @@ export interface VehicleClass {
   readonly name: string;
   readonly share: number;
   readonly maxKw: number;
-  readonly phases: 1 | 3;
+  readonly phases: 1 | 2 | 3;
   /** The part of its energy after which it takes less and less; 1 for never. */
   readonly taperFrom: number;
   readonly reactionMs: Range;

@@ -110,7 +110,7 @@ export const vehicleSchema = z
       name: textSchema(100),
       share: numberSchema(0, 1e6, 'parts of all').default(1),
       maxKw: numberSchema(0.1, 1000, 'kW'),
-      phases: z.literal([1, 3], 'must be 1 or 3').default(3),
+      phases: z.literal([1, 2, 3], 'must be 1, 2 or 3').default(3),
       taper: z
         .union([z.literal('none'), z.number().min(0).max(1)], 'must be none, or a number from 0 to 1')
         .transform((taper) => (taper === 'none' ? 1 : taper))
