@@ -2,7 +2,9 @@
 import { cpus } from 'node:os';
 import { setTimeout as pass } from 'node:timers/promises';
 
+/** How long to the next look: at first this, and later a tenth of the wait so far. Looks are work, for pages above all. */
 const LOOK_EVERY_MS = 20;
+const LOOK_AT_LEAST_EVERY_MS = 100;
 /** Far more than anything takes that comes at all. */
 const USUAL_PATIENCE_MS = 20_000;
 
@@ -17,6 +19,8 @@ const SLOWEST = 10;
 export class Patience {
   #leftMs: number;
   #idleMs: number;
+  /** As far as it was meant to. */
+  #waitedMs = 0;
   readonly #readIdleMs: () => number;
 
   /** `readIdleMs` says what all processors together have idled so far; 0 where nobody counts that. */
@@ -28,11 +32,13 @@ export class Patience {
 
   /** Waits for one look, and says whether there is patience for another one. */
   async lasts(): Promise<boolean> {
-    await pass(LOOK_EVERY_MS);
+    const waitMs = Math.min(Math.max(LOOK_EVERY_MS, this.#waitedMs / 10), LOOK_AT_LEAST_EVERY_MS);
+    await pass(waitMs);
+    this.#waitedMs += waitMs;
     const nowIdleMs = this.#readIdleMs();
-    const idledMs = nowIdleMs === 0 ? LOOK_EVERY_MS : nowIdleMs - this.#idleMs;
+    const idledMs = nowIdleMs === 0 ? waitMs : nowIdleMs - this.#idleMs;
     this.#idleMs = nowIdleMs;
-    this.#leftMs -= Math.min(Math.max(idledMs, LOOK_EVERY_MS / SLOWEST), LOOK_EVERY_MS);
+    this.#leftMs -= Math.min(Math.max(idledMs, waitMs / SLOWEST), waitMs);
     return this.#leftMs > 0;
   }
 }
