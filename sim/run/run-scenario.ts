@@ -141,7 +141,18 @@ function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
 async function writeResult(outDir: string, result: RunResult): Promise<void> {
   const { scenario, summary, violations, failures, hash, counts, imports, billedPeaks, fuses } = result;
   const { name, path, seed, transport } = scenario;
-  const about = { scenario: name, path, seed, transport, hash, counts, imports, billedPeaks, fuses, failures };
+  const about = {
+    scenario: name,
+    path,
+    seed,
+    transport,
+    hash,
+    counts,
+    imports,
+    billedPeaks,
+    fuses,
+    failures,
+  };
   // The count of all is the summary's; those kept are told one by one.
   const told = { ...about, ...summary, violationsKept: violations };
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
