@@ -24,7 +24,7 @@ export async function runDashboardSite(locations: number, chargersEach: number):
   const shape = { chargersEach, permanentLimitKw: 8 * chargersEach, gridLimitKw: 10 * chargersEach };
   await provision(site.config, locations, 1, shape);
   const held: { sink?: MeterSink } = {};
-  const service = new Service(site.config, { log: silentLog, gateway: gatewayTo(held) });
+  const service = new Service(site.config, { log: silentLog, createGateway: () => gatewayTo(held) });
   const { httpUrl } = await service.start();
   const meters = Array.from({ length: locations * chargersEach }, (_, n) => {
     const locationId = locationIdOf(Math.floor(n / chargersEach));

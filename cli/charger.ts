@@ -11,8 +11,8 @@ import {
 } from '../sim/charger/fleet.js';
 import { EVERYDAY, LIVELY } from '../sim/charger/traffic.js';
 import { type ChargerTraits, HONEST, MISBEHAVIOURS, type Misbehaviour } from '../sim/charger/traits.js';
+import { isBrokerUrl, isTlsUrl } from '../src/broker-url.js';
 import { systemClock } from '../src/clock.js';
-import { isBrokerUrl, isTlsUrl } from '../src/config.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { toInstant } from '../src/wire/instants.js';

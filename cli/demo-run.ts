@@ -44,6 +44,7 @@ async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
     tlsKey: undefined,
     tlsClientCa: undefined,
     standby: false,
+    sharded: false,
     nodeUrl: undefined,
     dataDir: isGiven('dataDir', flags) ? config.dataDir : temporaryDirectory(undo),
     logLevel: isGiven('logLevel', flags) ? config.logLevel : 'error',

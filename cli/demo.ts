@@ -5,7 +5,7 @@ import { ALL_SETTINGS, addSettingsFlags, type SettingKey, type SettingsFlags } f
 /** The demo does not offer TLS: you and its chargers would first have to trust a certificate. */
 const TLS_SETTINGS: readonly SettingKey[] = ['tlsCert', 'tlsKey', 'tlsClientCa'];
 /** Nor other nodes: `npm run cluster` shows several. */
-const NODE_SETTINGS: readonly SettingKey[] = ['standby', 'ownerTtlS', 'nodeUrl'];
+const NODE_SETTINGS: readonly SettingKey[] = ['standby', 'sharded', 'ownerTtlS', 'nodeUrl'];
 const LEFT_OUT = [...TLS_SETTINGS, ...NODE_SETTINGS];
 const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !LEFT_OUT.includes(key));
 

@@ -32,6 +32,10 @@ async function serve({ record, ...flags }: ServeFlags): Promise<void> {
   // The whole service is loaded to run it, and not for a page of help.
   const { Service } = await import('../src/service.js');
   await checkPorts(config);
+  if (record !== undefined && config.sharded)
+    throw new OperatorError(
+      '--record: a node that shares the tenants with others runs several parts, and a recording is of one',
+    );
   const recorder = record === undefined ? undefined : await openRecorder(record, config);
   const closeRecording = async () => {
     const lost = await recorder?.close();
@@ -44,6 +48,7 @@ async function serve({ record, ...flags }: ServeFlags): Promise<void> {
       printNote('headroom: another service was started on this database and has taken over; this one ends');
       void closeRecording().finally(() => process.exit(1));
     },
+    onShards: (held) => printJson({ event: 'shards', held, version: VERSION }),
     onRole: (role, urls) => printJson({ event: ROLE_EVENTS[role], ...urls, version: VERSION }),
   });
   const grace = stopWithGrace(async () => {

@@ -76,6 +76,7 @@ class LiveActorSystem implements ActorSystem {
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
   readonly #housekeeping: Housekeeping;
+  #stopMeasuring = () => {};
 
   constructor(options: ActorSystemOptions) {
     const { clock, store, log, newId } = options;
@@ -137,7 +138,7 @@ class LiveActorSystem implements ActorSystem {
     this.#scheduler.start(this.#schedulerListener());
     this.#enforcement.start();
     this.#powerHistory.start();
-    measureWhenAsked(this.#options.metrics, () => this.#locations());
+    this.#stopMeasuring = measureWhenAsked(this.#options.metrics, () => this.#locations());
     this.#housekeeping.start();
   }
 
@@ -148,7 +149,7 @@ class LiveActorSystem implements ActorSystem {
     this.#housekeeping.stop();
     this.#powerHistory.stop();
     // They are another node's now: counted by both, they would be twice as many.
-    measureWhenAsked(this.#options.metrics, () => []);
+    this.#stopMeasuring();
     await this.#bookkeeping.stop();
   }
 

@@ -1,6 +1,8 @@
 // The settings: the only reader of the environment. A wrong one stops the start with one readable line.
 
 import { z } from 'zod';
+import { isBrokerUrl } from './broker-url.js';
+import { contradictionOf } from './contradictions.js';
 import { OperatorError } from './ports/operator-error.js';
 
 interface Setting {
@@ -14,16 +16,6 @@ const port = z.coerce.number().int().min(0).max(65535);
 const positive = z.coerce.number().positive().finite();
 const count = z.coerce.number().int().min(1);
 const optionalText = z.string().min(1).optional();
-
-/** Whether `text` is an address that an MQTT client can connect to. */
-export function isBrokerUrl(text: string): boolean {
-  return URL.canParse(text) && /^(mqtts?|wss?|tcp|tls):$/.test(new URL(text).protocol);
-}
-
-/** Whether a client speaks TLS to the broker at `url`. */
-export function isTlsUrl(url: string): boolean {
-  return /^(mqtts|wss|tls):$/.test(URL.canParse(url) ? new URL(url).protocol : '');
-}
 
 function setting<S extends z.ZodType>(name: string, schema: S, about: string) {
   return { name, schema, about } as const satisfies Setting;
@@ -78,10 +70,15 @@ export const SETTINGS = {
     z.stringbool().default(false),
     'true: one of several nodes on one PostgreSQL; it runs while no other does, and forwards to the one that runs',
   ),
+  sharded: setting(
+    'SHARDED',
+    z.stringbool().default(false),
+    'true: one of several nodes on one PostgreSQL and one external broker that share the tenants and run at the same time',
+  ),
   ownerTtlS: setting(
     'OWNER_TTL_S',
     positive.min(1).max(60).default(5),
-    'seconds after which a node that stands by takes over from one that is no longer heard of',
+    'seconds after which other nodes take over from one that is no longer heard of',
   ),
   nodeUrl: setting(
     'NODE_URL',
@@ -200,13 +197,6 @@ const SETTING_KEYS = Object.keys(SETTINGS) as (keyof typeof SETTINGS)[];
 /** The settings, parsed. Seconds, bytes and counts as the names say. */
 export type Config = { readonly [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
 
-const NEEDED_BY = [
-  ['tlsCert', 'tlsKey'],
-  ['tlsKey', 'tlsCert'],
-  ['tlsClientCa', 'tlsCert'],
-  ['mqttCa', 'mqttUrl'],
-] as const satisfies readonly (readonly [keyof typeof SETTINGS, keyof typeof SETTINGS])[];
-
 /** A setting that cannot be used; its message is the one line to print. */
 export class ConfigError extends OperatorError {}
 
@@ -249,48 +239,9 @@ export function loadConfig(
     parsed[key] = result.data;
   }
   const config = parsed as Config;
-  checkTogether(config);
+  const contradiction = contradictionOf(config);
+  if (contradiction !== undefined) throw new ConfigError(contradiction);
   return config;
-}
-
-/** @throws ConfigError where settings contradict each other. */
-function checkTogether(config: Config): void {
-  for (const [key, needed] of NEEDED_BY) {
-    if (config[key] !== undefined && config[needed] === undefined) {
-      throw new ConfigError(
-        `${variableOf(key)}: is of no use without ${variableOf(needed)}; set both or neither`,
-      );
-    }
-  }
-  if (config.tlsClientCa !== undefined && config.mqttUrl !== undefined) {
-    throw new ConfigError(
-      `${variableOf('tlsClientCa')}: chargers connect to the broker of ${variableOf('mqttUrl')}, which has to ask for their certificates itself`,
-    );
-  }
-  if (config.mqttCa !== undefined && !isTlsUrl(config.mqttUrl ?? '')) {
-    throw new ConfigError(`${variableOf('mqttCa')}: needs mqtts://… or wss://… in ${variableOf('mqttUrl')}`);
-  }
-  checkStandby(config);
-  if (config.leaseTtlS < 3 * config.heartbeatS) {
-    throw new ConfigError(
-      `HEADROOM_LEASE_TTL_S: ${config.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${config.heartbeatS} s)`,
-    );
-  }
-}
-
-/** @throws ConfigError where a node could not stand by for others, or they could not reach it. */
-function checkStandby({ standby, databaseUrl, nodeUrl, httpHost }: Config): void {
-  if (!standby && nodeUrl !== undefined)
-    throw new ConfigError(`${variableOf('nodeUrl')}: is of no use without ${variableOf('standby')}=true`);
-  if (!standby) return;
-  if (databaseUrl === undefined || databaseUrl.startsWith('sqlite:'))
-    throw new ConfigError(
-      `${variableOf('standby')}: several nodes need a PostgreSQL that all of them reach; name it in ${variableOf('databaseUrl')}`,
-    );
-  if (nodeUrl === undefined && ['0.0.0.0', '::'].includes(httpHost))
-    throw new ConfigError(
-      `${variableOf('nodeUrl')}: say where the other nodes reach this one; ${httpHost} is no address that they could use`,
-    );
 }
 
 /** The database to use: the one named, else SQLite in the data directory. */

@@ -1,4 +1,5 @@
 // Whether the service can do its work, as a probe sees it.
+import { SHARDS, type Shard } from '../machines/values/shards.js';
 import type { Clock } from './ports/clock.js';
 import type { Store } from './ports/store.js';
 import type { MessageBus } from './ports/telemetry.js';
@@ -66,20 +67,29 @@ export function createHealth(options: {
   readonly version: string;
   /** Left out of the answer where undefined. */
   readonly role?: 'active' | undefined;
+  /** Of a node that shares the tenants with others. */
+  readonly sharing?: { isClockOff(): boolean; held(): readonly Shard[] };
 }): () => Promise<Health> {
-  const { clock, store, broker, version, role } = options;
+  const { clock, store, broker, version, role, sharing } = options;
   const startedMs = clock.monotonicMs();
   const database = new DatabaseProbe(clock, store);
-  const word = (isWell: boolean) => (isWell ? 'ok' : 'failing');
+  const word = (isWell: boolean): 'ok' | 'failing' => (isWell ? 'ok' : 'failing');
   return async () => {
     const checks = {
       database: word(await database.isWell()),
       broker: word(broker.isHealthy()),
       scheduler: word(options.overdueMs() < SCHEDULER_LATE_MS),
+      ...(sharing && { clock: word(!sharing.isClockOff()) }),
     } as const;
     const isWell = Object.values(checks).every((check) => check === 'ok');
     const uptimeSeconds = Math.round((clock.monotonicMs() - startedMs) / 1000);
-    return { status: isWell ? 'ok' : 'degraded', version, uptimeSeconds, ...(role && { role }), checks };
+    return {
+      status: isWell ? 'ok' : 'degraded',
+      ...{ version, uptimeSeconds },
+      ...(role && { role }),
+      ...(sharing && { shards: { held: [...sharing.held()], of: SHARDS } }),
+      checks,
+    };
   };
 }
 

@@ -66,13 +66,18 @@ function httpMetrics(registers: Registry[]) {
     }),
     forwardedRequests: new Counter({
       name: 'headroom_forwarded_requests_total',
-      help: 'Requests that a node that stands by took, by outcome (answered, lost, vacant).',
+      help: 'Requests that a node took for another, by outcome (answered, lost, vacant).',
       labelNames: ['outcome'],
       registers,
     }),
     nodeActive: new Gauge({
       name: 'headroom_node_active',
       help: 'Whether this node is the one that runs: 1 or, while it stands by, 0.',
+      registers,
+    }),
+    shardsHeld: new Gauge({
+      name: 'headroom_shards_held',
+      help: 'Shards of the tenants that this node owns, where several nodes share them.',
       registers,
     }),
     authFailures: new Counter({

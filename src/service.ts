@@ -1,25 +1,27 @@
 // The composition root: puts the parts together, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import type { Shard } from '../machines/values/shards.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf } from './config.js';
-import { createStandbyHealth } from './health.js';
-import type { Forwarding } from './inbound/http/forwarding.js';
+import type { Exchanges } from './inbound/http/exchange.js';
 import { NodeTokens } from './inbound/http/node-tokens.js';
 import { HttpServer } from './inbound/http/server.js';
 import { createTokenKeys } from './inbound/http/token-keys.js';
 import { createTokens } from './inbound/http/tokens.js';
 import { createLogger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
-import { type Running, Standby } from './nodes/standby.js';
+import { pause, within } from './nodes/within.js';
+import { openSharedDatabase } from './outbound/knex/shared-database.js';
 import { createStore } from './outbound/knex/store.js';
 import type { Cancel, Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
+import type { SharedDatabase } from './ports/shared-database.js';
 import type { Store } from './ports/store.js';
 import { exposureOf, makePrivateDirectory } from './private-files.js';
 import { createRareLog } from './rare-log.js';
 import { Term, type TermSeams } from './term.js';
 import { openTlsFiles, warnOfPlainText } from './tls-files.js';
-import { VERSION } from './version.js';
 
 /** Where a service is reached. */
 export interface ServiceUrls {
@@ -41,13 +43,15 @@ export interface Seams extends TermSeams {
   readonly onRole?: (role: 'active' | 'standby', urls: ServiceUrls) => void;
   /** How many callers may share a commit, and how many may wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
+  /** Called whenever a node that shares the tenants with others owns more or fewer of their shards than before. */
+  readonly onShards?: (held: readonly Shard[]) => void;
+  /** Stands between the service and the database that it shares with other nodes. */
+  readonly wrapDatabase?: (database: SharedDatabase) => SharedDatabase;
   /** Stands between the service and the store that was opened. */
   readonly wrapStore?: (store: Store) => Store;
 }
 
 const LOOK_AT_FILES_EVERY_MS = 1_000;
-/** What a node was asked before it stopped to run has this long to be answered. */
-const FINISH_WITHIN_MS = 3_000;
 /** Requests that came during a handover have this long to be answered by the next node. */
 const HAND_OVER_WITHIN_MS = 3_000;
 /** Longer than other nodes take to ask again who runs. */
@@ -62,7 +66,6 @@ interface Common {
 
 /** What lives as long as the process does. */
 interface Parts extends Pick<ConstructorParameters<typeof Term>[0], 'tokens' | 'nodeTokens' | 'tlsFiles'> {
-  readonly store: Store;
   readonly http: HttpServer;
 }
 
@@ -125,7 +128,9 @@ export class Service {
   async #start(): Promise<ServiceUrls> {
     try {
       const parts = await this.#openParts();
-      return this.#config.standby ? await this.#standBy(parts) : await this.#run(parts);
+      if (this.#config.sharded) return await this.#share(parts);
+      const store = await this.#openStore();
+      return this.#config.standby ? await this.#standBy(parts, store) : await this.#run(parts, store);
     } catch (error) {
       await this.#letGo();
       throw error;
@@ -136,14 +141,16 @@ export class Service {
     warnOfPlainText(this.#config, this.#common.log);
     const tlsFiles = openTlsFiles(this.#config, this.#common);
     if (this.#config.tlsKey !== undefined) this.#warnOfExposure(this.#config.tlsKey);
-    const store = await this.#openStore();
+    const { dataDir } = this.#config;
+    makePrivateDirectory(dataDir);
+    this.#warnOfExposure(dataDir);
     const tokenKeys = createTokenKeys(this.#config);
     if (tokenKeys.file !== undefined) this.#warnOfExposure(tokenKeys.file);
     const keys = { keys: tokenKeys, clock: this.#common.clock };
     if (tokenKeys.file !== undefined) this.#follow('token keys', tokenKeys);
     if (tlsFiles !== undefined) this.#follow('files for TLS', tlsFiles);
     return {
-      ...{ store, tlsFiles },
+      tlsFiles,
       tokens: createTokens(keys),
       nodeTokens: new NodeTokens(keys),
       http: new HttpServer({ config: this.#config, ...this.#common, tlsFiles }),
@@ -151,38 +158,82 @@ export class Service {
   }
 
   async #openStore(): Promise<Store> {
-    const { dataDir, standby, ownerTtlS, nodeUrl } = this.#config;
-    const { journal, wrapStore, databaseClock } = this.#seams;
-    makePrivateDirectory(dataDir);
-    this.#warnOfExposure(dataDir);
-    const store = await createStore({
-      databaseUrl: databaseUrlOf(this.#config),
-      ...this.#common,
-      node: {
-        nodeId: this.#nodeId,
-        url: () => nodeUrl ?? this.#httpUrl,
-        leaseMs: standby ? 1000 * ownerTtlS : undefined,
-      },
-      ...(journal && { journal }),
-      ...(databaseClock && { databaseClock }),
-    });
-    const wrapped = wrapStore?.(store) ?? store;
+    const { node, ...options } = this.#storeOptions();
+    const leaseMs = this.#config.standby ? node.leaseMs : undefined;
+    const store = await createStore({ ...options, node: { ...node, leaseMs } });
+    const wrapped = this.#seams.wrapStore?.(store) ?? store;
     this.#undo.push(() => wrapped.close());
     return wrapped;
   }
 
+  #storeOptions() {
+    const { ownerTtlS, nodeUrl } = this.#config;
+    const { journal, databaseClock } = this.#seams;
+    return {
+      databaseUrl: databaseUrlOf(this.#config),
+      ...this.#common,
+      node: { nodeId: this.#nodeId, url: () => nodeUrl ?? this.#httpUrl, leaseMs: 1000 * ownerTtlS },
+      ...(journal && { journal }),
+      ...(databaseClock && { databaseClock }),
+    };
+  }
+
+  /** One of several nodes that share the tenants: it answers all callers, and runs what it owns. */
+  async #share(parts: Parts): Promise<ServiceUrls> {
+    // With what it asks other nodes by: not loaded by a service that has none.
+    const { ShardSet } = await import('./shard-set.js');
+    const opened = await openSharedDatabase(this.#storeOptions());
+    const database = this.#seams.wrapDatabase?.(opened) ?? opened;
+    this.#undo.push(() => database.close());
+    const { onShards = () => {} } = this.#seams;
+    const shards = new ShardSet({
+      config: this.#config,
+      ...this.#common,
+      ...{ seams: this.#seams, ...parts, database, onShards, nodeId: this.#nodeId },
+    });
+    this.#undo.push(() => shards.stop());
+    await shards.start();
+    await this.#listen(
+      parts.http,
+      (exchanges) => shards.answering(exchanges),
+      () => shards.handOver(),
+    );
+    await shards.join();
+    const urls = { httpUrl: this.#httpUrl ?? '', mqttUrl: this.#plannedMqttUrl() };
+    this.#common.log.info(urls, 'ready');
+    return urls;
+  }
+
+  /** Listens as one of several nodes: what comes while `handOver` is under way is for the nodes that follow. */
+  async #listen(
+    http: HttpServer,
+    listener: (exchanges: Exchanges) => RequestListener,
+    handOver: () => Promise<void>,
+  ): Promise<void> {
+    const { clock } = this.#common;
+    await http.answerWith(listener);
+    this.#httpUrl = (await http.start()).url;
+    this.#undo.push(() => http.stop());
+    this.#undo.push(async () => {
+      await handOver();
+      // The other nodes believe for a moment that it is this one.
+      await pause(clock, STILL_ASKED_MS);
+      await within(clock, HAND_OVER_WITHIN_MS, http.answered());
+    });
+  }
+
   /** The only node: it owns the database from now until another one is started on it. */
-  async #run(parts: Parts): Promise<ServiceUrls> {
-    const ownerTerm = await parts.store.ownership.claim();
-    const term = this.#createTerm(
-      parts,
-      ownerTerm,
-      () => true,
-      () => {
+  async #run(parts: Parts, store: Store): Promise<ServiceUrls> {
+    const ownerTerm = await store.ownership.claim();
+    const { config, seams } = { config: this.#config, seams: this.#seams };
+    const term = new Term({
+      ...{ config, seams, ...this.#common, ...parts, store, ownerTerm },
+      isHeld: () => true,
+      onTakenOver: () => {
         this.#common.log.error({}, 'another service has taken over this database; this one stops');
         void this.stop().then(this.#seams.onTakenOver);
       },
-    );
+    });
     this.#undo.push(() => term.stop());
     const { mqttUrl } = await term.start();
     await parts.http.answerWith((exchanges) => term.answering(exchanges));
@@ -193,55 +244,27 @@ export class Service {
     return { httpUrl, mqttUrl };
   }
 
-  /** One of several nodes: it forwards what it is asked while it stands by. */
-  async #standBy(parts: Parts): Promise<ServiceUrls> {
-    const { clock, log } = this.#common;
-    const { store, http } = parts;
-    const { ownership } = store;
-    const forwarding = await this.#createForwarding(parts, () => standby.isClockOff);
-    const standby: Standby = new Standby({
-      ...{ clock, log, ownership },
-      leaseMs: 1000 * this.#config.ownerTtlS,
-      begin: (ownerTerm, tenure, onLost) =>
-        this.#beginTerm(
-          parts,
-          forwarding,
-          this.#createTerm(parts, ownerTerm, () => tenure.isHeld(), onLost),
-        ),
+  /** One of several nodes that stand by for each other. */
+  async #standBy(parts: Parts, store: Store): Promise<ServiceUrls> {
+    // With what it asks other nodes by: not loaded by a service that has none.
+    const { StandbyNode } = await import('./standby-node.js');
+    const node = new StandbyNode({
+      config: this.#config,
+      ...this.#common,
+      ...{ seams: this.#seams, ...parts, store },
+      // A stop takes everything off before it begins.
+      isStopping: () => this.#undo.length === 0,
+      onRole: (role, mqttUrl = this.#plannedMqttUrl()) => this.#tellRole(role, mqttUrl),
     });
-    this.#undo.push(() => forwarding.close());
-    await http.answerWith((exchanges) => forwarding.answering(exchanges));
-    const { url } = await http.start();
-    this.#httpUrl = url;
-    this.#undo.push(() => http.stop());
-    this.#undo.push(async () => {
-      await standby.stop();
-      // What comes meanwhile is for the node that runs next; the others believe for a moment that it is this one.
-      await this.#within(STILL_ASKED_MS, new Promise(() => {}));
-      await this.#within(HAND_OVER_WITHIN_MS, http.answered());
-    });
+    this.#undo.push(() => node.stop());
+    await this.#listen(
+      parts.http,
+      (exchanges) => node.answering(exchanges),
+      () => node.handOver(),
+    );
     this.#tellRole('standby', this.#plannedMqttUrl());
-    standby.start();
-    return { httpUrl: url, mqttUrl: this.#plannedMqttUrl() };
-  }
-
-  async #beginTerm({ http }: Parts, forwarding: Forwarding, term: Term): Promise<Running> {
-    try {
-      const { mqttUrl } = await term.start();
-      void http.answerWith((exchanges) => term.answering(exchanges));
-      this.#tellRole('active', mqttUrl);
-    } catch (error) {
-      await term.stop();
-      throw error;
-    }
-    return {
-      stop: async () => {
-        const finished = http.answerWith((exchanges) => forwarding.answering(exchanges));
-        await this.#within(FINISH_WITHIN_MS, finished);
-        await term.stop();
-        this.#tellRole('standby', this.#plannedMqttUrl());
-      },
-    };
+    node.start();
+    return { httpUrl: this.#httpUrl ?? '', mqttUrl: this.#plannedMqttUrl() };
   }
 
   #tellRole(role: 'active' | 'standby', mqttUrl: string): void {
@@ -254,40 +277,6 @@ export class Service {
   #plannedMqttUrl(): string {
     const { mqttUrl, mqttHost, mqttPort, tlsCert } = this.#config;
     return mqttUrl ?? `${tlsCert === undefined ? 'mqtt' : 'mqtts'}://${mqttHost}:${mqttPort}`;
-  }
-
-  async #createForwarding({ store, nodeTokens }: Parts, isClockOff: () => boolean): Promise<Forwarding> {
-    // With what it asks other nodes by: not loaded by a service that has none.
-    const { Forwarding } = await import('./inbound/http/forwarding.js');
-    // A stop takes everything off before it begins.
-    const isStopping = () => this.#undo.length === 0;
-    const { clock } = this.#common;
-    return new Forwarding({
-      config: this.#config,
-      ...this.#common,
-      ...{ ownership: store.ownership, nodeTokens },
-      health: createStandbyHealth({ clock, store, isClockOff, isStopping, version: VERSION }),
-    });
-  }
-
-  #createTerm(parts: Parts, ownerTerm: number, isHeld: () => boolean, onTakenOver: () => void): Term {
-    const { store, tokens, nodeTokens, tlsFiles } = parts;
-    return new Term({
-      config: this.#config,
-      ...this.#common,
-      seams: this.#seams,
-      ...{ store, tokens, nodeTokens, tlsFiles, ownerTerm, isHeld, onTakenOver },
-    });
-  }
-
-  /** Resolves when `work` is over, or the time is. */
-  async #within(timeMs: number, work: Promise<void>): Promise<void> {
-    let cancel: Cancel = () => {};
-    const over = new Promise<void>((resolve) => {
-      cancel = this.#common.clock.after(timeMs, resolve);
-    });
-    await Promise.race([work, over]);
-    cancel();
   }
 
   /** Looks at `files` every second: what has changed in them applies without a restart. */

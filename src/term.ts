@@ -1,8 +1,9 @@
-// What a node runs for as long as it owns the database, put together: actors, the way to the chargers, and the API.
+// What a node runs for as long as it owns the database, or a shard, put together: actors, the way to the chargers, and the API.
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { GrantTiming } from '../machines/power/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
+import type { Application } from './application/application.js';
 import { type Config, variableOf } from './config.js';
 import { createHealth } from './health.js';
 import { createCredentialDirectory } from './inbound/http/credentials.js';
@@ -28,7 +29,7 @@ import { VERSION } from './version.js';
 export interface TermSeams {
   readonly newId?: () => string;
   /** Reaches the chargers instead of MQTT. */
-  readonly gateway?: ChargerGateway;
+  readonly createGateway?: () => ChargerGateway;
   /** Stands between the service and its broker. */
   readonly wrapBus?: (bus: MessageBus) => MessageBus;
   /** Builds the actors; a test, recorder or replay puts itself between them and their ports here. */
@@ -49,9 +50,14 @@ interface TermOptions {
   /** Whether this node may still tell chargers something. */
   readonly isHeld: () => boolean;
   readonly onTakenOver: () => void;
+  /** It is of some tenants, and hears of no others. */
+  readonly isShard?: boolean;
 }
 
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+
+/** What was asked of an owner before it stopped has this long to be answered. */
+export const FINISH_WITHIN_MS = 3_000;
 
 export class Term {
   readonly #options: TermOptions;
@@ -64,7 +70,8 @@ export class Term {
 
   constructor(options: TermOptions) {
     this.#options = options;
-    this.#gateway = options.seams.gateway ?? this.#createMqttGateway(this.#createBroker(this.#logins));
+    this.#gateway =
+      options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
     this.#actors = this.#createActors();
   }
 
@@ -78,6 +85,24 @@ export class Term {
     return { mqttUrl: url };
   }
 
+  get application(): Application {
+    return this.#actors.application;
+  }
+
+  get isBrokerHealthy(): boolean {
+    return this.#gateway.isHealthy();
+  }
+
+  /** Milliseconds by which the oldest waiting boundary is overdue. */
+  overdueMs(): number {
+    return this.#actors.overdueMs();
+  }
+
+  /** Whether the processor is so short that requests that only read are refused. */
+  areReadsRefused(): boolean {
+    return this.#actors.areReadsRefused();
+  }
+
   /** What answers requests in this term. */
   answering(exchanges: Exchanges): RequestListener {
     const { config, clock, log, metrics, tokens, nodeTokens, store } = this.#options;
@@ -85,7 +110,7 @@ export class Term {
       clock,
       store,
       broker: this.#gateway,
-      overdueMs: () => this.#actors.overdueMs(),
+      overdueMs: () => this.overdueMs(),
       version: VERSION,
       role: config.standby ? 'active' : undefined,
     });
@@ -96,9 +121,9 @@ export class Term {
       tokens,
       nodeTokens,
       health,
-      application: this.#actors.application,
+      withApplication: (_tenantUuid, _request, _response, handle) => handle(this.application),
       credentials: this.#credentials,
-      areReadsRefused: () => this.#actors.areReadsRefused(),
+      areReadsRefused: () => this.areReadsRefused(),
       version: VERSION,
       ...exchanges,
     });
@@ -128,6 +153,7 @@ export class Term {
     const bus = seams.wrapBus?.(broker) ?? broker;
     return {
       ...createLimitPublisher(bus),
+      listenTo: (tenants) => bus.listenTo?.(tenants),
       start: (sink) => {
         const telemetry = new Telemetry({ sink, clock, log, metrics });
         return bus.start((topic, payload) => telemetry.receive(topic, payload));
@@ -151,7 +177,7 @@ export class Term {
   }
 
   #createActors(): ActorSystem {
-    const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver } = this.#options;
+    const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver, isShard } = this.#options;
     const createActors = seams.createActors ?? createActorSystem;
     return createActors({
       clock,
@@ -167,6 +193,7 @@ export class Term {
       onCredentials: (set) => {
         this.#credentials.replace(set);
         this.#logins.replace(set);
+        if (isShard) this.#gateway.listenTo?.(set.tenants.map(({ tenantUuid }) => tenantUuid));
       },
     });
   }

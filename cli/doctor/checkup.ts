@@ -117,8 +117,8 @@ export class Checkup {
     const { config, host } = this.#options;
     this.#owner = await inspection.owner();
     return [
-      judgeOwner(this.#owner, config.standby),
-      ...judgeDatabaseClock(await inspection.clockAheadMs(host.clock), config.standby),
+      judgeOwner(this.#owner, config.standby || config.sharded),
+      ...judgeDatabaseClock(await inspection.clockAheadMs(host.clock), config.standby || config.sharded),
     ];
   }
 
@@ -172,7 +172,7 @@ function checkSettings(config: Config): readonly Finding[] {
   const found = unknownVariables().map((name) =>
     warn(`${name} is no setting`, 'see headroom serve --help; a wrong name is ignored'),
   );
-  if (config.standby && config.tokenKeys === undefined)
+  if ((config.standby || config.sharded) && config.tokenKeys === undefined)
     found.push(
       warn(
         `${variableOf('tokenKeys')} is not set: access tokens end when another node takes over`,

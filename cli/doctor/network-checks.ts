@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
-import { type Config, flagOf, isTlsUrl, variableOf } from '../../src/config.js';
+import { isTlsUrl } from '../../src/broker-url.js';
+import { type Config, flagOf, variableOf } from '../../src/config.js';
 import { ExternalBroker } from '../../src/outbound/mqtt/external-broker.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { readCertificates } from '../../src/tls-files.js';

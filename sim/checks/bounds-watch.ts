@@ -8,12 +8,16 @@ export interface BoundsWatch {
 
 /** Of the service, of any size: one host timer for each kind of thing that comes due. */
 const TIMERS = 64;
+/** Of each shard on each node: one that froze does not know yet that others have followed it. */
+const TIMERS_OF_A_SHARD = 8;
 /** Per connector: heartbeats, messages under way and what it planned before something else came first. */
 const WAITING_PER_CONNECTOR = 200;
 const WAITING = 2_000;
 
 export function createBoundsWatch(options: {
   readonly connectors: number;
+  /** How many there may be on all nodes together; 0 where the service is not divided. */
+  readonly shards: number;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
   /** Of the running service; undefined where none runs. */
@@ -22,12 +26,13 @@ export function createBoundsWatch(options: {
   readonly stoodStill: () => boolean;
   readonly report: Report;
 }): BoundsWatch {
-  const { connectors, pendingTimers, waiting, metrics, stoodStill, report } = options;
+  const { connectors, shards, pendingTimers, waiting, metrics, stoodStill, report } = options;
+  const mostTimers = TIMERS + TIMERS_OF_A_SHARD * shards;
   const mostWaiting = WAITING + WAITING_PER_CONNECTOR * connectors;
 
   return {
     async look() {
-      if (pendingTimers() > TIMERS)
+      if (pendingTimers() > mostTimers)
         report({ invariant: 'P13', target: 'timers', detail: `${pendingTimers()} timers wait` });
       if (waiting() > mostWaiting)
         report({ invariant: 'P13', target: 'world', detail: `${waiting()} things wait to happen` });

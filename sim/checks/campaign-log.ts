@@ -10,6 +10,7 @@ export interface CampaignSubject {
   readonly chargers: number;
   /** That stand by for each other; one service if left out. */
   readonly nodes?: number | undefined;
+  readonly sharded?: boolean | undefined;
   /** They speak OCPP; left out where they do not. */
   readonly ocpp?: boolean | undefined;
 }
@@ -63,8 +64,9 @@ function parsed(line: string, where: string): Line {
   throw new Error(`${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one`);
 }
 
-function isOf(line: Line, { commit, hours, chargers, nodes, ocpp }: CampaignSubject): boolean {
+function isOf(line: Line, { commit, hours, chargers, nodes, sharded, ocpp }: CampaignSubject): boolean {
   if (line.ocpp !== ocpp) return false;
-  const isAsLarge = line.hours === hours && line.chargers === chargers && line.nodes === nodes;
+  const isAsLarge =
+    line.hours === hours && line.chargers === chargers && line.nodes === nodes && line.sharded === sharded;
   return line.commit === commit && isAsLarge;
 }

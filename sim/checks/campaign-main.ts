@@ -16,6 +16,7 @@ interface Options {
   readonly hours: number;
   readonly chargers: number;
   readonly nodes?: number;
+  readonly sharded?: boolean;
   readonly planted: boolean | string;
   readonly ocpp?: boolean;
   /** For so long seeds are begun, ms of this machine. */
@@ -28,6 +29,7 @@ interface Plant {
   readonly name: string;
   /** Of a world that notices, where one is not enough. */
   readonly nodes?: number;
+  readonly sharded?: boolean;
   /** Its chargers speak OCPP. */
   readonly ocpp?: boolean;
 }
@@ -86,11 +88,11 @@ function* seedsOf({ seeds, for: forMs }: Options, log: CampaignLog | undefined):
 }
 
 async function runSeeds(options: Options): Promise<void> {
-  const { seeds, hours, chargers, nodes, ocpp, for: forMs, keep } = options;
+  const { seeds, hours, chargers, nodes, sharded, ocpp, for: forMs, keep } = options;
   const log =
     keep === undefined
       ? undefined
-      : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes, ocpp });
+      : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes, sharded, ocpp });
   const before = log?.outcomes.length ?? 0;
   if (before > 0) print(`${before} seeds are in ${keep} already`);
   const bar = new SingleBar({
@@ -104,7 +106,7 @@ async function runSeeds(options: Options): Promise<void> {
   bar.start(seeds.length, 0, { failures });
   const { outcomes } = await runCampaign({
     seeds: seedsOf(options, log),
-    ...{ chargers, nodes, speaksOcpp: ocpp },
+    ...{ chargers, nodes, isSharded: sharded, speaksOcpp: ocpp },
     durationMs: hours * HOUR_MS,
     isTimeOver: () => forMs !== undefined && 1000 * process.uptime() >= forMs,
     onOutcome(outcome) {
@@ -117,13 +119,16 @@ async function runSeeds(options: Options): Promise<void> {
   printResult(resultOf(log?.outcomes ?? outcomes), options);
 }
 
-function printResult(result: CampaignResult, { hours, chargers, nodes, ocpp }: Options): void {
+function printResult(result: CampaignResult, { hours, chargers, nodes, sharded, ocpp }: Options): void {
   printFigures(result, hours);
   for (const branch of result.unreached) print(`never reached: ${RARE_BRANCHES[branch]}`);
   const { failure, outcomes } = result;
   for (const outcome of outcomes) if (outcome.violation !== undefined) print(describe(outcome));
   if (failure !== undefined) {
-    const ofNodes = (nodes === undefined ? '' : ` --nodes ${nodes}`) + (ocpp === undefined ? '' : ' --ocpp');
+    const ofNodes =
+      (nodes === undefined ? '' : ` --nodes ${nodes}`) +
+      (sharded ? ' --sharded' : '') +
+      (ocpp === undefined ? '' : ' --ocpp');
     const flags = `--seeds ${failure.seed} --hours ${hours} --chargers ${chargers}${ofNodes}`;
     print(`Run it again: npm run sim:campaign -- ${flags}`);
   }
@@ -136,10 +141,12 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
   if (!existsSync(PLANTING)) throw new Error('bugs can be planted in a checkout only');
   const { PLANTS } = (await import(new URL('plants.js', PLANTING).href)) as { PLANTS: readonly Plant[] };
   process.exitCode = 0;
-  for (const { name, nodes, ocpp } of PLANTS.filter((plant) => planted === true || plant.name === planted)) {
+  for (const { name, nodes, sharded, ocpp } of PLANTS.filter(
+    (plant) => planted === true || plant.name === planted,
+  )) {
     const { failure } = await runCampaign({
       seeds,
-      ...{ chargers, nodes, speaksOcpp: ocpp },
+      ...{ chargers, nodes, isSharded: sharded, speaksOcpp: ocpp },
       durationMs: hours * HOUR_MS,
       isFirstEnough: true,
       execArgv: ['--import', new URL(`register.js?${name}`, PLANTING).href],
@@ -159,6 +166,7 @@ const command = new Command('sim:campaign')
   .option('--hours <h>', 'virtual hours of each', parsePositive, 24)
   .option('--chargers <n>', 'at each of two locations', parsePositive, 2)
   .option('--nodes <n>', 'that stand by for each other; one service if left out', parsePositive)
+  .option('--sharded', 'they share the tenants instead')
   .option('--ocpp', 'its chargers speak OCPP, and the gateway speaks for them')
   .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)
   .option(

@@ -10,6 +10,8 @@ export interface SeedOrder {
   readonly durationMs: number;
   /** That stand by for each other; one service if left out. */
   readonly nodes?: number;
+  /** They share the tenants instead. */
+  readonly isSharded?: boolean;
   /** The chargers speak OCPP. */
   readonly speaksOcpp?: boolean;
 }

@@ -27,6 +27,8 @@ export async function runCampaign(options: {
   readonly durationMs: number;
   /** That stand by for each other; one service if left out. */
   readonly nodes?: number | undefined;
+  /** They share the tenants instead. */
+  readonly isSharded?: boolean | undefined;
   /** The chargers speak OCPP. */
   readonly speaksOcpp?: boolean | undefined;
   readonly isFirstEnough?: boolean;
@@ -39,6 +41,7 @@ export async function runCampaign(options: {
     chargers,
     durationMs,
     nodes,
+    isSharded = false,
     speaksOcpp = false,
     isFirstEnough = false,
     isTimeOver = () => false,
@@ -61,7 +64,7 @@ export async function runCampaign(options: {
         chargers,
         durationMs,
         speaksOcpp,
-        ...(nodes === undefined ? {} : { nodes }),
+        ...(nodes === undefined ? {} : { nodes, isSharded }),
       });
       if (child.exitCode !== null || child.signalCode !== null) child = undefined;
       outcomes.push(outcome);

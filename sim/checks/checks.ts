@@ -51,6 +51,8 @@ export interface CheckedWorld {
   /** Of the running service; undefined where none runs. */
   readonly metrics: () => Metrics | undefined;
   readonly stoodStill: () => boolean;
+  /** How many shards there may be on all nodes together; 0 where the service is not divided. */
+  readonly shards: number;
   readonly report: Report;
 }
 

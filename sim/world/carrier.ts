@@ -1,6 +1,6 @@
 // What carries messages between chargers and service, while their wires decide when they arrive.
 
-import type { ChargerAddress, ConnectorAddress } from '../../machines/values/ids.js';
+import type { ChargerAddress, ConnectorAddress, TenantUuid } from '../../machines/values/ids.js';
 import type { Seams } from '../../src/service.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
@@ -19,7 +19,7 @@ export interface CarrierEvents {
 
 /** One life of the service, as its carrier reaches it. */
 export interface CarrierLife {
-  readonly seams: Pick<Seams, 'gateway' | 'wrapBus'>;
+  readonly seams: Pick<Seams, 'createGateway' | 'wrapBus'>;
   /** From here on nothing passes in either direction. */
   end(): void;
 }
@@ -27,8 +27,8 @@ export interface CarrierLife {
 /** A node among several, as its broker reaches it. */
 export interface CarriedNode {
   readonly host: Pick<NodeHost, 'isCutFromBroker' | 'whenItMoves'>;
-  /** A limit left it. */
-  granted(): void;
+  /** A limit left it for a charger of the tenant. */
+  granted(tenantUuid: TenantUuid): void;
 }
 
 export interface Carrier {

@@ -1,5 +1,5 @@
 // Carries messages within the process as objects: a valid message is never turned into text and parsed again.
-import type { ChargerAddress, ConnectorAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { ChargerAddress, ConnectorAddress, ConnectorId, TenantUuid } from '../../machines/values/ids.js';
 import { Telemetry } from '../../src/inbound/mqtt/telemetry.js';
 import type { Metrics } from '../../src/metrics.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
@@ -14,6 +14,8 @@ import type { Passenger, Wire } from './wire.js';
 /** The way in of one life of the service. */
 interface Listener {
   readonly node: CarriedNode | undefined;
+  /** undefined: it listens to all. */
+  readonly tenants: () => ReadonlySet<TenantUuid> | undefined;
   readonly sink: MeterSink;
   /** For what may be no message at all. */
   readonly telemetry: Telemetry;
@@ -84,7 +86,7 @@ export class HandOver implements Carrier {
   readonly #ends = new Map<Wire, WireEnd>();
   /** Of the service's life. */
   readonly #wires = new WeakMap<ConnectorAddress, Wire>();
-  /** One, but while a node does not know yet that another has followed it. */
+  /** One of a tenant, but while a node does not know yet that another has followed it. */
   readonly #listeners = new Set<Listener>();
 
   constructor(options: {
@@ -102,8 +104,19 @@ export class HandOver implements Carrier {
   }
 
   open(node?: CarriedNode): CarrierLife {
-    const gateway = this.#createGateway(node);
-    return { seams: { gateway }, end: gateway.end };
+    const ends: (() => void)[] = [];
+    return {
+      seams: {
+        createGateway: () => {
+          const { end, ...gateway } = this.#createGateway(node);
+          ends.push(end);
+          return gateway;
+        },
+      },
+      end: () => {
+        for (const end of ends) end();
+      },
+    };
   }
 
   say(wire: Wire, message: ChargerMessage): void {
@@ -138,6 +151,7 @@ export class HandOver implements Carrier {
   hear(end: WireEnd, message: ChargerMessage): void {
     for (const listener of this.#listeners) {
       const { node } = listener;
+      if (listener.tenants()?.has(end.wire.address.tenantUuid) === false) continue;
       if (node === undefined) this.#tell(listener, end, message);
       else if (!node.host.isCutFromBroker)
         node.host.whenItMoves(() => this.#listeners.has(listener) && this.#tell(listener, end, message));
@@ -177,21 +191,25 @@ export class HandOver implements Carrier {
   #createGateway(node: CarriedNode | undefined): ChargerGateway & { end(): void } {
     let isLiving = true;
     let listener: Listener | undefined;
+    let tenants: ReadonlySet<TenantUuid> | undefined;
     const isReached = () => isLiving && listener !== undefined && node?.host.isCutFromBroker !== true;
     const stopListening = () => {
       if (listener !== undefined) this.#listeners.delete(listener);
       listener = undefined;
     };
     return {
+      listenTo: (all) => {
+        tenants = new Set(all);
+      },
       start: async (sink) => {
-        listener = { node, sink, telemetry: this.#createTelemetry(sink) };
+        listener = { node, tenants: () => tenants, sink, telemetry: this.#createTelemetry(sink) };
         this.#listeners.add(listener);
         return { url: 'mqtt://in-process' };
       },
       publishLimit: (connector, grant) => {
         if (!isReached()) return;
         const limit = limitMessageOf(grant);
-        node?.granted();
+        node?.granted(connector.tenantUuid);
         this.#events.limitLeft(connector, limit);
         const wire = this.#wireTo(connector);
         wire?.travelDown(new Downward(wire, connector.connectorId, limit));

@@ -36,12 +36,23 @@ export async function runHostileHours(options: {
   readonly durationMs: number;
   /** Several that stand by for each other; one service if left out. */
   readonly nodes?: number;
+  /** They share the tenants instead. */
+  readonly isSharded?: boolean;
   /** Its chargers speak OCPP, and the gateway speaks for them. */
   readonly speaksOcpp?: boolean;
   readonly isFirstEnough?: boolean;
   readonly onEvent?: (event: TraceEvent) => void;
 }): Promise<HostileHours> {
-  const { seed, chargers, durationMs, nodes, speaksOcpp = false, isFirstEnough = false, onEvent } = options;
+  const {
+    seed,
+    chargers,
+    durationMs,
+    nodes,
+    isSharded = false,
+    speaksOcpp = false,
+    isFirstEnough = false,
+    onEvent,
+  } = options;
   const random = mersenne(seed);
   const site = hostileSiteOf(seed, chargers, speaksOcpp);
   const { tenants, visitorsOf, traitsOf, ocppOf } = site;
@@ -53,7 +64,7 @@ export async function runHostileHours(options: {
     traitsOf,
     ocppOf,
     keepsMessages: true,
-    ...(nodes === undefined ? {} : { nodes }),
+    ...(nodes === undefined ? {} : { nodes, isSharded }),
     ...(onEvent === undefined ? {} : { onEvent }),
   });
   const isOver = () => isFirstEnough && world.violations.length > 0;

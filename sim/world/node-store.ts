@@ -1,6 +1,9 @@
 // The database as one node of a world reaches it: not while it is cut off, and no answer while it is frozen.
+
+import type { Shard } from '../../machines/values/shards.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Ownership } from '../../src/ports/ownership.js';
+import type { SharedDatabase } from '../../src/ports/shared-database.js';
 import { type Change, type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import type { WriterWatch } from '../checks/writer-watch.js';
 import type { NodeHost } from './node-host.js';
@@ -13,6 +16,8 @@ const LOOK_EVERY_MS = 250;
 
 export interface NodeReach {
   readonly name: string;
+  /** What it owns to write: the database, or a shard. */
+  readonly owned: string;
   readonly host: NodeHost;
   readonly clock: Clock;
   readonly outstanding: Outstanding;
@@ -23,13 +28,59 @@ export interface NodeReach {
   readonly fateOf: (changes: readonly Change[]) => CommitFate;
 }
 
+/** The same of a database that nodes share. */
+export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'owned'>): SharedDatabase {
+  const { membership, common } = database;
+  const storeOf = (store: Store, owned: string) => new NodeStore(store, { ...at, owned });
+  const { reach } = reachOf(at);
+  const shards = new Map<Shard, Store>();
+  return {
+    membership: {
+      join: () => reach(() => membership.join()),
+      renew: () => reach(() => membership.renew()),
+      leave: () => reach(() => membership.leave()),
+      view: () => reach(() => membership.view()),
+    },
+    common: {
+      loadCredentials: () => reach(() => common.loadCredentials()),
+      revisionSince: (since) => reach(() => common.revisionSince(since)),
+      ping: () => reach(() => common.ping()),
+    },
+    shard(shard) {
+      const known = shards.get(shard) ?? storeOf(database.shard(shard), `shard ${shard}`).asStore();
+      shards.set(shard, known);
+      return known;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** How a node asks the database: where it freezes meanwhile, it hears the answer once it thaws. */
+function reachOf({ host, outstanding }: Pick<NodeReach, 'host' | 'outstanding'>) {
+  async function reach<T>(work: () => Promise<T>): Promise<T> {
+    await host.moving();
+    if (host.isCutFromDatabase) {
+      await host.pass(SILENT_MS);
+      throw new StoreUnavailableError('the database does not answer');
+    }
+    try {
+      return await whileOutstanding(outstanding, work);
+    } finally {
+      await host.moving();
+    }
+  }
+  return { reach };
+}
+
 export class NodeStore {
   readonly #store: Store;
   readonly #at: NodeReach;
+  readonly #reach: ReturnType<typeof reachOf>['reach'];
 
   constructor(store: Store, at: NodeReach) {
     this.#store = store;
     this.#at = at;
+    this.#reach = reachOf(at).reach;
   }
 
   /** Nobody but the nodes writes to a world's database: what others changed need not be asked. */
@@ -50,30 +101,15 @@ export class NodeStore {
     };
   }
 
-  /** Where the node freezes meanwhile, it hears the answer once it thaws. */
-  async #reach<T>(work: () => Promise<T>): Promise<T> {
-    const { host, outstanding } = this.#at;
-    await host.moving();
-    if (host.isCutFromDatabase) {
-      await host.pass(SILENT_MS);
-      throw new StoreUnavailableError('the database does not answer');
-    }
-    try {
-      return await whileOutstanding(outstanding, work);
-    } finally {
-      await host.moving();
-    }
-  }
-
   async #append(write: () => Promise<void>, changes: readonly Change[]): Promise<void> {
-    const { host, name, outstanding, writers, isDatabaseBusy, onWritten, fateOf } = this.#at;
+    const { host, name, owned, outstanding, writers, isDatabaseBusy, onWritten, fateOf } = this.#at;
     await host.moving();
     if (isDatabaseBusy()) throw new StoreUnavailableError('the database is busy');
     const fate = host.isCutFromDatabase ? 'survived' : fateOf(changes);
     if (fate === 'diedBefore') throw new StoreUnavailableError('the node is dead');
     const written = async () => {
       await write();
-      writers.wrote(name);
+      writers.wrote(name, owned);
       onWritten(changes);
     };
     // What was on its way when the node froze is taken, and what was not leaves once it thaws.
@@ -84,13 +120,13 @@ export class NodeStore {
 
   #ownership(): Ownership {
     const { ownership } = this.#store;
-    const { host, name, writers } = this.#at;
+    const { host, name, owned, writers } = this.#at;
     return {
       awaitVacancy: (signal) => this.#awaitVacancy(signal),
       claim: () =>
         this.#reach(async () => {
           const term = await ownership.claim();
-          writers.claimed(name, term, host.aheadMs);
+          writers.claimed(name, term, host.aheadMs, owned);
           return term;
         }),
       renew: () => this.#reach(() => ownership.renew()),

@@ -1,4 +1,6 @@
-// Several nodes of the production service in one world, on one database: one runs, the others stand by and take over.
+// Several nodes of the production service in one world, on one database: one runs and the others stand by, or all share the tenants.
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { SHARDS, type Shard, shardOf } from '../../machines/values/shards.js';
 import type { Config } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
@@ -10,7 +12,7 @@ import type { Question } from '../checks/inquiry.js';
 import { WriterWatch } from '../checks/writer-watch.js';
 import type { Carrier, CarrierLife } from './carrier.js';
 import { NodeHost } from './node-host.js';
-import { NodeStore } from './node-store.js';
+import { type NodeReach, NodeStore, sharedAsReached } from './node-store.js';
 import type { Outstanding } from './outstanding.js';
 import type { Report } from './power-watch.js';
 import { callService, type RestAnswer } from './rest-client.js';
@@ -21,6 +23,7 @@ import { NO_ANSWER, type ServiceHost } from './world-service.js';
 export type NodeFault = 'nodeFrozen' | 'nodeCutFromDatabase' | 'nodeCutFromBroker' | 'nodeClockOff';
 
 const OWNER_TTL_S = 5;
+const THE_DATABASE = 'the database';
 export const CLOCK_OFF_MS = 5_000;
 
 /** One life of a node. */
@@ -35,6 +38,8 @@ interface Node {
 
 interface WorldNodesOptions {
   readonly count: number;
+  /** They share the tenants; otherwise one runs at a time. */
+  readonly isSharded: boolean;
   readonly config: Config;
   readonly keys: ReadonlyMap<string, string>;
   readonly clock: Clock;
@@ -55,7 +60,10 @@ export class WorldNodes implements ServiceHost {
   readonly #config: Config;
   /** By their places; undefined where one is dead. */
   readonly #nodes: (Node | undefined)[];
-  #active: Node | undefined;
+  /** The node that runs each tenant, as far as it knows. */
+  readonly #owners = new Map<string, Node>();
+  /** The one that wrote last. */
+  #writing: Node | undefined;
   #whenActive = () => {};
   #ids = 0;
   #lives = 0;
@@ -63,14 +71,15 @@ export class WorldNodes implements ServiceHost {
   constructor(options: WorldNodesOptions) {
     this.#options = options;
     // On a database of the world's own, whose clock is the true one; the settings refuse SQLite to several hosts.
-    this.#config = { ...options.config, standby: true, ownerTtlS: OWNER_TTL_S };
+    const { isSharded } = options;
+    this.#config = { ...options.config, standby: !isSharded, sharded: isSharded, ownerTtlS: OWNER_TTL_S };
     this.#nodes = Array.from({ length: options.count });
     this.writers = new WriterWatch(options.report);
   }
 
+  /** Every tenant has a node that can be asked. */
   get isUp(): boolean {
-    const { host } = this.#active ?? {};
-    return host !== undefined && !host.isFrozen && !host.isCutFromDatabase;
+    return this.#tenants.every((tenantUuid) => isWell(this.#owners.get(tenantUuid)));
   }
 
   /** A node that is about to find out that it was replaced still hears. */
@@ -82,9 +91,24 @@ export class WorldNodes implements ServiceHost {
     return this.isUp ? this.#active?.metrics : undefined;
   }
 
-  /** The node that runs was frozen at some time. */
+  /** A node that runs was frozen at some time. */
   get stoodStill(): boolean {
-    return this.#active?.host.wasFrozen === true;
+    return [...this.#owners.values()].some(({ host }) => host.wasFrozen);
+  }
+
+  get #tenants(): readonly string[] {
+    return [...this.#options.keys.keys()];
+  }
+
+  /** A node that runs: the one that wrote last, where it does still. */
+  get #active(): Node | undefined {
+    const running = [...this.#owners.values()];
+    return running.find((node) => node === this.#writing) ?? running[0];
+  }
+
+  /** On all nodes together; 0 where they do not share the tenants. */
+  get shards(): number {
+    return this.#options.isSharded ? SHARDS * this.count : 0;
   }
 
   get count(): number {
@@ -106,7 +130,7 @@ export class WorldNodes implements ServiceHost {
     const dying = this.#active;
     if (dying === undefined) return undefined;
     this.#nodes[this.#nodes.indexOf(dying)] = undefined;
-    this.#active = undefined;
+    this.#disown(dying);
     return this.#kill(dying);
   }
 
@@ -114,18 +138,18 @@ export class WorldNodes implements ServiceHost {
   async stop(): Promise<void> {
     const living = this.#nodes.filter((node) => node !== undefined);
     this.#nodes.fill(undefined);
-    this.#active = undefined;
+    this.#owners.clear();
     for (const bury of living.map((node) => this.#kill(node))) await bury();
   }
 
   async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
-    const asked = this.#active;
-    if (asked === undefined || !this.isUp) return NO_ANSWER;
+    const asked = this.#owners.get(tenantUuid);
+    if (asked === undefined || !isWell(asked)) return NO_ANSWER;
     const key = this.#options.keys.get(tenantUuid) ?? '';
     const answered = callService(asked.httpUrl, key, question).catch(() => NO_ANSWER);
     // A client gives up on a node that freezes or dies in the middle of an answer.
     const answer = await Promise.race([answered, asked.host.still().then(() => NO_ANSWER)]);
-    return this.isUp && this.#active === asked ? answer : NO_ANSWER;
+    return isWell(asked) && this.#owners.get(tenantUuid) === asked ? answer : NO_ANSWER;
   }
 
   /** What befalls the node at `place` from now on; the function ends it. Clocks go wrong only where a node stands by. */
@@ -174,33 +198,57 @@ export class WorldNodes implements ServiceHost {
     const host = new NodeHost(clock);
     const name = `node ${place + 1}, life ${++this.#lives}`;
     const metrics = createMetrics();
-    const carried = carrier.open({ host, granted: () => this.writers.granted(name) });
-    const at = {
-      ...{ name, host, clock, outstanding, writers: this.writers },
-      ...{ onWritten: events.onWritten, fateOf: events.fateOf },
+    const granted = (tenantUuid: TenantUuid) => this.writers.granted(name, this.#ownedOf(tenantUuid));
+    const carried = carrier.open({ host, granted });
+    const at: Omit<NodeReach, 'owned'> = {
+      ...{ name, host, clock, outstanding, writers: this.writers, onWritten: events.onWritten },
+      fateOf: (changes) => {
+        this.#writing = node;
+        return events.fateOf(changes);
+      },
       isDatabaseBusy: () => this.isDatabaseBusy,
     };
     const service = new Service(this.#config, {
       ...{ clock: host.clock, databaseClock: clock, log: withoutExpected(log, host), metrics },
       newId: () => `id-${++this.#ids}`,
       ...carried.seams,
-      wrapStore: (store) => new NodeStore(store, at).asStore(),
-      onRole: (role, { httpUrl }) => this.#tell(node, role, httpUrl, events),
+      wrapStore: (store) => new NodeStore(store, { ...at, owned: THE_DATABASE }).asStore(),
+      wrapDatabase: (database) => sharedAsReached(database, at),
+      onRole: (role, { httpUrl }) => {
+        node.httpUrl = httpUrl;
+        this.#tell(node, () => role === 'active', events);
+      },
+      onShards: (held) => this.#tell(node, (shard) => held.includes(shard), events),
     });
     const node: Node = { name, host, metrics, carried, service, httpUrl: '' };
     this.#nodes[place] = node;
-    await service.start();
+    const { httpUrl } = await service.start();
+    node.httpUrl = httpUrl;
   }
 
-  #tell(node: Node, role: 'active' | 'standby', httpUrl: string, events: LifeEvents): void {
-    if (!node.host.isLiving) return;
-    node.httpUrl = httpUrl;
-    if (role === 'active') {
-      this.#active = node;
-      this.#whenActive();
-      this.#options.soon(() => events.onBegan());
-    } else if (this.#active === node) this.#active = undefined;
+  #ownedOf(tenantUuid: TenantUuid): string {
+    return this.#options.isSharded ? `shard ${shardOf(tenantUuid)}` : THE_DATABASE;
   }
+
+  /** The node says of which shards it runs the tenants from now on. */
+  #tell(node: Node, isRunning: (shard: Shard) => boolean, events: LifeEvents): void {
+    if (!node.host.isLiving) return;
+    const before = [...this.#owners].filter(([, owner]) => owner === node).length;
+    this.#disown(node);
+    for (const tenantUuid of this.#tenants)
+      if (isRunning(shardOf(tenantUuid as TenantUuid))) this.#owners.set(tenantUuid, node);
+    const now = [...this.#owners].filter(([, owner]) => owner === node).length;
+    if (this.#owners.size === this.#tenants.length) this.#whenActive();
+    if (now > before) this.#options.soon(() => events.onBegan());
+  }
+
+  #disown(node: Node): void {
+    for (const [tenantUuid, owner] of this.#owners) if (owner === node) this.#owners.delete(tenantUuid);
+  }
+}
+
+function isWell(node: Node | undefined): boolean {
+  return node !== undefined && !node.host.isFrozen && !node.host.isCutFromDatabase;
 }
 
 /** That a node with a wrong clock, or without a database, does not take over is what it should do. The dead say nothing. */

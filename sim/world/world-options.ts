@@ -35,6 +35,8 @@ export interface WorldOptions {
   readonly onEvent?: (event: TraceEvent) => void;
   /** So many nodes stand by for each other, in process and beside a broker that none of them has. */
   readonly nodes?: number;
+  /** They share the tenants instead. */
+  readonly isSharded?: boolean;
   /** For `checks.probes.tellAgain`. */
   readonly keepsMessages?: boolean;
   /** Listens to the service from within. Its errors are violations, whether anybody listens or not. */

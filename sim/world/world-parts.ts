@@ -81,12 +81,13 @@ export class WorldParts {
     this.carrier = this.#createCarrier(transport);
     const { config, keys, clock, outstanding } = this;
     const parts = { config, keys, clock, outstanding, log: this.#log };
-    const { nodes: count, seams } = options;
+    const { nodes: count, isSharded = false, seams } = options;
     const { report, soon } = {
       report: this.record.report.bind(this.record),
       soon: this.pace.soon.bind(this.pace),
     };
-    this.nodes = count === undefined ? undefined : new WorldNodes({ ...parts, count, report, soon });
+    this.nodes =
+      count === undefined ? undefined : new WorldNodes({ ...parts, count, isSharded, report, soon });
     this.service = this.nodes ?? new WorldService({ ...parts, createActors: seams?.createActors });
     this.connections = this.#createConnections();
     this.book = this.#createBook();
@@ -289,6 +290,7 @@ export class WorldParts {
       metrics: () => this.service.metrics,
       stoodStill: () => this.nodes?.stoodStill === true,
       operatorW: (locationId) => this.operators.leastW(locationId),
+      shards: this.nodes?.shards ?? 0,
     });
   }
 }

@@ -13,7 +13,8 @@ export interface FollowerListener {
   /** Another service claimed the database: what is held here is no longer the truth. Told once. */
   onTakenOver(): void;
   onCredentials(credentials: CredentialSet): void;
-  onTenant(tenantUuid: TenantUuid, state: TenantState): void;
+  /** Left out by who asks for credentials alone. */
+  onTenant?(tenantUuid: TenantUuid, state: TenantState): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
@@ -78,13 +79,14 @@ export class Follower {
     await this.#looking;
   }
 
-  async #readTenants(listener: FollowerListener): Promise<void> {
+  async #readTenants({ onTenant }: FollowerListener): Promise<void> {
+    if (onTenant === undefined) this.#behind.clear();
     // A copy: a tenant whose actor fails every time it is built would be read without end.
     for (const tenantUuid of [...this.#behind]) {
       // Taken off first: what falls behind while it is read is read once more, at the next look.
       this.#behind.delete(tenantUuid);
       try {
-        listener.onTenant(tenantUuid, await this.#store.loadTenant(tenantUuid));
+        onTenant?.(tenantUuid, await this.#store.loadTenant(tenantUuid));
       } catch (error) {
         this.#behind.add(tenantUuid);
         throw error;

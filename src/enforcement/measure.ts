@@ -9,8 +9,27 @@ import type { OverloadState } from '../actors/overload.js';
 import type { Metrics } from '../metrics.js';
 import type { Log } from '../ports/log.js';
 
-/** From now on the metrics count `locations` whenever they are read: nobody is kept waiting for what nobody reads. */
-export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<LocationEntity>): void {
+type Locations = () => Iterable<LocationEntity>;
+
+/** Whose locations metrics count: a node may own several shards. */
+const COUNTED = new WeakMap<Metrics, Set<Locations>>();
+
+/**
+ * From now on the metrics count `locations`, beside others', whenever they are read: nobody is kept waiting for what nobody reads.
+ * @returns the function that ends it.
+ */
+export function measureWhenAsked(metrics: Metrics, locations: Locations): () => void {
+  const counted = COUNTED.get(metrics) ?? measureAll(metrics);
+  counted.add(locations);
+  return () => counted.delete(locations);
+}
+
+function measureAll(metrics: Metrics): Set<Locations> {
+  const counted = new Set<Locations>();
+  COUNTED.set(metrics, counted);
+  function* locations(): Iterable<LocationEntity> {
+    for (const each of counted) yield* each();
+  }
   metrics.measures.links = () => measureLinks(metrics, locations());
   metrics.measures.throttles = () => measureThrottles(metrics, locations());
   metrics.measures.openAlarms = () => measureOpenAlarms(metrics, locations());
@@ -19,6 +38,7 @@ export function measureWhenAsked(metrics: Metrics, locations: () => Iterable<Loc
   metrics.measures.operatorLimits = () => measureOperatorLimits(metrics, locations());
   metrics.measures.peakShaving = () => measurePeakShaving(metrics, locations());
   metrics.measures.power = () => measurePower(metrics, locations());
+  return counted;
 }
 
 /** How many connectors are in each mode of link. */

@@ -1,4 +1,4 @@
-// A node among several on one database: it stands by until that is vacant, owns it for a term, and stands by again.
+// A node among several: it stands by until the database, or a shard, is vacant, owns it for a term, and stands by again.
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, NotVacantError, type Ownership } from '../ports/ownership.js';
@@ -15,6 +15,12 @@ interface StandbyOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly ownership: Ownership;
+  /** What is to be owned, as people are told. */
+  readonly owned: string;
+  /** Resolves once another node is to own it: this one hands over then. Rejects when the signal is aborted. */
+  readonly awaitMove?: (signal: AbortSignal) => Promise<void>;
+  /** The clock was found to be off. */
+  readonly onClockOff?: () => void;
   readonly leaseMs: number;
   /** Starts what runs for a term. Rejects where that fails, and then nothing of it runs. */
   readonly begin: (ownerTerm: number, tenure: Pick<Tenure, 'isHeld'>, onLost: () => void) => Promise<Running>;
@@ -34,7 +40,7 @@ export class Standby {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** This node may not own the database, because its clock and the database's differ. */
+  /** This node may not own it, because its clock and the database's differ. */
   get isClockOff(): boolean {
     return this.#isClockOff;
   }
@@ -59,10 +65,11 @@ export class Standby {
       } catch (error) {
         if (signal.aborted) return;
         this.#isClockOff = error instanceof ClockDifferenceError;
+        if (this.#isClockOff) this.#options.onClockOff?.();
         // That another node was faster is how most claims end.
         if (error instanceof NotVacantError) continue;
         this.#rareLog(String(error), () =>
-          log.error({ err: error }, 'this node could not become the active one; trying again'),
+          log.error({ err: error }, `this node could not own ${this.#options.owned}; trying again`),
         );
         await this.#pause(signal);
       }
@@ -71,7 +78,7 @@ export class Standby {
 
   /** One term, from the claim until it is lost or the node stops. */
   async #ownOnce(signal: AbortSignal): Promise<void> {
-    const { clock, log, ownership, leaseMs, begin } = this.#options;
+    const { clock, log, ownership, owned, leaseMs, begin, awaitMove } = this.#options;
     const askedAtMs = clock.monotonicMs();
     const ownerTerm = await ownership.claim();
     this.#isClockOff = false;
@@ -81,16 +88,17 @@ export class Standby {
       isLost = true;
       over.abort();
     };
-    const tenure = new Tenure({ clock, log, ownership, leaseMs, onLost: lose });
+    const tenure = new Tenure({ clock, log, ownership, owned, leaseMs, onLost: lose });
     tenure.begin(askedAtMs);
     try {
       const running = await begin(ownerTerm, tenure, lose);
-      log.info({ ownerTerm }, 'this node is the active one');
-      await aborted(AbortSignal.any([signal, over.signal]));
+      log.info({ ownerTerm }, `this node owns ${owned}`);
+      const ended = AbortSignal.any([signal, over.signal]);
+      await (awaitMove?.(ended).catch(() => {}) ?? aborted(ended));
       await running.stop();
     } finally {
       await tenure.end();
-      if (isLost) log.warn({ ownerTerm }, 'another node owns the database: this one stands by');
+      if (isLost) log.warn({ ownerTerm }, `another node owns ${owned}: this one stands by`);
       else await ownership.release().catch((error) => log.warn({ err: error }, 'the lease ends by itself'));
     }
   }

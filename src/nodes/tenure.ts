@@ -12,9 +12,11 @@ interface TenureOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly ownership: Pick<Ownership, 'renew'>;
+  /** What is owned, as people are told. */
+  readonly owned: string;
   /** How long a claim or renewal lasts. */
   readonly leaseMs: number;
-  /** Another node owns the database. Told once. */
+  /** Another node owns it. Told once. */
   readonly onLost: () => void;
 }
 
@@ -26,6 +28,7 @@ export class Tenure {
   readonly #ownership: Pick<Ownership, 'renew'>;
   readonly #leaseMs: number;
   readonly #onLost: () => void;
+  readonly #owned: string;
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   #isOver = false;
   #cancel: Cancel = () => {};
@@ -38,15 +41,16 @@ export class Tenure {
     this.#ownership = options.ownership;
     this.#leaseMs = options.leaseMs;
     this.#onLost = options.onLost;
+    this.#owned = options.owned;
   }
 
   /** @param askedAtMs when the claim was sent: the database counts from when it took it, which is later. */
   begin(askedAtMs: number): void {
     this.#heldUntilMs = askedAtMs + this.#leaseMs;
-    this.#renewAfter(this.#leaseMs / RENEWALS);
+    this.#renewAfter(this.#nextRenewalMs());
   }
 
-  /** Whether no other node can own the database now. A process that was frozen finds out by its clock, before it is told. */
+  /** Whether no other node can own it now. A process that was frozen finds out by its clock, before it is told. */
   isHeld(): boolean {
     return !this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs;
   }
@@ -56,6 +60,12 @@ export class Tenure {
     this.#isOver = true;
     this.#cancel();
     await this.#renewing;
+  }
+
+  /** At instants that all tenures of a node share, so that their renewals can share a commit. */
+  #nextRenewalMs(): number {
+    const everyMs = this.#leaseMs / RENEWALS;
+    return everyMs - (this.#clock.monotonicMs() % everyMs);
   }
 
   #renewAfter(delayMs: number): void {
@@ -72,7 +82,7 @@ export class Tenure {
       isOurs = await this.#ownership.renew();
     } catch (error) {
       this.#rareLog('renewal', () =>
-        this.#log.warn({ err: error }, 'the ownership of the database could not be renewed; trying again'),
+        this.#log.warn({ err: error }, `the ownership of ${this.#owned} could not be renewed; trying again`),
       );
     }
     if (this.#isOver) return;
@@ -82,6 +92,6 @@ export class Tenure {
       return;
     }
     if (isOurs === true) this.#heldUntilMs = askedAtMs + this.#leaseMs;
-    this.#renewAfter(isOurs === true ? this.#leaseMs / RENEWALS : AGAIN_AFTER_MS);
+    this.#renewAfter(isOurs === true ? this.#nextRenewalMs() : AGAIN_AFTER_MS);
   }
 }

@@ -1,6 +1,6 @@
-// Which node owns the database: that one writes, decides and speaks to the chargers, and the others stand by.
+// Which node owns the database, or a shard of its tenants: that one writes, decides and speaks to the chargers.
 
-/** The node that owns the database. */
+/** The node that owns the database, or a shard. */
 export interface Holder {
   readonly nodeId: string;
   /** Where other nodes reach its REST side; undefined where it names none. */
@@ -14,7 +14,7 @@ export class NotVacantError extends Error {}
 export class ClockDifferenceError extends Error {}
 
 /**
- * Ownership of one database as this node sees it. With a lease, an owner that does not renew in time has lost it; without one,
+ * Ownership of one database, or of one shard of it, as this node sees it. With a lease, an owner that does not renew in time has lost it; without one,
  * it lasts until another node claims the database.
  */
 export interface Ownership {

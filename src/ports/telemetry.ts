@@ -13,6 +13,8 @@ import type { EpochMs } from '../../machines/values/time.js';
 
 /** Messages in and out, through any broker. */
 export interface MessageBus {
+  /** From now on only what these tenants' chargers send is delivered, those before included; of all tenants where it is never called. */
+  listenTo?(tenants: readonly TenantUuid[]): void;
   /** Begins to deliver. `onMessage` never throws. Resolves to the address chargers connect to. */
   start(onMessage: (topic: string, payload: Buffer) => void): Promise<{ readonly url: string }>;
   /** Hands a message to the broker; QoS 1 is resent by the broker until acknowledged or the session ends. */
@@ -141,6 +143,8 @@ export interface LimitPublisher {
 
 /** The way to the chargers and back, over any transport. */
 export interface ChargerGateway extends LimitPublisher {
+  /** From now on only what these tenants' chargers send is heard, those before included; all where it is never called. */
+  listenTo?(tenants: readonly TenantUuid[]): void;
   /** Begins to hand `sink` what chargers report. Resolves to the address they connect to. */
   start(sink: MeterSink): Promise<{ readonly url: string }>;
   isHealthy(): boolean;

@@ -13,6 +13,10 @@ export const healthSchema = z
       .enum(['active', 'standby'])
       .optional()
       .describe('Where several nodes stand by for each other: whether this one runs, or waits and forwards.'),
+    shards: z
+      .object({ held: z.array(z.number()), of: z.number() })
+      .optional()
+      .describe('Where several nodes share the tenants: the parts of them that this one owns.'),
     checks: z.object({
       database: checkSchema,
       broker: checkSchema.optional().describe('Of a node that runs.'),
@@ -21,7 +25,7 @@ export const healthSchema = z
       clock: checkSchema
         .optional()
         .describe(
-          "Of a node that stands by: failing where its clock and the database's differ by more than 2 s.",
+          "Of a node that stands by, or shares the tenants: failing where its clock and the database's differ by more than 2 s.",
         ),
     }),
   })

@@ -41,6 +41,11 @@ export const TO_THE_SERVICE: readonly string[] = [
   `${ROOT}/+/+/+/c/+/ack`,
 ];
 
+/** The same of one tenant. */
+export function toTheServiceOf(tenantUuid: TenantUuid): readonly string[] {
+  return TO_THE_SERVICE.map((filter) => filter.replace('/+/', `/${encodeLevel(tenantUuid)}/`));
+}
+
 // An identifier may hold `.` and `:`; nothing else of it needs escaping. Only the canonical spelling is read, so that
 // one connector never has two topics.
 const LEVEL = '((?:[A-Za-z0-9_-]|%2E|%3A)+)';

@@ -10,9 +10,11 @@ const PACKAGES = 'packages';
 /** Small files that everything in src may lean on; they lean on each other, on ports and on wire. */
 const FOUNDATION = [
   'bounded-cache',
+  'broker-url',
   'certificate-names',
   'clock',
   'config',
+  'contradictions',
   'guess-limit',
   'health',
   'log',
@@ -60,7 +62,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // A process of its own: to the service it is chargers, and knows it by the wire alone.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
-  nodes: ['nodes', 'ports', 'rare-log'],
+  nodes: ['nodes', 'values', 'ports', 'rare-log'],
   term: [
     'actor-system',
     'application',
@@ -72,7 +74,21 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     ...FOUNDATION,
     PACKAGES,
   ],
-  service: ['term', 'nodes', 'inbound', 'outbound', 'wire', 'ports', ...MACHINES, ...FOUNDATION, PACKAGES],
+  'shard-set': ['term', 'actors', 'nodes', 'inbound', 'ports', ...MACHINES, ...FOUNDATION, PACKAGES],
+  'standby-node': ['term', 'nodes', 'inbound', 'ports', ...FOUNDATION],
+  service: [
+    'shard-set',
+    'standby-node',
+    'term',
+    'nodes',
+    'inbound',
+    'outbound',
+    'wire',
+    'ports',
+    ...MACHINES,
+    ...FOUNDATION,
+    PACKAGES,
+  ],
   cli: [
     'cli',
     'service',

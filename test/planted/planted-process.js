@@ -18,18 +18,19 @@ const { parseScenario } = await import(new URL('sim/scenario/parse-scenario.js',
  * @property {string} name of a bug; none where it is empty
  * @property {number} seed
  * @property {number} [nodes]
+ * @property {boolean} [sharded]
  * @property {boolean} [ocpp]
  * @property {string} [scenario]
  * @property {number} [minutes]
  */
 
 /** @param {Order} order */
-async function violationsOf({ seed, nodes, ocpp = false, scenario, minutes = 60 }) {
+async function violationsOf({ seed, nodes, sharded = false, ocpp = false, scenario, minutes = 60 }) {
   if (scenario === undefined)
     return (
       await runHostileHours({
         ...{ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true, speaksOcpp: ocpp },
-        ...(nodes === undefined ? {} : { nodes }),
+        ...(nodes === undefined ? {} : { nodes, isSharded: sharded }),
       })
     ).violations;
   const path = new URL(`../../scenarios/${scenario}`, import.meta.url);

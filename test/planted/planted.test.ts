@@ -17,6 +17,7 @@ interface Plant {
   readonly within?: string;
   readonly seed: number;
   readonly nodes?: number;
+  readonly sharded?: boolean;
   readonly invariant: string;
   readonly ocpp?: boolean;
   readonly scenario?: string;
@@ -44,6 +45,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
   async function brokenBy(
     order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'> & {
       readonly nodes?: number | undefined;
+      readonly sharded?: boolean | undefined;
       readonly ocpp?: boolean | undefined;
     },
   ): Promise<readonly string[]> {
@@ -56,8 +58,8 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   it.each(PLANTS.filter(({ scenario }) => scenario === undefined))(
     'is seen: $name, by $invariant',
-    async ({ name, seed, nodes, ocpp, invariant }) => {
-      const [first] = await brokenBy({ name, seed, nodes, ocpp });
+    async ({ name, seed, nodes, sharded, ocpp, invariant }) => {
+      const [first] = await brokenBy({ name, seed, nodes, sharded, ocpp });
       expect(first).toBe(invariant);
     },
   );

@@ -10,6 +10,7 @@
  * @property {number} seed
  * @property {string} invariant one of those that notice
  * @property {number} [nodes] that stand by for each other, where one service does not know what the bug is about
+ * @property {boolean} [sharded] the nodes share the tenants instead
  * @property {boolean} [ocpp] its chargers speak OCPP
  * @property {string} [scenario] of the library, where a hostile hour does not know what the bug is about
  * @property {number} [minutes] of the scenario, which are enough
@@ -41,6 +42,36 @@ export const PLANTS = [
     text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
     bug: 'this.#clock.monotonicMs() > 0',
     nodes: 3,
+    seed: 1,
+    invariant: 'P19',
+  },
+  {
+    name: 'fence-of-a-shard-left-out',
+    file: 'src/outbound/knex/shards.js',
+    text: "trx('shards').where({ shard, epoch: ownerTerm }).update(counted)",
+    bug: "trx('shards').where({ shard }).update(counted)",
+    nodes: 3,
+    sharded: true,
+    seed: 1,
+    invariant: 'P19',
+  },
+  {
+    name: 'term-of-a-shard-not-raised',
+    file: 'src/outbound/knex/shards.js',
+    text: "trx.raw('epoch + 1')",
+    bug: "trx.raw('epoch + (epoch < 1)')",
+    nodes: 3,
+    sharded: true,
+    seed: 1,
+    invariant: 'P19',
+  },
+  {
+    name: 'old-owner-of-a-shard-goes-on-granting',
+    file: 'src/nodes/tenure.js',
+    text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
+    bug: 'this.#clock.monotonicMs() > 0',
+    nodes: 3,
+    sharded: true,
     seed: 1,
     invariant: 'P19',
   },

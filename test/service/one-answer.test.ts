@@ -149,7 +149,7 @@ async function openSites() {
     ],
     {
       clock,
-      gateway,
+      createGateway: () => gateway,
       wrapStore: (store) => ({
         ...store,
         async append(tenantUuid, changes) {

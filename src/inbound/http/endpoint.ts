@@ -6,7 +6,7 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Application } from '../../application/application.js';
 import type { Scope } from '../../ports/records.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
-import type { Access } from './access.js';
+import type { Access, Caller } from './access.js';
 import { type Answer, sendJson } from './exchange.js';
 import { type BodyReader, parseBody } from './read-body.js';
 import { parseQuery, queryOf } from './read-query.js';
@@ -79,38 +79,54 @@ export function withQuery<S extends z.ZodObject>(
 
 export type Handler = (request: Request, response: Answer) => void | Promise<void>;
 
+/** Lets whoever answers for the tenant answer: `handle` with this node's application, or another node that owns the tenant. */
+export type WithApplication = (
+  tenantUuid: TenantUuid,
+  request: Request,
+  response: Answer,
+  handle: (application: Application) => void | Promise<void>,
+) => void | Promise<void>;
+
 export interface EndpointParts {
-  readonly application: Application;
+  readonly withApplication: WithApplication;
   readonly access: Access;
   readonly readBody: BodyReader;
 }
 
 export function createEndpointHandler(
   endpoint: Endpoint,
-  { application, access, readBody }: EndpointParts,
+  { withApplication, access, readBody }: EndpointParts,
 ): Handler {
   const serialize = endpoint.isAnswerStable ? createStableSerializer() : JSON.stringify;
   return (request, response) => {
-    const caller = access.authenticate(request);
-    response.locals.tenantUuid = caller.tenantUuid;
-    access.authorize(caller, endpoint.scope);
-    let warning: string | undefined;
-    const view = endpoint.handle({
-      application,
-      tenantUuid: caller.tenantUuid,
-      requestId: response.locals.requestId,
-      // Express gives a list where a pattern has a wildcard, which no path here has.
-      param: (name) => String(request.params[name] ?? ''),
-      query: () => queryOf(request.url),
-      body: () => readBody(request, response),
-      warn(text) {
-        warning = text;
-      },
+    const { tenantUuid } = authenticate(request, response, access, endpoint.scope);
+    return withApplication(tenantUuid, request, response, (application) => {
+      let warning: string | undefined;
+      const view = endpoint.handle({
+        application,
+        tenantUuid,
+        requestId: response.locals.requestId,
+        // Express gives a list where a pattern has a wildcard, which no path here has.
+        param: (name) => String(request.params[name] ?? ''),
+        query: () => queryOf(request.url),
+        body: () => readBody(request, response),
+        warn(text) {
+          warning = text;
+        },
+      });
+      const send = (answer: object) =>
+        sendJson(response, endpoint.status, serialize(answer), headersOf(endpoint, answer, warning));
+      return view instanceof Promise ? view.then(send) : send(view);
     });
-    const send = (answer: object) =>
-      sendJson(response, endpoint.status, serialize(answer), headersOf(endpoint, answer, warning));
-    return view instanceof Promise ? view.then(send) : send(view);
   };
+}
+
+/** @throws Refusal and DomainError where the caller is not known, or may not do it. */
+export function authenticate(request: Request, response: Answer, access: Access, scope: Scope): Caller {
+  const caller = access.authenticate(request);
+  response.locals.tenantUuid = caller.tenantUuid;
+  access.authorize(caller, scope);
+  return caller;
 }
 
 /** A resource that was created says where it is, and a success that its caller should think about once more says why. */

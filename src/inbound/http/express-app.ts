@@ -1,7 +1,6 @@
 // Everything a request meets, in reading order.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
-import type { Application } from '../../application/application.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
@@ -14,7 +13,7 @@ import { createOpenApiDocument } from '../../wire/openapi.js';
 import { Access } from './access.js';
 import { createAuthenticateClient } from './authenticate-client.js';
 import type { CredentialDirectory } from './credentials.js';
-import { createEndpointHandler, type Handler } from './endpoint.js';
+import { createEndpointHandler, type Handler, type WithApplication } from './endpoint.js';
 import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
 import { type Answer, createReception, type Exchanges } from './exchange.js';
@@ -50,7 +49,7 @@ export interface HttpParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly application: Application;
+  readonly withApplication: WithApplication;
   readonly credentials: CredentialDirectory;
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
@@ -121,7 +120,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const failedSignIns = new FailedSignIns({ guesses, metrics, signInLog });
   const passwordCheck = new PasswordCheck(guesses, SECRET_CHECKS_AT_ONCE);
   const limitBytes = config.httpBodyLimitBytes;
-  const { application } = parts;
+  const { withApplication } = parts;
   const access = new Access({ credentials, tokens, failedSignIns, clock, ratePerS: config.httpRatePerS });
   const readBody = createBodyReader({ limitBytes, form: false });
   const health = createHealthHandler(parts.health);
@@ -139,7 +138,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
     ...endpoints.map((row) => {
-      const handler = createEndpointHandler(row, { application, access, readBody });
+      const handler = createEndpointHandler(row, { withApplication, access, readBody });
       const whileAble = row.method === 'get' ? whileReadsAreAnswered(handler, parts) : handler;
       return [row.method, row.path, whileAble] as const;
     }),

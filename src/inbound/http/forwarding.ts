@@ -1,36 +1,35 @@
-// What a node that stands by answers: its own health and figures, and for everything else what the active node answers.
+// Hands a request to the node that answers for it, and waits a moment where there is none: one hop, nothing changed on the way.
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { rootCertificates } from 'node:tls';
-import express, { type Express, type Request } from 'express';
+import type { Request } from 'express';
 import { Agent, type Dispatcher } from 'undici';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
-import type { Log } from '../../ports/log.js';
-import type { Holder, Ownership } from '../../ports/ownership.js';
-import type { Health } from '../../wire/health.js';
-import { createErrorHandler } from './error-handler.js';
-import { type Answer, createReception, type Exchanges } from './exchange.js';
+import type { Holder } from '../../ports/ownership.js';
+import type { Answer } from './exchange.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter } from './refusal.js';
-import { createMetricsHandler, METRICS_PATH } from './routes/documents.js';
-import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 
 interface ForwardingParts {
   readonly config: {
-    readonly trustProxy: number;
     readonly httpBodyLimitBytes: number;
     /** Nodes may share a certificate that nobody else signed. */
     readonly tlsCert: string | undefined;
   };
   readonly clock: Clock;
-  readonly log: Log;
   readonly metrics: Metrics;
-  readonly ownership: Pick<Ownership, 'holder'>;
   readonly nodeTokens: NodeTokens;
-  readonly health: () => Health | Promise<Health>;
+}
+
+/** Who is to answer. */
+export interface Destination {
+  /** The node as far as is known at this moment; undefined where there is none, or nobody can say. */
+  findHolder(): Promise<Holder | undefined>;
+  /** Nobody is waited for any more. */
+  isStopping(): boolean;
 }
 
 /** Says that a node stands by: who forwarded to it asks again who is active. */
@@ -40,7 +39,6 @@ const STANDS_BY: Readonly<Record<string, string>> = { 'x-headroom-role': 'standb
 const WAIT_AT_MOST_MS = 5_000;
 const LOOK_EVERY_MS = 100;
 const CONNECT_WITHIN_MS = 1_000;
-const HOLDER_KNOWN_FOR_MS = 250;
 const COME_AGAIN_AFTER_MS = 1_000;
 
 /** With these errors nothing of the request has left this node. */
@@ -63,7 +61,6 @@ type Outcome = 'answered' | 'refused' | 'lost';
 export class Forwarding {
   readonly #parts: ForwardingParts;
   readonly #agent: Agent;
-  #holder: { readonly askedAtMs: number; readonly found: Promise<Holder | undefined> } | undefined;
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
@@ -79,63 +76,36 @@ export class Forwarding {
     });
   }
 
-  answering(exchanges: Exchanges): Express {
-    const { config, log, metrics, health } = this.#parts;
-    const app = express();
-    app.disable('x-powered-by');
-    app.set('trust proxy', config.trustProxy);
-    app.set('query parser', false);
-    app.use(createReception({ ...this.#parts, ...exchanges }));
-    const ownHealth = createHealthHandler(health);
-    const ownMetrics = createMetricsHandler(metrics);
-    app.use((request, response: Answer) => {
-      response.locals.route = 'forwarded';
-      if (request.path === '/health' || request.path === HEALTH_ENDPOINT.path)
-        return ownHealth(request, response);
-      if (request.path === METRICS_PATH) return ownMetrics(request, response);
-      return this.#forward(request, response, exchanges.isStopping);
-    });
-    app.use(createErrorHandler(log));
-    return app;
-  }
-
   close(): Promise<void> {
     return this.#agent.destroy();
   }
 
-  async #forward(request: Request, response: Answer, isStopping: () => boolean): Promise<void> {
+  /** @throws Refusal where no node is there to answer in time, or it was lost with the request. */
+  async forward(request: Request, response: Answer, to: Destination): Promise<void> {
     const { clock, config, metrics } = this.#parts;
     // One hop: the node that forwarded it knows better, or asks again.
     if (request.headers[FORWARDED_HEADER] !== undefined) throw vacant();
+    // The connection, the log, who counts what is due, this and the pipeline all wait for its end.
+    response.setMaxListeners(20);
     const leaving = new AbortController();
     response.on('close', () => leaving.abort());
     const body = await wholeBody(request, config.httpBodyLimitBytes);
     const untilMs = clock.monotonicMs() + WAIT_AT_MOST_MS;
     while (!leaving.signal.aborted) {
-      const holder = await this.#findHolder();
+      const holder = await to.findHolder();
       const outcome =
         holder?.url === undefined
           ? 'refused'
-          : await this.#ask(holder, holder.url, { request, response, body, leaving });
+          : await this.#ask(holder, holder.url, { request, response, body, leaving, to });
       if (outcome !== 'refused') metrics.forwardedRequests.inc({ outcome });
       if (outcome === 'answered') return;
       if (outcome === 'lost' && request.method !== 'GET' && request.method !== 'HEAD') throw lost();
-      if (isStopping() || clock.monotonicMs() >= untilMs) {
+      if (to.isStopping() || clock.monotonicMs() >= untilMs) {
         metrics.forwardedRequests.inc({ outcome: 'vacant' });
         throw vacant();
       }
       await new Promise<void>((resolve) => clock.after(LOOK_EVERY_MS, resolve));
     }
-  }
-
-  /** What is known for a moment serves all that ask meanwhile. Undefined where nobody is active, or nobody can say. */
-  #findHolder(): Promise<Holder | undefined> {
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (this.#holder === undefined || nowMs - this.#holder.askedAtMs >= HOLDER_KNOWN_FOR_MS) {
-      const found = this.#parts.ownership.holder().catch(() => undefined);
-      this.#holder = { askedAtMs: nowMs, found };
-    }
-    return this.#holder.found;
   }
 
   async #ask(
@@ -146,11 +116,12 @@ export class Forwarding {
       readonly response: Answer;
       readonly body: Buffer | undefined;
       readonly leaving: AbortController;
+      readonly to: Destination;
     },
   ): Promise<Outcome> {
-    const { request, response, body, leaving } = asked;
+    const { request, response, body, leaving, to } = asked;
     const gone = new AbortController();
-    const unwatch = this.#watch(holder, gone);
+    const unwatch = this.#watch(holder, to, gone);
     try {
       const answer = await this.#agent.request({
         origin: url,
@@ -182,10 +153,10 @@ export class Forwarding {
   }
 
   /** Ends the exchange once another node is active, or none: this one may be frozen, and would never answer. */
-  #watch(holder: Holder, gone: AbortController): () => void {
+  #watch(holder: Holder, to: Destination, gone: AbortController): () => void {
     const { clock } = this.#parts;
     const look = async () => {
-      if ((await this.#findHolder())?.nodeId !== holder.nodeId) gone.abort();
+      if ((await to.findHolder())?.nodeId !== holder.nodeId) gone.abort();
       else if (!isOver) cancel = clock.after(COME_AGAIN_AFTER_MS, look);
     };
     let isOver = false;

@@ -7,7 +7,8 @@ export interface OpenStreams {
   requireRoom(tenantUuid: TenantUuid): void;
   /** Counts a stream; `end` is called when the service stops. Returns the function that stops counting it. */
   add(tenantUuid: TenantUuid, end: () => void): () => void;
-  endAll(): void;
+  /** Of all tenants, or of those that `isTheirs` tells. */
+  endAll(isTheirs?: (tenantUuid: TenantUuid) => boolean): void;
 }
 
 /** Enough for the screens of a control room and some programs. It is bounded because each stream may hold a buffer. */
@@ -33,8 +34,9 @@ export function createOpenStreams(): OpenStreams {
         if (held.size === 0 && streams.get(tenantUuid) === held) streams.delete(tenantUuid);
       };
     },
-    endAll() {
-      for (const held of [...streams.values()]) for (const end of [...held]) end();
+    endAll(isTheirs = () => true) {
+      for (const [tenantUuid, held] of [...streams])
+        if (isTheirs(tenantUuid)) for (const end of [...held]) end();
     },
   };
 }

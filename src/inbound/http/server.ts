@@ -11,6 +11,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { type ConnectionSettings, Connections } from './connections.js';
+import { DueAnswers } from './due-answers.js';
 import { type Exchanges, RequestLog } from './exchange.js';
 import { createHttpsServer } from './https-server.js';
 import { createOpenStreams } from './open-streams.js';
@@ -43,49 +44,18 @@ interface ServerParts {
 }
 
 /** What answers requests for a time, and how many of them it has yet to answer. */
-class Answering {
+interface Answering {
   readonly listener: RequestListener;
-  readonly #onAnswered: () => void;
-  #isFollowed = false;
-  #due = 0;
-  /** Resolves once another has followed and all that this one took is answered. */
-  readonly answered: Promise<void>;
-
-  constructor(listener: RequestListener) {
-    this.listener = listener;
-    let onAnswered = () => {};
-    this.answered = new Promise((resolve) => {
-      onAnswered = resolve;
-    });
-    this.#onAnswered = onAnswered;
-  }
-
-  take(request: IncomingMessage, response: ServerResponse): void {
-    this.#due++;
-    response.on('close', () => {
-      this.#due--;
-      this.#look();
-    });
-    this.listener(request, response);
-  }
-
-  follow(): void {
-    this.#isFollowed = true;
-    this.#look();
-  }
-
-  #look(): void {
-    if (this.#isFollowed && this.#due === 0) this.#onAnswered();
-  }
+  readonly due: DueAnswers;
 }
 
 export class HttpServer {
   readonly #config: ServerSettings;
   readonly #scheme: 'http' | 'https';
   readonly #exchanges: Exchanges;
-  #answering = new Answering(() => {});
+  #answering: Answering = { listener: () => {}, due: new DueAnswers() };
   /** What answered before, as long as it has something to answer. */
-  readonly #earlier = new Set<Answering>();
+  readonly #earlier = new Set<Promise<void>>();
   readonly #connections: Connections;
   readonly #server: Server;
   #isStopping = false;
@@ -107,7 +77,8 @@ export class HttpServer {
       ...parts,
       handle: (request, response) => {
         request.url = readableTarget(request.url ?? '/');
-        this.#answering.take(request, response);
+        this.#answering.due.take(response);
+        this.#answering.listener(request, response);
       },
     });
     this.#server = this.#createServer(tlsFiles);
@@ -121,7 +92,7 @@ export class HttpServer {
    * answered all that it took, and its streams have ended.
    */
   async answerWith(create: (exchanges: Exchanges) => RequestListener): Promise<void> {
-    const { answered } = this.#follow(create(this.#exchanges));
+    const answered = this.#follow(create(this.#exchanges));
     this.#exchanges.openStreams.endAll();
     await answered;
   }
@@ -129,17 +100,16 @@ export class HttpServer {
   /** Resolves once all that was asked so far is answered. */
   async answered(): Promise<void> {
     this.#follow(this.#answering.listener);
-    await Promise.all([...this.#earlier].map(({ answered }) => answered));
+    await Promise.all(this.#earlier);
   }
 
-  /** Gives what answered until now. */
-  #follow(listener: RequestListener): Answering {
-    const before = this.#answering;
-    this.#answering = new Answering(listener);
-    this.#earlier.add(before);
-    void before.answered.then(() => this.#earlier.delete(before));
-    before.follow();
-    return before;
+  /** Resolves once what answered until now has given all its answers. */
+  #follow(listener: RequestListener): Promise<void> {
+    const answered = this.#answering.due.end();
+    this.#answering = { listener, due: new DueAnswers() };
+    this.#earlier.add(answered);
+    void answered.then(() => this.#earlier.delete(answered));
+    return answered;
   }
 
   /** Listens; rejects where the address is taken. */

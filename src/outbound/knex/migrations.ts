@@ -17,6 +17,7 @@ import * as neverPause from './migrations/0015-never-pause.js';
 import * as lentPhases from './migrations/0016-lent-phases.js';
 import * as peakShaving from './migrations/0017-peak-shaving.js';
 import * as operatorMayPause from './migrations/0018-operator-may-pause.js';
+import * as shards from './migrations/0019-shards.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -41,6 +42,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0016-lent-phases', ...lentPhases },
   { name: '0017-peak-shaving', ...peakShaving },
   { name: '0018-operator-may-pause', ...operatorMayPause },
+  { name: '0019-shards', ...shards },
 ];
 
 /** The migrations, for knex. */

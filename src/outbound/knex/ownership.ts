@@ -1,7 +1,9 @@
-// One service at a time owns the database: each start begins a new term, and commits of an older term are refused.
+// One service at a time owns the database, or a shard of it: each claim begins a new term, and commits of an older term are refused.
 // Commits are counted.
 import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
+import { engineOf } from './engine.js';
+import { inTransaction } from './transaction.js';
 
 /** How far a database has come. */
 export interface Position {
@@ -18,6 +20,7 @@ interface OwnerRow {
   readonly commits: number;
 }
 
+const CLAIM_LOCK_TIMEOUT_MS = 500;
 const COLUMNS = ['database_id', 'epoch', 'commits'];
 
 function positionOf(row: OwnerRow | undefined): Position {
@@ -29,7 +32,7 @@ export async function positionIn(knex: Knex): Promise<Position> {
   return positionOf(await knex('owner').first(COLUMNS));
 }
 
-/** Who owns a database: columns of the owner's row. */
+/** Who owns a row: columns of it. */
 export interface Owner {
   readonly node_id: string | null;
   readonly node_url: string | null;
@@ -37,53 +40,97 @@ export interface Owner {
   readonly alive_until_ms: Knex.Raw | null;
 }
 
-/** Begins a new term, in which `owner` owns the database. */
-export async function beginOwnerTerm(trx: Knex.Transaction, owner: Owner): Promise<Position> {
-  const position = await beginOwnerTermWhere(trx, owner, () => {});
-  if (position === undefined) throw new Error('the owner table has no row');
-  return position;
+export const NOBODY: Owner = { node_id: null, node_url: null, alive_until_ms: null };
+
+/** Who owns what, as a row gives it back. */
+export interface OwnedBy {
+  readonly node_id: string | null;
+  readonly alive_until_ms: number | null;
 }
 
-/** The same only where `ownerTerm` is still the newest, and no lease lasts at `now`; undefined otherwise. */
-export function beginOwnerTermIfVacant(
-  trx: Knex.Transaction,
-  owner: Owner,
-  { ownerTerm, now }: { readonly ownerTerm: number; readonly now: Knex.Raw },
-): Promise<Position | undefined> {
-  return beginOwnerTermWhere(trx, owner, (query) =>
-    query
-      .where({ epoch: ownerTerm })
-      .where((either) => either.whereNull('alive_until_ms').orWhere('alive_until_ms', '<=', now)),
-  );
+/** A claim is refused where another claimed since `ownerTerm`, or a lease lasts at `now`. */
+export interface IfVacant {
+  readonly ownerTerm: number;
+  readonly now: Knex.Raw;
 }
 
-async function beginOwnerTermWhere(
-  trx: Knex.Transaction,
-  owner: Owner,
-  narrow: (query: Knex.QueryBuilder) => void,
-): Promise<Position | undefined> {
-  const raised = { epoch: trx.raw('epoch + 1'), commits: trx.raw('commits + 1'), ...owner };
-  const rows: OwnerRow[] = await trx('owner').modify(narrow).update(raised).returning(COLUMNS);
-  return rows[0] && positionOf(rows[0]);
+/** A term that began. */
+export interface Begun {
+  readonly ownerTerm: number;
+  /** How far the database had come then, where that is counted for all of it. */
+  readonly position?: Position;
 }
 
-export async function currentOwnerTerm(trx: Knex.Transaction): Promise<number> {
-  return (await positionIn(trx)).ownerTerm;
+/** The row that says who owns something: the whole database, or a shard of its tenants. Both draw their terms from one counter. */
+export interface OwnedRow {
+  /** What is owned, as people are told. */
+  readonly name: string;
+  row(knex: Knex): Knex.QueryBuilder;
+  /** Who may own the same otherwise: shards where this is the database, and the database where this is a shard. */
+  rival(knex: Knex): Promise<OwnedBy | undefined>;
+  /** Begins a new term, in which `owner` owns it; undefined where it is not vacant. */
+  begin(knex: Knex, owner: Owner, ifVacant?: IfVacant): Promise<Begun | undefined>;
+  /** The lease of `ownerTerm` lasts until `aliveUntil` from now on; false where that term has passed. */
+  renew(knex: Knex, ownerTerm: number, aliveUntil: Knex.Raw): Promise<boolean>;
+  /**
+   * Counts a commit of `ownerTerm` and refuses it where that term has passed; the last statement of each commit. Until it
+   * ends nobody can begin another term, so that what a new owner reads is all that the one before it wrote.
+   * @throws StoreUnavailableError
+   */
+  countCommitOf(trx: Knex.Transaction, ownerTerm: number): Promise<Position | undefined>;
 }
 
-/**
- * Counts a commit of `ownerTerm` and refuses it where that term has passed; the last statement of each commit. Until it
- * ends nobody can begin another term, so that what a new owner reads is all that the one before it wrote.
- * @throws StoreUnavailableError
- */
-export async function countCommitOf(trx: Knex.Transaction, ownerTerm: number): Promise<Position> {
-  const counted = { commits: trx.raw('commits + 1') };
-  const rows: OwnerRow[] = await trx('owner').where({ epoch: ownerTerm }).update(counted).returning(COLUMNS);
-  if (rows.length === 0) throw new StoreUnavailableError('another service has taken over this database');
-  return positionOf(rows[0]);
+export const WHOLE_DATABASE: OwnedRow = {
+  name: 'the database',
+  row: (knex) => knex('owner'),
+  rival: (knex) =>
+    knex('shards')
+      .whereNotNull('alive_until_ms')
+      .orderBy('alive_until_ms', 'desc')
+      .first('node_id', 'alive_until_ms'),
+  begin: (knex, owner, ifVacant) =>
+    inClaim(knex, async (trx) => {
+      const raised = { epoch: trx.raw('epoch + 1'), commits: trx.raw('commits + 1'), ...owner };
+      const rows: OwnerRow[] = await trx('owner')
+        .modify(
+          (query) => ifVacant && query.where({ epoch: ifVacant.ownerTerm }).where(isVacantAt(ifVacant.now)),
+        )
+        .update(raised)
+        .returning(COLUMNS);
+      if (rows.length === 0) return undefined;
+      const position = positionOf(rows[0]);
+      // Nodes that share the tenants write nothing from now on.
+      await trx('shards').update({ epoch: position.ownerTerm, ...NOBODY });
+      return { ownerTerm: position.ownerTerm, position };
+    }),
+  renew: (knex, ownerTerm, aliveUntil) =>
+    inTransaction(knex, async (trx) => {
+      const own = trx('owner').where({ epoch: ownerTerm });
+      return (await own.update({ alive_until_ms: aliveUntil })) > 0;
+    }),
+  countCommitOf: async (trx, ownerTerm) => {
+    const counted = { commits: trx.raw('commits + 1') };
+    const counting = trx('owner').where({ epoch: ownerTerm }).update(counted);
+    const rows: OwnerRow[] = await counting.returning(COLUMNS);
+    if (rows.length === 0) throw new StoreUnavailableError('another service has taken over this database');
+    return positionOf(rows[0]);
+  },
+};
+
+/** One transaction of a claim: it does not wait for an owner that is frozen in the middle of a commit. */
+export function inClaim<T>(knex: Knex, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+  return inTransaction(knex, async (trx) => {
+    if (engineOf(trx) === 'postgres') await trx.raw(`set local lock_timeout = ${CLAIM_LOCK_TIMEOUT_MS}`);
+    return work(trx);
+  });
 }
 
-/** Counts a commit, also one of a writer that does not own the database. */
+/** Whether a row is free at `now`, as a condition of a query. */
+export function isVacantAt(now: Knex.Raw): (query: Knex.QueryBuilder) => void {
+  return (query) => query.whereNull('alive_until_ms').orWhere('alive_until_ms', '<=', now);
+}
+
+/** Counts a commit of a writer that does not own the database. */
 export async function countCommit(trx: Knex.Transaction): Promise<void> {
   await trx('owner').update({ commits: trx.raw('commits + 1') });
 }

@@ -16,10 +16,11 @@ import { loadClusters } from './clusters.js';
 import { openDatabase } from './connection.js';
 import { loadCredentials } from './credentials.js';
 import { Database } from './database.js';
+import { DatabaseClock } from './database-clock.js';
 import { DatabaseOwnership, type OwnNode } from './database-ownership.js';
 import { Journal } from './journal.js';
 import { loadOperatorEvents, operatorEvents } from './operator-limits.js';
-import { countCommit, countCommitOf, type Position } from './ownership.js';
+import { countCommit, type OwnedRow, type Position, WHOLE_DATABASE } from './ownership.js';
 import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
 import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
@@ -72,9 +73,11 @@ interface OpenDatabase extends Omit<StoreOptions, 'databaseUrl' | 'log'> {
   readonly database?: Database;
   /** Another connection to the same database, for its ownership alone. */
   readonly ownerKnex?: Knex;
+  /** Of a store that is one of several over the same database: what it owns of that, and who owns the database's connections. */
+  readonly part?: { readonly owned: OwnedRow; readonly ownerKnex: Knex };
 }
 
-/** A store over a database that is open and migrated; closing it closes the database. */
+/** A store over a database that is open and migrated; closing it closes the database, where it is not one of several. */
 export function storeOver(knex: Knex, options: OpenDatabase): Store {
   return new KnexStore(knex, options);
 }
@@ -84,10 +87,12 @@ class KnexStore implements Store {
   readonly #knex: Knex;
   readonly ownership: Ownership;
   readonly #database: Database | undefined;
-  readonly #ownerKnex: Knex | undefined;
+  /** Closed with the store. */
+  readonly #connections: Knex[] = [];
   readonly #log: Log | undefined;
   readonly #rareLog: RareLog;
   readonly #journal: Journal;
+  readonly #owned: OwnedRow;
   /** Of this process; undefined until it claimed the database. */
   #ownerTerm: number | undefined;
   #closed: Promise<void> | undefined;
@@ -122,7 +127,7 @@ class KnexStore implements Store {
       inTransaction(this.#knex, async (trx) => {
         // A node that was replaced takes no more writes, whatever the database does.
         if (ownerTerm === undefined) await countCommit(trx);
-        else await countCommitOf(trx, ownerTerm);
+        else await this.#owned.countCommitOf(trx, ownerTerm);
       }),
     );
     if ((this.#journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
@@ -135,10 +140,14 @@ class KnexStore implements Store {
   };
 
   constructor(knex: Knex, options: OpenDatabase) {
-    const { database, log, clock, databaseClock = clock, metrics, journal, node, ownerKnex } = options;
+    const { database, log, clock, databaseClock: hostClock = clock, metrics, journal, node } = options;
+    const { part, ownerKnex } = options;
+    const claimsBy = part?.ownerKnex ?? ownerKnex ?? knex;
     this.#knex = knex;
     this.#database = database;
-    this.#ownerKnex = ownerKnex;
+    if (ownerKnex !== undefined) this.#connections.push(ownerKnex);
+    if (part === undefined && database === undefined) this.#connections.push(knex);
+    this.#owned = part?.owned ?? WHOLE_DATABASE;
     this.#log = log;
     this.#rareLog = createRareLog(clock);
     this.#journal = new Journal({
@@ -148,15 +157,13 @@ class KnexStore implements Store {
       ...journal,
     });
     this.ownership = new DatabaseOwnership({
-      knex: ownerKnex ?? knex,
-      clock,
-      databaseClock,
-      log,
+      ...{ knex: claimsBy, clock, owned: this.#owned, log },
+      databaseClock: new DatabaseClock(claimsBy, { clock, hostClock }),
       node: node ?? { nodeId: randomUUID(), url: () => undefined, leaseMs: undefined },
-      onClaimed: (position) => {
+      onClaimed: (ownerTerm, position) => {
         this.#note(position);
         this.#database?.mark?.flush();
-        this.#ownerTerm = position.ownerTerm;
+        this.#ownerTerm = ownerTerm;
       },
     });
   }
@@ -173,20 +180,21 @@ class KnexStore implements Store {
   }
 
   async #closeDatabase(): Promise<void> {
-    await this.#ownerKnex?.destroy();
-    await (this.#database === undefined ? this.#knex.destroy() : this.#database.close());
+    for (const connection of this.#connections) await connection.destroy();
+    await this.#database?.close();
   }
 
   async #write(submissions: readonly Submission[]): Promise<void> {
     const position = await inTransaction(this.#knex, async (trx) => {
       await writeChanges(trx, submissions);
-      return this.#ownerTerm === undefined ? undefined : countCommitOf(trx, this.#ownerTerm);
+      return this.#ownerTerm === undefined ? undefined : this.#owned.countCommitOf(trx, this.#ownerTerm);
     });
-    if (position !== undefined) this.#note(position);
+    this.#note(position);
   }
 
   /** Where the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
-  #note(position: Position): void {
+  #note(position: Position | undefined): void {
+    if (position === undefined) return;
     try {
       this.#database?.mark?.note(position);
     } catch (error) {

@@ -1,14 +1,17 @@
 // A broker the operator runs: this service is one of its clients and hears the chargers of all tenants.
 import type { MqttClient } from 'mqtt';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { MessageBus } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
-import { TO_THE_SERVICE } from '../../wire/topics.js';
+import { TO_THE_SERVICE, toTheServiceOf } from '../../wire/topics.js';
 
 const RECONNECT_EVERY_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEPALIVE_S = 30;
+/** In one packet: brokers bound its size. */
+const FILTERS_AT_ONCE = 100;
 
 /**
  * A bus over the broker at `url`. `start` resolves after the first attempt to connect, good or bad: attempts go on until
@@ -22,6 +25,8 @@ export class ExternalBroker implements MessageBus {
   readonly #log: Log;
   readonly #rareLog: RareLog;
   #client: MqttClient | undefined;
+  /** undefined: all. */
+  #tenants: Set<TenantUuid> | undefined;
   #isSubscribed = false;
 
   constructor(options: {
@@ -61,9 +66,17 @@ export class ExternalBroker implements MessageBus {
         resolve();
       });
       // A session starts clean, so each connection subscribes anew.
-      client.on('connect', () => void this.#subscribe(client).then(resolve));
+      client.on('connect', () => void this.#subscribe(client, this.#filters()).then(resolve));
     });
     return { url: withoutSecrets(this.#url) };
+  }
+
+  listenTo(tenants: readonly TenantUuid[]): void {
+    const known = this.#tenants ?? new Set();
+    const added = tenants.filter((tenantUuid) => !known.has(tenantUuid));
+    this.#tenants = new Set([...known, ...added]);
+    if (added.length > 0 && this.#client?.connected === true)
+      void this.#subscribe(this.#client, added.flatMap(toTheServiceOf));
   }
 
   publish(topic: string, payload: string, { qos, retain }: Parameters<MessageBus['publish']>[2]): void {
@@ -81,11 +94,20 @@ export class ExternalBroker implements MessageBus {
     await this.#client?.endAsync(this.#client.connected !== true);
   }
 
-  async #subscribe(client: MqttClient): Promise<void> {
+  #filters(): readonly string[] {
+    return this.#tenants === undefined ? TO_THE_SERVICE : [...this.#tenants].flatMap(toTheServiceOf);
+  }
+
+  async #subscribe(client: MqttClient, filters: readonly string[]): Promise<void> {
     try {
-      const granted = await client.subscribeAsync([...TO_THE_SERVICE], { qos: 1 });
-      this.#isSubscribed = client.connected && granted.every(({ qos }) => qos < 128);
+      let isGranted = true;
+      for (let at = 0; at < filters.length; at += FILTERS_AT_ONCE) {
+        const granted = await client.subscribeAsync(filters.slice(at, at + FILTERS_AT_ONCE), { qos: 1 });
+        isGranted &&= granted.every(({ qos }) => qos < 128);
+      }
+      this.#isSubscribed = client.connected && isGranted;
     } catch (error) {
+      this.#isSubscribed = false;
       this.#logFault('MQTT broker refused the subscription', error);
     }
   }

@@ -121,7 +121,8 @@ export async function createRig(options: RigOptions = {}) {
   await server.answerWith((exchanges) =>
     createExpressApp(config, {
       ...{ clock, log, metrics, credentials, tokens },
-      application: { ...fake.application, ...options.application },
+      withApplication: (_tenant, _request, _response, handle) =>
+        handle({ ...fake.application, ...options.application }),
       health: options.health ?? (() => WELL),
       areReadsRefused: () => false,
       version: '0.1.0',

@@ -1,10 +1,13 @@
-// What the ownership of a database owes to nodes, whatever engine it is on.
-import { afterEach, expect, it } from 'vitest';
+// What the ownership of a database, or of a shard of it, owes to nodes, whatever engine it is on.
+import { afterEach, describe, expect, it } from 'vitest';
+import { ALL_SHARDS, shardOf } from '../../../machines/values/shards.js';
 import { systemClock } from '../../../src/clock.js';
 import { createMetrics } from '../../../src/metrics.js';
+import { openSharedDatabase } from '../../../src/outbound/knex/shared-database.js';
 import { createStore } from '../../../src/outbound/knex/store.js';
 import type { Clock } from '../../../src/ports/clock.js';
 import { ClockDifferenceError, NotVacantError } from '../../../src/ports/ownership.js';
+import type { SharedDatabase } from '../../../src/ports/shared-database.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import { eventually } from '../../eventually.js';
 import type { DatabaseServer } from './database-server.js';
@@ -14,28 +17,73 @@ import { HARBOUR, HARBOUR_TENANT, provisionAll, QUAY, silentLog } from './harbou
 const LONG_MS = 600_000;
 const SHORT_MS = 300;
 
-/** @param hasOwnClock the server has a clock and sessions of its own, as SQLite has not. */
-export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: boolean): void {
-  const open: Store[] = [];
+const OURS = shardOf(HARBOUR);
+const ANOTHER = ALL_SHARDS.find((shard) => shard !== OURS) ?? 0;
+
+/** Nodes on databases, closed after each test. */
+function nodesOf() {
+  const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const store of open.splice(0)) await store.close();
   });
+  const optionsOf = (databaseUrl: string, clock: Clock) => ({
+    ...{ databaseUrl, clock, log: silentLog, metrics: createMetrics() },
+  });
+  const url = (nodeId: string) => () => `http://${nodeId}.example`;
+  return {
+    async whole(
+      databaseUrl: string,
+      nodeId: string,
+      leaseMs: number | 'none' = LONG_MS,
+      clock: Clock = systemClock,
+    ): Promise<Store> {
+      const store = await createStore({
+        ...optionsOf(databaseUrl, clock),
+        node: { nodeId, url: url(nodeId), leaseMs: leaseMs === 'none' ? undefined : leaseMs },
+      });
+      open.push(store);
+      return store;
+    },
+    async shared(
+      databaseUrl: string,
+      nodeId: string,
+      leaseMs = LONG_MS,
+      clock: Clock = systemClock,
+    ): Promise<SharedDatabase> {
+      const node = { nodeId, url: url(nodeId), leaseMs };
+      const database = await openSharedDatabase({ ...optionsOf(databaseUrl, clock), node });
+      open.push(database);
+      return database;
+    },
+  };
+}
 
-  async function node(
-    databaseUrl: string,
-    nodeId: string,
-    leaseMs: number | 'none' = LONG_MS,
-    clock: Clock = systemClock,
-  ): Promise<Store> {
-    const url = () => `http://${nodeId}.example`;
-    const store = await createStore({
-      ...{ databaseUrl, clock, log: silentLog, metrics: createMetrics() },
-      node: { nodeId, url, leaseMs: leaseMs === 'none' ? undefined : leaseMs },
-    });
-    open.push(store);
-    return store;
-  }
+function write(store: Store, limitKw: number): Promise<void> {
+  return store.append(HARBOUR, [{ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs: 1 }]);
+}
 
+/** Its sessions may have been ended by the one that claimed. */
+function expectLost({ ownership }: Store): Promise<void> {
+  return eventually(async () => expect(await ownership.renew()).toBe(false));
+}
+
+/** @param hasOwnClock the server has a clock and sessions of its own, as SQLite has not. */
+export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: boolean): void {
+  describe('of the whole database', () => {
+    const nodes = nodesOf();
+    describeOwned(serverOf, hasOwnClock, nodes.whole);
+    describeWithoutLease(serverOf, hasOwnClock, nodes.whole);
+  });
+  describe('of a shard', () => {
+    const nodes = nodesOf();
+    describeOwned(serverOf, hasOwnClock, async (...opened) => (await nodes.shared(...opened)).shard(OURS));
+  });
+  describe('of several shards', () => describeShards(serverOf, hasOwnClock, nodesOf()));
+}
+
+type OpenNode = (databaseUrl: string, nodeId: string, leaseMs?: number, clock?: Clock) => Promise<Store>;
+
+function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, node: OpenNode): void {
   async function twoNodes(leaseMs?: number) {
     const databaseUrl = await serverOf().createDatabase();
     await provisionAll(databaseUrl, [HARBOUR_TENANT]);
@@ -44,15 +92,6 @@ export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: b
       await node(databaseUrl, 'b', leaseMs),
       databaseUrl,
     ] as const;
-  }
-
-  function write(store: Store, limitKw: number): Promise<void> {
-    return store.append(HARBOUR, [{ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs: 1 }]);
-  }
-
-  /** Its sessions may have been ended by the one that claimed. */
-  function expectLost({ ownership }: Store): Promise<void> {
-    return eventually(async () => expect(await ownership.renew()).toBe(false));
   }
 
   it('is free at first, then of whoever claims it, and says where that one is', async () => {
@@ -128,14 +167,6 @@ export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: b
     await expect(waited).rejects.toThrow('the node stops');
   });
 
-  it('is taken without a lease whoever has it, as by a service that is the only one', async () => {
-    const databaseUrl = await serverOf().createDatabase();
-    const [older, newer] = [await node(databaseUrl, 'a'), await node(databaseUrl, 'b', 'none')];
-    const term = await older.ownership.claim();
-    expect(await newer.ownership.claim()).toBe(term + 1);
-    await expectLost(older);
-  });
-
   if (!hasOwnClock) return;
 
   it('is refused to a node whose clock is more than two seconds off', async () => {
@@ -148,6 +179,22 @@ export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: b
     const near = await node(databaseUrl, 'near', LONG_MS, clockOffBy(1_000));
     await near.ownership.claim();
   });
+}
+
+function describeWithoutLease(
+  serverOf: () => DatabaseServer,
+  hasOwnClock: boolean,
+  node: ReturnType<typeof nodesOf>['whole'],
+): void {
+  it('is taken without a lease whoever has it, as by a service that is the only one', async () => {
+    const databaseUrl = await serverOf().createDatabase();
+    const [older, newer] = [await node(databaseUrl, 'a'), await node(databaseUrl, 'b', 'none')];
+    const term = await older.ownership.claim();
+    expect(await newer.ownership.claim()).toBe(term + 1);
+    await expectLost(older);
+  });
+
+  if (!hasOwnClock) return;
 
   it('is not left while its owner, which holds no lease, is connected', async () => {
     const databaseUrl = await serverOf().createDatabase();
@@ -156,5 +203,113 @@ export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: b
     await expect(other.ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
     await owner.close();
     await eventually(() => other.ownership.claim());
+  });
+}
+
+function describeShards(
+  serverOf: () => DatabaseServer,
+  hasOwnClock: boolean,
+  { whole, shared }: ReturnType<typeof nodesOf>,
+): void {
+  async function twoNodes(leaseMs?: number) {
+    const databaseUrl = await serverOf().createDatabase();
+    await provisionAll(databaseUrl, [HARBOUR_TENANT]);
+    return [
+      await shared(databaseUrl, 'a', leaseMs),
+      await shared(databaseUrl, 'b', leaseMs),
+      databaseUrl,
+    ] as const;
+  }
+
+  it('is of one node each, under terms of one counter', async () => {
+    const [a, b] = await twoNodes();
+    const first = await a.shard(OURS).ownership.claim();
+    expect(await b.shard(ANOTHER).ownership.claim()).toBe(first + 1);
+    await a.shard(OURS).ownership.release();
+    expect(await b.shard(OURS).ownership.claim()).toBe(first + 2);
+    expect(await b.shard(ANOTHER).ownership.renew()).toBe(true);
+  });
+
+  it('fences each shard by itself: one that is lost takes no other with it', async () => {
+    const [a, b] = await twoNodes();
+    await a.shard(OURS).ownership.claim();
+    await a.shard(ANOTHER).ownership.claim();
+    await a.shard(ANOTHER).ownership.release();
+    await b.shard(ANOTHER).ownership.claim();
+    await write(a.shard(OURS), 10);
+    await expectLost(a.shard(ANOTHER));
+    expect(await a.shard(OURS).ownership.renew()).toBe(true);
+    await expect(a.shard(ANOTHER).ping()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await a.shard(OURS).ping();
+  });
+
+  it('shows a shard its own tenants, and all nodes every credential', async () => {
+    const [a] = await twoNodes();
+    expect((await a.common.loadCredentials()).tenants).toHaveLength(1);
+    const tenantsOf = async (shard: number) =>
+      (await a.shard(shard).loadCredentials()).tenants.map(({ tenantUuid }) => tenantUuid);
+    expect(await tenantsOf(OURS)).toEqual([HARBOUR]);
+    expect(await tenantsOf(ANOTHER)).toEqual([]);
+    expect((await a.shard(OURS).revisionSince(0)).tenants).toEqual([HARBOUR]);
+    expect((await a.shard(ANOTHER).revisionSince(0)).tenants).toEqual([]);
+  });
+
+  it('lists who lives and who owns what, until they leave or their leases end', async () => {
+    const [a, b] = await twoNodes();
+    await a.membership.join();
+    await b.membership.join();
+    await a.shard(OURS).ownership.claim();
+    const [ofA, ofB] = ['a', 'b'].map((nodeId) => ({ nodeId, url: `http://${nodeId}.example` }));
+    const { members, holders } = await b.membership.view();
+    expect(members).toHaveLength(2);
+    expect(members).toEqual(expect.arrayContaining([ofA, ofB]));
+    expect(holders.map((holder) => holder?.nodeId)).toEqual(
+      ALL_SHARDS.map((shard) => (shard === OURS ? 'a' : undefined)),
+    );
+    await a.membership.leave();
+    await a.shard(OURS).ownership.release();
+    expect(await b.membership.view()).toEqual({ members: [ofB], holders: ALL_SHARDS.map(() => undefined) });
+  });
+
+  it('forgets a member that does not renew', async () => {
+    const [a, b] = await twoNodes(SHORT_MS);
+    await a.membership.join();
+    await b.membership.join();
+    await eventually(async () => {
+      await b.membership.renew();
+      expect((await b.membership.view()).members.map(({ nodeId }) => nodeId)).toEqual(['b']);
+    });
+  });
+
+  it('gives way to a service that is the only one, which writes from then on, and no shard does', async () => {
+    const [a, , databaseUrl] = await twoNodes();
+    const term = await a.shard(OURS).ownership.claim();
+    const only = await whole(databaseUrl, 'only', 'none');
+    expect(await only.ownership.claim()).toBe(term + 1);
+    await expect(write(a.shard(OURS), 11)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await write(only, 12);
+  });
+
+  it('waits for a node that stands by for others, and that one for every shard', async () => {
+    const [a, , databaseUrl] = await twoNodes();
+    const standby = await whole(databaseUrl, 'standby');
+    const term = await standby.ownership.claim();
+    await expect(a.shard(OURS).ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
+    await standby.ownership.release();
+    expect(await a.shard(OURS).ownership.claim()).toBe(term + 1);
+    await expect(write(standby, 11)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(standby.ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
+    await a.shard(OURS).ownership.release();
+    expect(await standby.ownership.claim()).toBe(term + 2);
+  });
+
+  if (!hasOwnClock) return;
+
+  it('takes no member whose clock is more than two seconds off', async () => {
+    const databaseUrl = await serverOf().createDatabase();
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 2_600 };
+    const off = await shared(databaseUrl, 'off', LONG_MS, clock);
+    await expect(off.membership.join()).rejects.toBeInstanceOf(ClockDifferenceError);
+    expect((await off.membership.view()).members).toEqual([]);
   });
 }

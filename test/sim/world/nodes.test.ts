@@ -1,5 +1,6 @@
 // Several nodes of the production service in one world: one writes at a time, whatever befalls them, and power stays within limits.
 import { afterAll, describe, expect, it } from 'vitest';
+import { SHARDS } from '../../../machines/values/shards.js';
 import { WriterWatch } from '../../../sim/checks/writer-watch.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
@@ -40,6 +41,17 @@ describe('Three nodes of which everything goes wrong', () => {
   });
 });
 
+describe('Three nodes that share the tenants, of which everything goes wrong', () => {
+  it('have one writer of each shard at a time (P19), hold every other invariant, and heal', async () => {
+    const hours = await runHostileHours({
+      ...{ seed: 2, chargers: 2, durationMs: 6 * MINUTE_MS, nodes: 3, isSharded: true },
+    });
+    expect(hours.violations).toEqual([]);
+    // Each shard had an owner, and some had several.
+    expect(hours.terms).toBeGreaterThan(SHARDS);
+  });
+});
+
 describe('The watch over writers', () => {
   function watched() {
     const found: string[] = [];
@@ -58,6 +70,22 @@ describe('The watch over writers', () => {
     watch.granted('b');
     expect(found).toEqual([]);
     expect(watch.terms).toBe(2);
+  });
+
+  it('counts the terms of each shard by themselves', () => {
+    const { watch, found } = watched();
+    watch.claimed('a', 1, 0, 'shard 1');
+    watch.claimed('b', 2, 0, 'shard 2');
+    watch.wrote('a', 'shard 1');
+    watch.granted('b', 'shard 2');
+    expect(found).toEqual([]);
+    watch.claimed('b', 3, 0, 'shard 1');
+    watch.wrote('a', 'shard 1');
+    watch.granted('a', 'shard 2');
+    expect(found).toEqual([
+      'a: a write of term 1 was taken in term 3',
+      'a: a limit of term 0 left in term 2',
+    ]);
   });
 
   it('tells of terms that two have, that do not rise, of who wrote or granted too late, and of a wrong clock', () => {

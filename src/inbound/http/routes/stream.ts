@@ -8,7 +8,7 @@ import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
 import { type StreamEvent, streamDataSchema } from '../../../wire/operator-stream.js';
 import type { Access, Caller } from '../access.js';
-import type { Handler } from '../endpoint.js';
+import { authenticate, type Handler, type WithApplication } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
 import { parseQuery, queryOf } from '../read-query.js';
@@ -48,7 +48,7 @@ const HEADERS = {
 };
 
 export interface StreamParts {
-  readonly application: Pick<Application, 'subscribe'>;
+  readonly withApplication: WithApplication;
   readonly access: Access;
   readonly openStreams: OpenStreams;
   readonly clock: Clock;
@@ -57,22 +57,22 @@ export interface StreamParts {
 
 export function createStreamHandler(parts: StreamParts): Handler {
   return (request, response) => {
-    const caller = parts.access.authenticate(request);
-    response.locals.tenantUuid = caller.tenantUuid;
-    parts.access.authorize(caller, SCOPE);
-    const { locationId } = parseQuery(streamQuerySchema, queryOf(request.url));
-    if (request.method === 'HEAD') {
-      response.writeHead(200, { ...HEADERS, 'x-request-id': response.locals.requestId }).end();
-      return;
-    }
-    parts.openStreams.requireRoom(caller.tenantUuid);
-    openStream(parts, caller, locationId, response);
+    const caller = authenticate(request, response, parts.access, SCOPE);
+    return parts.withApplication(caller.tenantUuid, request, response, (application) => {
+      const { locationId } = parseQuery(streamQuerySchema, queryOf(request.url));
+      if (request.method === 'HEAD') {
+        response.writeHead(200, { ...HEADERS, 'x-request-id': response.locals.requestId }).end();
+        return;
+      }
+      parts.openStreams.requireRoom(caller.tenantUuid);
+      openStream({ ...parts, application }, caller, locationId, response);
+    });
   };
 }
 
 /** @throws DomainError LOCATION_NOT_FOUND, before anything was sent. */
 function openStream(
-  { application, access, openStreams, clock, log }: StreamParts,
+  { application, access, openStreams, clock, log }: StreamParts & { readonly application: Application },
   caller: Caller,
   locationId: string | undefined,
   response: Answer,

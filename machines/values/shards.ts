@@ -1,0 +1,75 @@
+// Which tenants belong together where several nodes share them, and which node each such part is for. Pure, so that all nodes agree.
+import type { TenantUuid } from './ids.js';
+
+/** How many parts the tenants are divided into. It is in databases, and never changes. */
+export const SHARDS = 16;
+
+/** One part of the tenants: a whole number from 0 on, below `SHARDS`. */
+export type Shard = number;
+
+export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARDS }, (_, shard) => shard);
+
+/** The shard of a tenant: the same for ever. */
+export function shardOf(tenantUuid: TenantUuid): Shard {
+  return hashOf(tenantUuid) % SHARDS;
+}
+
+/**
+ * The node that each shard is for. All nodes get as many shards, give or take one, and no shard leaves a node that lives unless it
+ * has to for that. Which of them leave, and where to, is decided by rendezvous hashing (Thaler and Ravishankar, 1998), so that all
+ * nodes come to the same answer.
+ *
+ * @param holders who owns each shard now; undefined where nobody does.
+ * @param nodeIds of the nodes that live, in any order.
+ * @returns the node of each shard; undefined for all where no node lives.
+ */
+export function assignShards(
+  holders: readonly (string | undefined)[],
+  nodeIds: readonly string[],
+): readonly (string | undefined)[] {
+  const held = new Map(nodeIds.map((nodeId) => [nodeId, [] as Shard[]]));
+  for (const [shard, nodeId] of holders.entries()) if (nodeId !== undefined) held.get(nodeId)?.push(shard);
+  const room = quotasOf(held, holders.length);
+  const assigned = holders.map((): string | undefined => undefined);
+  const give = (shard: Shard, nodeId: string) => {
+    assigned[shard] = nodeId;
+    room.set(nodeId, (room.get(nodeId) ?? 0) - 1);
+  };
+  for (const [nodeId, shards] of held) {
+    const byWeight = [...shards].sort((a, b) => weightOf(b, nodeId) - weightOf(a, nodeId) || a - b);
+    for (const shard of byWeight.slice(0, room.get(nodeId))) give(shard, nodeId);
+  }
+  for (const shard of assigned.keys()) {
+    if (assigned[shard] !== undefined) continue;
+    const [first] = [...held.keys()]
+      .filter((nodeId) => (room.get(nodeId) ?? 0) > 0)
+      .sort((a, b) => weightOf(shard, b) - weightOf(shard, a) || order(a, b));
+    if (first !== undefined) give(shard, first);
+  }
+  return assigned;
+}
+
+/** How many shards each node gets: one more, where they do not divide evenly, those that hold most. */
+function quotasOf(held: ReadonlyMap<string, readonly Shard[]>, shards: number): Map<string, number> {
+  const each = Math.floor(shards / held.size);
+  const left = shards - each * held.size;
+  const byHoldings = [...held].sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || order(a, b));
+  return new Map(byHoldings.map(([nodeId], place) => [nodeId, each + (place < left ? 1 : 0)]));
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function weightOf(shard: Shard, nodeId: string): number {
+  return hashOf(`${nodeId}/${shard}`);
+}
+
+/** FNV-1a of 32 bits, stirred by the last step of MurmurHash3, so that texts that end alike do not lie side by side. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -1,0 +1,71 @@
+// Settings that are each valid and cannot be used together: the one line that says so.
+import { isTlsUrl } from './broker-url.js';
+
+/** The settings that depend on each other, as `Config` has them. */
+interface Together {
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly tlsClientCa: string | undefined;
+  readonly mqttUrl: string | undefined;
+  readonly mqttCa: string | undefined;
+  readonly standby: boolean;
+  readonly sharded: boolean;
+  readonly databaseUrl: string | undefined;
+  readonly nodeUrl: string | undefined;
+  readonly httpHost: string;
+  readonly heartbeatS: number;
+  readonly leaseTtlS: number;
+}
+
+/** The first contradiction, by the names of the variables; undefined where there is none. */
+export function contradictionOf(settings: Together): string | undefined {
+  return (
+    ofPairs(settings) ??
+    ofNodes(settings) ??
+    (settings.leaseTtlS < 3 * settings.heartbeatS
+      ? `HEADROOM_LEASE_TTL_S: ${settings.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${settings.heartbeatS} s)`
+      : undefined)
+  );
+}
+
+function ofPairs({ tlsCert, tlsKey, tlsClientCa, mqttUrl, mqttCa }: Together): string | undefined {
+  const needed = [
+    ['TLS_CERT', tlsCert, 'TLS_KEY', tlsKey],
+    ['TLS_KEY', tlsKey, 'TLS_CERT', tlsCert],
+    ['TLS_CLIENT_CA', tlsClientCa, 'TLS_CERT', tlsCert],
+    ['MQTT_CA', mqttCa, 'MQTT_URL', mqttUrl],
+  ] as const;
+  for (const [name, value, other, otherValue] of needed)
+    if (value !== undefined && otherValue === undefined)
+      return `HEADROOM_${name}: is of no use without HEADROOM_${other}; set both or neither`;
+  if (tlsClientCa !== undefined && mqttUrl !== undefined)
+    return 'HEADROOM_TLS_CLIENT_CA: chargers connect to the broker of HEADROOM_MQTT_URL, which has to ask for their certificates itself';
+  if (mqttCa !== undefined && !isTlsUrl(mqttUrl ?? ''))
+    return 'HEADROOM_MQTT_CA: needs mqtts://… or wss://… in HEADROOM_MQTT_URL';
+  return undefined;
+}
+
+/** Where a node could not run beside others, or they could not reach it. */
+function ofNodes({
+  standby,
+  sharded,
+  databaseUrl,
+  mqttUrl,
+  nodeUrl,
+  httpHost,
+}: Together): string | undefined {
+  if (!standby && !sharded)
+    return nodeUrl === undefined
+      ? undefined
+      : 'HEADROOM_NODE_URL: is of no use without HEADROOM_STANDBY=true or HEADROOM_SHARDED=true';
+  const asked = sharded ? 'HEADROOM_SHARDED' : 'HEADROOM_STANDBY';
+  if (standby && sharded)
+    return `${asked}: nodes that share the tenants take over from each other already; leave HEADROOM_STANDBY out`;
+  if (sharded && mqttUrl === undefined)
+    return `${asked}: chargers need a broker that all nodes reach; name it in HEADROOM_MQTT_URL`;
+  if (databaseUrl === undefined || databaseUrl.startsWith('sqlite:'))
+    return `${asked}: several nodes need a PostgreSQL that all of them reach; name it in HEADROOM_DATABASE_URL`;
+  if (nodeUrl === undefined && ['0.0.0.0', '::'].includes(httpHost))
+    return `HEADROOM_NODE_URL: say where the other nodes reach this one; ${httpHost} is no address that they could use`;
+  return undefined;
+}

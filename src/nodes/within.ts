@@ -1,0 +1,19 @@
+// Waits for work to be over, but not for ever.
+import type { Cancel, Clock } from '../ports/clock.js';
+
+/** Resolves when `work` is over, or the time is. */
+export async function within(clock: Clock, timeMs: number, work: Promise<void>): Promise<void> {
+  let cancel: Cancel = () => {};
+  const over = new Promise<void>((resolve) => {
+    cancel = clock.after(timeMs, resolve);
+  });
+  await Promise.race([work, over]);
+  cancel();
+}
+
+/** Resolves when so much time has passed. */
+export function pause(clock: Clock, timeMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(timeMs, resolve);
+  });
+}

@@ -1,0 +1,97 @@
+// Implements the SharedDatabase port: one database, opened once, and a store for each shard with an owner and a fence of its own.
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import { ALL_SHARDS, type Shard, shardOf } from '../../../machines/values/shards.js';
+import type { Clock } from '../../ports/clock.js';
+import type { SharedDatabase } from '../../ports/shared-database.js';
+import type { Store } from '../../ports/store.js';
+import { openDatabase } from './connection.js';
+import { loadTenants } from './credentials.js';
+import { Database } from './database.js';
+import { DatabaseClock } from './database-clock.js';
+import type { OwnNode } from './database-ownership.js';
+import { WHOLE_DATABASE } from './ownership.js';
+import { DatabaseMembership, Renewals, shardRow } from './shards.js';
+import { type StoreOptions, storeOver } from './store.js';
+import { inSnapshot } from './transaction.js';
+import { orUnavailable } from './unavailable.js';
+
+/** Shards are claimed beside each other, and beside those that are renewed. */
+const OWNER_CONNECTIONS = 3;
+/** Less than what passes until a change made outside has to be known. */
+const ASKED_ONCE_MS = 500;
+/** The shard whose owner forgets old power for all. */
+const HOUSEKEEPING_SHARD: Shard = 0;
+
+interface SharedOptions extends Omit<StoreOptions, 'node'> {
+  readonly node: OwnNode & { readonly leaseMs: number };
+}
+
+/** Opens the database as `createStore` does, for a node that shares its tenants with others. */
+export async function openSharedDatabase(options: SharedOptions): Promise<SharedDatabase> {
+  const { databaseUrl, log, clock, databaseClock: hostClock = clock, node } = options;
+  const opening = { log, nodeId: node.nodeId };
+  const database = await Database.open(databaseUrl, { ...opening, isChecked: true });
+  const { knex, migrations } = database;
+  if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
+  // Leases must not wait for what is read and written: they have a connection of their own.
+  const ownerKnex = openDatabase(databaseUrl, { ...opening, connections: OWNER_CONNECTIONS });
+  const loadNames = () => orUnavailable(() => inSnapshot(knex, (trx) => loadTenants(trx)));
+  const renewals = new Renewals();
+  const common = storeOver(knex, { ...options, part: { owned: WHOLE_DATABASE, ownerKnex } });
+  const revisionSince = askedOnce(clock, common.revisionSince);
+  const shards = ALL_SHARDS.map((shard) => {
+    const store = storeOver(knex, { ...options, part: { owned: shardRow(shard, renewals), ownerKnex } });
+    return narrowed({ ...store, revisionSince }, shard, loadNames);
+  });
+  return {
+    membership: new DatabaseMembership(ownerKnex, new DatabaseClock(ownerKnex, { clock, hostClock }), node),
+    common,
+    shard(shard) {
+      const store = shards[shard];
+      if (store === undefined) throw new Error(`there is no shard ${shard}`);
+      return store;
+    },
+    async close() {
+      for (const store of [...shards, common]) await store.close();
+      await ownerKnex.destroy();
+      await database.close();
+    },
+  };
+}
+
+/** What was asked a moment ago is not asked again: every shard wants to know whether the same rows have changed. */
+function askedOnce(clock: Clock, ask: Store['revisionSince']): Store['revisionSince'] {
+  const known = new Map<
+    number | undefined,
+    { readonly atMs: number; readonly found: ReturnType<typeof ask> }
+  >();
+  return (since) => {
+    const atMs = clock.monotonicMs();
+    const before = known.get(since);
+    if (before !== undefined && atMs - before.atMs < ASKED_ONCE_MS) return before.found;
+    const found = ask(since);
+    // Of the newest alone: what was asked of an older revision is not asked again.
+    known.clear();
+    known.set(since, { atMs, found });
+    return found;
+  };
+}
+
+/** The store as if there were no tenants but those of `shard`. Nobody signs in by it: it knows no secrets. */
+function narrowed(store: Store, shard: Shard, loadNames: () => ReturnType<typeof loadTenants>): Store {
+  const isOurs = (tenantUuid: TenantUuid) => shardOf(tenantUuid) === shard;
+  return {
+    ...store,
+    async loadCredentials() {
+      const tenants = (await loadNames()).filter(({ tenantUuid }) => isOurs(tenantUuid));
+      return { tenants, apiKeys: [], oauthClients: [], mqttLogins: [] };
+    },
+    async revisionSince(since) {
+      const revision = await store.revisionSince(since);
+      return { ...revision, tenants: revision.tenants.filter(isOurs) };
+    },
+    async forgetPowerBefore(beforeMs) {
+      if (shard === HOUSEKEEPING_SHARD) await store.forgetPowerBefore(beforeMs);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+// A node among several that share the tenants: it runs the shards that it owns, and hands to other nodes what is asked of theirs.
+import type { RequestListener } from 'node:http';
+import { ALL_SHARDS, type Shard, shardOf } from '../machines/values/shards.js';
+import { Follower } from './actors/follower.js';
+import type { Config } from './config.js';
+import { createHealth } from './health.js';
+import { createCredentialDirectory } from './inbound/http/credentials.js';
+import { DueAnswers } from './inbound/http/due-answers.js';
+import type { WithApplication } from './inbound/http/endpoint.js';
+import type { Exchanges } from './inbound/http/exchange.js';
+import { createExpressApp } from './inbound/http/express-app.js';
+import { Forwarding } from './inbound/http/forwarding.js';
+import type { Metrics } from './metrics.js';
+import { Roster } from './nodes/roster.js';
+import { type Running, Standby } from './nodes/standby.js';
+import { within } from './nodes/within.js';
+import type { Clock } from './ports/clock.js';
+import type { Log } from './ports/log.js';
+import type { SharedDatabase } from './ports/shared-database.js';
+import { FINISH_WITHIN_MS, Term } from './term.js';
+import { VERSION } from './version.js';
+
+interface ShardSetOptions
+  extends Pick<ConstructorParameters<typeof Term>[0], 'seams' | 'tokens' | 'nodeTokens' | 'tlsFiles'> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly database: SharedDatabase;
+  readonly nodeId: string;
+  /** Told of all that it owns whenever that changed. */
+  readonly onShards: (held: readonly Shard[]) => void;
+}
+
+/** A shard that this node owns and runs. */
+interface HeldShard {
+  readonly term: Term;
+  readonly due: DueAnswers;
+}
+
+export class ShardSet {
+  readonly #options: ShardSetOptions;
+  readonly #held = new Map<Shard, HeldShard>();
+  readonly #roster: Roster;
+  readonly #standbys: readonly Standby[];
+  readonly #credentials = createCredentialDirectory({
+    tenants: [],
+    apiKeys: [],
+    oauthClients: [],
+    mqttLogins: [],
+  });
+  readonly #follower: Follower;
+  readonly #forwarding: Forwarding;
+  #exchanges: Exchanges | undefined;
+
+  constructor(options: ShardSetOptions) {
+    this.#options = options;
+    const { config, clock, log, database, nodeId } = options;
+    const { membership, common } = database;
+    this.#roster = new Roster({ clock, log, membership, nodeId, leaseMs: 1000 * config.ownerTtlS });
+    this.#standbys = ALL_SHARDS.map((shard) => this.#createStandby(shard));
+    this.#forwarding = new Forwarding(options);
+    const never = () => Promise.reject(new Error('no tenant is read to sign callers in'));
+    this.#follower = new Follower({
+      ...{ clock, log },
+      store: { ...common, isOwner: async () => true, loadTenant: never },
+    });
+  }
+
+  /** Resolves once callers may sign in; rejects where the database does not say who they are. */
+  start(): Promise<void> {
+    return this.#follower.start({
+      onTakenOver: () => {},
+      onCredentials: (set) => this.#credentials.replace(set),
+    });
+  }
+
+  /** Takes its share of the shards, from now on. Other nodes reach this one already. */
+  async join(): Promise<void> {
+    for (const standby of this.#standbys) standby.start();
+    await this.#roster.start();
+  }
+
+  /** Hands every shard over; what is asked meanwhile is forwarded. */
+  async handOver(): Promise<void> {
+    await this.#roster.leave();
+    await Promise.all(this.#standbys.map((standby) => standby.stop()));
+  }
+
+  async stop(): Promise<void> {
+    await this.#roster.close();
+    await this.#follower.stop();
+    await this.#forwarding.close();
+  }
+
+  /** What answers requests of all tenants. */
+  answering(exchanges: Exchanges): RequestListener {
+    const { config, clock, log, metrics, database, tokens, nodeTokens } = this.#options;
+    this.#exchanges = exchanges;
+    const terms = () => [...this.#held.values()].map(({ term }) => term);
+    const health = createHealth({
+      ...{ clock, store: database.common, version: VERSION, role: 'active' },
+      broker: { isHealthy: () => terms().every(({ isBrokerHealthy }) => isBrokerHealthy) },
+      overdueMs: () => Math.max(0, ...terms().map((term) => term.overdueMs())),
+      sharing: { isClockOff: () => this.#roster.isClockOff, held: () => this.#heldShards() },
+    });
+    return createExpressApp(config, {
+      ...{ clock, log, metrics, tokens, nodeTokens, health },
+      withApplication: this.#withApplication,
+      credentials: this.#credentials,
+      areReadsRefused: () => terms().some((term) => term.areReadsRefused()),
+      version: VERSION,
+      ...exchanges,
+    });
+  }
+
+  readonly #withApplication: WithApplication = (tenantUuid, request, response, handle) => {
+    const shard = shardOf(tenantUuid);
+    const held = this.#held.get(shard);
+    if (held !== undefined) {
+      held.due.take(response);
+      return handle(held.term.application);
+    }
+    return this.#forwarding.forward(request, response, {
+      findHolder: async () => this.#roster.holderOf(shard),
+      isStopping: () => this.#exchanges?.isStopping() === true,
+    });
+  };
+
+  #createStandby(shard: Shard): Standby {
+    const { config, clock, log, database } = this.#options;
+    const store = database.shard(shard);
+    return new Standby({
+      ...{ clock, log, owned: `shard ${shard}`, leaseMs: 1000 * config.ownerTtlS },
+      ownership: {
+        awaitVacancy: (signal) => this.#roster.awaitVacancy(shard, signal),
+        claim: () => store.ownership.claim(),
+        renew: () => store.ownership.renew(),
+        release: () => store.ownership.release(),
+        holder: async () => this.#roster.holderOf(shard),
+      },
+      awaitMove: (signal) => this.#roster.awaitMove(shard, signal),
+      onClockOff: () => this.#roster.distrustClock(),
+      begin: (ownerTerm, tenure, onLost) => this.#begin(shard, ownerTerm, () => tenure.isHeld(), onLost),
+    });
+  }
+
+  async #begin(
+    shard: Shard,
+    ownerTerm: number,
+    isHeld: () => boolean,
+    onTakenOver: () => void,
+  ): Promise<Running> {
+    const { database, ...parts } = this.#options;
+    // Its lease is what says so, and costs a commit each time it is asked.
+    const store = { ...database.shard(shard), isOwner: async () => true };
+    const term = new Term({ ...parts, store, ownerTerm, isHeld, onTakenOver, isShard: true });
+    try {
+      await term.start();
+    } catch (error) {
+      await term.stop();
+      throw error;
+    }
+    const due = new DueAnswers();
+    this.#held.set(shard, { term, due });
+    this.#tell();
+    return {
+      stop: async () => {
+        this.#held.delete(shard);
+        this.#exchanges?.openStreams.endAll((tenantUuid) => shardOf(tenantUuid) === shard);
+        await within(parts.clock, FINISH_WITHIN_MS, due.end());
+        await term.stop();
+        this.#tell();
+      },
+    };
+  }
+
+  #heldShards(): readonly Shard[] {
+    return [...this.#held.keys()].sort((a, b) => a - b);
+  }
+
+  #tell(): void {
+    const { metrics, onShards } = this.#options;
+    metrics.shardsHeld.set(this.#held.size);
+    metrics.nodeActive.set(this.#held.size > 0 ? 1 : 0);
+    onShards(this.#heldShards());
+  }
+}
