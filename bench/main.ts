@@ -20,6 +20,7 @@ const BENCHMARKS = [
   'building',
   'phases',
   'hops',
+  'nodes',
 ];
 
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

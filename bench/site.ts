@@ -15,9 +15,22 @@ import { formatApiKey, hashSecret } from '../src/secrets.js';
 
 export const TENANT = '7d0f6a52-5a53-4a6e-9c0d-0d6b1f6f4c11' as TenantUuid;
 export const MQTT_SECRET = 'bench-charger-secret';
-const KEY_ID = 'bench001';
 const KEY_SECRET = 'benchbenchbenchbenchbenchbenchbenchbenchben';
-export const API_KEY = formatApiKey(KEY_ID, KEY_SECRET);
+
+/** Whose a site is. Its locations and chargers are numbered from these on. */
+export interface SiteOwner {
+  readonly tenantUuid: TenantUuid;
+  readonly keyId: string;
+  readonly firstLocation: number;
+  readonly firstCharger: number;
+}
+
+const THE_TENANT: SiteOwner = { tenantUuid: TENANT, keyId: 'bench001', firstLocation: 0, firstCharger: 0 };
+export const API_KEY = apiKeyOf(THE_TENANT);
+
+export function apiKeyOf({ keyId }: SiteOwner): string {
+  return formatApiKey(keyId, KEY_SECRET);
+}
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -61,6 +74,7 @@ export async function provision(
   locations: number,
   connectorsEach: number,
   { chargersEach, permanentLimitKw, gridLimitKw }: Shape = ONE_CHARGER,
+  { tenantUuid, keyId, firstLocation, firstCharger }: SiteOwner = THE_TENANT,
 ): Promise<void> {
   const administration = await createAdministration({
     databaseUrl: databaseUrlOf(config),
@@ -69,24 +83,22 @@ export async function provision(
   const mqttSecretHash = hashSecret(MQTT_SECRET);
   await administration.provision(
     {
-      tenantUuid: TENANT,
+      tenantUuid,
       name: 'Bench',
       features: [ENERGY_MANAGEMENT],
-      apiKeys: [
-        { keyId: KEY_ID, secretHash: hashSecret(KEY_SECRET), scopes: [...SCOPES], expiresAtMs: null },
-      ],
+      apiKeys: [{ keyId, secretHash: hashSecret(KEY_SECRET), scopes: [...SCOPES], expiresAtMs: null }],
       oauthClients: [],
       gateways: [],
       locations: Array.from({ length: locations }, (_, i) => ({
-        locationId: locationIdOf(i),
-        name: `Site ${i}`,
+        locationId: locationIdOf(firstLocation + i),
+        name: `Site ${firstLocation + i}`,
         status: 'ACTIVE' as const,
         permanentLimitKw,
         gridLimitKw,
         operator: null,
         siteMeter: null,
         chargers: Array.from({ length: chargersEach }, (__, n) => ({
-          controllerUuid: controllerUuidOf(i * chargersEach + n),
+          controllerUuid: controllerUuidOf(firstCharger + i * chargersEach + n),
           mqttSecretHash,
           connectors: Array.from({ length: connectorsEach }, (___, k) => ({
             connectorId: String(k + 1) as ConnectorId,

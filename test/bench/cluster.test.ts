@@ -46,6 +46,25 @@ describe('a cluster of nodes', needing(missingPostgres()), () => {
     expect(await cluster.ended).toBe(0);
   });
 
+  it('loses no lease, no limit and no write where nodes share the tenants, and hits only those of the node that is lost', async () => {
+    const faults = '--faults=kill,freezeInCommit,terminate';
+    const chaos = run('chaos', '--sharded', '--rounds=3', '--nodes=3', '--seed=3', faults);
+    expect(await chaos.ended, chaos.printed()).toBe(0);
+    expect(chaos.printed()).toContain(
+      '{"rounds":3,"leasesLost":0,"limitsBroken":0,"writesLost":0,"doubleWriters":0,"acknowledged":',
+    );
+  });
+
+  it('shows which shards each node owns, and gives those of one that ends to the other', async () => {
+    const cluster = run('cluster', '--nodes=2', '--sharded');
+    const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
+    await shown(/node-1 .*shards( \d+){8},.*\n.*\n.*node-2 .*shards( \d+){8},/);
+    cluster.child.stdin.write('k');
+    await shown(/node-1 .*ended.*\n.*\n.*node-2 .*shards( \d+){16},/);
+    cluster.child.stdin.write('q');
+    expect(await cluster.ended).toBe(0);
+  });
+
   it('is refused with a number of nodes that is none', async () => {
     const cluster = run('cluster', '--nodes=none');
     expect(await cluster.ended).toBe(2);
