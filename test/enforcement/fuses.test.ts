@@ -73,7 +73,9 @@ it('a connector of one phase that reports current on another has its maximum res
     expect(l1).toBeGreaterThan(l2);
     expect(await rig.alarms('quay', 'NON_COMPLIANT')).toEqual([]);
     await draws(2);
-    expect(await rig.alarms('quay', 'NON_COMPLIANT')).toMatchObject([{ controllerUuid: 'quay-1', endedAt: null }]);
+    expect(await rig.alarms('quay', 'NON_COMPLIANT')).toMatchObject([
+      { controllerUuid: 'quay-1', endedAt: null },
+    ]);
     // 32 A of it on each, and the others have made room.
     const leftA = () => others.reduce((sum, charger) => sum + charger.drawnA(), 0);
     await draws(2);
