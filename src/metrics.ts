@@ -1,5 +1,5 @@
 // What the service counts, for Prometheus. No label ever names a tenant, a location or a charger: those are unbounded.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -13,6 +13,38 @@ export interface Measures {
   siteMeters(): void;
   operatorLimits(): void;
   peakShaving(): void;
+}
+
+/** Counts for one set of labels. */
+export interface Tally {
+  inc(): void;
+}
+
+/**
+ * A counter of what happens with every message: to look its labels up costs more than much of what is counted. Tallies
+ * are added up when it is read.
+ */
+class TalliedCounter<L extends string> extends Counter<L> {
+  readonly #tallies: { readonly labels: LabelValues<L>; count: number }[] = [];
+
+  /** To be asked for once, and kept. */
+  tally(labels: LabelValues<L>): Tally {
+    const tally = { labels, count: 0 };
+    this.#tallies.push(tally);
+    return {
+      inc() {
+        tally.count++;
+      },
+    };
+  }
+
+  override async get() {
+    for (const tally of this.#tallies) {
+      if (tally.count > 0) this.inc(tally.labels, tally.count);
+      tally.count = 0;
+    }
+    return super.get();
+  }
 }
 
 /** A registry of its own per service, so that several services can live in one process. */
@@ -157,7 +189,7 @@ function overloadMetrics(registers: Registry[]) {
 /** Messages and connections of chargers. */
 function mqttMetrics(registers: Registry[]) {
   return {
-    mqttMessages: new Counter({
+    mqttMessages: new TalliedCounter({
       name: 'headroom_mqtt_messages_total',
       help: 'Messages from chargers, by kind (state, meter, ack) and result (accepted, malformed, unknown, stale, limited).',
       labelNames: ['kind', 'result'],
@@ -180,7 +212,7 @@ function mqttMetrics(registers: Registry[]) {
 /** Grants, alarms, power and connectors of all sites. */
 function siteMetrics(registers: Registry[], measures: Measures) {
   return {
-    grants: new Counter({
+    grants: new TalliedCounter({
       name: 'headroom_grants_total',
       help: 'Limits sent to chargers, by reason.',
       labelNames: ['reason'],

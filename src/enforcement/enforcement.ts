@@ -9,7 +9,7 @@ import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/entities.js';
 import type { Overload } from '../actors/overload.js';
-import type { Metrics } from '../metrics.js';
+import type { Metrics, Tally } from '../metrics.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { AlarmRecord } from '../ports/records.js';
@@ -41,12 +41,12 @@ const COUNT_IMPORT_EVERY_MS = 10_000;
 const NOT_CONNECTED = 'The charger is not connected';
 const SILENT = 'It sends no meter values';
 
-type GrantCounters = Readonly<Record<LimitReason, { inc(): void }>>;
+type GrantTallies = Readonly<Record<LimitReason, Tally>>;
 
 export class Enforcement {
   readonly #options: EnforcementOptions;
   readonly #rareLog: RareLog;
-  readonly #grantsBy: GrantCounters;
+  readonly #grantsBy: GrantTallies;
   readonly #wakeups: Wakeups<LocationEntity>;
   #isStopped = false;
 
@@ -54,7 +54,7 @@ export class Enforcement {
     const { clock, metrics } = options;
     this.#options = options;
     this.#rareLog = createRareLog(clock);
-    this.#grantsBy = grantCountersOf(metrics);
+    this.#grantsBy = grantTalliesOf(metrics);
     this.#wakeups = new Wakeups(clock, (location, nowMs) => this.#decide(location, nowMs));
   }
 
@@ -301,8 +301,7 @@ function reasonOfDistrust({
     : `It reports current on more phases than the one it is provisioned with: ${maximum} on all of them`;
 }
 
-/** Looked up once: a limit leaves with every heartbeat. */
-function grantCountersOf({ grants }: Metrics): GrantCounters {
-  const counters = LIMIT_REASONS.map((reason) => [reason, grants.labels({ reason })]);
-  return Object.fromEntries(counters) as GrantCounters;
+function grantTalliesOf({ grants }: Metrics): GrantTallies {
+  const tallies = LIMIT_REASONS.map((reason) => [reason, grants.tally({ reason })]);
+  return Object.fromEntries(tallies) as GrantTallies;
 }

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { RecordResult } from '../../../machines/power/meter-ledger.js';
 import type { ChargerAddress } from '../../../machines/values/ids.js';
 import { boundedCache } from '../../bounded-cache.js';
-import type { Metrics } from '../../metrics.js';
+import type { Metrics, Tally } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
@@ -24,7 +24,6 @@ const PAYLOAD_LIMIT_BYTES = 16_384;
 const CACHED_TOPICS = 50_000;
 
 type Kind = 'meter' | 'state' | 'ack' | SiteKind;
-type Accepted = ReturnType<Metrics['mqttMessages']['labels']>;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
 /** Receives every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
@@ -37,8 +36,8 @@ export class Telemetry {
   /** By topic. Only those of connectors that exist, so that made-up ones push nothing out. */
   readonly #meters = boundedCache<ConnectorMeter>(CACHED_TOPICS);
   readonly #acks = boundedCache<ConnectorMeter>(CACHED_TOPICS);
-  readonly #acceptedMeters: Accepted;
-  readonly #acceptedAcks: Accepted;
+  readonly #acceptedMeters: Tally;
+  readonly #acceptedAcks: Tally;
 
   constructor(options: {
     readonly sink: MeterSink;
@@ -52,8 +51,8 @@ export class Telemetry {
     this.#metrics = options.metrics;
     this.#rareLog = createRareLog(options.clock);
     const { mqttMessages } = options.metrics;
-    this.#acceptedMeters = mqttMessages.labels({ kind: 'meter', result: 'accepted' });
-    this.#acceptedAcks = mqttMessages.labels({ kind: 'ack', result: 'accepted' });
+    this.#acceptedMeters = mqttMessages.tally({ kind: 'meter', result: 'accepted' });
+    this.#acceptedAcks = mqttMessages.tally({ kind: 'ack', result: 'accepted' });
   }
 
   receive(topic: string, payload: Buffer): void {
