@@ -110,9 +110,8 @@ class Voice implements ChargerVoice {
   acknowledge(connector: VirtualConnector, of: { epoch: number; seq: number }, result: AckResult): void {
     const { epoch, seq } = of;
     const { spec } = connector;
-    const held = connector.heldTo();
-    const applied = 'limitW' in held ? { appliedW: held.limitW } : { appliedA: held.limitA };
-    const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, ...applied };
+    const { limitA: appliedA, limitW: appliedW } = connector.heldTo();
+    const message: AckMessage = { v: 1, boot: this.#boot, epoch, seq, result, appliedA, appliedW };
     const topic = this.#ackTopics.get(spec.connectorId) ?? '';
     this.#acks.push(acknowledgement(topic, spec.connectorId, message));
     if (this.#acks.length > ACKS_KEPT) this.#acks.shift();
@@ -189,6 +188,7 @@ class Voice implements ChargerVoice {
     holder.noteHeartbeat(hb, nowMs);
     line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector), session };
     const leaseLeftS = holder.leaseLeftS(nowMs);
+    const { limitA, limitW } = line.connector.heldTo();
     const message: MeterMessage = {
       v: 1,
       boot: this.#boot,
@@ -200,9 +200,10 @@ class Voice implements ChargerVoice {
       voltageV,
       epoch,
       seq,
-      ...line.connector.heldTo(),
+      limitA,
+      limitW,
       leaseLeftS,
-      ...(session !== undefined && { session }),
+      session,
     };
     const { connectorId } = line.connector.spec;
     // The instant is for people who read along: the service goes by `boot` and `hb`.

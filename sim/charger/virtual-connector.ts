@@ -45,8 +45,8 @@ export interface VirtualConnector {
   nextDueMs(): number;
   reading(): Reading;
   readonly status: ChargingStatus;
-  /** What it says that it is held to, in A per phase or, where it is DC, in W at the car. */
-  heldTo(): { readonly limitA: number } | { readonly limitW: number };
+  /** What it says that it is held to: in A per phase or, where it is DC, in W at the car. */
+  heldTo(): { readonly limitA: number | undefined; readonly limitW: number | undefined };
   /** The car that is plugged in; undefined without one, and where the charger names none. */
   readonly session: string | undefined;
   /** What it says of itself. */
@@ -225,7 +225,9 @@ function readingOf(
   phaseVoltagesV: PerPhase,
 ): Reading {
   return {
-    ...{ connectorId, status, powerW },
+    connectorId,
+    status,
+    powerW,
     currentA: onPhases(Math.round(currentA * 10) / 10, used),
     voltageV: measuredVoltages(phaseVoltagesV, phases),
     energyWh: Math.round(energyWh),
@@ -273,7 +275,7 @@ export function createVirtualConnector(
     },
     heldTo() {
       const { limitA } = holder.applied;
-      return isDc ? { limitW: dcWOfAmpere(limitA, spec) } : { limitA };
+      return isDc ? { limitA: undefined, limitW: dcWOfAmpere(limitA, spec) } : { limitA, limitW: undefined };
     },
     get session() {
       return session.id;

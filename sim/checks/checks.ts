@@ -1,5 +1,5 @@
 // Every invariant of power safety, wired to one world: every event in it comes here, and violations are reported.
-import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { ChargerAddress, ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Metrics } from '../../src/metrics.js';
 import type { Change } from '../../src/ports/store.js';
@@ -80,6 +80,8 @@ export class Checks {
   readonly #doubled: DoubledMessages;
   readonly #bounds: BoundsWatch;
   readonly #drawsA = new Map<ConnectorBook, () => number>();
+  /** Of the service's life: its addresses are the same objects all along, and long texts to compare. */
+  readonly #bookOf = new WeakMap<ConnectorAddress, ConnectorBook>();
   #isBusy = false;
   #soundSinceMs = 0;
 
@@ -113,10 +115,9 @@ export class Checks {
     this.#lookAgain();
   }
 
-  limitLeft(controllerUuid: string, connectorId: string, limit: LimitMessage): void {
-    const connector = this.#books.byId(controllerUuid, connectorId);
+  limitLeft(address: ConnectorAddress, limit: LimitMessage): void {
+    const connector = this.#bookOf.get(address) ?? this.#newlyAddressed(address);
     if (connector === undefined) return;
-    if (!this.#drawsA.has(connector)) this.#drawsA.set(connector, this.#drawOf(controllerUuid, connectorId));
     const inAmperes = connector.inAmperes(limit);
     this.#locks.left(connector, inAmperes);
     this.#grants.left(connector, inAmperes);
@@ -213,6 +214,15 @@ export class Checks {
       this.#world.soon(() => this.#bounds.look());
       this.#lookAgain();
     });
+  }
+
+  #newlyAddressed(address: ConnectorAddress): ConnectorBook | undefined {
+    const { controllerUuid, connectorId } = address;
+    const book = this.#books.byId(controllerUuid, connectorId);
+    if (book === undefined) return undefined;
+    this.#bookOf.set(address, book);
+    if (!this.#drawsA.has(book)) this.#drawsA.set(book, this.#drawOf(controllerUuid, connectorId));
+    return book;
   }
 
   #drawOf(controllerUuid: string, connectorId: string): () => number {

@@ -57,20 +57,22 @@ export class LockWatch {
   /** The limit leaves now, and is not in the book yet. */
   left(book: ConnectorBook, limit: LimitMessage): void {
     const lockKw = this.#oracle.lockKw(book.facts.key, this.#wallMs());
-    const standing = this.#standings.get(book);
+    const standing = this.#standingOf(book);
     if (lockKw !== undefined) this.#judgeLocked(book, limit, lockKw);
-    else if (standing !== undefined) {
+    else {
       standing.belowLock = 0;
       standing.lastResort = 0;
     }
-    if (lockKw === undefined && limit.limitA > 0) this.#standingOf(book).running++;
-    else this.#standingOf(book).running = 0;
+    if (lockKw === undefined && limit.limitA > 0) standing.running++;
+    else standing.running = 0;
   }
 
   #standingOf(book: ConnectorBook): Standing {
-    const known = this.#standings.get(book) ?? { belowLock: 0, lastResort: 0, running: 0 };
-    this.#standings.set(book, known);
-    return known;
+    const known = this.#standings.get(book);
+    if (known !== undefined) return known;
+    const standing = { belowLock: 0, lastResort: 0, running: 0 };
+    this.#standings.set(book, standing);
+    return standing;
   }
 
   #violate({ facts }: ConnectorBook, detail: string): void {

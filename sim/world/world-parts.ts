@@ -203,7 +203,7 @@ export class WorldParts {
     return {
       limitLeft: (connector, limit) => {
         this.counts.toChargers++;
-        this.checks.limitLeft(connector.controllerUuid, connector.connectorId, limit);
+        this.checks.limitLeft(connector, limit);
         this.record.tracer?.granted(connector, limit);
       },
       heard: (from, message) => {
