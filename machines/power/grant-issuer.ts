@@ -6,6 +6,7 @@ import { thenTenthsAOf } from './failsafes.js';
 import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import { isLending } from './lent-phases.js';
+import { lastingWOf } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 
 /** A grant that was decided, with its connector. */
@@ -48,18 +49,21 @@ export class GrantIssuer {
    * What has to be sent so that each connector gets what it is due, as far as that can be.
    * @param controlled those that can be told a limit, with what they are due
    * @param uncontrolled those that cannot be relied upon
+   * @param budget `floorsW`: what nobody of `controlled` can be lowered below
    */
   issue(
     controlled: readonly ConnectorControl[],
     uncontrolled: readonly ConnectorControl[],
-    budget: { readonly budgetW: number; readonly isShort: boolean },
+    budget: { readonly budgetW: number; readonly isShort: boolean; readonly floorsW: number },
     nowMs: number,
   ): DecidedGrant[] {
     this.#budgetW = budget.budgetW;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     const grants = this.#grantTargets(controlled, budget.isShort, nowMs);
+    const { isShort } = budget;
+    const fitting = thoseThatFit(uncontrolled, budget.budgetW - budget.floorsW);
     for (const control of uncontrolled) {
-      const grant = this.#tellUncontrolled(control, nowMs);
+      const grant = this.#tellUncontrolled(control, { isShort, doesFit: fitting.has(control) }, nowMs);
       if (grant !== undefined) grants.push(grant);
     }
     return grants;
@@ -138,28 +142,34 @@ export class GrantIssuer {
    * One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. It may
    * keep to what it is told, so it is told no more than before until there is room for that.
    */
-  #tellUncontrolled(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { holding, compliance, spec } = control;
+  #tellUncontrolled(control: ConnectorControl, room: RoomForLeast, nowMs: number): DecidedGrant | undefined {
+    const { holding, compliance } = control;
     const { isNonCompliant } = compliance;
     control.targetTenthsA = holding.boundTenthsA;
     control.limitedBy = undefined;
     control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
-    if (!holding.isWorstCase || linkOf(control) !== 'online' || control.hb === undefined || !spec.isActive)
-      return undefined;
+    if (!isToldAnyway(control)) return undefined;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
     const isRoomy = this.#ledger.totalW <= this.#budgetW && isCarried && !isNonCompliant;
-    control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control);
+    control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
-    return this.#grant(control, control.targetTenthsA, nowMs);
+    return this.#grant(control, control.targetTenthsA, nowMs, isLocked(control));
   }
 
-  /** The least it can be offered, or nothing where that would be more than before and the others leave no room for it. */
-  #leastToldTenthsA({ holding, sentTenthsA = 0, slot }: ConnectorControl): number {
+  /**
+   * The least it can be offered. Nothing where that does not fit beside what nobody can be lowered below, or would be more than
+   * before and the others leave no room for it yet. A locked one has it, like other locked ones, where not everything fits.
+   */
+  #leastToldTenthsA(control: ConnectorControl, { isShort, doesFit }: RoomForLeast): number {
+    const { holding, sentTenthsA = 0, slot } = control;
     const { leastTenthsA, milliwattsPerTenth, boundW } = holding;
     const hasTenthsA = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0));
     const withItW = this.#ledger.totalW - boundW + wattsOfTenths(leastTenthsA, milliwattsPerTenth);
-    const isRoomForIt = withItW <= this.#budgetW && this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    return hasTenthsA >= leastTenthsA || isRoomForIt ? leastTenthsA : 0;
+    const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
+    const isRoomForIt = withItW <= this.#budgetW && isCarried;
+    const has = hasTenthsA >= leastTenthsA;
+    const isKept = isLocked(control) ? has || (isShort && isCarried) : has && doesFit;
+    return isKept || isRoomForIt ? leastTenthsA : 0;
   }
 
   /** Never more than the ledger has room for, whatever was decided before. */
@@ -222,4 +232,38 @@ function powersOf(
   if (dc == null) return { limitW: Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000) };
   const unit = { voltageV, dc };
   return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };
+}
+
+interface RoomForLeast {
+  /** Not everything fits that cannot be lowered, by what is reserved for it. */
+  readonly isShort: boolean;
+  /** The least that it can be offered fits beside what nobody can be lowered below. */
+  readonly doesFit: boolean;
+}
+
+/** Its maximum is reserved whatever it is told, and it listens. */
+function isToldAnyway(control: ConnectorControl): boolean {
+  const { holding, hb, spec } = control;
+  return holding.isWorstCase && linkOf(control) === 'online' && hb !== undefined && spec.isActive;
+}
+
+/**
+ * Those of them that are told something anyway and whose least fits into `leftW` beside that of the others; locked ones are owed
+ * theirs, fitting or not.
+ */
+function thoseThatFit(
+  uncontrolled: readonly ConnectorControl[],
+  leftW: number,
+): ReadonlySet<ConnectorControl> {
+  let roomW = leftW;
+  for (const control of uncontrolled) if (!isToldAnyway(control)) roomW -= lastingWOf(control);
+  const fitting = new Set<ConnectorControl>();
+  const told = uncontrolled.filter(isToldAnyway);
+  for (const control of [...told.filter(isLocked), ...told.filter((each) => !isLocked(each))]) {
+    const { leastTenthsA, milliwattsPerTenth } = control.holding;
+    const leastW = wattsOfTenths(leastTenthsA, milliwattsPerTenth);
+    if (leastW <= roomW) fitting.add(control);
+    if (leastW <= roomW || isLocked(control)) roomW -= leastW;
+  }
+  return fitting;
 }

@@ -260,7 +260,8 @@ export class LocationSupervisor {
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
     const isShort = shortOfPower(need, budgetW) !== undefined;
-    const grants = this.#issuer.issue(controlled, uncontrolled, { budgetW, isShort }, nowMs);
+    const floorsW = need.lockedW + need.heldW;
+    const grants = this.#issuer.issue(controlled, uncontrolled, { budgetW, isShort, floorsW }, nowMs);
     const isRoomMade = this.reservedW < this.#decidedReservedW;
     this.#decidedReservedW = this.reservedW;
     return {

@@ -79,7 +79,7 @@ function sentenceOn(pole: Pole, need: Need | undefined): string | undefined {
 }
 
 /** What a connector that cannot be told stays entitled to. */
-function lastingWOf({ holding }: ConnectorControl): number {
+export function lastingWOf({ holding }: ConnectorControl): number {
   if (holding.isWorstCase) return holding.boundW;
   return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
 }

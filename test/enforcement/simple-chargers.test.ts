@@ -100,4 +100,25 @@ describe('a charger that keeps to no lease', () => {
     expect(rig.chargers.map((charger) => charger.heldA())).toEqual([6, 0]);
     expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toHaveLength(1);
   });
+
+  it('is told nothing where its 6 A do not fit beside those of a lock, and keeps them where it is locked itself', async () => {
+    const chargers = [{ traits: { lease: 'none' } } as const, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers }]);
+    await rig.pass(60);
+    await rig.limitLocation('quay', 5);
+    rig.limitOf('quay').becomes(5, 15);
+    await rig.pass(60);
+    expect(rig.chargers.map((charger) => charger.heldA())).toEqual([6, 0]);
+    await rig.lock('quay-2', 11, { lastsS: 120 });
+    // Both draw until the first has followed.
+    rig.limitOf('quay').becomes(2 * 6 * 0.69, 0);
+    rig.limitOf('quay').becomes(5, 15);
+    await rig.pass(60);
+    expect(rig.chargers.map((charger) => charger.heldA())).toEqual([0, 6]);
+    await rig.pass(75);
+    await rig.lock('quay-1', 11);
+    await rig.until('the locked one has its floor', () => rig.charger('quay-1').heldA() === 6, 30);
+    await rig.pass(60);
+    expect(rig.chargers.map((charger) => charger.heldA())).toEqual([6, 0]);
+  });
 });
