@@ -99,14 +99,15 @@ export class OperatorWatch {
     this.#pass(site, now);
     const { isActive, limitKw = NEVER, durationS } = order;
     const sentMs = Date.parse(order.sentAt);
-    site.heardAtMs = now;
     if (isActive === undefined) {
+      site.heardAtMs = now;
       if (site.phase === 'FAILSAFE') site.backAtMs = Math.min(site.backAtMs, now);
       return;
     }
     const text = JSON.stringify([isActive && limitKw, durationS]);
+    // One that comes twice says nothing of now: it may have been on its way for long.
     if (sentMs < site.newestSentMs || (sentMs === site.newestSentMs && text === site.newest)) return;
-    Object.assign(site, { newestSentMs: sentMs, newest: text, backAtMs: NEVER });
+    Object.assign(site, { newestSentMs: sentMs, newest: text, heardAtMs: now, backAtMs: NEVER });
     site.orderKw = limitKw;
     site.orderEndsAtMs = isActive && durationS !== undefined ? sentMs + 1000 * durationS : NEVER;
     enter(site, isActive && site.orderEndsAtMs > now ? 'LIMITED' : 'UNLIMITED_CONTROLLED', now);
