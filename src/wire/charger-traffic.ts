@@ -47,6 +47,7 @@ const state: ChargerTraffic<StateMessage> = {
         v: 1,
         online: true,
         boot: BOOT,
+        seqNo: 1,
         firmware: 'Acme 2.4',
         connectors: [
           { id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'heartbeat', keepsThen: true },
