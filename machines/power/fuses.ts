@@ -57,6 +57,12 @@ export function phasesOf({ phases, rotation }: Pick<Wiring, 'phases' | 'rotation
   return place < 0 ? [0, 1, 2] : [place];
 }
 
+/** The phase of the grid, as a place in `GRID_PHASES`, that feeds the nth phase of a connector, from 0; undefined where nobody said it. */
+export function gridPhaseOf(rotation: Rotation | null | undefined, own: number): number | undefined {
+  const place = LETTERS.indexOf(rotation?.charAt(own) || '-');
+  return place < 0 ? undefined : place;
+}
+
 /** The connection and the feeders of one location. */
 export class Fuses {
   /** Named by their place here everywhere else. */
@@ -119,8 +125,8 @@ export class Fuses {
   polesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
     const path = this.#pathTo(feeder);
     return [0, 1, 2].slice(0, phases).map((own) => {
-      const place = LETTERS.indexOf(rotation?.[own] ?? '');
-      const of = place < 0 ? [0, 1, 2] : [place];
+      const place = gridPhaseOf(rotation, own);
+      const of = place === undefined ? [0, 1, 2] : [place];
       return path.flatMap((pole) => of.map((phase) => pole + phase));
     });
   }

@@ -7,7 +7,6 @@ import type { ConnectorActor } from './connector.machine.js';
 import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from './connector-control.js';
 import { hearAck, hearReading } from './connector-readings.js';
 import { setTargets } from './connector-targets.js';
-import { estimatedWOf } from './counted-power.js';
 import { allowFailsafes, doOwnFailsafesFit, isWronglyTakenToKeep } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
@@ -16,8 +15,8 @@ import { GrantLedger } from './grant-ledger.js';
 import { forEachLoad } from './holding.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
 import { barLending, isLending } from './lent-phases.js';
+import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
-import type { DrawnPower } from './power-minute.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
@@ -58,6 +57,8 @@ export class LocationSupervisor {
   readonly meters: MeterLedger;
   /** What they may be entitled to. */
   readonly ledger: GrantLedger;
+  /** What they draw together. */
+  readonly draw: LocationDraw;
   readonly timing: GrantTiming;
   #horizonMs: number;
   readonly #ownerTerm: number;
@@ -66,7 +67,6 @@ export class LocationSupervisor {
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #decidedReservedW = 0;
   #followedByMs = Number.NEGATIVE_INFINITY;
-  #estimatedW: number | undefined;
 
   constructor({ timing, ownerTerm }: SupervisorOptions) {
     this.timing = timing;
@@ -75,6 +75,7 @@ export class LocationSupervisor {
     this.ledger = new GrantLedger(timing);
     this.meters = new MeterLedger(staleAfterMsOf(timing));
     this.#connectors = new KnownConnectors(this.ledger, this.meters, timing);
+    this.draw = new LocationDraw(this.meters, this.#connectors);
     this.#issuer = new GrantIssuer(this.ledger, ownerTerm);
   }
 
@@ -111,17 +112,6 @@ export class LocationSupervisor {
   /** Its connection and feeders. */
   get fuses(): Fuses {
     return this.#connectors.fuses;
-  }
-
-  /** What the location draws: what is measured, and what silent connectors count with. */
-  drawnPower(): DrawnPower {
-    const estimatedW = this.#estimatedW;
-    return { actualW: this.meters.measuredW + (estimatedW ?? 0), estimatedW };
-  }
-
-  /** What silent connectors count with falls with what they may still be entitled to, and changes with their links. */
-  estimate(): void {
-    this.#estimatedW = estimatedWOf(this.controls.values());
   }
 
   /** Other fuses than before, or other ratings of them. */

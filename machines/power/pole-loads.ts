@@ -35,8 +35,8 @@ function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number
   return currents;
 }
 
-/** A of each of its own phases, in their order. */
-function ownCurrentsOf({ actor, slot, holding, spec, phases }: ConnectorControl): readonly number[] {
+/** A of each of its own phases, in their order: as it reports or, while it is silent, at most what it may be entitled to. */
+export function ownCurrentsOf({ actor, slot, holding, spec, phases }: ConnectorControl): readonly number[] {
   const { currentA, powerW, receivedAtMs } = slot;
   if (receivedAtMs === undefined) return [];
   const isOnline = linkOf({ actor }) === 'online';

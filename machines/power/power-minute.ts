@@ -1,11 +1,16 @@
 // What a location draws in the minute that runs: time-weighted, so that uneven meter values weigh what they lasted.
 import type { EpochMs } from '../values/time.js';
 
+/** Tenths of an ampere on L1, L2 and L3 of the grid. */
+export type GridTenthsA = readonly [number, number, number];
+
 /** What a location draws. Powers in W. */
 export interface DrawnPower {
   readonly actualW: number;
   /** How much of it is an estimate; undefined where everything is measured. */
   readonly estimatedW: number | undefined;
+  /** Left out where no fuse of it is known. */
+  readonly gridTenthsA?: GridTenthsA | undefined;
 }
 
 /** A minute as it ended. Powers in W. */
@@ -21,6 +26,47 @@ export interface EndedMinute {
   readonly limitW: number;
   /** Time-weighted mean of the grid limit: what a lawful mean is held to. */
   readonly meanLimitW: number;
+  /** null where no fuse is known. */
+  readonly currents: EndedCurrents | null;
+}
+
+/** What flowed on each phase of the grid: the time-weighted mean, and the most at any moment. */
+export interface EndedCurrents {
+  readonly meanTenthsA: GridTenthsA;
+  readonly maxTenthsA: GridTenthsA;
+}
+
+/** The currents of the minute that runs, for as long as they are known in it. */
+class CurrentsOfMinute {
+  #tenthsAms = [0, 0, 0];
+  #maxTenthsA: number[] | undefined;
+  #lastedMs = 0;
+
+  note(now: GridTenthsA | undefined): void {
+    if (now !== undefined)
+      this.#maxTenthsA = now.map((tenthsA, i) => Math.max(tenthsA, this.#maxTenthsA?.[i] ?? 0));
+  }
+
+  add(drawn: GridTenthsA | undefined, elapsedMs: number): void {
+    if (drawn === undefined) return;
+    for (const [i, tenthsA] of drawn.entries())
+      this.#tenthsAms[i] = (this.#tenthsAms[i] ?? 0) + tenthsA * elapsedMs;
+    this.#lastedMs += elapsedMs;
+  }
+
+  /** @param now what flows as the next minute begins */
+  end(now: GridTenthsA | undefined): EndedCurrents | null {
+    const ofPhases = (value: (i: number) => number): GridTenthsA => [value(0), value(1), value(2)];
+    const [sums, most, lastedMs] = [this.#tenthsAms, this.#maxTenthsA, this.#lastedMs];
+    this.#tenthsAms = [0, 0, 0];
+    this.#maxTenthsA = now === undefined ? undefined : [...now];
+    this.#lastedMs = 0;
+    if (lastedMs === 0 || most === undefined) return null;
+    return {
+      meanTenthsA: ofPhases((i) => Math.round((sums[i] ?? 0) / lastedMs)),
+      maxTenthsA: ofPhases((i) => most[i] ?? 0),
+    };
+  }
 }
 
 /** Times of the monotonic clock in ms, powers in W, sums in W ms. */
@@ -34,6 +80,7 @@ export class PowerMinute {
   #limitWms = 0;
   #lastedMs = 0;
   #maxW = 0;
+  readonly #currents = new CurrentsOfMinute();
   #lowestLimitW = Number.MAX_SAFE_INTEGER;
   /** Something in it was estimated. */
   #isEstimated = false;
@@ -50,10 +97,12 @@ export class PowerMinute {
 
   /** The location draws this from `nowMs` on. */
   notePower(drawn: DrawnPower, nowMs: number): void {
-    const { actualW, estimatedW } = drawn;
-    const isSame = actualW === this.#drawn.actualW && estimatedW === this.#drawn.estimatedW;
-    if (isSame && this.#isHeardOf) return;
+    const { actualW, estimatedW, gridTenthsA } = drawn;
+    const before = this.#drawn;
+    const isSamePower = actualW === before.actualW && estimatedW === before.estimatedW;
+    if (isSamePower && gridTenthsA === before.gridTenthsA && this.#isHeardOf) return;
     this.#passTime(nowMs);
+    this.#currents.note(gridTenthsA);
     this.#isHeardOf = true;
     this.#drawn = drawn;
     this.#isEstimated ||= estimatedW !== undefined;
@@ -89,6 +138,7 @@ export class PowerMinute {
       estimatedW: this.#isEstimated ? Math.round(this.#estimatedWms / lastedMs) : null,
       limitW: this.#lowestLimitW,
       meanLimitW: Math.round(this.#limitWms / lastedMs),
+      currents: this.#currents.end(this.#drawn.gridTenthsA),
     };
     this.#actualWms = 0;
     this.#estimatedWms = 0;
@@ -116,6 +166,7 @@ export class PowerMinute {
       this.#actualWms += this.#drawn.actualW * elapsedMs;
       this.#estimatedWms += (this.#drawn.estimatedW ?? 0) * elapsedMs;
       this.#limitWms += this.#limitW * elapsedMs;
+      this.#currents.add(this.#drawn.gridTenthsA, elapsedMs);
       this.#lastedMs += elapsedMs;
     }
     this.#sinceMs = Math.max(this.#sinceMs, nowMs);

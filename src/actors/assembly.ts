@@ -127,7 +127,7 @@ export class Assembly {
       actor.on('*', (effect) => emit({ entity: location, effect })),
     );
     if (held !== undefined) this.#remind(location, linksBefore);
-    supervisor.estimate();
+    supervisor.draw.estimate();
     directory.placeLocation(location, now);
   }
 

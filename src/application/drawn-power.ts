@@ -9,6 +9,6 @@ export interface DrawnKw {
 }
 
 export function drawnKwOf(location: LocationEntity): DrawnKw {
-  const { actualW, estimatedW } = supervisorOf(location).drawnPower();
+  const { actualW, estimatedW } = supervisorOf(location).draw.now;
   return { actualKw: actualW / 1000, estimatedKw: estimatedW === undefined ? null : estimatedW / 1000 };
 }

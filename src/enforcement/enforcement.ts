@@ -80,7 +80,8 @@ export class Enforcement {
   hear(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void {
     const { location, control } = connector;
     const supervisor = supervisorOf(location);
-    location.minute.notePower(supervisor.drawnPower(), nowMs);
+    supervisor.draw.follow(control);
+    location.minute.notePower(supervisor.draw.now, nowMs);
     const isNews = supervisor.hear(control, reading, nowMs);
     if (isNews) {
       this.#judge(connector);
@@ -252,8 +253,8 @@ export class Enforcement {
   /** What silent connectors count with falls with what they may still be entitled to. */
   #estimate(location: LocationEntity, nowMs: number): void {
     const supervisor = supervisorOf(location);
-    supervisor.estimate();
-    const drawn = supervisor.drawnPower();
+    supervisor.draw.estimate();
+    const drawn = supervisor.draw.now;
     if (location.minute.isHeardOf || drawn.estimatedW !== undefined) location.minute.notePower(drawn, nowMs);
   }
 

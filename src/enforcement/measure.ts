@@ -114,7 +114,7 @@ function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>
 function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const sumsW = { measured: 0, estimated: 0 };
   for (const location of locations) {
-    const { actualW, estimatedW = 0 } = supervisorOf(location).drawnPower();
+    const { actualW, estimatedW = 0 } = supervisorOf(location).draw.now;
     sumsW.measured += actualW - estimatedW;
     sumsW.estimated += estimatedW;
   }

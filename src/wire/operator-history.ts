@@ -1,5 +1,6 @@
 // What an operator can ask of the past: submissions, power, alarms. Extensions of the contract.
 import { z } from 'zod';
+import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
 import { estimatedKwSchema } from './operator-power.js';
 import { instantSchema, prioritySchema } from './rest.js';
@@ -93,6 +94,18 @@ export const locationPowerSchema = z
         meanLimitKw: z.number().meta({
           description: 'The mean of the grid limit in force during it: compare `meanKw` with this one.',
         }),
+        phases: z
+          .array(
+            z.object({
+              phase: z.enum(GRID_PHASES),
+              meanA: z.number(),
+              maxA: z.number().meta({ description: 'The most at any moment.' }),
+            }),
+          )
+          .meta({
+            description:
+              'What the chargers drew on each phase of the grid, A; empty where no fuse of the location was known.',
+          }),
       }),
     ),
   })

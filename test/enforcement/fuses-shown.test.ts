@@ -1,5 +1,6 @@
 // What an operator sees of fuses: each phase with what it carries, the one that is full, and the sentence that says so.
 import { afterEach, describe, expect, it } from 'vitest';
+import { locationPowerSchema } from '../../src/wire/operator-history.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
@@ -27,7 +28,7 @@ describe('The fuses of a location', () => {
         ],
       },
     ]);
-    await rig.pass(60);
+    await rig.pass(120);
     const { fuses, connectors } = await live();
     expect(fuses.map(({ feeder, parent }) => [feeder, parent])).toEqual([
       [null, null],
@@ -54,6 +55,13 @@ describe('The fuses of a location', () => {
       expect.stringContaining(`Phase L2 of the connection is full: ${SHARES} 40 A fairly`),
       expect.stringContaining(`Phase L3 of feeder "hall" is full: ${SHARES} 20 A fairly`),
       'It is not limited: it may draw its maximum of 32 A.',
+    ]);
+    const points = bodyOf(await rig.call('GET', '/locations/quay/power'), locationPowerSchema).points;
+    // All that the chargers draw, wherever they hang.
+    expect(points.at(-1)?.phases).toMatchObject([
+      { phase: 'L1', maxA: 32 },
+      { phase: 'L2', maxA: connection?.phases[1]?.measuredA },
+      { phase: 'L3', maxA: 20 },
     ]);
     expect(await rig.counted('fusePhases', { state: 'full' })).toBe(2);
     expect(await rig.counted('fusePhases', { state: 'free' })).toBe(4);

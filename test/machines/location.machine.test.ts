@@ -333,7 +333,7 @@ describe('A location decides', () => {
     expect(effects).toMatchObject([
       { type: 'decided', grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }] },
     ]);
-    expect(supervisor.drawnPower()).toEqual({ actualW: 9_000, estimatedW: undefined });
+    expect(supervisor.draw.now).toEqual({ actualW: 9_000, estimatedW: undefined });
     expect(supervisor.reservedW).toBeGreaterThan(20_000);
   });
 
@@ -364,7 +364,7 @@ describe('A location decides', () => {
     expect(supervisor.controls.get(KEY)).toBe(before);
     expect(before?.actor).toBe(rebuilt.getSnapshot().context.connectors.get(KEY));
     expect(before?.actor.getSnapshot().context.turn).toEqual({ onSinceMs: 3_000, pausedSinceMs: undefined });
-    expect(supervisor.drawnPower().actualW).toBe(9_000);
+    expect(supervisor.draw.now.actualW).toBe(9_000);
   });
 });
 

@@ -21,6 +21,7 @@ it('leaves to the next minute what is drawn after its end, though the timer come
   const ended = minute.end(0, MINUTE_MS, 2 * MINUTE_MS);
   expect(ended).toEqual({
     ...{ atMs: 0, meanW: 1_000, maxW: 1_000, estimatedW: null, limitW: 10_000, meanLimitW: 10_000 },
+    currents: null,
   });
   const next = minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS);
   // 2 s of 1 kW and 58 s of 9 kW; 3 s under 10 kW and 57 s under 4 kW.
@@ -41,4 +42,32 @@ it('ends when the clock says so where nothing was noted since', () => {
 it('says nothing of a minute of which nothing is known', () => {
   const minute = new PowerMinute();
   expect(minute.end(0, 60_000, 120_000)).toBeUndefined();
+});
+
+it('has the mean and the highest current of each phase, weighed by the time that they lasted', () => {
+  const minute = new PowerMinute();
+  minute.noteLimit(50_000, 0);
+  minute.notePower({ ...measured(1_000), gridTenthsA: [60, 0, 320] }, 0);
+  // The same power on other phases is another current.
+  minute.notePower({ ...measured(1_000), gridTenthsA: [160, 100, 0] }, 15_000);
+  minute.notePower({ ...measured(2_000), gridTenthsA: [160, 40, 0] }, 45_000);
+  expect(minute.end(0, MINUTE_MS, 2 * MINUTE_MS)?.currents).toEqual({
+    meanTenthsA: [135, 60, 80],
+    maxTenthsA: [160, 100, 320],
+  });
+  // What flowed before it began is no more the most of it.
+  expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.currents).toEqual({
+    meanTenthsA: [160, 40, 0],
+    maxTenthsA: [160, 40, 0],
+  });
+});
+
+it('weighs the time only in which the currents were known', () => {
+  const minute = new PowerMinute();
+  minute.noteLimit(50_000, 0);
+  minute.notePower(measured(1_000), 0);
+  minute.notePower({ ...measured(1_000), gridTenthsA: [100, 100, 100] }, 40_000);
+  expect(minute.end(0, MINUTE_MS, 2 * MINUTE_MS)?.currents?.meanTenthsA).toEqual([100, 100, 100]);
+  minute.notePower(measured(1_000), MINUTE_MS);
+  expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.currents).toBeNull();
 });

@@ -102,6 +102,13 @@ describe('GET /alarms', () => {
   });
 });
 
+const CURRENTS = { meanTenthsA: [44, 0, 105], maxTenthsA: [60, 0, 160] } as const;
+const ON_PHASES = [
+  { phase: 'L1', meanA: 4.4, maxA: 6 },
+  { phase: 'L2', meanA: 0, maxA: 0 },
+  { phase: 'L3', meanA: 10.5, maxA: 16 },
+];
+
 describe('GET /locations/{locationId}/power', () => {
   const minute = (time: string, meanW: number, maxW: number, limitW = 50_000) =>
     ({
@@ -111,6 +118,7 @@ describe('GET /locations/{locationId}/power', () => {
         atMs: Date.parse(at(time)),
         ...{ meanW, maxW, limitW, meanLimitW: limitW + 500 },
         estimatedW: meanW === 3000 ? 1000 : null,
+        currents: meanW === 3000 ? CURRENTS : null,
       },
     }) as const;
 
@@ -126,9 +134,17 @@ describe('GET /locations/{locationId}/power', () => {
     const power = await service.read('/locations/quay-2/power', locationPowerSchema);
     expect(power).toMatchObject({ from: '2026-05-31T12:00:00.000Z', stepSeconds: 60 });
     expect(power.points).toEqual([
-      { at: at('11:00'), meanKw: 1, maxKw: 2, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5 },
-      { at: at('11:01'), meanKw: 3, maxKw: 3.5, estimatedKw: 1, limitKw: 40, meanLimitKw: 40.5 },
-      { at: at('11:15'), meanKw: 8, maxKw: 9, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5 },
+      { at: at('11:00'), meanKw: 1, maxKw: 2, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5, phases: [] },
+      {
+        at: at('11:01'),
+        meanKw: 3,
+        maxKw: 3.5,
+        estimatedKw: 1,
+        limitKw: 40,
+        meanLimitKw: 40.5,
+        phases: ON_PHASES,
+      },
+      { at: at('11:15'), meanKw: 8, maxKw: 9, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5, phases: [] },
     ]);
   });
 
@@ -143,8 +159,24 @@ describe('GET /locations/{locationId}/power', () => {
       to: NOW,
       stepSeconds: 900,
       points: [
-        { at: at('11:00'), meanKw: 2, maxKw: 3.5, estimatedKw: 0.5, limitKw: 40, meanLimitKw: 45.5 },
-        { at: at('11:15'), meanKw: 8, maxKw: 9, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5 },
+        {
+          at: at('11:00'),
+          meanKw: 2,
+          maxKw: 3.5,
+          estimatedKw: 0.5,
+          limitKw: 40,
+          meanLimitKw: 45.5,
+          phases: ON_PHASES,
+        },
+        {
+          at: at('11:15'),
+          meanKw: 8,
+          maxKw: 9,
+          estimatedKw: null,
+          limitKw: 50,
+          meanLimitKw: 50.5,
+          phases: [],
+        },
       ],
     });
   });

@@ -2,15 +2,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
+import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
 import {
   bridged,
   columnsOf,
   continued,
   highestOfLast,
-  kwAt,
   since,
   until,
+  valueAt,
 } from '../../web/location/step-line.js';
 import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';
 import { limitKw, profileWithin } from '../machines/arbitraries.js';
@@ -21,19 +22,19 @@ const SPAN_MS = 40;
 
 describe('stored minutes and what is told since the page was opened', () => {
   const stored = [
-    { atMs: 0, kw: 5 },
-    { atMs: 60_000, kw: null },
+    { atMs: 0, value: 5 },
+    { atMs: 60_000, value: null },
   ];
-  const told = (atMs: number) => [{ atMs, kw: 7 }];
+  const told = (atMs: number) => [{ atMs, value: 7 }];
 
   it('leave no gap in the minute that is not stored yet', () => {
     const line = bridged(stored, told(90_000), 65_000);
-    expect([59_000, 61_000, 89_999, 90_000].map((atMs) => kwAt(line, atMs))).toEqual([5, 5, 5, 7]);
+    expect([59_000, 61_000, 89_999, 90_000].map((atMs) => valueAt(line, atMs))).toEqual([5, 5, 5, 7]);
   });
 
   it('leave the gap of a time in which nothing was measured', () => {
     const line = bridged(stored, told(200_000), 65_000);
-    expect([59_000, 61_000, 199_999, 200_000].map((atMs) => kwAt(line, atMs))).toEqual([5, null, null, 7]);
+    expect([59_000, 61_000, 199_999, 200_000].map((atMs) => valueAt(line, atMs))).toEqual([5, null, null, 7]);
   });
 
   it('are one after the other where they overlap, or one is missing', () => {
@@ -74,7 +75,7 @@ describe('the effective limit of the past', () => {
             .map(([profile]) => profile);
           const fallbackKw = limits.findLast(([, setMs]) => setMs <= atMs)?.[0] ?? 0;
           const wanted = effectiveLimitKwAt(known.reduce(putProfile, EMPTY_STACK), fallbackKw, atMs);
-          expect(kwAt(line, ERA + atMs)).toBe(wanted);
+          expect(valueAt(line, ERA + atMs)).toBe(wanted);
         }
       }),
     );
@@ -83,31 +84,37 @@ describe('the effective limit of the past', () => {
 
 describe('what was measured', () => {
   it('is drawn for the minutes that have a roll-up, and for no others', () => {
-    const point = (minute: number, meanKw: number) => ({
+    const point = (minute: number, meanKw: number, l2A?: number) => ({
       at: iso(minute * 60_000),
       meanKw,
       maxKw: 9,
       estimatedKw: null,
       limitKw: 15,
       meanLimitKw: 20,
+      phases:
+        l2A === undefined
+          ? []
+          : GRID_PHASES.map((phase) => ({ phase, meanA: 1, maxA: phase === 'L2' ? l2A : 5 })),
     });
-    const { powerKw, inForceKw } = pastLines({
+    const { powerKw, inForceKw, phasesA } = pastLines({
       ...{ locationId: 'quay-1', from: iso(0), to: iso(600_000), stepSeconds: 60 },
-      points: [point(0, 1), point(1, 2), point(5, 3)],
+      points: [point(0, 1), point(1, 2, 16), point(5, 3, 20)],
     });
-    const minutes = [0, 1, 2, 4, 5].map((minute) => kwAt(powerKw, ERA + minute * 60_000));
+    const minutes = [0, 1, 2, 4, 5].map((minute) => valueAt(powerKw, ERA + minute * 60_000));
     expect(minutes).toEqual([1, 2, null, null, 3]);
-    expect(kwAt(inForceKw, ERA + 90_000)).toBe(20);
-    expect(kwAt(inForceKw, ERA + 150_000)).toBe(null);
+    expect(valueAt(inForceKw, ERA + 90_000)).toBe(20);
+    expect(valueAt(inForceKw, ERA + 150_000)).toBe(null);
+    const l2A = [0, 1, 2, 5, 6].map((minute) => valueAt(phasesA[1] ?? [], ERA + minute * 60_000));
+    expect(l2A).toEqual([null, 16, null, 20, null]);
   });
 });
 
 describe('lines on one axis', () => {
   const power = [
-    { atMs: 0, kw: 1 },
-    { atMs: 10, kw: 2 },
+    { atMs: 0, value: 1 },
+    { atMs: 10, value: 2 },
   ];
-  const limit = [{ atMs: 4, kw: 9 }];
+  const limit = [{ atMs: 4, value: 9 }];
 
   it('have a value at every instant at which any of them steps, and at both ends', () => {
     expect(columnsOf([power, limit], 2, 20)).toEqual([
@@ -121,15 +128,15 @@ describe('lines on one axis', () => {
     expect(continued(power, limit)).toEqual([power[0], limit[0]]);
     expect(continued(power, [])).toEqual(power);
     expect(until(since(power, 5), 12)).toEqual([
-      { atMs: 5, kw: 1 },
-      { atMs: 10, kw: 2 },
-      { atMs: 12, kw: null },
+      { atMs: 5, value: 1 },
+      { atMs: 10, value: 2 },
+      { atMs: 12, value: null },
     ]);
   });
 });
 
 describe('what chargers may draw while they follow a lower limit', () => {
-  const step = fc.record({ atMs: fc.nat(60), kw: fc.option(fc.integer({ min: 1, max: 50 })) });
+  const step = fc.record({ atMs: fc.nat(60), value: fc.option(fc.integer({ min: 1, max: 50 })) });
   const steps = fc.uniqueArray(step, { selector: ({ atMs }) => atMs, maxLength: 12 });
 
   it('is at every instant the highest limit of the last while', () => {
@@ -138,10 +145,10 @@ describe('what chargers may draw while they follow a lower limit', () => {
         const line = unordered.toSorted((a, b) => a.atMs - b.atMs);
         const highest = highestOfLast(line, windowMs);
         for (let instant = 0; instant < 100; instant++) {
-          const last = Array.from({ length: windowMs + 1 }, (_, i) => kwAt(line, instant - i));
+          const last = Array.from({ length: windowMs + 1 }, (_, i) => valueAt(line, instant - i));
           const known = last.filter((kw) => kw !== null);
-          const wanted = kwAt(line, instant) === null ? null : Math.max(...known);
-          expect(kwAt(highest, instant)).toBe(wanted);
+          const wanted = valueAt(line, instant) === null ? null : Math.max(...known);
+          expect(valueAt(highest, instant)).toBe(wanted);
         }
       }),
     );

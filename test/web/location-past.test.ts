@@ -98,7 +98,8 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       estimatedW: null,
       meanLimitW: 50_000,
       limitW: 33_000,
-    };
+      currents: { meanTenthsA: [101, 52, 0], maxTenthsA: [163, 80, 0] },
+    } as const;
     const knex = openDatabase(databaseUrlOf(rig.service.config));
     const locationId = 'quay-1' as LocationId;
     await knex.transaction((trx) => putPowerMinutes(trx, [{ tenantUuid: HARBOUR, locationId, minute }]));
@@ -119,8 +120,13 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       expect(await figureOf(past, 'Drew')).toBe(7.4);
       expect(await figureOf(past, 'Peak')).toBe(9.1);
       expect(await figureOf(past, 'Limit in force')).toBe(50);
+      expect(await figureOf(past, 'Peak on L1')).toBe(16.3);
+      expect(await figureOf(past, 'Peak on L3')).toBe(0);
       await past.getByText('mean of that minute, lowest 33.0 kW').waitFor();
     });
+    const phases = page.getByRole('figure', { name: 'Amperes on each phase' });
+    await phases.getByText('The chargers drew at most 16.3 A on L1, 8.0 A on L2, 0.0 A on L3.').waitFor();
+    await expectAccessible(page);
   });
 
   it('begins to look back where the location is known, however young it is', async () => {
@@ -130,6 +136,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await eventually(async () => expect(await figureOf(past, 'Permanent limit')).toBe(50));
     await page.getByRole('slider').press('Home');
     await eventually(async () => expect(await past.getAttribute('aria-busy')).toBe('false'));
+    expect(await page.getByRole('figure', { name: 'Amperes on each phase' }).count()).toBe(0);
     expect(await figureOf(past, 'Permanent limit')).toBe(50);
     expect(await page.getByRole('alert').count()).toBe(0);
   });

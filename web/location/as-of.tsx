@@ -132,6 +132,11 @@ export function PastHead({
           <Figure name="Limit in force" note={limitNote(value.power)}>
             {value.power === undefined ? '–' : kwText(value.power.meanLimitKw)}
           </Figure>
+          {value.power?.phases.map(({ phase, meanA, maxA }) => (
+            <Figure key={phase} name={`Peak on ${phase}`} note={`of that minute, mean ${meanA.toFixed(1)} A`}>
+              {maxA.toFixed(1)} A
+            </Figure>
+          ))}
         </FigureRow>
       )}
     </section>

@@ -1,34 +1,39 @@
 // Lines of the chart from what the service answers: the past from roll-ups and submissions, the future from the timeline.
 import { compositeTimeline, EMPTY_STACK, putProfile } from '../../machines/limits/profile-stack.js';
+import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { Step, StepLine } from './step-line.js';
 
-/** The mean power and the mean limit in force of each roll-up; nothing where no roll-up is. */
+/**
+ * The mean power and the mean limit in force of each roll-up, kW, and the highest current on each phase of the grid, A:
+ * nothing where no roll-up is, and no phases where no current is known.
+ */
 export function pastLines(power: LocationPower): {
   readonly powerKw: StepLine;
   readonly inForceKw: StepLine;
+  readonly phasesA: readonly StepLine[];
 } {
-  const stepMs = power.stepSeconds * 1000;
-  const powerKw: Step[] = [];
-  const inForceKw: Step[] = [];
-  let endMs: EpochMs | undefined;
-  for (const { at, meanKw, meanLimitKw } of power.points) {
-    const atMs = Date.parse(at);
-    if (endMs !== undefined && atMs > endMs) {
-      powerKw.push({ atMs: endMs, kw: null });
-      inForceKw.push({ atMs: endMs, kw: null });
+  const { points } = power;
+  const lineOf = (pick: (point: LocationPower['points'][number]) => number | null): StepLine => {
+    const line: Step[] = [];
+    let endMs: EpochMs | undefined;
+    for (const point of points) {
+      const atMs = Date.parse(point.at);
+      if (endMs !== undefined && atMs > endMs) line.push({ atMs: endMs, value: null });
+      line.push({ atMs, value: pick(point) });
+      endMs = atMs + power.stepSeconds * 1000;
     }
-    powerKw.push({ atMs, kw: meanKw });
-    inForceKw.push({ atMs, kw: meanLimitKw });
-    endMs = atMs + stepMs;
-  }
-  if (endMs !== undefined) {
-    powerKw.push({ atMs: endMs, kw: null });
-    inForceKw.push({ atMs: endMs, kw: null });
-  }
-  return { powerKw, inForceKw };
+    if (endMs !== undefined) line.push({ atMs: endMs, value: null });
+    return line;
+  };
+  const hasPhases = points.some(({ phases }) => phases.length > 0);
+  return {
+    powerKw: lineOf(({ meanKw }) => meanKw),
+    inForceKw: lineOf(({ meanLimitKw }) => meanLimitKw),
+    phasesA: hasPhases ? GRID_PHASES.map((_, i) => lineOf(({ phases }) => phases[i]?.maxA ?? null)) : [],
+  };
 }
 
 /** What the location's own profiles and its permanent limit gave at each instant, as they were known then. */
@@ -59,7 +64,7 @@ export function effectiveHistory(history: LocationHistory, window: TimeWindow): 
     const endsAtMs = instants[i + 1] ?? window.endsAtMs;
     return compositeTimeline(stack, fallbackKw, { startsAtMs, endsAtMs }).map((segment) => ({
       atMs: segment.startsAtMs,
-      kw: segment.limitKw ?? null,
+      value: segment.limitKw ?? null,
     }));
   });
 }
@@ -73,8 +78,8 @@ export function futureLines({ segments }: Pick<LocationTimeline, 'segments'>): {
   return {
     effectiveKw: segments.map(({ effectiveLimitKw }, i) => ({
       atMs: instants[i] ?? 0,
-      kw: effectiveLimitKw,
+      value: effectiveLimitKw,
     })),
-    inForceKw: segments.map(({ limitKw }, i) => ({ atMs: instants[i] ?? 0, kw: limitKw })),
+    inForceKw: segments.map(({ limitKw }, i) => ({ atMs: instants[i] ?? 0, value: limitKw })),
   };
 }

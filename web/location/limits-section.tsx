@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.js';
 import { CancellableProfiles } from './cancellable-profiles.js';
 import { LocationPreview } from './location-preview.js';
 import { PermanentLimitForm } from './permanent-limit-form.js';
+import { PhaseChart } from './phase-chart.js';
 import { PowerChart } from './power-chart.js';
 import { type LimitState, stackOf } from './preview.js';
 import { ProfileLanes } from './profile-lanes.js';
@@ -50,6 +51,13 @@ export function LimitsSection(props: Props) {
       </div>
       <PowerChart
         lines={lines}
+        span={span}
+        nowMs={nowMs}
+        asOfMs={asOfMs}
+        onSelect={(selected) => onView(showing(selected))}
+      />
+      <PhaseChart
+        phasesA={lines.phasesA}
         span={span}
         nowMs={nowMs}
         asOfMs={asOfMs}

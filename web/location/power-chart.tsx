@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import { kwText } from '../ui/figures.js';
 import { isOfToday, localText, utcText } from '../ui/time.js';
-import { columnsOf, kwAt, type StepLine } from './step-line.js';
+import { columnsOf, type StepLine, valueAt } from './step-line.js';
 import { StepPlot } from './step-plot.js';
 import type { Span } from './time-view.js';
 import type { ChartLines } from './use-chart-lines.js';
@@ -42,6 +42,7 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
           { label: 'Effective limit', line: lines.effectiveKw, colour: 'effective', dash: [6, 4] },
         ]}
         band={['Allowed', 'Limit in force']}
+        unit="kW"
         span={span}
         heightPx={HEIGHT_PX}
         markMs={asOfMs ?? nowMs}
@@ -66,22 +67,22 @@ function hasFollowing({ allowedKw, inForceKw }: ChartLines, { fromMs, toMs }: Sp
 
 /** The line until `nowMs`, still holding what was told last. */
 function endedAt(line: StepLine, nowMs: EpochMs): StepLine {
-  return [...line.filter(({ atMs }) => atMs <= nowMs), { atMs: nowMs + 1, kw: null }];
+  return [...line.filter(({ atMs }) => atMs <= nowMs), { atMs: nowMs + 1, value: null }];
 }
 
 function readout(lines: ChartLines, powerKw: StepLine, atMs: EpochMs): string {
   const at = iso(atMs);
   const words = [
-    ['power', kwAt(powerKw, atMs)] as const,
-    ['effective limit', kwAt(lines.effectiveKw, atMs)] as const,
-    ['limit in force', kwAt(lines.inForceKw, atMs)] as const,
+    ['power', valueAt(powerKw, atMs)] as const,
+    ['effective limit', valueAt(lines.effectiveKw, atMs)] as const,
+    ['limit in force', valueAt(lines.inForceKw, atMs)] as const,
   ].flatMap(([name, kw]) => (kw === null ? [] : [`${name} ${kwText(kw)}`]));
   return `${localText(at, true)} (${utcText(at)}): ${words.join(', ') || 'nothing known'}`;
 }
 
 /** What the picture shows, in sentences: what happened, what is in force now, and what is planned. */
 function summary(lines: ChartLines, powerKw: StepLine, { fromMs, toMs }: Span, nowMs: EpochMs): string {
-  const nowKw = kwAt(lines.inForceKw, nowMs);
+  const nowKw = valueAt(lines.inForceKw, nowMs);
   return [
     ...(fromMs < nowMs ? [pastSentence(powerKw, { fromMs, toMs: Math.min(toMs, nowMs) })] : []),
     ...(nowKw === null ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
@@ -113,9 +114,9 @@ function spanText({ fromMs, toMs }: Span): string {
 }
 
 function plannedSentence(inForceKw: StepLine, nowKw: number | null, nowMs: EpochMs): string {
-  const next = inForceKw.find(({ atMs, kw }) => atMs > nowMs && kw !== null && kw !== nowKw);
-  if (next?.kw != null) return `Planned: ${kwText(next.kw)} from ${localText(iso(next.atMs), true)}.`;
-  const end = inForceKw.find(({ atMs, kw }) => atMs > nowMs && kw === null);
+  const next = inForceKw.find(({ atMs, value: kw }) => atMs > nowMs && kw !== null && kw !== nowKw);
+  if (next?.value != null) return `Planned: ${kwText(next.value)} from ${localText(iso(next.atMs), true)}.`;
+  const end = inForceKw.find(({ atMs, value: kw }) => atMs > nowMs && kw === null);
   return `No change is planned${end === undefined ? '' : ` until ${localText(iso(end.atMs), true)}`}.`;
 }
 

@@ -57,6 +57,7 @@ export function PreviewView({
               { label: 'Planned now', line: lineOf(preview.before), colour: 'muted', dash: [6, 4] },
               { label: 'With this change', line: lineOf(preview.after), colour: 'effective', isFilled: true },
             ]}
+            unit="kW"
             span={spanOfPreview(preview)}
             heightPx={HEIGHT_PX}
             markMs={preview.window.startsAtMs}
@@ -109,7 +110,7 @@ function isOpenEnded({ window }: Preview, endsAtMs: number): boolean {
 }
 
 function lineOf(segments: Preview['before']): StepLine {
-  return segments.map(({ startsAtMs, limitKw }) => ({ atMs: startsAtMs, kw: limitKw ?? null }));
+  return segments.map(({ startsAtMs, limitKw }) => ({ atMs: startsAtMs, value: limitKw ?? null }));
 }
 
 /** The spans that change, with some room around them. */

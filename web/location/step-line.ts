@@ -3,15 +3,15 @@ import type { EpochMs } from '../../machines/values/time.js';
 
 export interface Step {
   readonly atMs: EpochMs;
-  /** null where nothing is known. */
-  readonly kw: number | null;
+  /** In the unit of its line, such as kW; null where nothing is known. */
+  readonly value: number | null;
 }
 
 /** In ascending order of time. */
 export type StepLine = readonly Step[];
 
 /** What holds at `atMs`; null before the first step. */
-export function kwAt(line: StepLine, atMs: EpochMs): number | null {
+export function valueAt(line: StepLine, atMs: EpochMs): number | null {
   let low = 0;
   let high = line.length;
   while (low < high) {
@@ -19,7 +19,7 @@ export function kwAt(line: StepLine, atMs: EpochMs): number | null {
     if ((line[middle]?.atMs ?? 0) <= atMs) low = middle + 1;
     else high = middle;
   }
-  return line[low - 1]?.kw ?? null;
+  return line[low - 1]?.value ?? null;
 }
 
 /** At each instant the highest value of the last `windowMs`; nothing where the line has nothing. */
@@ -27,21 +27,21 @@ export function highestOfLast(line: StepLine, windowMs: number): StepLine {
   const endsAtMs = line.map((_, i) => (line[i + 1]?.atMs ?? Number.POSITIVE_INFINITY) + windowMs);
   const instants = new Set([...line.map(({ atMs }) => atMs), ...endsAtMs].filter(Number.isFinite));
   // Falling values, each with the instant from which on it no longer counts.
-  let candidates: { readonly kw: number; readonly untilMs: EpochMs }[] = [];
+  let candidates: { readonly value: number; readonly untilMs: EpochMs }[] = [];
   const steps: Step[] = [];
   let next = 0;
   for (const instant of [...instants].sort((a, b) => a - b)) {
     for (let step = line[next]; step !== undefined && step.atMs <= instant; step = line[next]) {
-      const { kw } = step;
-      if (kw !== null) {
-        while ((candidates.at(-1)?.kw ?? Number.POSITIVE_INFINITY) <= kw) candidates.pop();
-        candidates.push({ kw, untilMs: endsAtMs[next] ?? Number.POSITIVE_INFINITY });
+      const { value } = step;
+      if (value !== null) {
+        while ((candidates.at(-1)?.value ?? Number.POSITIVE_INFINITY) <= value) candidates.pop();
+        candidates.push({ value, untilMs: endsAtMs[next] ?? Number.POSITIVE_INFINITY });
       }
       next++;
     }
     candidates = candidates.filter(({ untilMs }) => untilMs > instant);
-    const highestKw = line[next - 1]?.kw === null ? null : (candidates[0]?.kw ?? null);
-    if (steps.length === 0 || steps.at(-1)?.kw !== highestKw) steps.push({ atMs: instant, kw: highestKw });
+    const highest = line[next - 1]?.value === null ? null : (candidates[0]?.value ?? null);
+    if (steps.length === 0 || steps.at(-1)?.value !== highest) steps.push({ atMs: instant, value: highest });
   }
   return steps;
 }
@@ -60,19 +60,19 @@ export function continued(earlier: StepLine, later: StepLine): StepLine {
 export function bridged(earlier: StepLine, later: StepLine, gapMs: number): StepLine {
   const [first] = later;
   const end = earlier.at(-1);
-  const isGap = first !== undefined && end?.kw === null && end.atMs < first.atMs;
+  const isGap = first !== undefined && end?.value === null && end.atMs < first.atMs;
   if (!isGap || first.atMs - end.atMs > gapMs) return continued(earlier, later);
   return [...earlier.slice(0, -1), ...later];
 }
 
 /** The line from `fromMs` on, beginning with what holds there. */
 export function since(line: StepLine, fromMs: EpochMs): StepLine {
-  return [{ atMs: fromMs, kw: kwAt(line, fromMs) }, ...line.filter(({ atMs }) => atMs > fromMs)];
+  return [{ atMs: fromMs, value: valueAt(line, fromMs) }, ...line.filter(({ atMs }) => atMs > fromMs)];
 }
 
 /** The line until `toMs`, nothing from there on. */
 export function until(line: StepLine, toMs: EpochMs): StepLine {
-  return [...line.filter(({ atMs }) => atMs < toMs), { atMs: toMs, kw: null }];
+  return [...line.filter(({ atMs }) => atMs < toMs), { atMs: toMs, value: null }];
 }
 
 /**
@@ -86,7 +86,7 @@ export function columnsOf(
 ): readonly [number[], ...(number | null)[][]] {
   const inside = lines.flatMap((line) =>
     line
-      .flatMap(({ atMs, kw }) => (kw === null ? [atMs - 1, atMs] : [atMs]))
+      .flatMap(({ atMs, value }) => (value === null ? [atMs - 1, atMs] : [atMs]))
       .filter((atMs) => atMs > fromMs && atMs < toMs),
   );
   const instants = [...new Set([fromMs, ...inside, toMs])].sort((a, b) => a - b);
@@ -98,6 +98,6 @@ function valuesAt(line: StepLine, instants: readonly EpochMs[]): (number | null)
   let next = 0;
   return instants.map((instant) => {
     for (let step = line[next]; step !== undefined && step.atMs <= instant; step = line[next]) next++;
-    return line[next - 1]?.kw ?? null;
+    return line[next - 1]?.value ?? null;
   });
 }

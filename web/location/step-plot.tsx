@@ -29,6 +29,8 @@ interface Props {
   readonly band?: readonly [upper: string, lower: string];
   readonly span: Span;
   readonly heightPx: number;
+  /** Of what is drawn, such as `kW`. */
+  readonly unit: string;
   /** Where the line that marks an instant stands. */
   readonly markMs: EpochMs | undefined;
   readonly onSelect?: (span: Span) => void;
@@ -108,14 +110,14 @@ function optionsOf(element: HTMLElement, newest: Newest, colour: Colour): uPlot.
       bind: { dblclick: () => null },
     },
     scales: { x: { time: true }, y: { range: (_, __, highest) => [0, Math.max(1, (highest ?? 0) * 1.08)] } },
-    axes: axesOf(colour),
+    axes: axesOf(colour, newest.current.unit),
     bands: bandsOf(newest.current, colour),
     series: [{}, ...newest.current.lines.map((line) => seriesOf(line, colour))],
     hooks: hooksOf(newest, colour),
   };
 }
 
-function axesOf(colour: Colour): uPlot.Axis[] {
+function axesOf(colour: Colour, unit: string): uPlot.Axis[] {
   const font = '12px system-ui, sans-serif';
   const grid = { stroke: () => colour('line'), width: 1 };
   const axis = { stroke: () => colour('muted'), font, grid, ticks: grid };
@@ -126,7 +128,7 @@ function axesOf(colour: Colour): uPlot.Axis[] {
       space: 90,
       values: (_, instants) => instants.map((instant) => axisLabel(instant, instants)),
     },
-    { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} kW`) },
+    { ...axis, size: AXIS_PX, values: (_, values) => values.map((value) => `${value} ${unit}`) },
   ];
 }
 

@@ -25,10 +25,13 @@ export interface ChartLines {
   readonly inForceKw: StepLine;
   /** The most that chargers may draw: above the limit in force while they may still be following a decrease. */
   readonly allowedKw: StepLine;
+  /** The highest current of each roll-up on L1, L2 and L3 of the grid, A; no lines where none is known. */
+  readonly phasesA: readonly StepLine[];
 }
 
 interface Past {
   readonly powerKw: StepLine;
+  readonly phasesA: readonly StepLine[];
   readonly inForceKw: StepLine;
   readonly effectiveKw: StepLine;
   /** From here on the location is known to have existed. */
@@ -39,6 +42,7 @@ interface Past {
 
 const NOTHING: Past = {
   powerKw: [],
+  phasesA: [],
   inForceKw: [],
   effectiveKw: [],
   knownFromMs: Number.NEGATIVE_INFINITY,
@@ -77,7 +81,7 @@ export function useChartLines(
   timeline: LocationTimeline | undefined,
 ): ChartLines {
   return useMemo(() => {
-    const { powerKw, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
+    const { powerKw, phasesA, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
     const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
     const pastInForceKw = bridged(inForceKw, live.inForceKw, UNTOLD_AT_MOST_MS);
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
@@ -86,6 +90,7 @@ export function useChartLines(
       effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
       inForceKw: end(continued(pastInForceKw, future.inForceKw)),
       allowedKw: highestOfLast(pastInForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs)),
+      phasesA,
     };
   }, [past, live, timeline]);
 }

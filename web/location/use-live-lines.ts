@@ -35,10 +35,10 @@ export function useLiveLines(live: LocationLive | undefined): LiveLines {
   return lines.current;
 }
 
-function appended(line: StepLine, atMs: EpochMs, kw: number): StepLine {
+function appended(line: StepLine, atMs: EpochMs, value: number): StepLine {
   const last = line.at(-1);
-  if (last !== undefined && (last.kw === kw || atMs <= last.atMs)) return line;
+  if (last !== undefined && (last.value === value || atMs <= last.atMs)) return line;
   const [first] = line;
   const kept = first !== undefined && first.atMs < atMs - KEPT_MS ? line.slice(1) : line;
-  return [...kept, { atMs, kw }];
+  return [...kept, { atMs, value }];
 }

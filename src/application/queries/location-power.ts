@@ -1,4 +1,6 @@
 // Extension: what a location drew, and the limit it was held to.
+import { GRID_PHASES } from '../../../machines/power/fuses.js';
+import type { EndedCurrents } from '../../../machines/power/power-minute.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { toInstant } from '../../wire/instants.js';
@@ -35,13 +37,23 @@ export async function locationPower(
     from: toInstant(startsAtMs),
     to: toInstant(endsAtMs),
     stepSeconds: asked.step,
-    points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW }) => ({
+    points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW, currents }) => ({
       at: toInstant(atMs),
       meanKw: meanW / 1000,
       maxKw: maxW / 1000,
       estimatedKw: estimatedW === null ? null : estimatedW / 1000,
       limitKw: limitW / 1000,
       meanLimitKw: meanLimitW / 1000,
+      phases: currents === null ? [] : phasesOf(currents),
     })),
   };
+}
+
+/** A step's mean of means is no whole tenth. */
+function phasesOf({ meanTenthsA, maxTenthsA }: EndedCurrents): LocationPower['points'][number]['phases'] {
+  return GRID_PHASES.map((phase, i) => ({
+    phase,
+    meanA: Math.round(meanTenthsA[i] ?? 0) / 10,
+    maxA: (maxTenthsA[i] ?? 0) / 10,
+  }));
 }

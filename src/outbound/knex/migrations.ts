@@ -18,6 +18,7 @@ import * as lentPhases from './migrations/0016-lent-phases.js';
 import * as peakShaving from './migrations/0017-peak-shaving.js';
 import * as operatorMayPause from './migrations/0018-operator-may-pause.js';
 import * as shards from './migrations/0019-shards.js';
+import * as phaseCurrents from './migrations/0020-phase-currents.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -43,6 +44,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0017-peak-shaving', ...peakShaving },
   { name: '0018-operator-may-pause', ...operatorMayPause },
   { name: '0019-shards', ...shards },
+  { name: '0020-phase-currents', ...phaseCurrents },
 ];
 
 /** The migrations, for knex. */

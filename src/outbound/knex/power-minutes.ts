@@ -4,7 +4,17 @@ import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import type { PowerRecord } from '../../ports/records.js';
 import { engineOf } from './engine.js';
-import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';
+import { type Columns, isStored, type KeyedTable, putRows, type RowOf } from './json-rows.js';
+
+/** Mean and highest current of each phase of the grid, whole tenths of an ampere: small numbers take little of a row. */
+const OF_PHASES = {
+  mean_l1_tenths_a: 'integer',
+  mean_l2_tenths_a: 'integer',
+  mean_l3_tenths_a: 'integer',
+  max_l1_tenths_a: 'integer',
+  max_l2_tenths_a: 'integer',
+  max_l3_tenths_a: 'integer',
+} as const;
 
 const POWER_MINUTES = {
   name: 'power_minutes',
@@ -18,6 +28,7 @@ const POWER_MINUTES = {
     limit_w: 'double precision',
     mean_limit_w: 'double precision',
     estimated_w: 'double precision',
+    ...OF_PHASES,
   },
   onlyWhere: isStored('locations', ['tenant_uuid', 'location_id']),
 } as const satisfies KeyedTable<Columns>;
@@ -50,7 +61,14 @@ const MEAN_LIMIT = 'avg(coalesce(mean_limit_w, limit_w))';
 // Of the whole step, as its mean is; null where nothing in it was estimated.
 const ESTIMATED = 'case when count(estimated_w) > 0 then avg(coalesce(estimated_w, 0)) end';
 
-interface StepRow {
+// Minutes without known fuses have none, and weigh nothing.
+const CURRENTS = Object.keys(OF_PHASES)
+  .map((name) => `${name.startsWith('mean') ? 'avg' : 'max'}(${name}) as ${name}`)
+  .join(', ');
+
+type CurrentCells = { readonly [K in keyof typeof OF_PHASES]: number | string | null };
+
+interface StepRow extends CurrentCells {
   readonly step: number;
   readonly mean_w: number;
   readonly max_w: number;
@@ -80,6 +98,7 @@ export async function putPowerMinutes(
         limit_w: minute.limitW,
         mean_limit_w: minute.meanLimitW,
         estimated_w: minute.estimatedW,
+        ...cellsOf(minute.currents),
       },
     ]),
   );
@@ -105,7 +124,7 @@ export async function powerHistory(
     .avg({ mean_w: 'mean_w' })
     .max({ max_w: 'max_w' })
     .min({ limit_w: 'limit_w' })
-    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w`))
+    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w, ${CURRENTS}`))
     .groupByRaw('1')
     .orderByRaw('1');
   return rows.map((row) => ({
@@ -115,7 +134,29 @@ export async function powerHistory(
     estimatedW: row.estimated_w,
     limitW: row.limit_w,
     meanLimitW: row.mean_limit_w,
+    currents: currentsOf(row),
   }));
+}
+
+function cellsOf(currents: PowerRecord['currents']): RowOf<typeof OF_PHASES> {
+  const [mean, max] = [currents?.meanTenthsA, currents?.maxTenthsA];
+  return {
+    mean_l1_tenths_a: mean?.[0] ?? null,
+    mean_l2_tenths_a: mean?.[1] ?? null,
+    mean_l3_tenths_a: mean?.[2] ?? null,
+    max_l1_tenths_a: max?.[0] ?? null,
+    max_l2_tenths_a: max?.[1] ?? null,
+    max_l3_tenths_a: max?.[2] ?? null,
+  };
+}
+
+/** PostgreSQL's means of whole numbers come as text. */
+function currentsOf(row: CurrentCells): PowerRecord['currents'] {
+  if (row.max_l1_tenths_a === null) return null;
+  return {
+    meanTenthsA: [Number(row.mean_l1_tenths_a), Number(row.mean_l2_tenths_a), Number(row.mean_l3_tenths_a)],
+    maxTenthsA: [Number(row.max_l1_tenths_a), Number(row.max_l2_tenths_a), Number(row.max_l3_tenths_a)],
+  };
 }
 
 /**

@@ -7,7 +7,15 @@ import { type Change, StoreUnavailableError } from '../../../src/ports/store.js'
 import { HARBOUR, QUAY, START_MS } from '../harbour.js';
 
 const LOG = { debug() {}, info() {}, warn() {}, error() {} };
-const MINUTE = { atMs: START_MS, meanW: 1, maxW: 1, estimatedW: null, limitW: 1, meanLimitW: 1 };
+const MINUTE = {
+  atMs: START_MS,
+  meanW: 1,
+  maxW: 1,
+  estimatedW: null,
+  limitW: 1,
+  meanLimitW: 1,
+  currents: null,
+};
 const POWER: Change = { kind: 'power.put', locationId: QUAY as LocationId, minute: MINUTE };
 
 it('is written in order once the database is back, and never grows without end: power is given up before alarms', async () => {

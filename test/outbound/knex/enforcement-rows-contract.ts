@@ -322,7 +322,8 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         estimatedW: 0.30000000000000004,
         limitW: 61_706.50183763426,
         meanLimitW: 0.7,
-      };
+        currents: { meanTenthsA: [320, 0, 1], maxTenthsA: [100_000, 0, 2] },
+      } as const;
       await store.append(HARBOUR, [minute(NOON_MS), minute(NOON_MS + MINUTE_MS), minute(NOON_MS, odd)]);
       await store.append(HARBOUR, [minute(NOON_MS + MINUTE_MS, { meanW: 7 })]);
       await reopen();
@@ -331,6 +332,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         {
           atMs: NOON_MS + MINUTE_MS,
           ...{ meanW: 7, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+          currents: null,
         },
       ]);
       expect(await powerOf(PIER)).toEqual([]);
@@ -351,7 +353,10 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [minute(NOON_MS, { locationId: PIER, maxW: 99_999 })]);
       const window = { startsAtMs, endsAtMs: NOON_MS + 10 * MINUTE_MS };
       expect(await powerOf(QUAY, window, 5 * MINUTE_MS)).toEqual([
-        { atMs: startsAtMs, meanW: -1, maxW: 102, estimatedW: -3, limitW: 998, meanLimitW: 1999 },
+        {
+          ...{ atMs: startsAtMs, meanW: -1, maxW: 102, estimatedW: -3, limitW: 998, meanLimitW: 1999 },
+          currents: null,
+        },
         {
           atMs: startsAtMs + 5 * MINUTE_MS,
           meanW: 7,
@@ -359,6 +364,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           estimatedW: null,
           limitW: 1007,
           meanLimitW: 2007,
+          currents: null,
         },
         {
           atMs: startsAtMs + 10 * MINUTE_MS,
@@ -367,7 +373,20 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           estimatedW: null,
           limitW: 1008,
           meanLimitW: 2008,
+          currents: null,
         },
+      ]);
+    });
+
+    it('folds currents into the mean of means and the highest, and leaves minutes without any aside', async () => {
+      await store.append(HARBOUR, [
+        minute(NOON_MS, { currents: { meanTenthsA: [10, 20, 0], maxTenthsA: [15, 320, 1] } }),
+        minute(NOON_MS + MINUTE_MS),
+        minute(NOON_MS + 2 * MINUTE_MS, { currents: { meanTenthsA: [20, 0, 0], maxTenthsA: [25, 0, 0] } }),
+      ]);
+      const window = { startsAtMs: NOON_MS, endsAtMs: NOON_MS + 3 * MINUTE_MS };
+      expect(await powerOf(QUAY, window, 3 * MINUTE_MS)).toMatchObject([
+        { currents: { meanTenthsA: [15, 10, 0], maxTenthsA: [25, 320, 1] } },
       ]);
     });
 
@@ -381,6 +400,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         {
           atMs: NOON_MS + 1,
           ...{ meanW: 1.5, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+          currents: null,
         },
       ]);
     });

@@ -141,7 +141,10 @@ export function begin(alarmId: string, over: Partial<AlarmRecord> = {}): Change 
   return { kind: 'alarm.begin', alarm: alarm(alarmId, over) };
 }
 
-const MINUTE = { meanW: 1000, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 };
+const MINUTE = {
+  ...{ meanW: 1000, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+  currents: null,
+};
 
 /** A minute of a location's power that begins at `atMs`. */
 export function minute(
