@@ -28,7 +28,8 @@ export function ownersOf({ tenants, locationsEach, chargersEach }: Plan): readon
     if (!uuids.has(shardOf(tenantUuid))) uuids.set(shardOf(tenantUuid), tenantUuid);
   }
   return [...uuids.values()].map((tenantUuid, i) => ({
-    ...{ tenantUuid, keyId: `bench${String(i + 1).padStart(3, '0')}` },
+    tenantUuid,
+    keyId: `bench${String(i + 1).padStart(3, '0')}`,
     firstLocation: i * locationsEach,
     firstCharger: i * locationsEach * chargersEach,
   }));
@@ -40,7 +41,10 @@ export function sitesOf(
 ): readonly ClusterSite[] {
   const { tenantUuid, firstLocation, firstCharger } = owner;
   return Array.from({ length: locationsEach }, (_, i) => ({
-    ...{ tenantUuid, apiKey: apiKeyOf(owner), limitKw, locationId: locationIdOf(firstLocation + i) },
+    tenantUuid,
+    apiKey: apiKeyOf(owner),
+    limitKw,
+    locationId: locationIdOf(firstLocation + i),
     controllers: Array.from({ length: chargersEach }, (__, n) =>
       controllerUuidOf(firstCharger + i * chargersEach + n),
     ),

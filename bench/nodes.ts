@@ -11,7 +11,9 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 /** Each tenant is of a shard of its own, so that three nodes have a third of the chargers each, give or take one tenant's. */
 const PLAN = {
-  ...{ tenants: SHARDS, locationsEach: 4, limitKw: 200 },
+  tenants: SHARDS,
+  locationsEach: 4,
+  limitKw: 200,
   chargersEach: Math.max(1, Math.round(Number(values.chargers) / (4 * SHARDS))),
 };
 const GOAL = 1.2;

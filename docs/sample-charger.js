@@ -28,9 +28,15 @@ const stateOf = (online) => {
 };
 const will = { topic: `${prefix}/state`, payload: stateOf(false), qos: 1, retain: true };
 const client = mqtt.connect(MQTT_URL, {
-  ...{ clientId: CHARGER, username: `${TENANT}/${CHARGER}`, password: PASSWORD, will, keepalive: 30 },
-  ...{ reconnectPeriod: 1000 + 2000 * Math.random(), reconnectOnConnackError: true },
-  ...{ resubscribe: false, queueQoSZero: false },
+  clientId: CHARGER,
+  username: `${TENANT}/${CHARGER}`,
+  password: PASSWORD,
+  will,
+  keepalive: 30,
+  reconnectPeriod: 1000 + 2000 * Math.random(),
+  reconnectOnConnackError: true,
+  resubscribe: false,
+  queueQoSZero: false,
 });
 const say = (topic, body, options) => client.connected && client.publish(`${prefix}/${topic}`, body, options);
 const sayState = () => say('state', stateOf(true), { qos: 1, retain: true });

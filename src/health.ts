@@ -85,7 +85,8 @@ export function createHealth(options: {
     const uptimeSeconds = Math.round((clock.monotonicMs() - startedMs) / 1000);
     return {
       status: isWell ? 'ok' : 'degraded',
-      ...{ version, uptimeSeconds },
+      version,
+      uptimeSeconds,
       ...(role && { role }),
       ...(sharing && { shards: { held: [...sharing.held()], of: SHARDS } }),
       checks,

@@ -189,7 +189,11 @@ export class Service {
     const shards = new ShardSet({
       config: this.#config,
       ...this.#common,
-      ...{ seams: this.#seams, ...parts, database, onShards, nodeId: this.#nodeId },
+      seams: this.#seams,
+      ...parts,
+      database,
+      onShards,
+      nodeId: this.#nodeId,
     });
     this.#undo.push(() => shards.stop());
     await shards.start();
@@ -225,9 +229,13 @@ export class Service {
   /** The only node: it owns the database from now until another one is started on it. */
   async #run(parts: Parts, store: Store): Promise<ServiceUrls> {
     const ownerTerm = await store.ownership.claim();
-    const { config, seams } = { config: this.#config, seams: this.#seams };
     const term = new Term({
-      ...{ config, seams, ...this.#common, ...parts, store, ownerTerm },
+      config: this.#config,
+      seams: this.#seams,
+      ...this.#common,
+      ...parts,
+      store,
+      ownerTerm,
       isHeld: () => true,
       onTakenOver: () => {
         this.#common.log.error({}, 'another service has taken over this database; this one stops');
@@ -251,7 +259,9 @@ export class Service {
     const node = new StandbyNode({
       config: this.#config,
       ...this.#common,
-      ...{ seams: this.#seams, ...parts, store },
+      seams: this.#seams,
+      ...parts,
+      store,
       // A stop takes everything off before it begins.
       isStopping: () => this.#undo.length === 0,
       onRole: (role, mqttUrl = this.#plannedMqttUrl()) => this.#tellRole(role, mqttUrl),

@@ -62,7 +62,8 @@ export class ShardSet {
     this.#forwarding = new Forwarding(options);
     const never = () => Promise.reject(new Error('no tenant is read to sign callers in'));
     this.#follower = new Follower({
-      ...{ clock, log },
+      clock,
+      log,
       store: { ...common, isOwner: async () => true, loadTenant: never },
     });
   }
@@ -99,13 +100,21 @@ export class ShardSet {
     this.#exchanges = exchanges;
     const terms = () => [...this.#held.values()].map(({ term }) => term);
     const health = createHealth({
-      ...{ clock, store: database.common, version: VERSION, role: 'active' },
+      clock,
+      store: database.common,
+      version: VERSION,
+      role: 'active',
       broker: { isHealthy: () => terms().every(({ isBrokerHealthy }) => isBrokerHealthy) },
       overdueMs: () => Math.max(0, ...terms().map((term) => term.overdueMs())),
       sharing: { isClockOff: () => this.#roster.isClockOff, held: () => this.#heldShards() },
     });
     return createExpressApp(config, {
-      ...{ clock, log, metrics, tokens, nodeTokens, health },
+      clock,
+      log,
+      metrics,
+      tokens,
+      nodeTokens,
+      health,
       withApplication: this.#withApplication,
       credentials: this.#credentials,
       areReadsRefused: () => terms().some((term) => term.areReadsRefused()),
@@ -131,7 +140,10 @@ export class ShardSet {
     const { config, clock, log, database } = this.#options;
     const store = database.shard(shard);
     return new Standby({
-      ...{ clock, log, owned: `shard ${shard}`, leaseMs: 1000 * config.ownerTtlS },
+      clock,
+      log,
+      owned: `shard ${shard}`,
+      leaseMs: 1000 * config.ownerTtlS,
       ownership: {
         awaitVacancy: (signal) => this.#roster.awaitVacancy(shard, signal),
         claim: () => store.ownership.claim(),

@@ -38,7 +38,10 @@ export class StandbyNode {
     const { config, clock, log, store } = options;
     this.#forwarding = new Forwarding(options);
     this.#standby = new Standby({
-      ...{ clock, log, ownership: store.ownership, owned: 'the database' },
+      clock,
+      log,
+      ownership: store.ownership,
+      owned: 'the database',
       leaseMs: 1000 * config.ownerTtlS,
       begin: (ownerTerm, tenure, onTakenOver) =>
         this.#begin(new Term({ ...options, ownerTerm, isHeld: () => tenure.isHeld(), onTakenOver })),
@@ -63,7 +66,11 @@ export class StandbyNode {
     const { config, clock, log, metrics, store, isStopping } = this.#options;
     const isClockOff = () => this.#standby.isClockOff;
     return createStandbyApp({
-      ...{ trustProxy: config.trustProxy, clock, log, metrics, ownership: store.ownership },
+      trustProxy: config.trustProxy,
+      clock,
+      log,
+      metrics,
+      ownership: store.ownership,
       forwarding: this.#forwarding,
       health: createStandbyHealth({ clock, store, isClockOff, isStopping, version: VERSION }),
       ...exchanges,

@@ -40,7 +40,10 @@ export class OcppCharger {
     const { url, controllerUuid, password, connector, traffic, clock, aheadMs = 0 } = options;
     const { protocol = 'ocpp1.6', behaviours = [] } = options;
     this.#device = new OcppDevice({
-      ...{ controllerUuid, visitors: traffic, seed: options.seed, isInstalled: false },
+      controllerUuid,
+      visitors: traffic,
+      seed: options.seed,
+      isInstalled: false,
       connectors: [{ ...connector, evse: EVSE }],
       startsAtMs: clock.monotonicMs(),
       ownMs: clock.nowMs() + aheadMs,

@@ -71,7 +71,10 @@ export class OcppDevice {
     this.evses = connectors.map(
       (spec, i) =>
         new OcppEvse(spec, {
-          ...{ ...options, lateMs, behaviours: this.#behaviours, clock: this.#clock },
+          ...options,
+          lateMs,
+          behaviours: this.#behaviours,
+          clock: this.#clock,
           seed: options.seed + i,
           onCar: (note) => onCar?.(spec.connectorId, note),
         }),

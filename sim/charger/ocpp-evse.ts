@@ -55,7 +55,11 @@ export class OcppEvse {
     });
     if (options.isInstalled) this.#install();
     this.#outlet = createOutlet({
-      ...{ rating: spec, startsAtMs, lateMs, onCar, overdraw: 1 },
+      rating: spec,
+      startsAtMs,
+      lateMs,
+      onCar,
+      overdraw: 1,
       offeredA: behaviours.has('shows-only') ? spec.maxCurrentA : this.mayDrawA(startsAtMs),
       nextCar: nextCarsOf(visitors, spec.connectorId, seed),
     });
@@ -204,7 +208,9 @@ export class OcppEvse {
     const { evse, failsafeA: limit, voltageV, phases } = this.spec;
     const inWatts = this.#options.behaviours.has('watts-only');
     this.#store.setFailsafe({
-      ...{ kind: 'setFailsafe', evse, unit: inWatts ? 'W' : 'A' },
+      kind: 'setFailsafe',
+      evse,
+      unit: inWatts ? 'W' : 'A',
       limit: inWatts ? limit * voltageV * phases : limit,
     });
   }

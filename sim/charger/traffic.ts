@@ -91,7 +91,14 @@ export function drawCar(traffic: Traffic, random: RandomGenerator, fromMs: numbe
   const goesOn = morePhasesShare > 0 && phases < 3 && uniformFloat64(random) < morePhasesShare;
   const usesAllFromMs = goesOn ? Math.round(arrivesAtMs + drawFrom(GOES_ON_MS, random)) : undefined;
   return {
-    ...{ phases, maxCurrentA, batteryWh, storedWh, arrivesAtMs, leavesAtMs, reactionMs, isStubborn },
+    phases,
+    maxCurrentA,
+    batteryWh,
+    storedWh,
+    arrivesAtMs,
+    leavesAtMs,
+    reactionMs,
+    isStubborn,
     ...(usesAllFromMs !== undefined && { usesAllFromMs }),
   };
 }

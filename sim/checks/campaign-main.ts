@@ -106,7 +106,10 @@ async function runSeeds(options: Options): Promise<void> {
   bar.start(seeds.length, 0, { failures });
   const { outcomes } = await runCampaign({
     seeds: seedsOf(options, log),
-    ...{ chargers, nodes, isSharded: sharded, speaksOcpp: ocpp },
+    chargers,
+    nodes,
+    isSharded: sharded,
+    speaksOcpp: ocpp,
     durationMs: hours * HOUR_MS,
     isTimeOver: () => forMs !== undefined && 1000 * process.uptime() >= forMs,
     onOutcome(outcome) {
@@ -146,7 +149,10 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
   )) {
     const { failure } = await runCampaign({
       seeds,
-      ...{ chargers, nodes, isSharded: sharded, speaksOcpp: ocpp },
+      chargers,
+      nodes,
+      isSharded: sharded,
+      speaksOcpp: ocpp,
       durationMs: hours * HOUR_MS,
       isFirstEnough: true,
       execArgv: ['--import', new URL(`register.js?${name}`, PLANTING).href],

@@ -231,7 +231,11 @@ export class BridgedCharger implements WorldCharger {
     // The newer of two sockets counts.
     if (this.#session !== undefined) this.#leave(this.#session);
     const session = new GatewaySession({
-      ...{ gateway, bridge, clock, line: this.line, protocol: this.traits.protocol },
+      gateway,
+      bridge,
+      clock,
+      line: this.line,
+      protocol: this.traits.protocol,
       settle: this.#options.settle,
       isUplinkUp: this.#broker.isUp,
       say: (message) => {

@@ -44,8 +44,12 @@ const MIXED: Traffic = {
 
 /** The same with cars of two phases, and some that go on to all three while they charge. */
 const CHANGING: Traffic = {
-  ...{ ...MIXED, stayS: [60, 1200], gapS: [0, 120] },
-  ...{ singlePhaseShare: 0.4, twoPhaseShare: 0.3, morePhasesShare: 0.3 },
+  ...MIXED,
+  stayS: [60, 1200],
+  gapS: [0, 120],
+  singlePhaseShare: 0.4,
+  twoPhaseShare: 0.3,
+  morePhasesShare: 0.3,
 };
 
 /** Within the contract, however odd; the last two go without a lease or without acks, so that they live by themselves. */
@@ -114,7 +118,12 @@ function lending(location: { readonly locationId: string }, failsafeA: number) {
       ...(nth < 2 && { feeder: 'hall' }),
       connectors: [
         {
-          ...{ connectorId: '1', voltageV: 230, status: 'ACTIVE', phases: 3, maxCurrentA: 32, failsafeA },
+          connectorId: '1',
+          voltageV: 230,
+          status: 'ACTIVE',
+          phases: 3,
+          maxCurrentA: 32,
+          failsafeA,
           ...(rotation !== undefined && { rotation }),
         },
       ],

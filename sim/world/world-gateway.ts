@@ -59,7 +59,11 @@ export class WorldGateway {
     const bridges = bridgesOf(
       { tenants: [...tenants] },
       {
-        ...{ heartbeatMs, clock, log, memory: this.#memory, metrics: this.#metrics },
+        heartbeatMs,
+        clock,
+        log,
+        memory: this.#memory,
+        metrics: this.#metrics,
         newBoot: () => `gateway-boot-${++this.#boots}`,
       },
     );

@@ -201,7 +201,12 @@ export class WorldNodes implements ServiceHost {
     const granted = (tenantUuid: TenantUuid) => this.writers.granted(name, this.#ownedOf(tenantUuid));
     const carried = carrier.open({ host, granted });
     const at: Omit<NodeReach, 'owned'> = {
-      ...{ name, host, clock, outstanding, writers: this.writers, onWritten: events.onWritten },
+      name,
+      host,
+      clock,
+      outstanding,
+      writers: this.writers,
+      onWritten: events.onWritten,
       fateOf: (changes) => {
         this.#writing = node;
         return events.fateOf(changes);
@@ -209,7 +214,10 @@ export class WorldNodes implements ServiceHost {
       isDatabaseBusy: () => this.isDatabaseBusy,
     };
     const service = new Service(this.#config, {
-      ...{ clock: host.clock, databaseClock: clock, log: withoutExpected(log, host), metrics },
+      clock: host.clock,
+      databaseClock: clock,
+      log: withoutExpected(log, host),
+      metrics,
       newId: () => `id-${++this.#ids}`,
       ...carried.seams,
       wrapStore: (store) => new NodeStore(store, { ...at, owned: THE_DATABASE }).asStore(),

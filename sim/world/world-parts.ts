@@ -82,10 +82,8 @@ export class WorldParts {
     const { config, keys, clock, outstanding } = this;
     const parts = { config, keys, clock, outstanding, log: this.#log };
     const { nodes: count, isSharded = false, seams } = options;
-    const { report, soon } = {
-      report: this.record.report.bind(this.record),
-      soon: this.pace.soon.bind(this.pace),
-    };
+    const report = this.record.report.bind(this.record);
+    const soon = this.pace.soon.bind(this.pace);
     this.nodes =
       count === undefined ? undefined : new WorldNodes({ ...parts, count, isSharded, report, soon });
     this.service = this.nodes ?? new WorldService({ ...parts, createActors: seams?.createActors });
@@ -165,7 +163,12 @@ export class WorldParts {
   #createChargers({ visitorsOf, traitsOf, ocppOf }: WorldOptions): WorldChargers {
     const { gateway, clock, seed } = this;
     return new WorldChargers({
-      ...{ gateway, clock, seed, visitorsOf, traitsOf, ocppOf },
+      gateway,
+      clock,
+      seed,
+      visitorsOf,
+      traitsOf,
+      ocppOf,
       agenda: this.pace.agenda,
     });
   }

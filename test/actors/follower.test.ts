@@ -22,7 +22,9 @@ const store = {
   revisionSince: async () => ({ revision: 1, tenants: [], credentialsChanged: false }),
   loadCredentials: async () => ({
     tenants: [{ tenantUuid: HARBOUR, name: 'Harbour', features: [] }],
-    ...{ apiKeys: [], oauthClients: [], mqttLogins: [] },
+    apiKeys: [],
+    oauthClients: [],
+    mqttLogins: [],
   }),
   loadTenant: async () => NOTHING,
 } satisfies Partial<Store>;

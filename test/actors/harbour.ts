@@ -108,7 +108,11 @@ export function createHarbour(rows: TenantState = ROWS) {
   };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const enforcement = new Enforcement({
-    ...{ clock, log, directory, timing: TIMING, metrics: createMetrics() },
+    clock,
+    log,
+    directory,
+    timing: TIMING,
+    metrics: createMetrics(),
     overload: { areRaisesWaiting: false },
     publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
     reservations: new Reservations({ store, log, clock }),
@@ -126,7 +130,11 @@ export function createHarbour(rows: TenantState = ROWS) {
   const recovery = createRecovery(
     directory,
     new Assembly({
-      ...{ clock, directory, timing: TIMING, ownerTerm: 1, onDefect },
+      clock,
+      directory,
+      timing: TIMING,
+      ownerTerm: 1,
+      onDefect,
     }),
   );
   scheduler.start({
@@ -136,7 +144,14 @@ export function createHarbour(rows: TenantState = ROWS) {
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
   const sink = new ConnectorMeterSink(directory, enforcement, clock);
   return {
-    ...{ clock, directory, recovery, enforcement, defects, effects, grants, written },
+    clock,
+    directory,
+    recovery,
+    enforcement,
+    defects,
+    effects,
+    grants,
+    written,
     /** The way in for meter values of a connector. */
     meterOf(locationId: LocationId, { controllerUuid, connectorId }: ConnectorRecord): ConnectorMeter {
       const meter = sink.connectorMeter(HARBOUR, locationId, controllerUuid, connectorId);

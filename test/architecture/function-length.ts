@@ -1,42 +1,28 @@
 // How long functions are: each file is parsed, and every function, method and arrow is measured.
-import { parseSync } from 'vite';
 import type { Source } from './sources.js';
+import { isSyntaxNode, parse, type SyntaxNode } from './syntax.js';
 
 export const MOST_LINES = 60;
 
 /** Functions longer than `MOST_LINES`, as `file name`; what has no name is called by what it is assigned to. */
 export function longFunctions(sources: readonly Source[]): readonly string[] {
-  return sources.flatMap((source) => {
-    const { program, errors } = parseSync(source.path, source.text);
-    if (errors[0] !== undefined) throw new Error(`${source.path}: ${errors[0].message}`);
-    return longBelow(program, source, 'anonymous');
-  });
-}
-
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
+  return sources.flatMap((source) => longBelow(parse(source), source, 'anonymous'));
 }
 
 function longBelow(node: unknown, source: Source, name: string): readonly string[] {
   if (typeof node !== 'object' || node === null) return [];
   const ownName = nameOf(node) ?? name;
   const below = Object.values(node).flatMap((child) => longBelow(child, source, ownName));
-  return isNode(node) && isFunction(node) && linesOf(node, source) > MOST_LINES
+  return isSyntaxNode(node) && isFunction(node) && linesOf(node, source) > MOST_LINES
     ? [`${source.path} ${ownName}`, ...below]
     : below;
 }
 
-function isNode(node: object): node is Node {
-  return 'type' in node && 'start' in node && 'end' in node;
-}
-
-function isFunction({ type }: Node): boolean {
+function isFunction({ type }: SyntaxNode): boolean {
   return ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'].includes(type);
 }
 
-function linesOf({ start, end }: Node, { text }: Source): number {
+function linesOf({ start, end }: SyntaxNode, { text }: Source): number {
   return text.slice(start, end).split('\n').length;
 }
 

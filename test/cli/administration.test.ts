@@ -19,7 +19,9 @@ async function limits(headers: Record<string, string>): Promise<number> {
 
 async function token(id: string, secret: string) {
   const body = new URLSearchParams({
-    ...{ grant_type: 'client_credentials', client_id: id, client_secret: secret },
+    grant_type: 'client_credentials',
+    client_id: id,
+    client_secret: secret,
   });
   const response = await fetch(`${site.httpUrl}/v1/oauth/token`, { method: 'POST', body });
   return { status: response.status, body: (await response.json()) as { access_token: string } };
@@ -32,8 +34,11 @@ describe('The command line', () => {
     );
     expect(await runJson(['tenant', 'list'], site.environment)).toEqual([
       {
-        ...{ tenantUuid: TENANT, name: 'Harbour Charging', features: ['energy-management'] },
-        ...{ locations: 1, connectors: 1 },
+        tenantUuid: TENANT,
+        name: 'Harbour Charging',
+        features: ['energy-management'],
+        locations: 1,
+        connectors: 1,
       },
     ]);
   });
@@ -83,8 +88,11 @@ describe('Beside a running service the command line', () => {
     const issued = await runJson(['key', 'issue', TENANT, '--scope', 'locations:read'], environment);
     await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(200));
     expect(await runJson(['key', 'list', TENANT], environment)).toContainEqual({
-      ...{ keyId: issued.keyId, tenantUuid: TENANT, scopes: ['locations:read'] },
-      ...{ expiresAt: null, state: 'active' },
+      keyId: issued.keyId,
+      tenantUuid: TENANT,
+      scopes: ['locations:read'],
+      expiresAt: null,
+      state: 'active',
     });
     await run(['key', 'revoke', issued.keyId], environment);
     await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(401));

@@ -34,7 +34,10 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
 
   async function node(databaseUrl: string, leaseMs: number | undefined): Promise<Store> {
     const store = await createStore({
-      ...{ databaseUrl, clock: systemClock, log: silentLog, metrics: createMetrics() },
+      databaseUrl,
+      clock: systemClock,
+      log: silentLog,
+      metrics: createMetrics(),
       node: { nodeId: 'a', url: () => 'http://node-1.example', leaseMs },
     });
     onTestFinished(() => store.close());

@@ -30,7 +30,9 @@ export async function findingsOf(
   const checkup = new Checkup({
     config: loadConfig({ httpPort: '0', mqttPort: '0', ...flags }, {}),
     host: { ...GOOD_HOST, ...host },
-    ...{ provisioningFile: undefined, ntpServer: undefined, ...options },
+    provisioningFile: undefined,
+    ntpServer: undefined,
+    ...options,
   });
   for await (const finding of checkup.findings()) found.push(finding);
   return found;

@@ -295,7 +295,10 @@ describe('of an installation headroom doctor sees', () => {
 
   it('a service that is not well, or of another version', async () => {
     const health = {
-      ...{ status: 'degraded', version: '0.0.9', uptimeSeconds: 1, role: 'standby' },
+      status: 'degraded',
+      version: '0.0.9',
+      uptimeSeconds: 1,
+      role: 'standby',
       checks: { database: 'ok', active: 'failing' },
     };
     const server = createServer((_, response) => response.writeHead(503).end(JSON.stringify(health)));

@@ -36,7 +36,10 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     const silent = await clients(service.httpUrl, MANY);
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
     const charger = await connectAsync(service.mqttUrl, {
-      ...{ clientId: 'q1-a', username: `${TENANT}/q1-a`, password: 'charger-secret', reconnectPeriod: 0 },
+      clientId: 'q1-a',
+      username: `${TENANT}/q1-a`,
+      password: 'charger-secret',
+      reconnectPeriod: 0,
     });
     onTestFinished(() => charger.endAsync(true));
     expect((await fetch(`${service.httpUrl}/v1/openapi.json`)).status).toBe(200);

@@ -187,7 +187,8 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     ],
   ])('ends with one line for %s', async (_, environment, message) => {
     const { code, stdout, stderr } = await run(['serve', '--http-port', '0', '--mqtt-port', '0'], {
-      ...{ HEADROOM_DATA_DIR: `${temporaryDirectory()}/data`, HEADROOM_LOG_LEVEL: 'warn' },
+      HEADROOM_DATA_DIR: `${temporaryDirectory()}/data`,
+      HEADROOM_LOG_LEVEL: 'warn',
       ...environment,
     });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -102,7 +102,9 @@ describe('headroom serve --record', () => {
     const directory = temporaryDirectory();
     const letters = writeFile(directory, 'letters.txt', 'Dear all');
     const refused = await run(['serve', '--record', letters], {
-      ...{ HEADROOM_DATA_DIR: join(directory, 'data'), HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0' },
+      HEADROOM_DATA_DIR: join(directory, 'data'),
+      HEADROOM_HTTP_PORT: '0',
+      HEADROOM_MQTT_PORT: '0',
     });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toBe(`headroom: ${letters} is there already, and holds something else\n`);

@@ -42,7 +42,9 @@ describe('headroom sim replay', () => {
     const { stdout } = await replay('--at', '2026-06-01T12:30:00Z', '--connector', 'site-1-c2/1', '--json');
     const state = JSON.parse(stdout);
     expect(state).toMatchObject({
-      ...{ scenario: 'Small yard', seed: 1, atMs: Date.parse('2026-06-01T12:30:00Z') },
+      scenario: 'Small yard',
+      seed: 1,
+      atMs: Date.parse('2026-06-01T12:30:00Z'),
       locations: [{ locationId: 'site-1', limitW: 10_000, connectors: [{ controllerUuid: 'site-1-c2' }] }],
     });
     expect(state.locations[0].connectors).toHaveLength(1);

@@ -32,9 +32,13 @@ const variable = z.union([
   }),
 ]);
 const container = z.strictObject({
-  ...{ name: z.string(), image: z.string(), env: z.array(variable) },
+  name: z.string(),
+  image: z.string(),
+  env: z.array(variable),
   ports: z.array(z.strictObject({ name: z.string(), containerPort: z.number() })),
-  ...{ readinessProbe: probe, livenessProbe: probe, startupProbe: probe },
+  readinessProbe: probe,
+  livenessProbe: probe,
+  startupProbe: probe,
   resources: z.strictObject({
     requests: z.record(z.string(), z.string()),
     limits: z.strictObject({ memory: z.string() }),
@@ -62,34 +66,45 @@ const servicePort = z.strictObject({ name: z.string(), port: z.number(), targetP
 const manifests = z
   .tuple([
     z.strictObject({
-      ...{ apiVersion: z.literal('v1'), kind: z.literal('ServiceAccount'), metadata },
+      apiVersion: z.literal('v1'),
+      kind: z.literal('ServiceAccount'),
+      metadata,
       automountServiceAccountToken: z.literal(false),
     }),
     z.strictObject({
-      ...{ apiVersion: z.literal('v1'), kind: z.literal('Service'), metadata },
+      apiVersion: z.literal('v1'),
+      kind: z.literal('Service'),
+      metadata,
       spec: z.strictObject({ selector: labels, ports: z.tuple([servicePort]) }),
     }),
     z.strictObject({
-      ...{ apiVersion: z.literal('v1'), kind: z.literal('Service'), metadata },
+      apiVersion: z.literal('v1'),
+      kind: z.literal('Service'),
+      metadata,
       spec: z.strictObject({
-        ...{ clusterIP: z.literal('None'), publishNotReadyAddresses: z.literal(true) },
-        ...{ selector: labels, ports: z.tuple([servicePort]) },
+        clusterIP: z.literal('None'),
+        publishNotReadyAddresses: z.literal(true),
+        selector: labels,
+        ports: z.tuple([servicePort]),
       }),
     }),
     z.strictObject({
-      ...{ apiVersion: z.literal('policy/v1'), kind: z.literal('PodDisruptionBudget'), metadata },
+      apiVersion: z.literal('policy/v1'),
+      kind: z.literal('PodDisruptionBudget'),
+      metadata,
       spec: z.strictObject({ maxUnavailable: z.literal(1), selector }),
     }),
     z.strictObject({
-      ...{ apiVersion: z.literal('apps/v1'), kind: z.literal('StatefulSet'), metadata },
+      apiVersion: z.literal('apps/v1'),
+      kind: z.literal('StatefulSet'),
+      metadata,
       spec: z.strictObject({
-        ...{
-          serviceName: z.string(),
-          replicas: z.number().min(2),
-          podManagementPolicy: z.literal('Parallel'),
-        },
+        serviceName: z.string(),
+        replicas: z.number().min(2),
+        podManagementPolicy: z.literal('Parallel'),
         updateStrategy: z.strictObject({ type: z.literal('RollingUpdate') }),
-        ...{ selector, template: z.strictObject({ metadata: z.strictObject({ labels }), spec: pod }) },
+        selector,
+        template: z.strictObject({ metadata: z.strictObject({ labels }), spec: pod }),
       }),
     }),
   ])

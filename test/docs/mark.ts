@@ -53,8 +53,11 @@ export function parseMark(info: string): Mark {
 
 function markOf(word: string, value: string | undefined, options: Map<string, string | undefined>): Mark {
   const known: Readonly<Record<string, readonly string[]>> = {
-    ...{ run: ['until', 'timeout'], start: ['until', 'timeout'], response: ['live'] },
-    ...{ file: [], excerpt: [] },
+    run: ['until', 'timeout'],
+    start: ['until', 'timeout'],
+    response: ['live'],
+    file: [],
+    excerpt: [],
   };
   const strange = [...options.keys()].find((option) => known[word]?.includes(option) !== true);
   if (known[word] === undefined || strange !== undefined) throw new Error(UNMARKED);

@@ -62,9 +62,26 @@ describe('docs/mqtt.md', () => {
 
   it('says of every refusal how it comes about', () => {
     const refusals = {
-      ...{ credentials: 1, attempts: 1, 'client-id': 1, keepalive: 1, will: 1, topic: 1, retain: 1, qos: 1 },
-      ...{ subscriptions: 1, revoked: 1, 'slow-reader': 1, oversized: 1, malformed: 1, flood: 1 },
-      ...{ connection: 1, connections: 1, pending: 1, version: 1, tls: 1, certificate: 1 },
+      credentials: 1,
+      attempts: 1,
+      'client-id': 1,
+      keepalive: 1,
+      will: 1,
+      topic: 1,
+      retain: 1,
+      qos: 1,
+      subscriptions: 1,
+      revoked: 1,
+      'slow-reader': 1,
+      oversized: 1,
+      malformed: 1,
+      flood: 1,
+      connection: 1,
+      connections: 1,
+      pending: 1,
+      version: 1,
+      tls: 1,
+      certificate: 1,
     } satisfies Record<RefusalReason | PacketFault | 'connection', 1>;
     const table = rowsUnder('Common mistakes')
       .map((row) => row.at(-1) ?? '')

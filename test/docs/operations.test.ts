@@ -158,7 +158,8 @@ describe('The configurations', () => {
     if (block === undefined) throw new Error(`the page shows no ${name}`);
     const options = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'headroom.key', '-out', 'headroom.crt'];
     execFileSync('openssl', ['req', '-x509', ...options, '-subj', '/CN=localhost', '-days', '2'], {
-      ...{ cwd: directory, stdio: 'pipe' },
+      cwd: directory,
+      stdio: 'pipe',
     });
     const both = ['crt', 'key'].map((end) => readFileSync(join(directory, `headroom.${end}`), 'utf8'));
     writeFileSync(join(directory, 'headroom.pem'), both.join(''));

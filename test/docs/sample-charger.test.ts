@@ -49,7 +49,10 @@ it('is held by the service, falls back when the broker is gone, and is held agai
   const controllerUuid = 'q.1' as ControllerUuid;
   const connectors = [
     {
-      ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA: 32, failsafeA: 6 },
+      connectorId: '1' as ConnectorId,
+      voltageV: 230,
+      maxCurrentA: 32,
+      failsafeA: 6,
       ...({ phases: 3, status: 'ACTIVE' } as const),
     },
   ];
@@ -62,7 +65,10 @@ it('is held by the service, falls back when the broker is gone, and is held agai
     bodyOf(await running.call('GET', '/locations/quay/live'), locationLiveSchema).actualKw;
 
   const { lines } = startSample(newDirectory(), {
-    ...{ MQTT_URL: running.mqttUrl, LOCATION: 'quay', CHARGER: controllerUuid, PASSWORD: CHARGER_PASSWORD },
+    MQTT_URL: running.mqttUrl,
+    LOCATION: 'quay',
+    CHARGER: controllerUuid,
+    PASSWORD: CHARGER_PASSWORD,
   });
   // 15 kW over three phases of 230 V and 10 %.
   await eventually(() => expect(lines.at(-1)).toMatch(/^held to 19\.7 A: /));
@@ -83,7 +89,11 @@ it('is a DC charger where it is told so: it takes no more from the grid than the
   const dc = { maxPowerKw: 150, minPowerKw: 1, efficiency: 0.8 };
   const connectors = [
     {
-      ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA: 302, failsafeA: 0, dc },
+      connectorId: '1' as ConnectorId,
+      voltageV: 230,
+      maxCurrentA: 302,
+      failsafeA: 0,
+      dc,
       ...({ phases: 3, status: 'ACTIVE' } as const),
     },
   ];
@@ -92,7 +102,10 @@ it('is a DC charger where it is told so: it takes no more from the grid than the
   const running = await runService([tenantWith(HARBOUR, [quay])], {}, TIMING);
   onTestFinished(() => running.stop());
   const { lines } = startSample(newDirectory(), {
-    ...{ MQTT_URL: running.mqttUrl, LOCATION: 'quay', CHARGER: controllerUuid, PASSWORD: CHARGER_PASSWORD },
+    MQTT_URL: running.mqttUrl,
+    LOCATION: 'quay',
+    CHARGER: controllerUuid,
+    PASSWORD: CHARGER_PASSWORD,
     DC_W: '150000',
   });
   // 24.1 A of each phase at 207 V are 14,966 W from the grid, of which 80 % arrive.
@@ -115,7 +128,10 @@ async function onBroker() {
   onTestFinished(() => rig.stop());
   const directory = newDirectory();
   const environment = {
-    ...{ MQTT_URL: rig.url, LOCATION: 'quay-1', CHARGER: 'q1-a', PASSWORD: 'password of q1-a' },
+    MQTT_URL: rig.url,
+    LOCATION: 'quay-1',
+    CHARGER: 'q1-a',
+    PASSWORD: 'password of q1-a',
   };
   let sample = startSample(directory, environment);
   let seq = 0;
@@ -130,7 +146,9 @@ async function onBroker() {
   }
 
   return {
-    ...{ rig, directory, said },
+    rig,
+    directory,
+    said,
     lines: () => sample.lines,
     isRunning: () => sample.isRunning(),
     /** What it said last once its state and a heartbeat of the same boot came. */
@@ -164,7 +182,12 @@ it('takes a limit, keeps its thenA on disk first, and says so in its next heartb
   const { present, limit, said, rig, directory } = await onBroker();
   const { boot } = await present();
   expect(await limit({ seq: 9, limitA: 10.9, thenA: 0 })).toEqual({
-    ...{ v: 1, boot, epoch: 4, seq: 9, result: 'APPLIED', appliedA: 10.9 },
+    v: 1,
+    boot,
+    epoch: 4,
+    seq: 9,
+    result: 'APPLIED',
+    appliedA: 10.9,
   });
   expect(readFileSync(join(directory, 'q1-a.then'), 'utf8')).toBe('0');
   expect(said('state').map(({ connectors }) => connectors?.[0])).toMatchObject([

@@ -38,7 +38,9 @@ export function openShell(options: {
   const { directory, scriptDir, environment } = options;
   mkdirSync(scriptDir, { recursive: true });
   const bash = spawn('bash', ['--noprofile', '--norc'], {
-    ...{ cwd: directory, env: environment, stdio: ['pipe', 'pipe', 'pipe'] },
+    cwd: directory,
+    env: environment,
+    stdio: ['pipe', 'pipe', 'pipe'],
     // A process group of its own, so that what it runs can be ended with it.
     detached: true,
   });

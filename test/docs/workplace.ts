@@ -72,7 +72,9 @@ export async function openWorkplace(): Promise<Workplace> {
       writeFileSync(join(directory, 'tsconfig.page.json'), JSON.stringify(config));
       try {
         execFileSync(process.execPath, [COMPILER, '-p', 'tsconfig.page.json'], {
-          ...{ cwd: directory, encoding: 'utf8', stdio: 'pipe' },
+          cwd: directory,
+          encoding: 'utf8',
+          stdio: 'pipe',
         });
       } catch (error) {
         throw new Error(`the TypeScript of the page has errors:\n${Object(error).stdout}`);

@@ -70,8 +70,12 @@ describe('nodes that stand by for each other', needing(missingPostgres()), () =>
     );
     const dataDir = temporaryDirectory();
     const environment = {
-      ...{ HEADROOM_DATABASE_URL: databaseUrl, HEADROOM_STANDBY: 'true', HEADROOM_OWNER_TTL_S: '2' },
-      ...{ HEADROOM_DATA_DIR: dataDir, HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0' },
+      HEADROOM_DATABASE_URL: databaseUrl,
+      HEADROOM_STANDBY: 'true',
+      HEADROOM_OWNER_TTL_S: '2',
+      HEADROOM_DATA_DIR: dataDir,
+      HEADROOM_HTTP_PORT: '0',
+      HEADROOM_MQTT_PORT: '0',
     };
     const first = start(['serve'], environment);
     const { httpUrl: firstUrl } = await told(first, 'ready');

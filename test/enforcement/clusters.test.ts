@@ -16,7 +16,8 @@ afterEach(() => rig.stop());
 async function runCluster(): Promise<string> {
   rig = await createEnforcementRig(
     MEMBERS.map((locationId) => ({
-      ...{ locationId, permanentLimitKw: 44 },
+      locationId,
+      permanentLimitKw: 44,
       chargers: [LATE, { traits: { driftShare: 0.019 } }],
     })),
   );

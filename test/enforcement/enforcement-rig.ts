@@ -240,7 +240,8 @@ export async function createEnforcementRig(
     const body = profileAt(clock.nowMs(), {
       startsInMs: startsInS * 1000,
       endsInMs: (startsInS + lastsS) * 1000,
-      ...{ limitKw, priority },
+      limitKw,
+      priority,
     });
     const { status } = await service.call('POST', path, body);
     expect(status).toBe(200);

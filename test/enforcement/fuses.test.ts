@@ -44,7 +44,8 @@ it('a connector of one phase that reports current on another has its maximum res
   const single = { phases: 1, rotation: 'R', failsafeA: 0, isAbsent: true } as const;
   rig = await createEnforcementRig([
     {
-      ...{ locationId: 'quay', permanentLimitKw: 200 },
+      locationId: 'quay',
+      permanentLimitKw: 200,
       connection: { currentA: [63, 63, 63], voltageV: 230 },
       chargers: [single, {}, {}],
     },

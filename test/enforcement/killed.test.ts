@@ -57,7 +57,8 @@ function quay() {
     ...quay,
     chargers: ['quay-a', 'quay-b', 'quay-c'].map((name) => ({
       ...charger,
-      ...{ controllerUuid: name as ControllerUuid, connectors },
+      controllerUuid: name as ControllerUuid,
+      connectors,
     })),
   };
 }
@@ -78,7 +79,10 @@ function startCharger(name: string, url: string) {
     connectors: [
       { connectorId: '1' as ConnectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 },
     ],
-    ...{ boot: `${name}-boot`, seed: 1, traffic: TRAFFIC, traits: TRAITS },
+    boot: `${name}-boot`,
+    seed: 1,
+    traffic: TRAFFIC,
+    traits: TRAITS,
     startsAtMs: systemClock.monotonicMs(),
   });
   const login = { url, username: `${HARBOUR}/${name}`, password: CHARGER_PASSWORD };

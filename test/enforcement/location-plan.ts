@@ -39,8 +39,11 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
           {
             connectorId: '1' as ConnectorId,
             ...({ voltageV: 230, status: 'ACTIVE' } as const),
-            ...{ phases: plan.phases ?? 3, rotation: plan.rotation ?? null, dc: plan.dc ?? null },
-            ...{ maxCurrentA: plan.maxCurrentA ?? 32, failsafeA: plan.failsafeA ?? 6 },
+            phases: plan.phases ?? 3,
+            rotation: plan.rotation ?? null,
+            dc: plan.dc ?? null,
+            maxCurrentA: plan.maxCurrentA ?? 32,
+            failsafeA: plan.failsafeA ?? 6,
             neverPause: plan.neverPause ?? false,
             operatorMayPause: plan.operatorMayPause ?? false,
           },

@@ -74,7 +74,8 @@ describe('a locked connector', () => {
     const operator = { operatorUuid: 'dso', mqttSecretHash: undefined, failsafeKw: 5 };
     rig = await createEnforcementRig([
       {
-        ...{ locationId: 'quay', permanentLimitKw: 60 },
+        locationId: 'quay',
+        permanentLimitKw: 60,
         operator: { ...operator, failsafeMinMs: lostAfterMs, missingAfterMs: lostAfterMs },
         chargers: [{ operatorMayPause: true, neverPause: true }, { operatorMayPause: true }],
       },

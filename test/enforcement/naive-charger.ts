@@ -76,15 +76,24 @@ export async function connectNaiveCharger(
     publish,
     state: (fields = {}) =>
       publish(topic('state'), {
-        ...{ v: 1, online: true, boot },
+        v: 1,
+        online: true,
+        boot,
         connectors: [{ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'heartbeat', ...fields }],
       }),
     saidAtMs: (hb) => saidAtMs[hb - 1] ?? Number.NaN,
     meter(currentA, fields = {}) {
       const hb = saidAtMs.push(rig.clock.monotonicMs());
       return publish(topic('c/1/meter'), {
-        ...{ v: 1, boot, hb, status: 'Charging', powerW: Math.round(currentA * 690) },
-        ...{ currentA: [currentA, currentA, currentA], voltageV: [230, 230, 230], epoch: 0, seq: 0 },
+        v: 1,
+        boot,
+        hb,
+        status: 'Charging',
+        powerW: Math.round(currentA * 690),
+        currentA: [currentA, currentA, currentA],
+        voltageV: [230, 230, 230],
+        epoch: 0,
+        seq: 0,
         ...fields,
       });
     },

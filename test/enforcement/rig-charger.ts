@@ -117,7 +117,8 @@ export function startRigCharger(options: {
     connectors: [
       {
         connectorId: '1' as ConnectorId,
-        ...{ phases, voltageV: 230 },
+        phases,
+        voltageV: 230,
         maxCurrentA,
         failsafeA: ownFailsafeA,
         ...(plan.dc !== undefined && { dc: plan.dc }),
@@ -137,7 +138,10 @@ export function startRigCharger(options: {
     return charger.limits()[0];
   };
   return {
-    ...{ controllerUuid, locationId, charger, link },
+    controllerUuid,
+    locationId,
+    charger,
+    link,
     drawnA() {
       charger.advance(clock.monotonicMs());
       const voltageV = countedV({ phases, voltageV: 230, maxCurrentA, dc: plan.dc ?? null });

@@ -84,7 +84,8 @@ describe('cars that cannot all charge at once', () => {
           permanentLimitKw: 5 * 6 * 0.69 + 0.1,
           chargers: Array.from({ length: 20 }, () => ({
             traits: { meterPeriodMs: 60_000 },
-            ...{ maxCurrentA: 16, failsafeA: 0 },
+            maxCurrentA: 16,
+            failsafeA: 0,
           })),
         },
       ],

@@ -49,7 +49,9 @@ describe('a charger that vanishes while its car charges', () => {
     expect(locations).toMatchObject([{ actualKw: after.actualKw, estimatedKw: FAILSAFE_KW }]);
     const { liveStatus } = bodyOf(await rig.call('GET', `/clusters/${clusterId}`), clusterDetailSchema);
     expect(liveStatus).toMatchObject({
-      ...{ actualTotalKw: after.actualKw, estimatedTotalKw: FAILSAFE_KW, withinLimit: true },
+      actualTotalKw: after.actualKw,
+      estimatedTotalKw: FAILSAFE_KW,
+      withinLimit: true,
       locations: [{ actualKw: after.actualKw, estimatedKw: FAILSAFE_KW }],
     });
     const minutes = await power();

@@ -28,7 +28,8 @@ const claim: fc.Arbitrary<Claim> = fc
     const wattsOf = (tenthsA: number) => (tenthsA * milliwattsPerTenth) / 1000;
     const heldTenthsA = 10 * Math.floor((floorTenthsA * held) / 10);
     return {
-      ...{ heldW: wattsOf(heldTenthsA), floorW: wattsOf(floorTenthsA) },
+      heldW: wattsOf(heldTenthsA),
+      floorW: wattsOf(floorTenthsA),
       mostW: wattsOf(floorTenthsA + aboveTenthsA),
       load: { poles, milliwattsPerTenth, heldTenthsA },
     };
@@ -44,7 +45,8 @@ const cases: fc.Arbitrary<Case> = fc
   .map(({ locked, unlocked, share, shares }) => {
     const all = [...locked, ...unlocked];
     return {
-      ...{ locked, unlocked },
+      locked,
+      unlocked,
       availableW: Math.floor(share * sum(all.map(({ mostW }) => mostW))),
       capacitiesTenthsA: shares.map((each, pole) =>
         Math.floor((each / 10) * sum(all.map((claim) => loadOf(claim, claim.mostW, pole)))),
@@ -169,7 +171,9 @@ describe('A location with fuses (who gets how much)', () => {
 
   it('gives a lock no floor that a fuse does not carry, and says that it is unattainable', () => {
     const onL1 = (held: number): Claim => ({
-      ...{ heldW: held, floorW: 1_380, mostW: 7_360 },
+      heldW: held,
+      floorW: 1_380,
+      mostW: 7_360,
       load: { poles: [0], milliwattsPerTenth: 23_000, heldTenthsA: 0 },
     });
     const found = allocate(100_000, [onL1(0), onL1(0)], [], [100]);

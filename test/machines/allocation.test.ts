@@ -279,8 +279,15 @@ describe('The power of a location (who gets how much)', () => {
     const one = { heldW: 0, floorW: 4_140, mostW: 22_080 };
     expect(allocate(Number.MAX_SAFE_INTEGER, [one], [one]).unlockedW).toEqual([22_080]);
     expect(allocate(0, [], [one])).toEqual({
-      ...{ lockedW: [], unlockedW: [0], levelW: undefined, isLastResort: false, isUnattainable: false },
-      ...{ bindings: ['power'], lockedBindings: [], yielding: [false], lastResort: [] },
+      lockedW: [],
+      unlockedW: [0],
+      levelW: undefined,
+      isLastResort: false,
+      isUnattainable: false,
+      bindings: ['power'],
+      lockedBindings: [],
+      yielding: [false],
+      lastResort: [],
     });
     expect(allocate(-5, [], [])).toMatchObject({ isLastResort: false, isUnattainable: true });
   });

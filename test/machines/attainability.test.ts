@@ -251,7 +251,10 @@ describe('Windows of a shortage', () => {
     milliwattsPerTenth: 69_000,
   });
   const limit = (startsAtMs: number, endsAtMs: number, limitKw: number): LimitSegment => ({
-    ...{ startsAtMs, endsAtMs, limitKw, effectiveLimitKw: limitKw },
+    startsAtMs,
+    endsAtMs,
+    limitKw,
+    effectiveLimitKw: limitKw,
     cause: { kind: 'permanentLimit' },
   });
 

@@ -188,7 +188,9 @@ describe("A cluster's shares (section 2.8)", () => {
   it('rise only as far as what the chargers of other members may still draw leaves room under the cap', () => {
     const crowded = { totalW: 40_000, lastingW: () => 40_000 };
     const member = (locationId: string, setLimitKw: number, reserved: ReservedPower) => ({
-      ...{ locationId, setLimitKw, reserved },
+      locationId,
+      setLimitKw,
+      reserved,
     });
     const members = [member('a', 50, crowded), member('b', 50, { totalW: 0, lastingW: () => 0 })];
     const after = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED]);

@@ -99,7 +99,8 @@ function run(events: readonly ConnectorEvent[], inspect: (event: InspectionEvent
       stack: [],
       connectors: [connectorWith(KEY, [])],
       supervisor: newSupervisor(),
-      ...{ now: 0, nowMs: 0 },
+      now: 0,
+      nowMs: 0,
     },
     inspect,
   });
@@ -214,7 +215,8 @@ describe('A lock of a connector (sections 1 and 3.1)', () => {
         stack: [],
         connectors: [connectorWith(KEY, [LOW])],
         supervisor: newSupervisor(),
-        ...{ now: 150, nowMs: 0 },
+        now: 150,
+        nowMs: 0,
       },
     });
     const effects: LocationEffect[] = [];

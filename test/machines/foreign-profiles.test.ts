@@ -8,15 +8,13 @@ const CONNECTOR = { evse: 1, phases: 3, voltageV: 230, transaction: undefined } 
 
 function profile(over: Partial<ForeignProfile> = {}): ForeignProfile {
   return {
-    ...{
-      id: 1,
-      evse: 1,
-      stackLevel: 0,
-      purpose: 'default',
-      kind: 'absolute',
-      unit: 'A',
-      startsAtMs: NOON_MS,
-    },
+    id: 1,
+    evse: 1,
+    stackLevel: 0,
+    purpose: 'default',
+    kind: 'absolute',
+    unit: 'A',
+    startsAtMs: NOON_MS,
     periods: [{ startS: 0, limit: 16 }],
     ...over,
   };

@@ -23,11 +23,17 @@ function traitsOf(dice: Dice, key: string): ChargerTraits {
   const rotation = dice.isOneIn(2) ? LETTERS[gridPhase] : undefined;
   const phases = dice.oneOf(3, 1, 1);
   return {
-    ...{ key, phases, gridPhase, voltageV: 220 + dice.below(33) },
+    key,
+    phases,
+    gridPhase,
+    voltageV: 220 + dice.below(33),
     ...(feeder !== undefined && { feeder, fusesAbove: ABOVE[feeder] }),
     ...(phases === 1 && rotation !== undefined && { rotation }),
-    ...{ maxTenthsA: dice.oneOf(320, 160), failsafeTenthsA: dice.oneOf(60, 0), keepsThen: dice.isOneIn(2) },
-    ...{ lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'), secondLastsS: dice.oneOf(1.02, 0.98, 1) },
+    maxTenthsA: dice.oneOf(320, 160),
+    failsafeTenthsA: dice.oneOf(60, 0),
+    keepsThen: dice.isOneIn(2),
+    lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'),
+    secondLastsS: dice.oneOf(1.02, 0.98, 1),
     ackAfterMs: dice.oneOf(0, 0, 5_000),
   };
 }
@@ -96,8 +102,14 @@ describe('The fuses of a location under attack (P1 on every phase)', () => {
 });
 
 const CALM: Omit<ChargerTraits, 'key'> = {
-  ...{ phases: 1, voltageV: 230, maxTenthsA: 320, failsafeTenthsA: 0, keepsThen: true },
-  ...{ lease: 'heartbeat', secondLastsS: 1, ackAfterMs: 0 },
+  phases: 1,
+  voltageV: 230,
+  maxTenthsA: 320,
+  failsafeTenthsA: 0,
+  keepsThen: true,
+  lease: 'heartbeat',
+  secondLastsS: 1,
+  ackAfterMs: 0,
 };
 
 /** Twelve cars of one phase behind 63 A, after ten minutes. */

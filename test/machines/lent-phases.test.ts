@@ -13,10 +13,17 @@ function traitsOf(dice: Dice, key: string): ChargerTraits {
   const endsWithSession = !dice.isOneIn(4);
   const rotation = dice.oneOf('RST', 'STR', 'TRS', undefined);
   return {
-    ...{ key, phases: 3, gridPhase: dice.below(3), voltageV: 220 + dice.below(33), endsWithSession },
+    key,
+    phases: 3,
+    gridPhase: dice.below(3),
+    voltageV: 220 + dice.below(33),
+    endsWithSession,
     ...(rotation !== undefined && { rotation }),
-    ...{ maxTenthsA: dice.oneOf(320, 160), failsafeTenthsA: dice.oneOf(60, 0), keepsThen: !dice.isOneIn(4) },
-    ...{ lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'), secondLastsS: dice.oneOf(1.02, 0.98, 1) },
+    maxTenthsA: dice.oneOf(320, 160),
+    failsafeTenthsA: dice.oneOf(60, 0),
+    keepsThen: !dice.isOneIn(4),
+    lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'),
+    secondLastsS: dice.oneOf(1.02, 0.98, 1),
     ackAfterMs: dice.oneOf(0, 0, 5_000),
   };
 }
@@ -44,8 +51,11 @@ function survive(seed: number, isFused: boolean): Happened {
   try {
     rig.run(90_000);
     attackOn(rig, {
-      ...{ chargers: chargers.length, hasCrashes: true, hasLocks: false },
-      ...{ isFailsafeKept: false, hasReceipts: true },
+      chargers: chargers.length,
+      hasCrashes: true,
+      hasLocks: false,
+      isFailsafeKept: false,
+      hasReceipts: true,
     });
     for (const place of rig.places) {
       place.up.isNoisy = place.down.isNoisy = false;
@@ -76,8 +86,15 @@ describe('Phases that are lent until a session ends, under attack', () => {
 });
 
 const CALM: Omit<ChargerTraits, 'key'> = {
-  ...{ phases: 3, gridPhase: 0, voltageV: 230, maxTenthsA: 320, failsafeTenthsA: 0, keepsThen: true },
-  ...{ lease: 'heartbeat', secondLastsS: 1, ackAfterMs: 0 },
+  phases: 3,
+  gridPhase: 0,
+  voltageV: 230,
+  maxTenthsA: 320,
+  failsafeTenthsA: 0,
+  keepsThen: true,
+  lease: 'heartbeat',
+  secondLastsS: 1,
+  ackAfterMs: 0,
 };
 const ROTATIONS = ['RST', 'STR', 'TRS'] as const;
 

@@ -102,7 +102,8 @@ const locationInput = (): LocationInput => ({
   stack: [],
   connectors: [connectorWith(KEY, [])],
   supervisor: newSupervisor(),
-  ...{ now: 0, nowMs: 0 },
+  now: 0,
+  nowMs: 0,
 });
 const graph = {
   input: locationInput(),

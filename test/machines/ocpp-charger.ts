@@ -69,7 +69,11 @@ export class TestCharger {
     this.session = new ChargerSession({
       connectors: [
         {
-          ...{ connectorId: '1', evse: 1, phases: 3, voltageV: 230, maxCurrentA: 32 },
+          connectorId: '1',
+          evse: 1,
+          phases: 3,
+          voltageV: 230,
+          maxCurrentA: 32,
           failsafeA: options.failsafeA ?? 6,
         },
       ],

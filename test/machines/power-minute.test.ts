@@ -20,7 +20,12 @@ it('leaves to the next minute what is drawn after its end, though the timer come
   minute.noteLimit(4_000, MINUTE_MS + 3_000);
   const ended = minute.end(0, MINUTE_MS, 2 * MINUTE_MS);
   expect(ended).toEqual({
-    ...{ atMs: 0, meanW: 1_000, maxW: 1_000, estimatedW: null, limitW: 10_000, meanLimitW: 10_000 },
+    atMs: 0,
+    meanW: 1_000,
+    maxW: 1_000,
+    estimatedW: null,
+    limitW: 10_000,
+    meanLimitW: 10_000,
     currents: null,
   });
   const next = minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS);

@@ -8,15 +8,15 @@ import { createConnectorActor } from './connector-actor.js';
 const OWNER_TERM = 1;
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const BUDGET: Budget = {
-  ...{
-    budgetW: 50_000,
-    limitW: 50_000,
-    bindsFromMs: 0,
-    isOrdered: true,
-    operatorW: 50_000,
-    untilMs: Number.POSITIVE_INFINITY,
-  },
-  ...{ isClusterBound: false, lowestW: 50_000, isLockNear: () => false },
+  budgetW: 50_000,
+  limitW: 50_000,
+  bindsFromMs: 0,
+  isOrdered: true,
+  operatorW: 50_000,
+  untilMs: Number.POSITIVE_INFINITY,
+  isClusterBound: false,
+  lowestW: 50_000,
+  isLockNear: () => false,
 };
 const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
 const KEEPING = { failsafeA: 6, lease: 'heartbeat', keepsThen: true } as const;
@@ -31,7 +31,10 @@ function beat(boot: string): void {
   nowMs += 10_000;
   const { lastSeq } = control.holding;
   const reading = {
-    ...{ powerW: 0, status: 'Available' as const, boot, hb: ++hb },
+    powerW: 0,
+    status: 'Available' as const,
+    boot,
+    hb: ++hb,
     epoch: OWNER_TERM,
     seq: lastSeq,
   };

@@ -88,7 +88,8 @@ export class SiteRig {
         stack: stackOf(LOCATION),
         connectors: CONNECTORS.map((key) => connectorWith(key, stackOf(key))),
         supervisor: newSupervisor(),
-        ...{ now: start.nowMs, nowMs: start.nowMs },
+        now: start.nowMs,
+        nowMs: start.nowMs,
       },
     });
     this.#actor.on('*', (effect) => this.#effects.push(effect));

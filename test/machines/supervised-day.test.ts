@@ -4,8 +4,14 @@ import type { ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
 const TRAITS: Omit<ChargerTraits, 'key'> = {
-  ...{ phases: 3, voltageV: 230, maxTenthsA: 320, failsafeTenthsA: 60, keepsThen: true },
-  ...{ lease: 'heartbeat', secondLastsS: 1, ackAfterMs: 0 },
+  phases: 3,
+  voltageV: 230,
+  maxTenthsA: 320,
+  failsafeTenthsA: 60,
+  keepsThen: true,
+  lease: 'heartbeat',
+  secondLastsS: 1,
+  ackAfterMs: 0,
 };
 /** W of one ampere on three phases. */
 const AMPERE_W = 690;

@@ -133,9 +133,13 @@ export class SupervisedSite {
     const { agenda, dice } = this.#options;
     const spec = {
       neverPause,
-      ...{ phases, voltageV: NOMINAL_V, maxCurrentA: maxTenthsA / 10 },
-      ...{ rotation: rotation ?? null, feeder: feeder ?? null },
-      ...{ isActive: true, failsafeA: failsafeTenthsA / 10 },
+      phases,
+      voltageV: NOMINAL_V,
+      maxCurrentA: maxTenthsA / 10,
+      rotation: rotation ?? null,
+      feeder: feeder ?? null,
+      isActive: true,
+      failsafeA: failsafeTenthsA / 10,
     };
     const reserved = this.#disk.get(key);
     const promised = reserved && { ...reserved, lease };

@@ -51,8 +51,15 @@ export class SupervisorRig {
   readonly places: readonly Place[];
   isDiskSlow = false;
   readonly #counts = {
-    ...{ grants: 0, raises: 0, decreases: 0, reboots: 0, crashes: 0 },
-    ...{ paused: 0, lastResort: 0, floorsForced: 0, unattainable: 0 },
+    grants: 0,
+    raises: 0,
+    decreases: 0,
+    reboots: 0,
+    crashes: 0,
+    paused: 0,
+    lastResort: 0,
+    floorsForced: 0,
+    unattainable: 0,
   };
   readonly #dice: Dice;
   readonly #fuses: Fuses;

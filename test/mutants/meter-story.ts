@@ -76,5 +76,9 @@ const DEEDS: Story['deeds'] = [
 ];
 
 export const METER_STORY: Story = {
-  ...{ name: 'a meter', scene: SCENE, lastsMinutes: LASTS_MINUTES, deeds: DEEDS, reads: READS },
+  name: 'a meter',
+  scene: SCENE,
+  lastsMinutes: LASTS_MINUTES,
+  deeds: DEEDS,
+  reads: READS,
 };

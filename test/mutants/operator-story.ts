@@ -50,5 +50,9 @@ const DEEDS: Story['deeds'] = [
 ];
 
 export const OPERATOR_STORY: Story = {
-  ...{ name: 'a grid operator', scene: SCENE, lastsMinutes: LASTS_MINUTES, deeds: DEEDS, reads: READS },
+  name: 'a grid operator',
+  scene: SCENE,
+  lastsMinutes: LASTS_MINUTES,
+  deeds: DEEDS,
+  reads: READS,
 };

@@ -53,6 +53,9 @@ const DEEDS: Story['deeds'] = [
 ];
 
 export const OVERLOAD_STORY: Story = {
-  ...{ name: 'a starved service', scene: SCENE, lastsMinutes: LASTS_MINUTES, deeds: DEEDS },
+  name: 'a starved service',
+  scene: SCENE,
+  lastsMinutes: LASTS_MINUTES,
+  deeds: DEEDS,
   reads: ['/locations/quay/limits'],
 };

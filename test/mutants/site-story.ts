@@ -154,5 +154,9 @@ const DEEDS: Story['deeds'] = [
 ];
 
 export const SITE_STORY: Story = {
-  ...{ name: 'two sites', scene: SCENE, lastsMinutes: LASTS_MINUTES, deeds: DEEDS, reads: READS },
+  name: 'two sites',
+  scene: SCENE,
+  lastsMinutes: LASTS_MINUTES,
+  deeds: DEEDS,
+  reads: READS,
 };

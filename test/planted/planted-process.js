@@ -29,7 +29,11 @@ async function violationsOf({ seed, nodes, sharded = false, ocpp = false, scenar
   if (scenario === undefined)
     return (
       await runHostileHours({
-        ...{ seed, chargers: 2, durationMs: HOUR_MS, isFirstEnough: true, speaksOcpp: ocpp },
+        seed,
+        chargers: 2,
+        durationMs: HOUR_MS,
+        isFirstEnough: true,
+        speaksOcpp: ocpp,
         ...(nodes === undefined ? {} : { nodes, isSharded: sharded }),
       })
     ).violations;

@@ -77,7 +77,10 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   it('is found by a campaign, whose processes have it from the first instant on', async () => {
     const { failure } = await runCampaign({
-      ...{ seeds: [1], chargers: 2, durationMs: HOUR_MS, processes: 1 },
+      seeds: [1],
+      chargers: 2,
+      durationMs: HOUR_MS,
+      processes: 1,
       execArgv: ['--import', `${REGISTER}?no-boot-id`],
     });
     expect(failure?.violation?.invariant).toBe('P7');

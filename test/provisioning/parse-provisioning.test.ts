@@ -47,8 +47,15 @@ describe('A provisioning file', () => {
     expect(tenant?.apiKeys[1]?.scopes).toHaveLength(6);
     expect(tenant?.locations[0]?.chargers[1]?.connectors).toEqual([
       {
-        ...{ connectorId: '1', phases: 1, voltageV: 230, maxCurrentA: 16, failsafeA: 6 },
-        ...{ status: 'ACTIVE', neverPause: false, operatorMayPause: false, dc: null },
+        connectorId: '1',
+        phases: 1,
+        voltageV: 230,
+        maxCurrentA: 16,
+        failsafeA: 6,
+        status: 'ACTIVE',
+        neverPause: false,
+        operatorMayPause: false,
+        dc: null,
       },
     ]);
     expect(tenant?.gateways[0]?.controllers).toEqual(['q1-a', 'q1-b']);

@@ -32,7 +32,10 @@ describe('The meter of a location in a provisioning file', () => {
   it('covers the connection, and raises nothing by what is fed back, unless the file says otherwise', () => {
     const [location] = parseProvisioning(SITE, 'site.yaml').tenants[0]?.locations ?? [];
     expect(location?.siteMeter).toEqual({
-      ...{ meterUuid: 'main', covers: 'connection', maxBuildingKw: 60, reserveKw: [2, 12] },
+      meterUuid: 'main',
+      covers: 'connection',
+      maxBuildingKw: 60,
+      reserveKw: [2, 12],
       pvRaisesHeadroom: false,
     });
   });

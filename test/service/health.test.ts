@@ -124,7 +124,10 @@ describe('a probe that comes often', () => {
     ping: () => new Promise((resolve, reject) => asked.push({ resolve, reject })),
   };
   const health = createHealth({
-    ...{ clock, store, overdueMs: () => 0, version: '1' },
+    clock,
+    store,
+    overdueMs: () => 0,
+    version: '1',
     broker: { isHealthy: () => true },
   });
   const database = async (report: ReturnType<typeof health>) => (await report).checks.database;

@@ -116,7 +116,10 @@ describe('GET /locations/{locationId}/power', () => {
       locationId: 'quay-2' as LocationId,
       minute: {
         atMs: Date.parse(at(time)),
-        ...{ meanW, maxW, limitW, meanLimitW: limitW + 500 },
+        meanW,
+        maxW,
+        limitW,
+        meanLimitW: limitW + 500,
         estimatedW: meanW === 3000 ? 1000 : null,
         currents: meanW === 3000 ? CURRENTS : null,
       },

@@ -14,8 +14,11 @@ function limited(id: string) {
   return {
     ...site(id),
     operator: {
-      ...{ operatorUuid: `${id}-dso`, mqttSecretHash: hashSecret(PASSWORD), failsafeKw: 8 },
-      ...{ failsafeMinMs: 7_200_000, missingAfterMs: 120_000 },
+      operatorUuid: `${id}-dso`,
+      mqttSecretHash: hashSecret(PASSWORD),
+      failsafeKw: 8,
+      failsafeMinMs: 7_200_000,
+      missingAfterMs: 120_000,
     },
   };
 }
@@ -23,8 +26,12 @@ function limited(id: string) {
 /** The same where a building takes a part of the connection. */
 function besideBuilding(id: string) {
   const siteMeter = {
-    ...{ meterUuid: `${id}-meter`, mqttSecretHash: hashSecret(PASSWORD), covers: 'building' as const },
-    ...{ maxBuildingKw: 75, reserveKw: [2, 5] as const, pvRaisesHeadroom: false },
+    meterUuid: `${id}-meter`,
+    mqttSecretHash: hashSecret(PASSWORD),
+    covers: 'building' as const,
+    maxBuildingKw: 75,
+    reserveKw: [2, 5] as const,
+    pvRaisesHeadroom: false,
   };
   return { ...limited(id), siteMeter };
 }
@@ -66,8 +73,12 @@ describe('An order of the grid operator', () => {
   it('reaches the chargers as the power that it names, and not as a switch (evcc issue 33839: they were told 0 W)', async () => {
     await order('dimmed', 13);
     const charger = await connectAsync(service.mqttUrl, {
-      ...{ clientId: 'dimmed-a', username: `${HARBOUR}/dimmed-a`, password: CHARGER_PASSWORD },
-      ...{ protocolVersion: 4 as const, keepalive: 30, reconnectPeriod: 0 },
+      clientId: 'dimmed-a',
+      username: `${HARBOUR}/dimmed-a`,
+      password: CHARGER_PASSWORD,
+      protocolVersion: 4 as const,
+      keepalive: 30,
+      reconnectPeriod: 0,
     });
     const topic = `ems/v1/${HARBOUR}/dimmed/dimmed-a/c/1/meter`;
     let hb = 0;

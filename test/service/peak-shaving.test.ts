@@ -15,8 +15,12 @@ function shaved(id: string) {
     ...site(id, { permanentLimitKw: 500 }),
     peakShaving: PEAK_SHAVING,
     siteMeter: {
-      ...{ meterUuid: `${id}-meter`, mqttSecretHash: hashSecret('a meter'), covers: 'connection' as const },
-      ...{ maxBuildingKw: 30, reserveKw: [2, 5] as const, pvRaisesHeadroom: false },
+      meterUuid: `${id}-meter`,
+      mqttSecretHash: hashSecret('a meter'),
+      covers: 'connection' as const,
+      maxBuildingKw: 30,
+      reserveKw: [2, 5] as const,
+      pvRaisesHeadroom: false,
     },
   };
 }
@@ -50,8 +54,14 @@ describe('A location that keeps to an average', () => {
     const seen = await live('shop');
     expect(seen).toMatchObject({ gridLimitKw: 15, gridLimitCause: { kind: 'peakShaving' } });
     expect(seen.peakShaving).toEqual({
-      ...{ limitKw: 40, windowS: 900, windowStartsAt: at('12:00'), windowEndsAt: at('12:15') },
-      ...{ usedKwh: 0, allowedKwh: 10, leavesKw: 15, nextLeavesKw: 15 },
+      limitKw: 40,
+      windowS: 900,
+      windowStartsAt: at('12:00'),
+      windowEndsAt: at('12:15'),
+      usedKwh: 0,
+      allowedKwh: 10,
+      leavesKw: 15,
+      nextLeavesKw: 15,
       explanation:
         'Of the 10 kWh that an average of 40 kW allows until 2026-06-01T12:15:00.000Z, 0 kWh are used: beside the building and its reserve chargers may use 15 kW for the rest of it.',
     });
@@ -82,7 +92,10 @@ describe('A location that keeps to an average', () => {
   it('begins anew with the next quarter of an hour', async () => {
     await readFor(60, 20_000, 'shop', 'again');
     expect((await live('shop')).peakShaving).toMatchObject({
-      ...{ windowStartsAt: at('12:15'), windowEndsAt: at('12:30'), usedKwh: 0, leavesKw: 15 },
+      windowStartsAt: at('12:15'),
+      windowEndsAt: at('12:30'),
+      usedKwh: 0,
+      leavesKw: 15,
     });
   });
 

@@ -83,15 +83,20 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     const config = loadConfig(
       {},
       {
-        ...{ HEADROOM_HTTP_PORT: '0', HEADROOM_DATA_DIR: dataDir, HEADROOM_DATABASE_URL: databaseUrl },
-        ...{ HEADROOM_MQTT_URL: broker.url, HEADROOM_SHARDED: 'true', HEADROOM_OWNER_TTL_S: '1' },
+        HEADROOM_HTTP_PORT: '0',
+        HEADROOM_DATA_DIR: dataDir,
+        HEADROOM_DATABASE_URL: databaseUrl,
+        HEADROOM_MQTT_URL: broker.url,
+        HEADROOM_SHARDED: 'true',
+        HEADROOM_OWNER_TTL_S: '1',
       },
     );
     const logged: [object, string][] = [];
     const note = (fields: object, text: string) => void logged.push([fields, text]);
     const log: Log = { ...silentLog, warn: note, error: note };
     const service = new Service(config, {
-      ...{ log, metrics: createMetrics() },
+      log,
+      metrics: createMetrics(),
       ...seams,
       onShards: (held) => void Object.assign(node, { held }),
       wrapDatabase: (database) => Object.assign(node, { database }).database,
@@ -155,7 +160,8 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     const token = await fetch(`${third.url}/v1/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({
-        ...{ grant_type: 'client_credentials', client_secret: 'client secret' },
+        grant_type: 'client_credentials',
+        client_secret: 'client secret',
         client_id: `client-${TENANTS[0]?.slice(0, 8)}`,
       }),
     });
@@ -170,7 +176,9 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     const [first, second] = (await startNodes(2)) as [Node, Node];
     for (const { url, held } of [first, second]) {
       expect(await (await fetch(`${url}/health`)).json()).toMatchObject({
-        ...{ status: 'ok', role: 'active', shards: { held: [...held], of: SHARDS } },
+        status: 'ok',
+        role: 'active',
+        shards: { held: [...held], of: SHARDS },
         checks: { database: 'ok', broker: 'ok', scheduler: 'ok', clock: 'ok' },
       });
       const metrics = await (await fetch(`${url}/metrics`)).text();

@@ -81,8 +81,15 @@ describe('PUT /locations/{locationId}/site-meter', () => {
     const answer = await reads('rest', 23_400, { energyWh: 1_000_000 });
     expect(answer).toMatchObject({
       state: 'FRESH',
-      ...{ powerKw: 23.4, buildingKw: 23.4, reserveKw: 5, leavesKw: 51.6, energyWh: 1_000_000 },
-      ...{ isReserveLearnt: false, lastHeardAt: NOW, cadenceS: 10, staleAt: at('12:00:30') },
+      powerKw: 23.4,
+      buildingKw: 23.4,
+      reserveKw: 5,
+      leavesKw: 51.6,
+      energyWh: 1_000_000,
+      isReserveLearnt: false,
+      lastHeardAt: NOW,
+      cadenceS: 10,
+      staleAt: at('12:00:30'),
     });
     expect(answer.explanation).toBe(
       'The building takes 23.4 kW and may rise by 5 kW (the most, until its past is known), so of the 80 kW of the connection chargers may use 51.6 kW.',

@@ -70,15 +70,20 @@ describe('several nodes', needing(missingPostgres()), () => {
     const config = loadConfig(
       {},
       {
-        ...{ HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0', HEADROOM_DATA_DIR: dataDir },
-        ...{ HEADROOM_DATABASE_URL: databaseUrl, HEADROOM_STANDBY: 'true', HEADROOM_OWNER_TTL_S: '1' },
+        HEADROOM_HTTP_PORT: '0',
+        HEADROOM_MQTT_PORT: '0',
+        HEADROOM_DATA_DIR: dataDir,
+        HEADROOM_DATABASE_URL: databaseUrl,
+        HEADROOM_STANDBY: 'true',
+        HEADROOM_OWNER_TTL_S: '1',
         ...environment,
       },
     );
     const [roles, logged]: [string[], [object, string][]] = [[], []];
     const log: Log = { ...silentLog, warn: (fields, text) => void logged.push([fields, text]) };
     const service = new Service(config, {
-      ...{ log, metrics: createMetrics() },
+      log,
+      metrics: createMetrics(),
       ...seams,
       onRole: (role) => void roles.push(role),
     });
@@ -153,7 +158,8 @@ describe('several nodes', needing(missingPostgres()), () => {
       checks: { database: 'ok', broker: 'ok' },
     });
     expect(await healthOf(second)).toMatchObject({
-      ...{ status: 'ok', role: 'standby' },
+      status: 'ok',
+      role: 'standby',
       checks: { database: 'ok', active: 'ok', clock: 'ok' },
     });
     const metricsOf = async ({ url }: Node) => (await fetch(`${url}/metrics`)).text();
@@ -187,7 +193,8 @@ describe('several nodes', needing(missingPostgres()), () => {
     async function write(from: number): Promise<void> {
       for (let limitKw = from; !isOver; limitKw++) {
         const answer = await fetch(`${second.url}/v1/locations/quay-1/limit`, {
-          ...{ method: 'PUT', headers: JSON_KEY },
+          method: 'PUT',
+          headers: JSON_KEY,
           body: JSON.stringify({ limitKw }),
         }).catch(() => undefined);
         statuses.push(answer?.status);

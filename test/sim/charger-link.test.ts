@@ -71,7 +71,10 @@ function start(
     ...({ phases: 3, voltageV: 230, maxCurrentA: 16, failsafeA: 6 } as const),
   }));
   const charger = new VirtualCharger({
-    ...{ address: ADDRESS, connectors, boot: 'boot-1', seed: 1 },
+    address: ADDRESS,
+    connectors,
+    boot: 'boot-1',
+    seed: 1,
     traffic: options.traffic ?? LIVELY,
     startsAtMs: clock.monotonicMs(),
     traits: options.traits ?? {},
@@ -204,7 +207,15 @@ describe('A virtual charger on a broker', () => {
     return listener.publishAsync(`${PREFIX}/${topic}`, JSON.stringify(fields), { qos: 1 });
   }
   const limit: LimitMessage = {
-    ...{ v: 1, epoch: 1, seq: 1, boot: 'boot-1', ref: 1, ttlS: 60, limitA: 10, limitW: 6900, thenA: 8 },
+    v: 1,
+    epoch: 1,
+    seq: 1,
+    boot: 'boot-1',
+    ref: 1,
+    ttlS: 60,
+    limitA: 10,
+    limitW: 6900,
+    thenA: 8,
     reason: 'fairShare',
   };
   const acks = () =>

@@ -39,7 +39,10 @@ export function chargerRig(
   } = {},
 ) {
   const charger = new VirtualCharger({
-    ...{ address: ADDRESS, boot: 'boot-1', seed: 1, startsAtMs: 0 },
+    address: ADDRESS,
+    boot: 'boot-1',
+    seed: 1,
+    startsAtMs: 0,
     connectors: options.connectors ?? [connector('1')],
     traffic: options.traffic ?? HUNGRY,
     traits: options.traits ?? {},
@@ -76,8 +79,16 @@ export function chargerRig(
   /** A limit that answers the newest heartbeat; `seq` counts up unless given. */
   function limit(limitA: number, fields: Partial<LimitMessage> = {}, connectorId = '1'): LimitMessage {
     const message: LimitMessage = {
-      ...{ v: 1, epoch: 1, seq: ++seq, boot: 'boot-1', ref: meters.at(-1)?.hb ?? 0, ttlS: 60 },
-      ...{ limitA, limitW: Math.round(limitA * 690), thenA: 6, reason: 'fairShare' },
+      v: 1,
+      epoch: 1,
+      seq: ++seq,
+      boot: 'boot-1',
+      ref: meters.at(-1)?.hb ?? 0,
+      ttlS: 60,
+      limitA,
+      limitW: Math.round(limitA * 690),
+      thenA: 6,
+      reason: 'fairShare',
       ...fields,
     };
     charger.receiveLimit(connectorId as ConnectorId, message, nowMs);
@@ -88,7 +99,13 @@ export function chargerRig(
   charger.connected(0);
   listen();
   return {
-    ...{ charger, acks, meters, states, saidAtMs, pass, limit },
+    charger,
+    acks,
+    meters,
+    states,
+    saidAtMs,
+    pass,
+    limit,
     nowMs: () => nowMs,
     /** What truly flows, A per phase on three phases of 230 V. */
     drawnA: () => charger.physicalPowerW() / 690,

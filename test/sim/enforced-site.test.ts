@@ -44,7 +44,10 @@ function connect(service: RunningService, controllerUuid: ControllerUuid, seed: 
   const { locationId } = site('quay');
   const charger = new VirtualCharger({
     address: { tenantUuid: HARBOUR, locationId, controllerUuid },
-    ...{ connectors: CONNECTORS, boot: `boot-${controllerUuid}`, seed, traffic: HUNGRY },
+    connectors: CONNECTORS,
+    boot: `boot-${controllerUuid}`,
+    seed,
+    traffic: HUNGRY,
     startsAtMs: systemClock.monotonicMs(),
     traits: { misbehaviours: ['late-reaction'], settleMs: SETTLE_MS, meterPeriodMs: 1000, driftShare: 0.02 },
   });

@@ -400,7 +400,15 @@ describe('What a virtual charger says', () => {
       rig.charger.receiveLimit(
         '1' as ConnectorId,
         {
-          ...{ v: 1, epoch: 1, seq, boot: 'boot-0', ref: 1, ttlS: 60, limitA: 6, limitW: 1, thenA: 6 },
+          v: 1,
+          epoch: 1,
+          seq,
+          boot: 'boot-0',
+          ref: 1,
+          ttlS: 60,
+          limitA: 6,
+          limitW: 1,
+          thenA: 6,
           reason: 'lock',
         },
         0,

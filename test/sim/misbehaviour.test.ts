@@ -15,7 +15,11 @@ function bad(...misbehaviours: Misbehaviour[]) {
 /** Everything it says within `seconds` of its start, unread. */
 function rawMessages(misbehaviour: Misbehaviour, seconds: number) {
   const charger = new VirtualCharger({
-    ...{ address: ADDRESS, boot: 'boot-1', seed: 1, startsAtMs: 0, traffic: HUNGRY },
+    address: ADDRESS,
+    boot: 'boot-1',
+    seed: 1,
+    startsAtMs: 0,
+    traffic: HUNGRY,
     connectors: [connector('1')],
     traits: { misbehaviours: [misbehaviour] },
   });

@@ -16,7 +16,10 @@ function connector(id: string, phases: 1 | 3 = 3): VirtualConnectorSpec {
 /** Nothing limits it: it keeps to no lease and is sent no limit. */
 function unlimited(options: { seed: number; traffic: Traffic; connectors?: VirtualConnectorSpec[] }) {
   return new VirtualCharger({
-    ...{ address: ADDRESS, boot: 'boot-1', startsAtMs: START_MS, traits: { lease: 'none' } },
+    address: ADDRESS,
+    boot: 'boot-1',
+    startsAtMs: START_MS,
+    traits: { lease: 'none' },
     connectors: [connector('1')],
     ...options,
   });
@@ -120,8 +123,13 @@ describe('A virtual charger', () => {
   it('goes on at the odd instants of real clocks, asked at any of them', () => {
     for (const startsAtMs of [0.1, 1234.567891, 98_765.432_101_234, 1e7 / 3]) {
       const charger = new VirtualCharger({
-        ...{ address: ADDRESS, boot: 'boot-1', connectors: [connector('1')], seed: 3, traffic: LIVELY },
-        ...{ startsAtMs, traits: { lease: 'none' } },
+        address: ADDRESS,
+        boot: 'boot-1',
+        connectors: [connector('1')],
+        seed: 3,
+        traffic: LIVELY,
+        startsAtMs,
+        traits: { lease: 'none' },
       });
       for (let nowMs = startsAtMs; nowMs < startsAtMs + 600_000; nowMs += 137.731) charger.advance(nowMs);
       expect(charger.readings()[0]?.energyWh).toBeGreaterThan(100);

@@ -69,7 +69,8 @@ export async function createDashboardRig(options: RigOptions = {}): Promise<Dash
   const { traffic = HUNGRY } = options;
   const [httpPort, mqttPort] = [await freePort(), await freePort()];
   let service = await runService(tenants, options.seams ?? {}, {
-    ...{ HEADROOM_HTTP_PORT: String(httpPort), HEADROOM_MQTT_PORT: String(mqttPort) },
+    HEADROOM_HTTP_PORT: String(httpPort),
+    HEADROOM_MQTT_PORT: String(mqttPort),
     ...TIMING,
     ...options.environment,
   });

@@ -16,7 +16,11 @@ describe('The page of a location with fuses', ON_PAGES, () => {
       feeder: i === 3 ? 'hall' : null,
       connectors: [
         {
-          ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA: 32, failsafeA: 0, rotation },
+          connectorId: '1' as ConnectorId,
+          voltageV: 230,
+          maxCurrentA: 32,
+          failsafeA: 0,
+          rotation,
           ...({ phases: 1, status: 'ACTIVE' } as const),
         },
       ],

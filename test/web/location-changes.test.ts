@@ -52,8 +52,10 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     const at = (days: number) => new Date(todayMs + days * DAY_S * 1000);
     const submit = (priority: number, limitKw: number, from: number, to: number) =>
       rig.service.call('POST', '/locations/quay-1/schedules', {
-        ...{ priority, limitKw },
-        ...{ startTime: at(from).toISOString(), endTime: at(to).toISOString() },
+        priority,
+        limitKw,
+        startTime: at(from).toISOString(),
+        endTime: at(to).toISOString(),
       });
     await submit(3, 20, 1, 4);
     await submit(5, 33, 2, 3);

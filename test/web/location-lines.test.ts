@@ -56,12 +56,18 @@ describe('the effective limit of the past', () => {
         const limits = [[50, -10] as const, ...laterLimits.toSorted((a, b) => a[1] - b[1])];
         const line = effectiveHistory(
           {
-            ...{ locationId: 'quay-1', from: iso(0), to: iso(SPAN_MS), nextCursor: null },
+            locationId: 'quay-1',
+            from: iso(0),
+            to: iso(SPAN_MS),
+            nextCursor: null,
             submissions: submissions.map(([profile, atMs], i) => {
               const next = submissions.slice(i + 1).find(([later]) => later.priority === profile.priority);
               return {
-                ...{ priority: profile.priority, limitKw: profile.limitKw, submittedAt: iso(atMs) },
-                ...{ startTime: iso(profile.startsAtMs), endTime: iso(profile.endsAtMs) },
+                priority: profile.priority,
+                limitKw: profile.limitKw,
+                submittedAt: iso(atMs),
+                startTime: iso(profile.startsAtMs),
+                endTime: iso(profile.endsAtMs),
                 supersededAt: next === undefined ? null : iso(next[1]),
               };
             }),
@@ -97,7 +103,10 @@ describe('what was measured', () => {
           : GRID_PHASES.map((phase) => ({ phase, meanA: 1, maxA: phase === 'L2' ? l2A : 5 })),
     });
     const { powerKw, inForceKw, phasesA } = pastLines({
-      ...{ locationId: 'quay-1', from: iso(0), to: iso(600_000), stepSeconds: 60 },
+      locationId: 'quay-1',
+      from: iso(0),
+      to: iso(600_000),
+      stepSeconds: 60,
       points: [point(0, 1), point(1, 2, 16), point(5, 3, 20)],
     });
     const minutes = [0, 1, 2, 4, 5].map((minute) => valueAt(powerKw, ERA + minute * 60_000));

@@ -26,7 +26,8 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
 
   const say = (order: object) =>
     rig.service.call('PUT', '/locations/quay-1/operator-limit', {
-      ...{ source: 'Stadtwerke', sentAt: new Date().toISOString() },
+      source: 'Stadtwerke',
+      sentAt: new Date().toISOString(),
       ...order,
     });
 

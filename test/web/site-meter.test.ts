@@ -10,8 +10,12 @@ describe('The page of a location with a meter', ON_PAGES, () => {
   let rig: DashboardRig;
   beforeAll(async () => {
     const siteMeter = {
-      ...{ meterUuid: 'main', mqttSecretHash: hashSecret('a meter'), covers: 'building' as const },
-      ...{ maxBuildingKw: 60, reserveKw: [2, 8] as const, pvRaisesHeadroom: false },
+      meterUuid: 'main',
+      mqttSecretHash: hashSecret('a meter'),
+      covers: 'building' as const,
+      maxBuildingKw: 60,
+      reserveKw: [2, 8] as const,
+      pvRaisesHeadroom: false,
     };
     rig = await createDashboardRig({
       tenants: [tenantWith(HARBOUR, [{ ...site('quay-1'), siteMeter }, site('quay-2')])],

@@ -44,7 +44,10 @@ function tenant(maxCurrentA: number) {
     mqttSecretHash: hashSecret(CHARGER_PASSWORD),
     connectors: [
       {
-        ...{ connectorId: '1' as ConnectorId, voltageV: 230, maxCurrentA, failsafeA: 6 },
+        connectorId: '1' as ConnectorId,
+        voltageV: 230,
+        maxCurrentA,
+        failsafeA: 6,
         ...({ phases: 3, status: 'ACTIVE' } as const),
       },
     ],
@@ -61,8 +64,12 @@ function tenant(maxCurrentA: number) {
 /** A gateway may hear what is sent to its chargers: raw bytes, QoS and retain as the broker delivers them. */
 async function listenDownward({ mqttUrl }: RunningService, said: Said[]): Promise<void> {
   const client = await connectAsync(mqttUrl, {
-    ...{ clientId: 'ear', username: `${HARBOUR}/ear`, password: GATEWAY_PASSWORD, keepalive: 30 },
-    ...{ protocolVersion: 4, reconnectPeriod: 0 },
+    clientId: 'ear',
+    username: `${HARBOUR}/ear`,
+    password: GATEWAY_PASSWORD,
+    keepalive: 30,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
   });
   onTestFinished(() => client.endAsync(true));
   client.on('message', (topic, payload, { qos, retain }) =>
@@ -94,7 +101,9 @@ function startCharger({ mqttUrl }: RunningService, controllerUuid: ControllerUui
   const charger = new OverheardCharger({
     address: { tenantUuid: HARBOUR, locationId: LOCATION, controllerUuid },
     connectors: [{ connectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
-    ...{ boot: `boot of ${controllerUuid}`, seed: 1, traffic: HUNGRY },
+    boot: `boot of ${controllerUuid}`,
+    seed: 1,
+    traffic: HUNGRY,
     startsAtMs: systemClock.monotonicMs(),
     traits: { meterPeriodMs: 1000, pilotDelayMs: 100, ...TRAITS[controllerUuid] },
   });

@@ -157,7 +157,10 @@ class KnexStore implements Store {
       ...journal,
     });
     this.ownership = new DatabaseOwnership({
-      ...{ knex: claimsBy, clock, owned: this.#owned, log },
+      knex: claimsBy,
+      clock,
+      owned: this.#owned,
+      log,
       databaseClock: new DatabaseClock(claimsBy, { clock, hostClock }),
       node: node ?? { nodeId: randomUUID(), url: () => undefined, leaseMs: undefined },
       onClaimed: (ownerTerm, position) => {

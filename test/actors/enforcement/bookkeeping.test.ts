@@ -23,7 +23,8 @@ it('is written in order once the database is back, and never grows without end: 
   const written: Change[] = [];
   let isAway = true;
   const bookkeeping = new Bookkeeping({
-    ...{ clock, log: LOG },
+    clock,
+    log: LOG,
     store: {
       async append(_, changes) {
         if (isAway) throw new StoreUnavailableError('away');

@@ -10,8 +10,13 @@ const LOCATIONS = [location(PIER, [DERRICK]), location(QUAY, [CRANE])];
 
 function clusterOf(limitKw: number): ClusterRecord {
   return {
-    ...{ clusterId: 'both' as ClusterId, name: 'Both', locationIds: [QUAY, PIER], limitKw },
-    ...{ status: 'ACTIVE', createdAtMs: START_MS, updatedAtMs: START_MS },
+    clusterId: 'both' as ClusterId,
+    name: 'Both',
+    locationIds: [QUAY, PIER],
+    limitKw,
+    status: 'ACTIVE',
+    createdAtMs: START_MS,
+    updatedAtMs: START_MS,
   };
 }
 

@@ -11,7 +11,10 @@ const MAXIMUM_W = 24_288;
 function start(reservations: readonly ReservationRecord[] = []): Harbour {
   const harbour = createHarbour({
     ...ROWS,
-    ...{ locations: [location(QUAY, [CRANE])], clusters: [], profiles: [], reservations },
+    locations: [location(QUAY, [CRANE])],
+    clusters: [],
+    profiles: [],
+    reservations,
   });
   harbour.enforcement.start();
   return harbour;

@@ -88,15 +88,41 @@ export function createFakeApplication(): FakeApplication {
   };
   const span = { from: INSTANT, to: INSTANT };
   const operatorLimit: OperatorLimitView = {
-    ...{ locationId: 'quay-1', operatorUuid: 'dso-1', state: 'LIMITED', since: INSTANT, limitKw: 4.2 },
-    ...{ source: 'DSO', sentAt: INSTANT, endsAt: null, lastHeardAt: INSTANT, nextChangeAt: INSTANT },
-    ...{ failsafeKw: 4.2, failsafeMinS: 7200, heartbeatS: 60 },
+    locationId: 'quay-1',
+    operatorUuid: 'dso-1',
+    state: 'LIMITED',
+    since: INSTANT,
+    limitKw: 4.2,
+    source: 'DSO',
+    sentAt: INSTANT,
+    endsAt: null,
+    lastHeardAt: INSTANT,
+    nextChangeAt: INSTANT,
+    failsafeKw: 4.2,
+    failsafeMinS: 7200,
+    heartbeatS: 60,
   };
   const siteMeter: SiteMeterView = {
-    ...{ locationId: 'quay-1', meterUuid: 'meter-1', covers: 'connection', state: 'FRESH', buildingKw: 20 },
-    ...{ reserveKw: 5, leavesKw: 55, leavesA: null, explanation: 'So it is.', isReserveLearnt: false },
-    ...{ powerKw: 20, currentA: null, energyWh: null, lastHeardAt: INSTANT, cadenceS: 10, staleAt: INSTANT },
-    ...{ connectionKw: 80, maxBuildingKw: 40, reserveBoundsKw: [2, 5], pvRaisesHeadroom: false },
+    locationId: 'quay-1',
+    meterUuid: 'meter-1',
+    covers: 'connection',
+    state: 'FRESH',
+    buildingKw: 20,
+    reserveKw: 5,
+    leavesKw: 55,
+    leavesA: null,
+    explanation: 'So it is.',
+    isReserveLearnt: false,
+    powerKw: 20,
+    currentA: null,
+    energyWh: null,
+    lastHeardAt: INSTANT,
+    cadenceS: 10,
+    staleAt: INSTANT,
+    connectionKw: 80,
+    maxBuildingKw: 40,
+    reserveBoundsKw: [2, 5],
+    pvRaisesHeadroom: false,
   };
   const application: Application = {
     listLocations(tenantUuid, page) {

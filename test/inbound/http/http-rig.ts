@@ -114,13 +114,20 @@ export async function createRig(options: RigOptions = {}) {
   const fake = createFakeApplication();
   const config = { ...SETTINGS, ...options.settings };
   const server = new HttpServer({
-    ...{ config, clock, log, metrics },
+    config,
+    clock,
+    log,
+    metrics,
     ...(options.openFiles !== undefined && { openFiles: options.openFiles }),
     ...(options.silentAtMostMs !== undefined && { silentAtMostMs: options.silentAtMostMs }),
   });
   await server.answerWith((exchanges) =>
     createExpressApp(config, {
-      ...{ clock, log, metrics, credentials, tokens },
+      clock,
+      log,
+      metrics,
+      credentials,
+      tokens,
       withApplication: (_tenant, _request, _response, handle) =>
         handle({ ...fake.application, ...options.application }),
       health: options.health ?? (() => WELL),

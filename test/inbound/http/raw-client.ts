@@ -22,7 +22,9 @@ export async function rawClient(
   const { hostname, port } = new URL(url);
   const { localAddress, isReading = true } = options;
   const socket = connect({
-    ...{ host: hostname, port: Number(port), allowHalfOpen: true },
+    host: hostname,
+    port: Number(port),
+    allowHalfOpen: true,
     ...(localAddress !== undefined && { localAddress }),
   });
   onTestFinished(() => void socket.destroy());
@@ -38,7 +40,8 @@ export async function rawClient(
   if (isReading) socket.on('data', (chunk) => (text += chunk));
   await once(socket, 'connect');
   return {
-    ...{ socket, over },
+    socket,
+    over,
     send: (bytes) => void socket.write(bytes),
     text: () => text,
     isOver: () => isOver,

@@ -66,7 +66,10 @@ describe('what is no HTTP request', () => {
     expect([error.requestId, description]).toEqual([requestId, error.message]);
     expect(logged(requestId)).toEqual([
       expect.objectContaining({
-        ...{ level: 'info', msg: 'unreadable request', address: '127.0.0.1', status },
+        level: 'info',
+        msg: 'unreadable request',
+        address: '127.0.0.1',
+        status,
         error: expect.stringMatching(/^HPE_/),
       }),
     ]);

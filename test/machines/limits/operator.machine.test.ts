@@ -198,7 +198,10 @@ describe('A restart', () => {
     (state) => {
       const order = state === 'limited' ? ordered : undefined;
       expect(operatorStandingOf(resume(state, 1, { order }))).toMatchObject({
-        ...{ state, sinceMs: 0, order, newestSentAtMs: undefined },
+        state,
+        sinceMs: 0,
+        order,
+        newestSentAtMs: undefined,
       });
     },
   );

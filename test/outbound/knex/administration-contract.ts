@@ -190,8 +190,12 @@ export function describeAdministration(server: () => DatabaseServer): void {
 
     it("keeps a location's meter with its login, changes nothing the second time, and takes it away where it is not named", async () => {
       const meter = {
-        ...{ meterUuid: 'main', mqttSecretHash: 'm1', covers: 'connection' as const, maxBuildingKw: 60.5 },
-        ...{ reserveKw: [2, 12] as const, pvRaisesHeadroom: true },
+        meterUuid: 'main',
+        mqttSecretHash: 'm1',
+        covers: 'connection' as const,
+        maxBuildingKw: 60.5,
+        reserveKw: [2, 12] as const,
+        pvRaisesHeadroom: true,
       };
       const [first, ...rest] = HARBOUR_TENANT.locations;
       if (first === undefined) throw new Error('the harbour has locations');
@@ -203,7 +207,9 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(locations.find(({ locationId }) => locationId === first.locationId)?.siteMeter).toEqual(kept);
       const logins = await administration.mqttLogins(HARBOUR);
       expect(logins.find(({ clientId }) => clientId === 'main')).toMatchObject({
-        ...{ secretHash: 'm1', controllers: [], siteMeterOf: first.locationId },
+        secretHash: 'm1',
+        controllers: [],
+        siteMeterOf: first.locationId,
       });
       expect(await provision(HARBOUR_TENANT)).toEqual(['removed siteMeter main']);
     });

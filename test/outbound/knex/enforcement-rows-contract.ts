@@ -331,7 +331,11 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         { atMs: NOON_MS, ...odd },
         {
           atMs: NOON_MS + MINUTE_MS,
-          ...{ meanW: 7, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+          meanW: 7,
+          maxW: 2000,
+          estimatedW: null,
+          limitW: 50_000,
+          meanLimitW: 60_000,
           currents: null,
         },
       ]);
@@ -344,7 +348,10 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         HARBOUR,
         [-3, -2, -1, 0, 7, 8, 10].map((nth) =>
           minute(NOON_MS + nth * MINUTE_MS, {
-            ...{ meanW: nth, maxW: 100 - nth, limitW: 1000 + nth, meanLimitW: 2000 + nth },
+            meanW: nth,
+            maxW: 100 - nth,
+            limitW: 1000 + nth,
+            meanLimitW: 2000 + nth,
             // Two of the first step's: one is wholly measured.
             estimatedW: nth < 0 ? 3 * nth : null,
           }),
@@ -354,7 +361,12 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       const window = { startsAtMs, endsAtMs: NOON_MS + 10 * MINUTE_MS };
       expect(await powerOf(QUAY, window, 5 * MINUTE_MS)).toEqual([
         {
-          ...{ atMs: startsAtMs, meanW: -1, maxW: 102, estimatedW: -3, limitW: 998, meanLimitW: 1999 },
+          atMs: startsAtMs,
+          meanW: -1,
+          maxW: 102,
+          estimatedW: -3,
+          limitW: 998,
+          meanLimitW: 1999,
           currents: null,
         },
         {
@@ -399,7 +411,11 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(await powerOf(QUAY, window, 2 * MINUTE_MS)).toEqual([
         {
           atMs: NOON_MS + 1,
-          ...{ meanW: 1.5, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+          meanW: 1.5,
+          maxW: 2000,
+          estimatedW: null,
+          limitW: 50_000,
+          meanLimitW: 60_000,
           currents: null,
         },
       ]);

@@ -142,7 +142,11 @@ export function begin(alarmId: string, over: Partial<AlarmRecord> = {}): Change 
 }
 
 const MINUTE = {
-  ...{ meanW: 1000, maxW: 2000, estimatedW: null, limitW: 50_000, meanLimitW: 60_000 },
+  meanW: 1000,
+  maxW: 2000,
+  estimatedW: null,
+  limitW: 50_000,
+  meanLimitW: 60_000,
   currents: null,
 };
 

@@ -28,7 +28,10 @@ function nodesOf() {
     for (const store of open.splice(0)) await store.close();
   });
   const optionsOf = (databaseUrl: string, clock: Clock) => ({
-    ...{ databaseUrl, clock, log: silentLog, metrics: createMetrics() },
+    databaseUrl,
+    clock,
+    log: silentLog,
+    metrics: createMetrics(),
   });
   const url = (nodeId: string) => () => `http://${nodeId}.example`;
   return {

@@ -59,7 +59,10 @@ it('begins no more seeds once its time is over', async () => {
   let asked = 0;
   const { outcomes } = await runCampaign({
     seeds: endless(),
-    ...{ chargers: 1, durationMs: 180_000, processes: 1, isTimeOver: () => ++asked > 3 },
+    chargers: 1,
+    durationMs: 180_000,
+    processes: 1,
+    isTimeOver: () => ++asked > 3,
   });
   expect(outcomes.map(({ seed }) => seed)).toEqual([1, 2, 3]);
 });

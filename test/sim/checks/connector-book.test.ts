@@ -7,7 +7,10 @@ const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
 
 function bookOf(failsafeA = 0): ConnectorBook {
   const site: SiteBook = {
-    ...{ tenantUuid: 't', locationId: 'quay', connectors: [], horizonMs: 71_200 },
+    tenantUuid: 't',
+    locationId: 'quay',
+    connectors: [],
+    horizonMs: 71_200,
     capacitiesA: new Map(),
     isLimitedFromOutside: false,
   };

@@ -67,7 +67,9 @@ describe('a line writer', () => {
     const errors: Error[] = [];
     // Every write to this device fails as on a full disk.
     const writer = new LineWriter({
-      ...{ path: '/dev/full', clock: systemClock, isOwn: () => true },
+      path: '/dev/full',
+      clock: systemClock,
+      isOwn: () => true,
       onLost: (error) => errors.push(error),
     });
     writer.write({ n: 1 });

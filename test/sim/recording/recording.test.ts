@@ -62,7 +62,11 @@ function fleetOf({ mqttUrl }: RunningService, locations: readonly string[]) {
     return { address, connectors, username: `${HARBOUR}/${controllerUuid}`, password: CHARGER_PASSWORD };
   });
   return startFleet({
-    ...{ url: mqttUrl, members, seed: 1, clock: systemClock, traffic: HUNGRY },
+    url: mqttUrl,
+    members,
+    seed: 1,
+    clock: systemClock,
+    traffic: HUNGRY,
     traits: { meterPeriodMs: 1_000, pilotDelayMs: 100 },
   });
 }
@@ -92,7 +96,10 @@ async function live(service: RunningService, step: (byMs: number) => void, faili
     step(-3_000);
     const inMs = (ms: number) => toInstant(systemClock.nowMs() - 3_000 + ms);
     const profile = (priority: number) => ({
-      ...{ priority, limitKw: 10 + priority, startTime: inMs(600), endTime: inMs(2_000) },
+      priority,
+      limitKw: 10 + priority,
+      startTime: inMs(600),
+      endTime: inMs(2_000),
     });
     await Promise.all([
       ...[1, 2, 3, 4].map((priority) => service.call('POST', '/locations/dock/schedules', profile(priority))),

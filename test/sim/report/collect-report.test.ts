@@ -62,7 +62,8 @@ describe('A report', () => {
           const { controllerUuid, connectorId, status, reason, isLeased, isOnline } = connector;
           const history = connectors.find(({ name }) => name === `${controllerUuid}/${connectorId}`);
           expect(history && momentAt(history, instant)).toEqual({
-            ...{ powerW: connector.powerW, limitTenthsA: connector.limitTenthsA },
+            powerW: connector.powerW,
+            limitTenthsA: connector.limitTenthsA,
             mode: { status, reason, isLeased, isOnline },
           });
         }
@@ -137,8 +138,17 @@ describe('Power in steps', () => {
 
 describe('A connector in steps', () => {
   const event = (ms: number, powerW: number): EventOf<'connector'> => ({
-    ...{ atMs: T + ms, kind: 'connector', locationId: 'l', controllerUuid: 'c', connectorId: '1' },
-    ...{ status: 'Charging', powerW, limitTenthsA: powerW, reason: 'demand', isLeased: true, isOnline: true },
+    atMs: T + ms,
+    kind: 'connector',
+    locationId: 'l',
+    controllerUuid: 'c',
+    connectorId: '1',
+    status: 'Charging',
+    powerW,
+    limitTenthsA: powerW,
+    reason: 'demand',
+    isLeased: true,
+    isOnline: true,
   });
 
   it('keeps every change of mode to the millisecond, and of power alone the last of a step', () => {
@@ -170,11 +180,20 @@ describe('Marks', () => {
     return recorder.finish(T + HOUR_MS);
   }
   const fault = (ms: number, target: string, isOn: boolean): TraceEvent => ({
-    ...{ atMs: T + ms, kind: 'fault', fault: 'partition', target, isOn },
+    atMs: T + ms,
+    kind: 'fault',
+    fault: 'partition',
+    target,
+    isOn,
   });
   const profile = (ms: number, limitW: number, startsMs: number, endsMs: number): TraceEvent => ({
-    ...{ atMs: T + ms, kind: 'profile', target: 'depot', priority: 3, limitW },
-    ...{ startsAtMs: T + startsMs, endsAtMs: T + endsMs },
+    atMs: T + ms,
+    kind: 'profile',
+    target: 'depot',
+    priority: 3,
+    limitW,
+    startsAtMs: T + startsMs,
+    endsAtMs: T + endsMs,
   });
 
   it('last from on to off, or to the end of the run, each target for itself', () => {

@@ -18,7 +18,10 @@ export async function madeUpReport(
   const tracePath = `${dir}/trace.sqlite`;
   const writer = await openTraceWriter(tracePath, {
     scenario: name,
-    ...{ seed: world.seed, commit: '0123456789abcdef', startsAtMs: DAY_START_MS, utcOffsetMs: 7_200_000 },
+    seed: world.seed,
+    commit: '0123456789abcdef',
+    startsAtMs: DAY_START_MS,
+    utcOffsetMs: 7_200_000,
   });
   const sums = new SummaryFold(DAY_START_MS);
   for (const event of madeUpWorld(world)) {

@@ -29,24 +29,29 @@ const limit = (atMs: number, limitW: number): TraceEvent => ({
 
 function connector(atMs: number, of: Partial<EventOf<'connector'>>): TraceEvent {
   return {
-    ...{ atMs, kind: 'connector', ...ADDRESS, status: 'Charging', powerW: 0, limitTenthsA: 160 },
-    ...{ reason: 'fairShare', isLeased: true, isOnline: true },
+    atMs,
+    kind: 'connector',
+    ...ADDRESS,
+    status: 'Charging',
+    powerW: 0,
+    limitTenthsA: 160,
+    reason: 'fairShare',
+    isLeased: true,
+    isOnline: true,
     ...of,
   };
 }
 
 function session(atMs: number, what: 'arrived' | 'left', of: Partial<EventOf<'session'>> = {}): TraceEvent {
   return {
-    ...{
-      atMs,
-      kind: 'session',
-      ...ADDRESS,
-      what,
-      sessionId: 's',
-      requestedWh: 10_000,
-      deliveredWh: 0,
-      ...of,
-    },
+    atMs,
+    kind: 'session',
+    ...ADDRESS,
+    what,
+    sessionId: 's',
+    requestedWh: 10_000,
+    deliveredWh: 0,
+    ...of,
   };
 }
 
@@ -154,7 +159,11 @@ describe('A location’s sessions', () => {
 describe('A run', () => {
   it('counts violations at the location they are about, and all of them in sum', () => {
     const violation = (target: string): TraceEvent => ({
-      ...{ atMs: T, kind: 'violation', invariant: 'P1', target, detail: target },
+      atMs: T,
+      kind: 'violation',
+      invariant: 'P1',
+      target,
+      detail: target,
     });
     const told = ['depot', 'charger', 'charger/1', 'cluster c', ''];
     const summary = summaryOf([connector(T, {}), limit(T, 1), ...told.map(violation)], T + 1);

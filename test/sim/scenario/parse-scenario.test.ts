@@ -82,8 +82,14 @@ describe('A scenario file', () => {
 
   it('gives what it says, on one axis of time', () => {
     expect(scenario).toMatchObject({
-      ...{ name: 'Quay', seed: 7, transport: 'mqtt', meterPeriodMs: 5000, path: 'sim/quay.yaml' },
-      ...{ startsAtMs: START_MS, endsAtMs: START_MS + 24 * HOUR_MS, utcOffsetMs: 2 * HOUR_MS },
+      name: 'Quay',
+      seed: 7,
+      transport: 'mqtt',
+      meterPeriodMs: 5000,
+      path: 'sim/quay.yaml',
+      startsAtMs: START_MS,
+      endsAtMs: START_MS + 24 * HOUR_MS,
+      utcOffsetMs: 2 * HOUR_MS,
       vehicles: [
         { name: 'van', share: 1, taperFrom: 1, reactionMs: [500, 1000], stubbornShare: 0.5, isIdeal: false },
         { name: 'model', share: 2, taperFrom: 1, reactionMs: [0, 0], stubbornShare: 0, isIdeal: true },
@@ -112,8 +118,12 @@ describe('A scenario file', () => {
       ...['createCluster', 'getCluster', 'getLocationPower', 'scheduleLocation'],
     ]);
     expect(scenario.actions[3]).toMatchObject({
-      ...{ atMs: START_MS + 9 * HOUR_MS, method: 'POST', path: '/v1/locations/{locationId}/schedules' },
-      ...{ tenantUuid: 'harbour', status: 200, where: 'sim/quay.yaml:27:5 actions[0]' },
+      atMs: START_MS + 9 * HOUR_MS,
+      method: 'POST',
+      path: '/v1/locations/{locationId}/schedules',
+      tenantUuid: 'harbour',
+      status: 200,
+      where: 'sim/quay.yaml:27:5 actions[0]',
       body: { startTime: '2026-06-01T15:00:00.000Z', endTime: '2026-06-01T18:00:00.000Z', limitKw: 20 },
     });
     expect(scenario.actions.map(({ status }) => status)).toEqual([201, 200, 400, 200]);

@@ -16,11 +16,20 @@ const MODEL_W = 6600;
 
 function visit(from: number, to: number, requestedWh: number, car: Partial<Visit['car']> = {}): Visit {
   return {
-    ...{ connectorKey: KEY, sessionId: `s${from}`, requestedWh, vehicle: 'model' },
-    ...{ arrivesAtMs: ZERO_AT_MS + from, leavesAtMs: ZERO_AT_MS + to },
+    connectorKey: KEY,
+    sessionId: `s${from}`,
+    requestedWh,
+    vehicle: 'model',
+    arrivesAtMs: ZERO_AT_MS + from,
+    leavesAtMs: ZERO_AT_MS + to,
     car: {
-      ...{ phases: 1, maxCurrentA: MODEL_W / 208, batteryWh: requestedWh, storedWh: 0, reactionMs: 0 },
-      ...{ isStubborn: false, isIdeal: true },
+      phases: 1,
+      maxCurrentA: MODEL_W / 208,
+      batteryWh: requestedWh,
+      storedWh: 0,
+      reactionMs: 0,
+      isStubborn: false,
+      isIdeal: true,
       ...car,
     },
   };
@@ -31,7 +40,11 @@ function notesOf(visits: readonly Visit[], untilMs: number, stepMs: number): rea
   const notes: CarNote[] = [];
   const arrivals = createArrivals(visits, ZERO_AT_MS);
   const charger = new VirtualCharger({
-    ...{ address: ADDRESS, boot: 'boot-1', seed: 1, startsAtMs: 0, traits: { lease: 'none' } },
+    address: ADDRESS,
+    boot: 'boot-1',
+    seed: 1,
+    startsAtMs: 0,
+    traits: { lease: 'none' },
     connectors: [
       { connectorId: '1' as ConnectorId, phases: 1, voltageV: 208, maxCurrentA: 32, failsafeA: 6 },
     ],

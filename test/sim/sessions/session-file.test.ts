@@ -61,8 +61,13 @@ describe('A file of recorded sessions', () => {
 
   it('is read in both formats, plain and gzipped, with times of any offset', () => {
     expect(readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' })[0]).toEqual({
-      ...{ line: 2, station: 'CA-10', sessionId: 'a', energyWh: 4216, maxKw: 6.6 },
-      ...{ arrivesAtMs: Date.UTC(2019, 2, 9, 14, 20), leavesAtMs: Date.UTC(2019, 2, 9, 15, 40) },
+      line: 2,
+      station: 'CA-10',
+      sessionId: 'a',
+      energyWh: 4216,
+      maxKw: 6.6,
+      arrivesAtMs: Date.UTC(2019, 2, 9, 14, 20),
+      leavesAtMs: Date.UTC(2019, 2, 9, 15, 40),
     });
     expect(readSessionFile(packed, { energy: 'requested' })).toMatchObject([
       {

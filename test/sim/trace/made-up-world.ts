@@ -56,7 +56,11 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
       return {
         address: { locationId, controllerUuid, connectorId: String((j & 1) + 1) },
         ...nextVisit(DAY_START_MS, draw),
-        ...{ deliveredWms: 0, isThere: false, offlineUntilMs: 0, seq: 0, told: undefined },
+        deliveredWms: 0,
+        isThere: false,
+        offlineUntilMs: 0,
+        seq: 0,
+        told: undefined,
       };
     });
     return { locationId, slots, limitW: 0, powerW: -1, limitBaseW: options.connectorsPerLocation * 4_000 };
@@ -187,7 +191,10 @@ function* visits(slot: Slot, atMs: number, draw: Draw): Generator<TraceEvent> {
 
 function sessionOf(slot: Slot, atMs: number, what: 'arrived' | 'left'): TraceEvent {
   return {
-    ...{ atMs, kind: 'session', ...slot.address, what },
+    atMs,
+    kind: 'session',
+    ...slot.address,
+    what,
     sessionId: `${slot.address.controllerUuid}/${slot.address.connectorId}/${slot.arrivesAtMs}`,
     requestedWh: slot.requestedWh,
     deliveredWh: Math.floor(slot.deliveredWms / 3_600_000),
@@ -246,7 +253,11 @@ function* profilesOf(site: {
     fromHour: number,
     toHour: number,
   ): TraceEvent => ({
-    ...{ atMs: DAY_START_MS, kind: 'profile', target, priority, limitW },
+    atMs: DAY_START_MS,
+    kind: 'profile',
+    target,
+    priority,
+    limitW,
     startsAtMs: DAY_START_MS + fromHour * HOUR_MS,
     endsAtMs: DAY_START_MS + toHour * HOUR_MS,
   });

@@ -16,7 +16,10 @@ function hashOf(events: Iterable<TraceEvent>): string {
 }
 
 const limit = (limitW: number, atMs = DAY_START_MS): TraceEvent => ({
-  ...{ atMs, kind: 'limit', locationId: 'depot', limitW },
+  atMs,
+  kind: 'limit',
+  locationId: 'depot',
+  limitW,
 });
 
 describe('The bytes of a trace', () => {
@@ -30,7 +33,11 @@ describe('The bytes of a trace', () => {
 
   it('hold limits that stand for none, empty names, and words of any length and script', () => {
     const violation = (detail: string): TraceEvent => ({
-      ...{ atMs: DAY_START_MS, kind: 'violation', invariant: 'P1', target: '', detail },
+      atMs: DAY_START_MS,
+      kind: 'violation',
+      invariant: 'P1',
+      target: '',
+      detail,
     });
     const events = [
       limit(Number.MAX_SAFE_INTEGER),

@@ -9,9 +9,18 @@ const HOUR = 3_600 * S;
 
 function building(more: Partial<Building> = {}): Building {
   return {
-    ...{ tenantUuid: 't', locationId: 'tower', connectionKw: 80, maxBuildingKw: 60, leastReserveKw: 2 },
-    ...{ pvRaisesHeadroom: false, base: [{ fromMs: 0, kw: 10 }], lift: undefined, peaks: [], pv: undefined },
-    ...{ meterEveryMs: S, meterFaults: [] },
+    tenantUuid: 't',
+    locationId: 'tower',
+    connectionKw: 80,
+    maxBuildingKw: 60,
+    leastReserveKw: 2,
+    pvRaisesHeadroom: false,
+    base: [{ fromMs: 0, kw: 10 }],
+    lift: undefined,
+    peaks: [],
+    pv: undefined,
+    meterEveryMs: S,
+    meterFaults: [],
     ...more,
   };
 }

@@ -59,7 +59,9 @@ describe('The currents of a site', () => {
     expect(refreshed).toEqual(['quay']);
     expect(violations).toEqual([
       {
-        ...{ atMs: 1_000, invariant: 'P1', target: 'quay' },
+        atMs: 1_000,
+        invariant: 'P1',
+        target: 'quay',
         detail: '21.00 A flow through phase L3 of hall, whose fuse carries 20 A',
       },
     ]);

@@ -44,7 +44,11 @@ describe('Three nodes of which everything goes wrong', () => {
 describe('Three nodes that share the tenants, of which everything goes wrong', () => {
   it('have one writer of each shard at a time (P19), hold every other invariant, and heal', async () => {
     const hours = await runHostileHours({
-      ...{ seed: 2, chargers: 2, durationMs: 6 * MINUTE_MS, nodes: 3, isSharded: true },
+      seed: 2,
+      chargers: 2,
+      durationMs: 6 * MINUTE_MS,
+      nodes: 3,
+      isSharded: true,
     });
     expect(hours.violations).toEqual([]);
     // Each shard had an owner, and some had several.

@@ -36,12 +36,18 @@ async function withCharger(
   };
   const location = { locationId: 'quay', name: 'Quay', permanentLimitKw: 30, chargers: [charger] };
   const tenant = {
-    ...{ tenantUuid: TENANT, name: 'OCPP', features: ['energy-management'], apiKeys: [{}] },
+    tenantUuid: TENANT,
+    name: 'OCPP',
+    features: ['energy-management'],
+    apiKeys: [{}],
     locations: [location],
   };
   const world = await createWorld({
     tenants: parseProvisioning(JSON.stringify({ tenants: [tenant] }), 'ocpp-world').tenants,
-    ...{ seed: 1, startMs: START_MS, visitorsOf: () => traffic, ocppOf: () => traits },
+    seed: 1,
+    startMs: START_MS,
+    visitorsOf: () => traffic,
+    ocppOf: () => traits,
   });
   try {
     await course(world, async () => {
@@ -68,7 +74,10 @@ describe('A world whose chargers speak OCPP, in which everything goes wrong', ()
     'holds every invariant, and heals within 251 s once nothing does, seed %i',
     async (seed) => {
       const { violations, struck } = await runHostileHours({
-        ...{ seed, chargers: 2, durationMs: 40 * MINUTE_MS, speaksOcpp: true },
+        seed,
+        chargers: 2,
+        durationMs: 40 * MINUTE_MS,
+        speaksOcpp: true,
       });
       expect(violations).toEqual([]);
       expect(struck.get('reboot')).toBeGreaterThan(0);
@@ -79,7 +88,11 @@ describe('A world whose chargers speak OCPP, in which everything goes wrong', ()
     const hashOf = async (seed: number) => {
       const hash = createTraceHash();
       await runHostileHours({
-        ...{ seed, chargers: 1, durationMs: 15 * MINUTE_MS, speaksOcpp: true, onEvent: hash.add },
+        seed,
+        chargers: 1,
+        durationMs: 15 * MINUTE_MS,
+        speaksOcpp: true,
+        onEvent: hash.add,
       });
       return hash.digest();
     };

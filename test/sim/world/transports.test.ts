@@ -18,8 +18,11 @@ const TRANSPORTS = ['inProcess', 'mqtt'] as const;
 type Transport = (typeof TRANSPORTS)[number];
 
 const SCHEMAS = {
-  ...{ state: stateSchema, meter: meterSchema, ack: ackSchema },
-  ...{ limit: limitSchema, sync: syncSchema },
+  state: stateSchema,
+  meter: meterSchema,
+  ack: ackSchema,
+  limit: limitSchema,
+  sync: syncSchema,
 };
 
 /** So often that ten minutes see all of it. */
@@ -46,15 +49,25 @@ interface Course {
 
 function tenants() {
   const connectors = ['1', '2'].map((connectorId) => ({
-    ...{ connectorId, phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 0 },
+    connectorId,
+    phases: 3,
+    voltageV: 230,
+    maxCurrentA: 32,
+    failsafeA: 0,
   }));
   const locations = ['north', 'south'].map((locationId) => ({
-    ...{ locationId, name: locationId, permanentLimitKw: 40 },
+    locationId,
+    name: locationId,
+    permanentLimitKw: 40,
     chargers: Array.from({ length: 5 }, (_, i) => ({ controllerUuid: `${locationId}-${i}`, connectors })),
   }));
   const tenantUuid = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
   const tenant = {
-    ...{ tenantUuid, name: 'Transports', features: ['energy-management'], apiKeys: [{}], locations },
+    tenantUuid,
+    name: 'Transports',
+    features: ['energy-management'],
+    apiKeys: [{}],
+    locations,
   };
   return parseProvisioning(JSON.stringify({ tenants: [tenant] }), 'transports').tenants;
 }
@@ -77,7 +90,10 @@ async function play(
   const hash = createTraceHash();
   let chargers = 0;
   const world = await createWorld({
-    ...{ tenants: tenants(), seed, transport, startMs: START_MS },
+    tenants: tenants(),
+    seed,
+    transport,
+    startMs: START_MS,
     visitorsOf: () => HUNGRY,
     traitsOf: () => traitsOf(chargers++),
     onEvent: (event) => hash.add(event),
@@ -98,7 +114,9 @@ async function operate(world: World): Promise<void> {
     endTime: toInstant(world.nowMs() + toMs),
   });
   await world.call('POST', '/clusters', {
-    ...{ name: 'both', locationIds: ['north', 'south'], limitKw: 60 },
+    name: 'both',
+    locationIds: ['north', 'south'],
+    limitKw: 60,
   });
   await world.advance(2 * MINUTE_MS);
   const evening = { ...between(MINUTE_MS, 4 * MINUTE_MS), limitKw: 12, priority: 3 };
