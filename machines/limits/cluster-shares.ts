@@ -7,11 +7,13 @@ export function clusterScale(clusterLimitKw: number | null, sumLocationLimitsKw:
   return Math.min(1, clusterLimitKw / sumLocationLimitsKw);
 }
 
-/** What the chargers of a member may be entitled to: its ledger, which is never copied. */
+/** What the chargers of a member take: its supervisor, which is never copied. */
 export interface ReservedPower {
-  /** Now, W. */
-  readonly totalW: number;
-  /** As long as nothing lower is granted and followed, W. */
+  /** What they may be entitled to now, W. */
+  readonly reservedW: number;
+  /** What they cannot be lowered below by any grant, as of the last decision, W. */
+  readonly neededW: number;
+  /** What they may be entitled to as long as nothing lower is granted and followed, W. */
   lastingW(): number;
 }
 
@@ -23,6 +25,16 @@ export interface ClusterMember {
   readonly reserved: ReservedPower;
 }
 
+/** What a cluster lets a member use, whole W. */
+export interface GrantedShare {
+  readonly shareW: number;
+  /**
+   * What its chargers may be entitled to, so that all members stay within the cap: more than the share where they need more than
+   * that, as far as the others have made room. Infinite where nobody can make any more.
+   */
+  readonly roomW: number;
+}
+
 /** The scale that the cap gives its members now. */
 export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>): number {
   let sumKw = 0;
@@ -31,36 +43,64 @@ export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>
 }
 
 /**
- * The shares, in whole W by location, that follow on `held`: a share falls to what its member is due at once, and rises
- * only as far as all shares, and what the members' chargers may still be entitled to, fit under the cap together. A first
- * share begins with what the member's chargers stay entitled to anyway: all it is due could be more than the others leave.
+ * The shares, by location, that follow on `held`: a share falls to what its member is due at once, and rises only as far as
+ * all shares, and what the members' chargers may still be entitled to, fit under the cap together. A first share begins with
+ * what the member's chargers stay entitled to anyway: all it is due could be more than the others leave.
  */
 export function grantShares(
-  held: ReadonlyMap<string, number>,
+  held: ReadonlyMap<string, GrantedShare>,
   limitKw: number,
   scale: number,
-  members: Iterable<ClusterMember>,
-): ReadonlyMap<string, number> {
-  const sharesW = new Map<string, number>();
-  const rising: { readonly member: ClusterMember; readonly dueW: number }[] = [];
-  let takenW = 0;
-  for (const member of members) {
-    const { locationId, setLimitKw, reserved } = member;
-    const dueW = wattsOfLimit(setLimitKw * scale);
-    const shareW = Math.min(dueW, held.get(locationId) ?? reserved.lastingW());
-    sharesW.set(locationId, shareW);
-    takenW += Math.max(shareW, reserved.totalW);
-    if (shareW < dueW) rising.push({ member, dueW });
-  }
+  members: readonly ClusterMember[],
+): ReadonlyMap<string, GrantedShare> {
   const capW = wattsOfLimit(limitKw);
-  for (const { member, dueW } of rising) {
-    const { locationId, reserved } = member;
-    const shareW = sharesW.get(locationId) ?? 0;
-    const takenByItW = Math.max(shareW, reserved.totalW);
-    const raisedW = Math.min(dueW, capW - (takenW - takenByItW));
+  const { duesW, isShort } = duesOf(capW, scale, members);
+  const sharesW = members.map(({ locationId, reserved }, i) =>
+    Math.min(duesW[i] ?? 0, held.get(locationId)?.shareW ?? reserved.lastingW()),
+  );
+  const takenBy = (i: number) => Math.max(sharesW[i] ?? 0, members[i]?.reserved.reservedW ?? 0);
+  let takenW = 0;
+  for (const i of members.keys()) takenW += takenBy(i);
+  for (const [i, dueW] of duesW.entries()) {
+    const shareW = sharesW[i] ?? 0;
+    const besideW = takenW - takenBy(i);
+    const raisedW = Math.min(dueW, capW - besideW);
     if (raisedW <= shareW) continue;
-    sharesW.set(locationId, raisedW);
-    takenW += Math.max(raisedW, reserved.totalW) - takenByItW;
+    sharesW[i] = raisedW;
+    takenW = besideW + takenBy(i);
   }
-  return sharesW;
+  return new Map(
+    members.map(({ locationId, reserved: { neededW } }, i) => {
+      const shareW = sharesW[i] ?? 0;
+      const isBeyond = neededW > shareW;
+      const leftW = isShort ? Number.POSITIVE_INFINITY : capW - (takenW - takenBy(i));
+      return [locationId, { shareW, roomW: isBeyond ? Math.max(shareW, leftW) : shareW }];
+    }),
+  );
+}
+
+/**
+ * What each member is due, whole W: what it is set to, scaled. Where one needs more than that, because its locks have their
+ * minimum whatever the limit is, or chargers cannot be told, the others are due less, in proportion to what they can go without.
+ * `isShort` where that is not enough.
+ */
+function duesOf(
+  capW: number,
+  scale: number,
+  members: readonly ClusterMember[],
+): { readonly duesW: readonly number[]; readonly isShort: boolean } {
+  let leftW = capW;
+  let spareW = 0;
+  const scaled = members.map(({ setLimitKw, reserved: { neededW } }) => {
+    const dueW = wattsOfLimit(setLimitKw * scale);
+    leftW -= neededW;
+    spareW += Math.max(0, dueW - neededW);
+    return { dueW, neededW };
+  });
+  const isAllLeft = leftW >= spareW;
+  const share = Math.max(0, leftW) / spareW;
+  const duesW = scaled.map(({ dueW, neededW }) =>
+    isAllLeft || dueW <= neededW ? dueW : neededW + Math.floor((dueW - neededW) * share),
+  );
+  return { duesW, isShort: leftW < 0 };
 }

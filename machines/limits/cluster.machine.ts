@@ -1,6 +1,6 @@
 // A cluster: ACTIVE, it shares its cap among the member locations; INACTIVE, it leaves them alone (section 3.2).
 import { type ActorRefFrom, assign, enqueueActions, setup } from 'xstate';
-import { type ClusterMember, grantShares, scaleOf } from './cluster-shares.js';
+import { type ClusterMember, type GrantedShare, grantShares, scaleOf } from './cluster-shares.js';
 
 export type ClusterEvent =
   | {
@@ -11,13 +11,13 @@ export type ClusterEvent =
   | { readonly type: 'cluster.activated' }
   | { readonly type: 'cluster.deactivated' }
   | { readonly type: 'members.changed'; readonly members: readonly ClusterMember[] }
-  /** Chargers of a member may be entitled to less than before: others may have what that leaves. */
-  | { readonly type: 'room.made' };
+  /** Chargers of a member may be entitled to less than before, or need other than that: the others have the rest. */
+  | { readonly type: 'reserved.changed' };
 
-/** `shareKw` is undefined where the cluster does not bind the location (any more). */
+/** `share` is undefined where the cluster does not bind the location (any more). */
 export interface ClusterShare {
   readonly locationId: string;
-  readonly shareKw: number | undefined;
+  readonly share: GrantedShare | undefined;
 }
 
 export interface ClusterEffect {
@@ -30,25 +30,26 @@ export interface ClusterContext {
   readonly members: ReadonlyMap<string, ClusterMember>;
   /** What members get of what each is set to, as of the last event; 1 while the cluster limits no member. */
   readonly scale: number;
-  /** What each member may use, whole W by location: on its way to what it is due while others still make room. */
-  readonly sharesW: ReadonlyMap<string, number>;
+  /** What each member may use, by location: on its way to what it is due while others still make room. */
+  readonly shares: ReadonlyMap<string, GrantedShare>;
 }
 
 export type ClusterActor = ActorRefFrom<typeof clusterMachine>;
 
-const NO_SHARES: ReadonlyMap<string, number> = new Map();
+const NO_SHARES: ReadonlyMap<string, GrantedShare> = new Map();
 
 /** What members have to be told: how two sets of shares differ. */
 function changedShares(
-  before: ReadonlyMap<string, number>,
-  after: ReadonlyMap<string, number>,
+  before: ReadonlyMap<string, GrantedShare>,
+  after: ReadonlyMap<string, GrantedShare>,
 ): ClusterShare[] {
   const changed: ClusterShare[] = [];
-  for (const [locationId, shareW] of after) {
-    if (before.get(locationId) !== shareW) changed.push({ locationId, shareKw: shareW / 1000 });
+  for (const [locationId, share] of after) {
+    const held = before.get(locationId);
+    if (held?.shareW !== share.shareW || held.roomW !== share.roomW) changed.push({ locationId, share });
   }
   for (const locationId of before.keys()) {
-    if (!after.has(locationId)) changed.push({ locationId, shareKw: undefined });
+    if (!after.has(locationId)) changed.push({ locationId, share: undefined });
   }
   return changed;
 }
@@ -75,30 +76,30 @@ export const clusterMachine = setup({
       return { members };
     }),
     share: enqueueActions(({ context, enqueue }) => {
-      const { limitKw, members } = context;
-      const scale = scaleOf(limitKw, members.values());
-      const sharesW =
-        limitKw === null ? NO_SHARES : grantShares(context.sharesW, limitKw, scale, members.values());
-      enqueue.assign({ scale, sharesW });
-      const shares = changedShares(context.sharesW, sharesW);
-      if (shares.length > 0) enqueue.emit({ type: 'shares.changed', shares });
+      const { limitKw } = context;
+      const members = [...context.members.values()];
+      const scale = scaleOf(limitKw, members);
+      const shares = limitKw === null ? NO_SHARES : grantShares(context.shares, limitKw, scale, members);
+      enqueue.assign({ scale, shares });
+      const changed = changedShares(context.shares, shares);
+      if (changed.length > 0) enqueue.emit({ type: 'shares.changed', shares: changed });
     }),
     release: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign({ scale: 1, sharesW: NO_SHARES });
-      const shares = changedShares(context.sharesW, NO_SHARES);
+      enqueue.assign({ scale: 1, shares: NO_SHARES });
+      const shares = changedShares(context.shares, NO_SHARES);
       if (shares.length > 0) enqueue.emit({ type: 'shares.changed', shares });
     }),
   },
 }).createMachine({
   id: 'cluster',
-  context: { limitKw: null, members: new Map(), scale: 1, sharesW: NO_SHARES },
+  context: { limitKw: null, members: new Map(), scale: 1, shares: NO_SHARES },
   initial: 'inactive',
   states: {
     active: {
       on: {
         'cluster.configured': { actions: ['configure', 'share'] },
         'members.changed': { actions: ['learnMembers', 'share'] },
-        'room.made': { actions: 'share' },
+        'reserved.changed': { actions: 'share' },
         'cluster.deactivated': { target: 'inactive', actions: 'release' },
       },
     },

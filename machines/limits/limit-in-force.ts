@@ -2,6 +2,7 @@
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
+import type { GrantedShare } from './cluster-shares.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
 /** Which rule sets the limit in force. Of equal limits the first in this order is named. */
@@ -27,7 +28,7 @@ export interface LimitParts {
   readonly activeProfile: LimitProfile | undefined;
   readonly permanentLimitKw: number;
   /** By cluster id: only clusters that bind the location. */
-  readonly clusterSharesKw: Iterable<readonly [clusterId: string, shareKw: number]>;
+  readonly clusterShares: Iterable<readonly [clusterId: string, share: Pick<GrantedShare, 'shareW'>]>;
   /** What the grid operator lets the location use; undefined where it does not limit it. No priority lifts it. */
   readonly operatorLimitKw: number | undefined;
   /** What the average that the tariff bills leaves for the chargers; undefined where none is limited. */
@@ -50,15 +51,14 @@ const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
  * nothing.
  */
 export function limitInForce(parts: LimitParts): LimitInForce {
-  const { activeProfile, permanentLimitKw, clusterSharesKw, operatorLimitKw, peakShavingKw } = parts;
+  const { activeProfile, permanentLimitKw, clusterShares, operatorLimitKw, peakShavingKw } = parts;
   const connectionLimitKw = parts.buildingLeavesKw ?? parts.connectionLimitKw;
   const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
   let limitKw = effectiveLimitKw;
   let cause: LimitCause =
     activeProfile === undefined ? PERMANENT_LIMIT : { kind: 'profile', profile: activeProfile };
   let limitW = wattsOfLimit(limitKw);
-  for (const [clusterId, shareKw] of clusterSharesKw) {
-    const shareW = wattsOfLimit(shareKw);
+  for (const [clusterId, { shareW }] of clusterShares) {
     if (shareW >= limitW) continue;
     limitW = shareW;
     limitKw = shareW / 1000;
@@ -137,15 +137,16 @@ export function limitsInForce(
       let atMs = startsAtMs;
       while (atMs < endsAtMs) {
         let untilMs = Math.min(endsAtMs, ...outlooks.map((outlook) => endAfter(outlook, atMs)));
-        const clusterSharesKw: [string, number][] = [];
+        const clusterShares: [string, { shareW: number }][] = [];
         for (const cursor of scales) {
-          clusterSharesKw.push([cursor.clusterId, effectiveLimitKw * cursor.scaleAt(atMs)]);
+          const shareW = wattsOfLimit(effectiveLimitKw * cursor.scaleAt(atMs));
+          clusterShares.push([cursor.clusterId, { shareW }]);
           untilMs = Math.min(untilMs, cursor.nextAtMs);
         }
         const parts = {
           activeProfile,
           permanentLimitKw,
-          clusterSharesKw,
+          clusterShares,
           operatorLimitKw: limitKwAt(operatorLimit, atMs),
           peakShavingKw: limitKwAt(peakShaving, atMs),
           connectionLimitKw,

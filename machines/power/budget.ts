@@ -1,4 +1,5 @@
 // What a location may use from now to the end of the longest lease that could be given now: rule 3, looking ahead.
+import type { GrantedShare } from '../limits/cluster-shares.js';
 import {
   type LimitInForce,
   type LimitOutlook,
@@ -30,6 +31,10 @@ export interface Budget {
   readonly untilMs: number;
   /** What the grid operator lets the location use, W; infinite where it does not limit it. */
   readonly operatorW: number;
+  /**
+   * What its clusters have room for, W, where the minimum of its locks is more than its shares; infinite where no cluster binds it.
+   */
+  readonly clusterRoomW: number;
   /** A cluster's share is what binds. */
   readonly isClusterBound: boolean;
   /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
@@ -50,6 +55,8 @@ export interface BuildingOnPhases {
 /** A location as far as it limits what its connectors may use. */
 export interface LimitedLocation extends LimitParts {
   readonly stack: ProfileStack;
+  /** What each cluster that binds it lets it use, by cluster id. */
+  readonly clusterShares: ReadonlyMap<string, GrantedShare>;
   /** As of the last event. */
   readonly limit: LimitInForce;
   /** The least that the building ever leaves of the connection, kW; undefined where no meter tells what it leaves. */
@@ -99,6 +106,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     operatorW: wattsOfLimit(location.operatorLimitKw ?? Number.POSITIVE_INFINITY),
+    clusterRoomW: Math.min(...[...location.clusterShares.values()].map(({ roomW }) => roomW)),
     isClusterBound: lowest.cause.kind === 'clusterShare',
     lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
     building: location.buildingOnPhases,
@@ -118,14 +126,14 @@ function nextChangeAfter({ stack, peakShaving }: LimitedLocation, atMs: EpochMs)
 
 /** The limit in force with another profile and permanent limit, under everything else as of now. */
 function limitWith(
-  { clusterSharesKw, operatorLimitKw, peakShavingKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
+  { clusterShares, operatorLimitKw, peakShavingKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
   activeProfile: LimitProfile | undefined,
   permanentLimitKw: number,
 ): LimitInForce {
   return limitInForce({
     activeProfile,
     permanentLimitKw,
-    clusterSharesKw,
+    clusterShares,
     operatorLimitKw,
     peakShavingKw,
     connectionLimitKw,

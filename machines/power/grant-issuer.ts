@@ -5,8 +5,9 @@ import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector
 import { thenTenthsAOf } from './failsafes.js';
 import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
+import type { Holding } from './holding.js';
 import { isLending } from './lent-phases.js';
-import { lastingWOf } from './shortage.js';
+import { lastingWOf, type PowerNeed, shortOfPower } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 
 /** A grant that was decided, with its connector. */
@@ -17,6 +18,15 @@ export interface DecidedGrant {
   readonly mustStore: boolean;
   /** What it was told before; undefined where nothing. */
   readonly beforeTenthsA: number | undefined;
+}
+
+/** What a decision leaves for grants, W. */
+interface GrantRoom {
+  readonly budgetW: number;
+  /** What the minimum of locks must fit in where it is more than the budget. */
+  readonly clusterRoomW: number;
+  /** What no grant can lower. */
+  readonly need: PowerNeed;
 }
 
 /** Raises are this far apart (rule 9). */
@@ -32,6 +42,7 @@ export class GrantIssuer {
   readonly #ledger: GrantLedger;
   readonly #ownerTerm: number;
   #budgetW = 0;
+  #clusterRoomW = 0;
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
@@ -49,19 +60,20 @@ export class GrantIssuer {
    * What has to be sent so that each connector gets what it is due, as far as that can be.
    * @param controlled those that can be told a limit, with what they are due
    * @param uncontrolled those that cannot be relied upon
-   * @param budget `floorsW`: what nobody of `controlled` can be lowered below
    */
   issue(
     controlled: readonly ConnectorControl[],
     uncontrolled: readonly ConnectorControl[],
-    budget: { readonly budgetW: number; readonly isShort: boolean; readonly floorsW: number },
+    room: GrantRoom,
     nowMs: number,
   ): DecidedGrant[] {
-    this.#budgetW = budget.budgetW;
+    const { budgetW, need } = room;
+    this.#budgetW = budgetW;
+    this.#clusterRoomW = room.clusterRoomW;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
-    const grants = this.#grantTargets(controlled, budget.isShort, nowMs);
-    const { isShort } = budget;
-    const fitting = thoseThatFit(uncontrolled, budget.budgetW - budget.floorsW);
+    const isShort = shortOfPower(need, budgetW) !== undefined;
+    const grants = this.#grantTargets(controlled, isShort, nowMs);
+    const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
     for (const control of uncontrolled) {
       const grant = this.#tellUncontrolled(control, { isShort, doesFit: fitting.has(control) }, nowMs);
       if (grant !== undefined) grants.push(grant);
@@ -123,7 +135,8 @@ export class GrantIssuer {
     const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isFloorHeld = hadTenthsA >= leastTenthsA && holding.boundTenthsA >= leastTenthsA;
-    const isFloorKept = isFloorOwed && (isCarried ? isShort || hadTenthsA >= leastTenthsA : isFloorHeld);
+    const isFloorDue = isShort && this.#doesClusterCarry(holding);
+    const isFloorKept = isFloorOwed && (isCarried ? isFloorDue || hadTenthsA >= leastTenthsA : isFloorHeld);
     let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#budgetW));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
@@ -162,14 +175,25 @@ export class GrantIssuer {
    */
   #leastToldTenthsA(control: ConnectorControl, { isShort, doesFit }: RoomForLeast): number {
     const { holding, sentTenthsA = 0, slot } = control;
-    const { leastTenthsA, milliwattsPerTenth, boundW } = holding;
+    const { leastTenthsA } = holding;
     const hasTenthsA = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0));
-    const withItW = this.#ledger.totalW - boundW + wattsOfTenths(leastTenthsA, milliwattsPerTenth);
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isRoomForIt = withItW <= this.#budgetW && isCarried;
+    const isRoomForIt = this.#withLeastW(holding) <= this.#budgetW && isCarried;
     const has = hasTenthsA >= leastTenthsA;
-    const isKept = isLocked(control) ? has || (isShort && isCarried) : has && doesFit;
+    const isDue = isShort && isCarried && this.#doesClusterCarry(holding);
+    const isKept = isLocked(control) ? has || isDue : has && doesFit;
     return isKept || isRoomForIt ? leastTenthsA : 0;
+  }
+
+  /** What is reserved for all, but for this connector the least that it can be offered, W. */
+  #withLeastW(holding: Holding): number {
+    const { boundW, leastTenthsA, milliwattsPerTenth } = holding;
+    return this.#ledger.totalW - boundW + wattsOfTenths(leastTenthsA, milliwattsPerTenth);
+  }
+
+  /** The members of the location's clusters have made room for it, or cannot make any. */
+  #doesClusterCarry(holding: Holding): boolean {
+    return this.#withLeastW(holding) <= this.#clusterRoomW;
   }
 
   /** Never more than the ledger has room for, whatever was decided before. */

@@ -1,4 +1,5 @@
 // What a location is told, and what it tells: the only way into its machine, and the only way out.
+import type { GrantedShare } from '../limits/cluster-shares.js';
 import type { OperatorEvent, OperatorReport } from '../limits/operator.machine.js';
 import type { HolderEvent } from '../limits/profile-holder.js';
 import type { ProfileCrossing } from '../limits/profile-stack.js';
@@ -11,7 +12,11 @@ import type { Decision } from './location-supervisor.js';
 export type LocationEvent =
   | HolderEvent
   | { readonly type: 'permanentLimit.set'; readonly limitKw: number; readonly now: EpochMs }
-  | { readonly type: 'clusterShare.set'; readonly clusterId: string; readonly shareKw: number | undefined }
+  | {
+      readonly type: 'clusterShare.set';
+      readonly clusterId: string;
+      readonly share: GrantedShare | undefined;
+    }
   | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
   /** From the grid operator. */
   | { readonly type: 'operator.told'; readonly event: OperatorEvent }
@@ -39,5 +44,5 @@ export type LocationEffect =
   | ({ readonly type: 'decided' } & Decision)
   /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
   | { readonly type: 'decision.failed'; readonly error: unknown }
-  /** Its chargers may be entitled to less than before: others of its clusters may have the rest. */
-  | { readonly type: 'room.made' };
+  /** Its chargers may be entitled to less than before, or need other than that: its clusters share anew. */
+  | { readonly type: 'reserved.changed' };

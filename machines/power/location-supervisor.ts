@@ -17,6 +17,7 @@ import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './kn
 import { barLending, isLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
+import { LocationReservedPower } from './reserved-power.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
@@ -27,8 +28,8 @@ export interface Decision {
   readonly nextAtMs: number;
   /** Why the limit cannot be kept by any grants; undefined where it can. */
   readonly unattainable: string | undefined;
-  /** Its chargers may be entitled to less than after the decision before: others of its clusters may have the rest. */
-  readonly isRoomMade: boolean;
+  /** Its chargers may be entitled to less than after the decision before, or need other than then: its clusters share anew. */
+  readonly isReservedOtherwise: boolean;
 }
 
 export interface SupervisorOptions {
@@ -57,6 +58,8 @@ export class LocationSupervisor {
   readonly meters: MeterLedger;
   /** What they may be entitled to. */
   readonly ledger: GrantLedger;
+  /** The same to its clusters. */
+  readonly reserved: LocationReservedPower;
   /** What they draw together. */
   readonly draw: LocationDraw;
   readonly timing: GrantTiming;
@@ -65,7 +68,6 @@ export class LocationSupervisor {
   readonly #connectors: KnownConnectors;
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
-  #decidedReservedW = 0;
   #followedByMs = Number.NEGATIVE_INFINITY;
 
   constructor({ timing, ownerTerm }: SupervisorOptions) {
@@ -73,6 +75,7 @@ export class LocationSupervisor {
     this.#horizonMs = horizonMsOf(timing);
     this.#ownerTerm = ownerTerm;
     this.ledger = new GrantLedger(timing);
+    this.reserved = new LocationReservedPower(this.ledger);
     this.meters = new MeterLedger(staleAfterMsOf(timing));
     this.#connectors = new KnownConnectors(this.ledger, this.meters, timing);
     this.draw = new LocationDraw(this.meters, this.#connectors);
@@ -106,7 +109,7 @@ export class LocationSupervisor {
 
   /** It has no connectors, and had none at the last decision: no decision could say anything. */
   get isUnconcerned(): boolean {
-    return this.controls.size === 0 && this.reservedW === 0 && this.#decidedReservedW === 0;
+    return this.controls.size === 0 && this.reserved.isNothing;
   }
 
   /** Its connection and feeders. */
@@ -227,7 +230,7 @@ export class LocationSupervisor {
 
   /** Who may draw how much from now on, and what has to be sent for it. */
   decide(budget: Budget, nowMs: number): Decision {
-    const { budgetW, building } = budget;
+    const { budgetW, building, clusterRoomW } = budget;
     const provisioned = this.#connectors.fuses;
     const fuses = building === undefined ? provisioned : provisioned.beside(building.nowTenthsA);
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
@@ -249,14 +252,10 @@ export class LocationSupervisor {
     setTargets(controlled, budget, { ...available, operatorLeavesW, settleMs, nowMs });
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
-    const isShort = shortOfPower(need, budgetW) !== undefined;
-    const floorsW = need.lockedW + need.heldW;
-    const grants = this.#issuer.issue(controlled, uncontrolled, { budgetW, isShort, floorsW }, nowMs);
-    const isRoomMade = this.reservedW < this.#decidedReservedW;
-    this.#decidedReservedW = this.reservedW;
+    const grants = this.#issuer.issue(controlled, uncontrolled, { budgetW, clusterRoomW, need }, nowMs);
     return {
       grants,
-      isRoomMade,
+      isReservedOtherwise: this.reserved.noteDecision(need),
       nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
       unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
     };

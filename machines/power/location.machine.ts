@@ -2,6 +2,7 @@
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import type { BilledWindow } from '../limits/billed-window.js';
 import type { BuildingLoad } from '../limits/building-load.js';
+import type { GrantedShare } from '../limits/cluster-shares.js';
 import { limitInForce } from '../limits/limit-in-force.js';
 import {
   nextOperatorBoundary,
@@ -42,8 +43,6 @@ import type { LocationSupervisor } from './location-supervisor.js';
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
 
 export interface LocationContext extends ProfileHolder, LimitedLocation {
-  /** What each cluster that binds the location lets it use, by cluster id. */
-  readonly clusterSharesKw: ReadonlyMap<string, number>;
   /** The grid operator's limit; undefined where none may limit the location. */
   readonly operator: OperatorActor | undefined;
   /** The meter that tells what the building beside the chargers takes; undefined where none does. */
@@ -225,10 +224,10 @@ export const locationMachine = setup({
     }),
     setClusterShare: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'clusterShare.set') return;
-      const clusterSharesKw = new Map(context.clusterSharesKw);
-      if (event.shareKw === undefined) clusterSharesKw.delete(event.clusterId);
-      else clusterSharesKw.set(event.clusterId, event.shareKw);
-      enqueue.assign({ clusterSharesKw });
+      const clusterShares = new Map(context.clusterShares);
+      if (event.share === undefined) clusterShares.delete(event.clusterId);
+      else clusterShares.set(event.clusterId, event.share);
+      enqueue.assign({ clusterShares });
     }),
     followProfiles: enqueueActions(({ context, enqueue }) => {
       enqueue.assign({ activeProfile: activeProfileOf(context) });
@@ -253,7 +252,7 @@ export const locationMachine = setup({
       try {
         const decision = supervisor.decide(budgetOf(context, event, supervisor.horizonMs), event.nowMs);
         enqueue.emit({ type: 'decided', ...decision });
-        if (decision.isRoomMade) enqueue.emit({ type: 'room.made' });
+        if (decision.isReservedOtherwise) enqueue.emit({ type: 'reserved.changed' });
       } catch (error) {
         supervisor.expireBudget(Number.NEGATIVE_INFINITY);
         enqueue.emit({ type: 'decision.failed', error });
@@ -277,7 +276,7 @@ export const locationMachine = setup({
       activeProfile: activeProfileOf(holder),
       permanentLimitKw,
       connectionLimitKw,
-      clusterSharesKw: new Map<string, number>(),
+      clusterShares: new Map<string, GrantedShare>(),
       operatorLimitKw: operator && operatorLimitKwOf(operator),
       peakShavingKw: peakShaving.peakShavingKw,
       buildingLeavesKw: building && building.headroomW / 1000,

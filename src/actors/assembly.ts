@@ -175,11 +175,10 @@ export class Assembly {
         directory.tellLocation(location, { type: 'connector.told', key, event: { type } });
     }
     for (const cluster of location.clusters) {
-      const shareW = cluster.actor.getSnapshot().context.sharesW.get(location.record.locationId);
       directory.tellLocation(location, {
         type: 'clusterShare.set',
         clusterId: cluster.record.clusterId,
-        shareKw: shareW === undefined ? undefined : shareW / 1000,
+        share: cluster.actor.getSnapshot().context.shares.get(location.record.locationId),
       });
     }
     directory.noteMember(location);

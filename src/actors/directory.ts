@@ -1,6 +1,6 @@
 // Maps ids to actor systems, tells them events, and carries their effects to one another: the only way between entities.
 import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/limits/cluster.machine.js';
-import type { ClusterMember } from '../../machines/limits/cluster-shares.js';
+import type { ClusterMember, GrantedShare } from '../../machines/limits/cluster-shares.js';
 import type { HolderEvent } from '../../machines/limits/profile-holder.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
@@ -170,8 +170,8 @@ export class Directory {
     if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
       this.#noteLimit(left.entity, left.effect.effectiveLimitKw);
     }
-    if (left.entity.kind === 'location' && left.effect.type === 'room.made') {
-      for (const cluster of left.entity.clusters) cluster.actor.send({ type: 'room.made' });
+    if (left.entity.kind === 'location' && left.effect.type === 'reserved.changed') {
+      for (const cluster of left.entity.clusters) cluster.actor.send({ type: 'reserved.changed' });
     }
     if (left.entity.kind === 'cluster' && left.effect.type === 'shares.changed') {
       this.#applyShares(left.entity, left.effect.shares);
@@ -204,14 +204,14 @@ export class Directory {
   }
 
   #applyShares(cluster: ClusterEntity, shares: readonly ClusterShare[]): void {
-    for (const { locationId, shareKw } of shares) {
+    for (const { locationId, share } of shares) {
       const location = cluster.tenant.locations.get(locationId as LocationId);
-      if (location !== undefined) this.#setShare(location, cluster.record.clusterId, shareKw);
+      if (location !== undefined) this.#setShare(location, cluster.record.clusterId, share);
     }
   }
 
-  #setShare(location: LocationEntity, clusterId: ClusterId, shareKw: number | undefined): void {
-    location.actor.send({ type: 'clusterShare.set', clusterId, shareKw });
+  #setShare(location: LocationEntity, clusterId: ClusterId, share: GrantedShare | undefined): void {
+    location.actor.send({ type: 'clusterShare.set', clusterId, share });
     this.#listener?.onPlan(location);
   }
 }
@@ -228,7 +228,7 @@ function setMembers(cluster: ClusterEntity, locationIds: readonly LocationId[]):
 }
 
 function memberOf(location: LocationEntity, setLimitKw: number): ClusterMember {
-  return { locationId: location.record.locationId, setLimitKw, reserved: supervisorOf(location).ledger };
+  return { locationId: location.record.locationId, setLimitKw, reserved: supervisorOf(location).reserved };
 }
 
 /** The instant an event is of; undefined where it is none of time. */

@@ -151,7 +151,7 @@ export class Enforcement {
     if (effect.type === 'decided') this.#carryOut(entity, effect);
     else if (effect.type === 'decision.failed') this.#stopRenewing(entity, effect.error);
     // That there is room is the clusters' to share; what it changes for this location, they tell it.
-    else if (effect.type !== 'room.made') this.decideSoon(entity);
+    else if (effect.type !== 'reserved.changed') this.decideSoon(entity);
   }
 
   /** Takes alarms that were open when the service ended: they stay open until their cause is seen to be gone. */

@@ -130,7 +130,7 @@ describe('a cluster whose actor threw', () => {
     const members = [
       {
         locationId: QUAY,
-        reserved: supervisorOf(quay()).ledger,
+        reserved: supervisorOf(quay()).reserved,
         get setLimitKw(): number {
           return raise();
         },

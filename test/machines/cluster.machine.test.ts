@@ -7,7 +7,12 @@ import {
   type ClusterEvent,
   clusterMachine,
 } from '../../machines/limits/cluster.machine.js';
-import type { ReservedPower } from '../../machines/limits/cluster-shares.js';
+import {
+  type GrantedShare,
+  grantShares,
+  type ReservedPower,
+  scaleOf,
+} from '../../machines/limits/cluster-shares.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import { limitKw } from './arbitraries.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
@@ -23,12 +28,17 @@ const changed = (members: Record<string, number>): ClusterEvent => ({
   members: listed(members),
 });
 /** A member without chargers: it takes nothing that others wait for. */
-const NOTHING: ReservedPower = { totalW: 0, lastingW: () => 0 };
+const NOTHING: ReservedPower = { reservedW: 0, neededW: 0, lastingW: () => 0 };
 const listed = (members: Record<string, number>) =>
   Object.entries(members).map(([locationId, setLimitKw]) => ({ locationId, setLimitKw, reserved: NOTHING }));
+const member = (locationId: string, setLimitKw: number, reserved: ReservedPower) => ({
+  locationId,
+  setLimitKw,
+  reserved,
+});
 const ACTIVATED: ClusterEvent = { type: 'cluster.activated' };
 const DEACTIVATED: ClusterEvent = { type: 'cluster.deactivated' };
-const ROOM_MADE: ClusterEvent = { type: 'room.made' };
+const RESERVED_CHANGED: ClusterEvent = { type: 'reserved.changed' };
 
 /** What section 2.8 makes of `events`. */
 function expectedAfter(events: readonly ClusterEvent[]) {
@@ -65,14 +75,25 @@ function run(events: readonly ClusterEvent[], inspect: (event: InspectionEvent) 
 /** What the members know once they have taken in every effect; nobody may be told what it knows already. */
 function toldBy(effects: readonly ClusterEffect[]): Map<string, number> {
   const told = new Map<string, number>();
-  for (const { locationId, shareKw } of effects.flatMap(({ shares }) => shares)) {
-    expect(told.get(locationId)).not.toBe(shareKw);
-    if (shareKw === undefined) told.delete(locationId);
-    else told.set(locationId, shareKw);
+  for (const { locationId, share } of effects.flatMap(({ shares }) => shares)) {
+    expect(told.get(locationId)).not.toBe(share?.shareW);
+    if (share === undefined) told.delete(locationId);
+    else told.set(locationId, share.shareW);
   }
   return told;
 }
 
+const wattsOf = (shares: ReadonlyMap<string, GrantedShare>) =>
+  new Map([...shares].map(([member, { shareW }]) => [member, shareW]));
+/** The most that members with such `powers` can use together under `shares`, W. */
+const takenOf = (
+  powers: readonly { readonly reservedW: number }[],
+  shares: ReadonlyMap<string, GrantedShare>,
+) =>
+  powers.reduce(
+    (sum, { reservedW }, i) => sum + Math.max(reservedW, shares.get(`${i}`)?.shareW ?? reservedW),
+    0,
+  );
 const sumOf = (sharesW: ReadonlyMap<string, number>) => [...sharesW.values()].reduce((a, b) => a + b, 0);
 
 /** Everything that must hold of a cluster after `events`. */
@@ -80,14 +101,13 @@ function holdsAfter(events: readonly ClusterEvent[], inspect?: (event: Inspectio
   const { value, context, effects } = run(events, inspect);
   const { capKw, isActive, sharesKw } = expectedAfter(events);
   expect(value).toBe(isActive ? 'active' : 'inactive');
-  expect([...context.sharesW.keys()].sort()).toEqual([...sharesKw.keys()].sort());
+  const sharesW = wattsOf(context.shares);
+  expect([...sharesW.keys()].sort()).toEqual([...sharesKw.keys()].sort());
   // A share is granted in whole watts, and never more than is due.
-  for (const [member, kw] of sharesKw) expect(context.sharesW.get(member)).toBe(wattsOfLimit(kw));
-  expect(toldBy(effects.flat())).toEqual(
-    new Map([...context.sharesW].map(([member, shareW]) => [member, shareW / 1000])),
-  );
+  for (const [member, kw] of sharesKw) expect(sharesW.get(member)).toBe(wattsOfLimit(kw));
+  expect(toldBy(effects.flat())).toEqual(sharesW);
   for (const each of effects) expect(each.length).toBeLessThanOrEqual(1);
-  if (isActive && capKw !== null) expect(sumOf(context.sharesW)).toBeLessThanOrEqual(capKw * 1000);
+  if (isActive && capKw !== null) expect(sumOf(sharesW)).toBeLessThanOrEqual(capKw * 1000);
 }
 
 describe('A cluster (sections 2.8 and 3.2)', () => {
@@ -100,13 +120,13 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
     changed({ z: 5 }),
     ACTIVATED,
     DEACTIVATED,
-    ROOM_MADE,
+    RESERVED_CHANGED,
   ];
   const walks = everyWalk(clusterMachine, {
     input: {},
     events: EVENTS,
     serializeState: ({ value, context }: SnapshotFrom<typeof clusterMachine>) =>
-      JSON.stringify([value, context.limitKw, [...context.members.values()], [...context.sharesW]]),
+      JSON.stringify([value, context.limitKw, [...context.members.values()], [...context.shares]]),
   });
 
   it('goes from INACTIVE to ACTIVE and back, and no other way', () => {
@@ -128,7 +148,7 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
     const event = fc.oneof(
       fc.tuple(fc.option(limitKw), members).map(([capKw, each]) => configured(capKw, each)),
       members.map(changed),
-      fc.constantFrom(ACTIVATED, DEACTIVATED, ROOM_MADE),
+      fc.constantFrom(ACTIVATED, DEACTIVATED, RESERVED_CHANGED),
     );
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), (events) => {
@@ -142,7 +162,9 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
 describe("A cluster's shares (section 2.8)", () => {
   const CAPPED = [configured(60, { a: 50, b: 30, c: 20 }), ACTIVATED];
   const sharesAfter = (...events: ClusterEvent[]) =>
-    Object.fromEntries([...run(events).context.sharesW].map(([member, shareW]) => [member, shareW / 1000]));
+    Object.fromEntries(
+      [...run(events).context.shares].map(([member, { shareW }]) => [member, shareW / 1000]),
+    );
 
   it("are each member's set limit scaled by min(1, cap / sum)", () => {
     expect(sharesAfter(...CAPPED)).toEqual({ a: 30, b: 18, c: 12 });
@@ -150,7 +172,7 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('are released when it is set INACTIVE, and when its cap is removed', () => {
-    const released = ['a', 'b', 'c'].map((locationId) => ({ locationId, shareKw: undefined }));
+    const released = ['a', 'b', 'c'].map((locationId) => ({ locationId, share: undefined }));
     for (const release of [DEACTIVATED, configured(null, { a: 50, b: 30, c: 20 })]) {
       expect(run([...CAPPED, release]).effects.at(-1)).toEqual([
         { type: 'shares.changed', shares: released },
@@ -163,9 +185,9 @@ describe("A cluster's shares (section 2.8)", () => {
       {
         type: 'shares.changed',
         shares: [
-          { locationId: 'a', shareKw: 37.5 },
-          { locationId: 'b', shareKw: 22.5 },
-          { locationId: 'c', shareKw: undefined },
+          { locationId: 'a', share: { shareW: 37_500, roomW: 37_500 } },
+          { locationId: 'b', share: { shareW: 22_500, roomW: 22_500 } },
+          { locationId: 'c', share: undefined },
         ],
       },
     ]);
@@ -186,18 +208,78 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('rise only as far as what the chargers of other members may still draw leaves room under the cap', () => {
-    const crowded = { totalW: 40_000, lastingW: () => 40_000 };
-    const member = (locationId: string, setLimitKw: number, reserved: ReservedPower) => ({
-      locationId,
-      setLimitKw,
-      reserved,
-    });
-    const members = [member('a', 50, crowded), member('b', 50, { totalW: 0, lastingW: () => 0 })];
+    const crowded = { reservedW: 40_000, neededW: 0, lastingW: () => 40_000 };
+    const members = [member('a', 50, crowded), member('b', 50, NOTHING)];
     const after = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED]);
-    expect(Object.fromEntries(after.context.sharesW)).toEqual({ a: 30_000, b: 20_000 });
-    crowded.totalW = 30_000;
-    expect(after.context.sharesW.get('b')).toBe(20_000);
-    const later = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED, ROOM_MADE]);
-    expect(Object.fromEntries(later.context.sharesW)).toEqual({ a: 30_000, b: 30_000 });
+    expect(Object.fromEntries(wattsOf(after.context.shares))).toEqual({ a: 30_000, b: 20_000 });
+    crowded.reservedW = 30_000;
+    expect(after.context.shares.get('b')?.shareW).toBe(20_000);
+    const later = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED, RESERVED_CHANGED]);
+    expect(Object.fromEntries(wattsOf(later.context.shares))).toEqual({ a: 30_000, b: 30_000 });
+  });
+
+  it('leave a member what it cannot be lowered below: the others are due less, and it waits until they have followed', () => {
+    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0 };
+    const full = { reservedW: 37_200, neededW: 0, lastingW: () => 37_200 };
+    const members = [member('south', 5, locked), member('north', 50, full)];
+    const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 41, members }, ACTIVATED];
+    const { context } = run(events);
+    // 5 kW of the 55 that are set, of 41 kW.
+    const shareW = wattsOfLimit((5 * 41) / 55);
+    expect(context.shares.get('north')?.shareW).toBe(41_000 - 4_140);
+    expect(context.shares.get('south')).toEqual({ shareW: Math.min(shareW, 41_000 - 37_200), roomW: 3_800 });
+    full.reservedW = 36_860;
+    expect(run([...events, RESERVED_CHANGED]).context.shares.get('south')).toEqual({ shareW, roomW: 4_140 });
+  });
+
+  it('let everybody have what nobody can be lowered below where that is more than the cap', () => {
+    const locked = { reservedW: 4_140, neededW: 4_140, lastingW: () => 4_140 };
+    const members = [member('a', 10, locked), member('b', 10, locked)];
+    const { context } = run([{ type: 'cluster.configured', limitKw: 8, members }, ACTIVATED]);
+    for (const id of ['a', 'b'])
+      expect(context.shares.get(id)).toEqual({ shareW: 4_000, roomW: Number.POSITIVE_INFINITY });
+  });
+
+  it('keep the members within the cap at every step, and end with what each needs, whatever their chargers take', () => {
+    const power = fc.integer({ min: 0, max: 50_000 });
+    const drawn = fc.array(
+      fc.record({ setLimitKw: limitKw, neededW: power, reservedW: power, heldW: fc.option(power) }),
+      { minLength: 1, maxLength: 6 },
+    );
+    fc.assert(
+      fc.property(drawn, fc.integer({ min: 1, max: 200 }), (each, capKw) => {
+        const powers = each.map(({ neededW, reservedW }) => ({
+          neededW,
+          reservedW,
+          lastingW: () => reservedW,
+        }));
+        const members = each.map(({ setLimitKw }, i) => member(`${i}`, setLimitKw, powers[i] ?? NOTHING));
+        const scale = scaleOf(capKw, members);
+        let shares: ReadonlyMap<string, GrantedShare> = new Map(
+          each.flatMap(({ heldW }, i) => (heldW === null ? [] : [[`${i}`, { shareW: heldW, roomW: heldW }]])),
+        );
+        const needsW = each.reduce((sum, { neededW }) => sum + neededW, 0);
+        // Chargers follow one after another, and what has become free is taken at once, as far as it may be.
+        for (let step = 0; step < 4 * each.length; step++) {
+          const before = takenOf(powers, shares);
+          shares = grantShares(shares, capKw, scale, members);
+          expect(takenOf(powers, shares)).toBeLessThanOrEqual(Math.max(before, 1000 * capKw));
+          const follower = powers[step % each.length];
+          const { shareW = 0, roomW = 0 } = shares.get(`${step % each.length}`) ?? {};
+          if (follower === undefined) continue;
+          const { neededW } = follower;
+          const mayTakeW = neededW <= shareW ? shareW : neededW <= roomW ? neededW : shareW;
+          follower.reservedW = Math.max(mayTakeW, Math.min(follower.reservedW, neededW));
+          if (needsW > 1000 * capKw) continue;
+          expect(takenOf(powers, shares)).toBeLessThanOrEqual(Math.max(before, 1000 * capKw));
+        }
+        shares = grantShares(shares, capKw, scale, members);
+        if (needsW > 1000 * capKw) return;
+        expect(takenOf(powers, shares)).toBeLessThanOrEqual(1000 * capKw);
+        for (const [i, { neededW }] of each.entries())
+          expect(shares.get(`${i}`)?.roomW).toBeGreaterThanOrEqual(neededW);
+      }),
+      { numRuns: 400 },
+    );
   });
 });

@@ -53,6 +53,7 @@ export class KnownLimits {
     const rest = {
       isOrdered: true,
       operatorW: Number.POSITIVE_INFINITY,
+      clusterRoomW: Number.POSITIVE_INFINITY,
       isClusterBound: false,
       isLockNear: () => false,
     };

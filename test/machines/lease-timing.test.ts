@@ -15,6 +15,7 @@ const ROOMY: Budget = {
   bindsFromMs: 0,
   isOrdered: true,
   operatorW: Number.POSITIVE_INFINITY,
+  clusterRoomW: Number.POSITIVE_INFINITY,
   lowestW: 50_000,
   untilMs: Number.POSITIVE_INFINITY,
   isClusterBound: false,

@@ -44,7 +44,7 @@ const permanent = (limitKw: number, now: number): LocationEvent => ({
 const share = (clusterId: string, shareKw: number | undefined): LocationEvent => ({
   type: 'clusterShare.set',
   clusterId,
-  shareKw,
+  share: shareKw === undefined ? undefined : { shareW: 1000 * shareKw, roomW: 1000 * shareKw },
 });
 const tell = (event: ConnectorEvent): LocationEvent => ({ type: 'connector.told', key: KEY, event });
 const lock = (now: number) => tell({ type: 'profile.submitted', profile: LOW, now });
@@ -116,7 +116,7 @@ const graph = {
       context.stack,
       context.permanentLimitKw,
       context.limit.effectiveLimitKw,
-      [...context.clusterSharesKw].sort(),
+      [...context.clusterShares].sort(),
     ]),
 };
 
@@ -131,7 +131,8 @@ function expectedAfter(events: readonly LocationEvent[]) {
       history.submissions.push({ ...event.profile, atMs: event.now, target: 'quay-1' });
     if (event.type === 'profile.cancelled') cancelIn(history, 'quay-1', event.priority);
     if (event.type === 'permanentLimit.set') history.permanentLimitsKw.push(event.limitKw);
-    if (event.type === 'clusterShare.set') sharesKw.set(event.clusterId, event.shareKw);
+    if (event.type === 'clusterShare.set')
+      sharesKw.set(event.clusterId, event.share && event.share.shareW / 1000);
     if ('now' in event) {
       const kw = effectiveKwAt(history, 'quay-1', event.now) ?? Number.NaN;
       state = decidingAt(history, 'quay-1', event.now) ? 'scheduled' : 'permanent';
@@ -333,16 +334,17 @@ describe('A location decides', () => {
     const { effects, supervisor } = decided([3_000]);
     expect(effects).toMatchObject([
       { type: 'decided', grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }] },
+      { type: 'reserved.changed' },
     ]);
     expect(supervisor.draw.now).toEqual({ actualW: 9_000, estimatedW: undefined });
     expect(supervisor.reservedW).toBeGreaterThan(20_000);
   });
 
-  it('and says so where its chargers may be entitled to less than before', () => {
+  it('and says so where its chargers may be entitled to less than before, or need more', () => {
     const { actor, effects, supervisor } = decided([3_000]);
     supervisor.keepOnly(new Set());
     actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
-    expect(effects.slice(1)).toMatchObject([{ type: 'decided', grants: [] }, { type: 'room.made' }]);
+    expect(effects.slice(2)).toMatchObject([{ type: 'decided', grants: [] }, { type: 'reserved.changed' }]);
   });
 
   it('and a defect in that ends what was decided before, and nothing else', () => {
@@ -353,7 +355,7 @@ describe('A location decides', () => {
       throw defect;
     });
     actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
-    expect(effects.slice(1)).toEqual([{ type: 'decision.failed', error: defect }]);
+    expect(effects.slice(2)).toEqual([{ type: 'decision.failed', error: defect }]);
     expect(supervisor.validUntilMs).toBe(Number.NEGATIVE_INFINITY);
     expect(actor.getSnapshot().status).toBe('active');
   });

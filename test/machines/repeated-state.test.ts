@@ -13,6 +13,7 @@ const BUDGET: Budget = {
   bindsFromMs: 0,
   isOrdered: true,
   operatorW: 50_000,
+  clusterRoomW: 50_000,
   untilMs: Number.POSITIVE_INFINITY,
   isClusterBound: false,
   lowestW: 50_000,

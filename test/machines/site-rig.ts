@@ -15,6 +15,7 @@ import {
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
+import { wattsOfLimit } from '../../machines/values/units.js';
 import { connectorWith, newSupervisor } from './location-parts.js';
 import {
   boundariesAfter,
@@ -127,7 +128,9 @@ export class SiteRig {
   setShare(clusterId: string, shareKw: number | undefined): void {
     if (shareKw === undefined) this.#sharesKw.delete(clusterId);
     else this.#sharesKw.set(clusterId, shareKw);
-    this.#tell({ type: 'clusterShare.set', clusterId, shareKw }, []);
+    const shareW = shareKw && wattsOfLimit(shareKw);
+    const share = shareW === undefined ? undefined : { shareW, roomW: shareW };
+    this.#tell({ type: 'clusterShare.set', clusterId, share }, []);
   }
 
   /** Tells the location that the time has come, as the scheduler does: perhaps late, perhaps twice. */

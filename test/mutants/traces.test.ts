@@ -15,7 +15,7 @@ const PARTS = [
   ['location: profile.cancelled, without releaseCancelled', 'limit-taken-back'],
   ['location: connector.locked', 'lock-on-a-full-site'],
   ['location: decision.due', 'cluster-cap'],
-  ['cluster.active: room.made', 'cluster-cap'],
+  ['cluster.active: reserved.changed', 'cluster-cap'],
   ['cluster.active: cluster.deactivated → cluster.inactive', 'cluster-switched-off'],
   ['organization: profile.cancelled', 'cluster-switched-off'],
   ['operator.limited: always 2 → operator.failsafe', 'operator-signals'],

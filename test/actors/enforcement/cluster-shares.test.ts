@@ -50,7 +50,7 @@ function createPier(clusters: readonly ClusterRecord[]) {
       [of(PIER), of(QUAY)]
         .map((member) =>
           Math.max(
-            clusterContext()?.sharesW.get(member.record.locationId) ?? Number.POSITIVE_INFINITY,
+            clusterContext()?.shares.get(member.record.locationId)?.shareW ?? Number.POSITIVE_INFINITY,
             supervisorOf(member).reservedW,
           ),
         )
@@ -72,9 +72,9 @@ describe("A location's first share of a cluster", () => {
   it('is all it is due where the members have as much together', () => {
     const pier = createPier([clusterOf(40)]);
     for (const id of [PIER, QUAY]) {
-      expect(pier.clusterContext()?.sharesW.get(id)).toBe(20_000);
+      expect(pier.clusterContext()?.shares.get(id)?.shareW).toBe(20_000);
       // What the cluster granted is what the location was told: the same fact on both ends of a message.
-      expect(pier.of(id).actor.getSnapshot().context.clusterSharesKw.get('both')).toBe(20);
+      expect(pier.of(id).actor.getSnapshot().context.clusterShares.get('both')?.shareW).toBe(20_000);
     }
   });
 
