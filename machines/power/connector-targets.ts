@@ -44,17 +44,16 @@ export function setTargets(
   circumstances: Circumstances,
 ): void {
   if (!doFloorsFit(controlled, circumstances)) for (const { demand } of controlled) doubtRest(demand);
-  for (const control of controlled)
-    Object.assign(control, { isFailsafeWaived: false, isPausedForOperator: false, limitedBy: undefined });
+  for (const control of controlled) {
+    control.isFailsafeWaived = false;
+    control.isPausedForOperator = false;
+    control.limitedBy = undefined;
+  }
   let division = divide(controlled, limits, circumstances);
-  if (isScarce(division)) {
-    for (const control of controlled) control.isFailsafeWaived = isAtRest(control, limits);
+  if (isScarce(division) && waiveFailsafes(controlled, (control) => isAtRest(control, limits)))
     division = divide(controlled, limits, circumstances);
-  }
-  if (isShort(division)) {
-    for (const control of controlled) control.isFailsafeWaived = !isLocked(control);
+  if (isShort(division) && waiveFailsafes(controlled, (control) => !isLocked(control)))
     division = divide(controlled, limits, circumstances);
-  }
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.operatorLeavesW))
     division = divide(controlled, limits, circumstances);
   const { nowMs } = circumstances;
@@ -71,6 +70,20 @@ export function setTargets(
     if (control.targetTenthsA >= failsafeTenthsAOf(control)) control.isFailsafeWaived = false;
     control.limitedBy = allocation.bindings[i];
   }
+}
+
+/** Waives the fail-safes of those that `isWaived` names, and of nobody else; true where it is another's than before. */
+function waiveFailsafes(
+  controlled: readonly ConnectorControl[],
+  isWaived: (control: ConnectorControl) => boolean,
+): boolean {
+  let isOther = false;
+  for (const control of controlled) {
+    const isOwn = isWaived(control);
+    isOther ||= control.isFailsafeWaived !== isOwn;
+    control.isFailsafeWaived = isOwn;
+  }
+  return isOther;
 }
 
 /**
