@@ -263,7 +263,7 @@ export const PLANTS = [
   {
     name: 'rotation-ignored',
     file: 'machines/power/fuses.js',
-    within: 'const of = place < 0 ? [0, 1, 2] : [place];',
+    within: 'const of = place === undefined ? [0, 1, 2] : [place];',
     text: '[place]',
     bug: '[own]',
     seed: 7,
