@@ -1,6 +1,5 @@
 // All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
-import type { TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
 import { buildingLoadOf, type LocationEntity, type TimedEntity } from './actors/entities.js';
@@ -24,7 +23,7 @@ import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
-import { type Change, type Store, StoreUnavailableError } from './ports/store.js';
+import { type Store, StoreUnavailableError } from './ports/store.js';
 import type { LimitPublisher, MeterSink } from './ports/telemetry.js';
 
 export interface ActorSystem {
@@ -110,7 +109,7 @@ class LiveActorSystem implements ActorSystem {
       log,
       written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
       expireReadings: (location) => this.#housekeeping.expireReadings(location, clock.monotonicMs()),
-      store: { append: (tenantUuid, changes) => this.#append(tenantUuid, changes) },
+      store: { append: this.#append },
       archive: store,
       events: this.#events,
       directory: this.#directory,
@@ -154,13 +153,12 @@ class LiveActorSystem implements ActorSystem {
   }
 
   /** Where the outcome of a write is unknown, its tenant's rows are read again, whatever they say. */
-  #append(tenantUuid: TenantUuid, changes: readonly Change[]): Promise<void> {
-    return this.#options.store.append(tenantUuid, changes).catch((error) => {
+  readonly #append: Store['append'] = (tenantUuid, changes) =>
+    this.#options.store.append(tenantUuid, changes).catch((error) => {
       const isUnknown = error instanceof StoreUnavailableError && error.isOutcomeUnknown;
       if (isUnknown) this.#follower.readAgain(tenantUuid);
       throw error;
     });
-  }
 
   #createEnforcement(): Enforcement {
     const { clock, store, log, metrics, newId } = this.#options;

@@ -29,11 +29,6 @@ export interface Outlook {
 // A cluster of a thousand locations with eleven windows each would be looked at for seconds: it is not looked at as far.
 const MOST_STEPS = 100_000;
 
-/** Advises where locks or floors of the locations will not fit inside their spans. */
-export function adviseOn(core: Core, outlooks: readonly Outlook[], advise: Advise): void {
-  report(core, outlooks, advise, () => true);
-}
-
 /** Advises also where the lock asks for less than a car can be offered: it is a limit that will not be kept. */
 export function adviseOnLock(
   core: Core,
@@ -63,14 +58,15 @@ export function adviseOnCluster(core: Core, cluster: ClusterEntity, advise: Advi
   const spans = [{ startsAtMs: core.clock.nowMs(), endsAtMs: Number.POSITIVE_INFINITY }];
   const outlooks = [...cluster.members].map((location) => ({ location, spans }));
   const { clusterId } = cluster.record;
-  report(core, outlooks, advise, (cause) => cause.kind === 'clusterShare' && cause.clusterId === clusterId);
+  adviseOn(core, outlooks, advise, (cause) => cause.kind === 'clusterShare' && cause.clusterId === clusterId);
 }
 
-function report(
+/** Advises where locks or floors of the locations will not fit inside their spans, by any limit or by those that are asked for. */
+export function adviseOn(
   core: Core,
   outlooks: readonly Outlook[],
   advise: Advise,
-  isConcerned: (cause: LimitCause) => boolean,
+  isConcerned: (cause: LimitCause) => boolean = () => true,
 ): void {
   const shares = sharesAhead(outlooks);
   const findings: Finding[] = [];

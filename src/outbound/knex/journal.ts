@@ -58,7 +58,9 @@ export class Journal {
 
   /** Resolves when `submission` is on disk, in the order of the calls; all of it is written or nothing. */
   append(submission: Submission): Promise<void> {
-    return this.#enqueue<void>((waiting, resolve) => ({ ...submission, ...waiting, resolve }));
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ ...submission, sinceMs: this.#clock.monotonicMs(), resolve, reject }),
+    );
   }
 
   /** Milliseconds since the database last refused a commit; undefined where none was refused since the last success. */
@@ -68,10 +70,13 @@ export class Journal {
 
   /** Runs `work` in its turn: after what was asked before it is answered, before what is asked after it is begun. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
-    return this.#enqueue<T>((waiting, resolve) => ({
-      ...waiting,
-      run: () => work().then(resolve, waiting.reject),
-    }));
+    return new Promise((resolve, reject) =>
+      this.#enqueue({
+        sinceMs: this.#clock.monotonicMs(),
+        run: () => work().then(resolve, reject),
+        reject,
+      }),
+    );
   }
 
   /** Takes nothing more; resolves when what was taken is answered. */
@@ -80,15 +85,13 @@ export class Journal {
     await this.#draining;
   }
 
-  #enqueue<T>(entryOf: (waiting: Waiting, resolve: (result: T) => void) => Write | Alone): Promise<T> {
-    if (this.#isClosed) return Promise.reject(new StoreUnavailableError('the database is being closed'));
-    if (this.#pending.length >= this.#maxPending) {
-      return Promise.reject(new StoreUnavailableError(`${this.#maxPending} writes are waiting already`));
-    }
-    return new Promise((resolve, reject) => {
-      this.#pending.push(entryOf({ sinceMs: this.#clock.monotonicMs(), reject }, resolve));
-      this.#draining ??= this.#drain();
-    });
+  /** @throws StoreUnavailableError where it takes nothing more. */
+  #enqueue(entry: Write | Alone): void {
+    if (this.#isClosed) throw new StoreUnavailableError('the database is being closed');
+    if (this.#pending.length >= this.#maxPending)
+      throw new StoreUnavailableError(`${this.#maxPending} writes are waiting already`);
+    this.#pending.push(entry);
+    this.#draining ??= this.#drain();
   }
 
   async #drain(): Promise<void> {

@@ -151,7 +151,7 @@ class KnexStore implements Store {
     this.#log = log;
     this.#rareLog = createRareLog(clock);
     this.#journal = new Journal({
-      write: (submissions) => this.#write(submissions),
+      write: this.#write,
       clock,
       metrics,
       ...journal,
@@ -187,13 +187,13 @@ class KnexStore implements Store {
     await this.#database?.close();
   }
 
-  async #write(submissions: readonly Submission[]): Promise<void> {
+  readonly #write = async (submissions: readonly Submission[]): Promise<void> => {
     const position = await inTransaction(this.#knex, async (trx) => {
       await writeChanges(trx, submissions);
       return this.#ownerTerm === undefined ? undefined : this.#owned.countCommitOf(trx, this.#ownerTerm);
     });
     this.#note(position);
-  }
+  };
 
   /** Where the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
   #note(position: Position | undefined): void {
