@@ -4,17 +4,33 @@ import { startVitest } from 'vitest/node';
 
 /** What is likely to notice, quickest first; tried before everything else of FOLDERS. */
 const NEAREST = {
-  cluster: ['test/service/enforced-limit', 'test/service/clusters', 'test/service/operator-live'],
+  cluster: [
+    'test/service/enforced-limit',
+    'test/service/clusters',
+    'test/service/operator-live',
+    'test/enforcement/clusters',
+  ],
   connector: [
     'test/service/connector-schedules',
+    'test/service/cancelled-profiles',
     'test/enforcement/throttle',
+    'test/enforcement/simple-chargers',
     'test/service/operator-live',
     'test/service/live-status',
   ],
   overload: ['test/enforcement/overload'],
-  location: ['test/service/location-limits', 'test/service/enforced-limit', 'test/service/operator-stream'],
-  organization: ['test/service/organization-limits', 'test/service/cancelled-profiles'],
+  location: [
+    'test/service/location-limits',
+    'test/service/enforced-limit',
+    'test/service/operator-stream',
+    'test/service/operator-limit',
+    'test/service/site-meter',
+    'test/service/peak-shaving',
+  ],
+  operator: ['test/service/operator-limit', 'test/enforcement/limit-holds'],
+  organization: ['test/service/organization-limits', 'test/service/cancelled-profiles', 'test/service/time'],
   profile: ['test/service/location-limits', 'test/service/time'],
+  siteMeter: ['test/service/site-meter', 'test/service/peak-shaving'],
 };
 /** Everything that sees the service from outside, or its actors together, and starts no process of its own. */
 const FOLDERS = ['test/actors/', 'test/service/', 'test/enforcement/'];
