@@ -1,25 +1,37 @@
-// Says how many tests passed, failed and were skipped in vitest's JSON reports together; a file that did not load failed.
+// Names the tests that failed in vitest's JSON reports, and says how many passed, failed and were skipped in all of them
+// together; a file that did not load failed.
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
 function countOf(path) {
   let report;
   try {
     report = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+  } catch (error) {
+    return { passed: 0, failures: [`${path}: ${error.message}`], skipped: 0 };
   }
-  const notLoaded = report.testResults.filter(
-    ({ status, assertionResults }) =>
-      status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
-  ).length;
   return {
     passed: report.numPassedTests,
-    failed: report.numFailedTests + notLoaded,
+    failures: report.testResults.flatMap(failuresOf),
     skipped: report.numPendingTests + report.numTodoTests,
   };
 }
 
+/** What failed of a file, a line each: the test's name and the beginning of what it said. */
+function failuresOf({ name, status, message, assertionResults }) {
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  const file = relative(process.cwd(), name);
+  if (status === 'failed' && failed.length === 0) return [`${file}: ${beginningOf(message)}`];
+  return failed.map((test) => `${file} > ${test.fullName}: ${beginningOf(test.failureMessages.join(' '))}`);
+}
+
+function beginningOf(message) {
+  return message.replaceAll(/\s+/g, ' ').slice(0, 600);
+}
+
 const counts = process.argv.slice(2).map(countOf);
 const sum = (kind) => counts.reduce((total, count) => total + count[kind], 0);
-process.stdout.write(`${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped\n`);
-process.exit(sum('failed') > 0 || counts.length === 0 || counts.some(({ passed }) => passed === 0) ? 1 : 0);
+const failures = counts.flatMap((count) => count.failures);
+for (const failure of failures) process.stdout.write(`FAILED ${failure}\n`);
+process.stdout.write(`${sum('passed')} passed, ${failures.length} failed, ${sum('skipped')} skipped\n`);
+process.exit(failures.length > 0 || counts.length === 0 || counts.some(({ passed }) => passed === 0) ? 1 : 0);
