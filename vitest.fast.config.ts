@@ -11,7 +11,8 @@ export default defineConfig({
       'test/{actors,architecture,inbound,machines,provisioning,service,wire}/**/*.test.ts',
       'test/sim/{scenario,trace}/**/*.test.ts',
     ],
-    exclude: ['test/service/postgres.test.ts'],
+    // They start a database or a broker.
+    exclude: ['health', 'postgres', 'sharded', 'standby'].map((name) => `test/service/${name}.test.ts`),
     globalSetup: ['test/memory.ts'],
     // These compute more than they wait.
     maxWorkers: 4,

@@ -1,5 +1,6 @@
 // The architecture's rules, enforced on the tree; and for each rule, that it would notice.
 import { describe, expect, it } from 'vitest';
+import fast from '../../vitest.fast.config.js';
 import {
   bannedWords,
   cycles,
@@ -12,6 +13,7 @@ import {
 } from './rules.js';
 import { readSources, type Source } from './sources.js';
 
+const STARTS_PROGRAM = /from '\.[^']*\/(?:postgres-server|mosquitto)\.js'/;
 const product = readSources(['machines', 'src', 'cli', 'sim', 'bench']);
 const pages = readSources(['web'], /\.tsx?$/);
 // The files beside this one speak of what is banned.
@@ -24,6 +26,15 @@ function planted(path: string, text: string): Source[] {
 function importing(path: string, target: string): Source[] {
   return planted(path, `import { x } from '${target}';\n`);
 }
+
+describe('The fast run', () => {
+  it('leaves out the tests of the service that start a database or a broker, and no other', () => {
+    const starting = readSources(['test/service'], /\.test\.ts$/).filter(({ text }) =>
+      STARTS_PROGRAM.test(text),
+    );
+    expect(fast.test?.exclude).toEqual(starting.map(({ path }) => path).sort());
+  });
+});
 
 describe('The tree', () => {
   it('was read', () => {
