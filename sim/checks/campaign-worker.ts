@@ -1,19 +1,11 @@
 // One process of a campaign: runs the seeds it is given, one after another, and says what came of each.
-import { runHostileHours } from '../world/hostile-hours.js';
+import { type HostileSetting, runHostileHours } from '../world/hostile-hours.js';
 import type { Violation } from '../world/power-watch.js';
 import type { RareBranch } from './reached.js';
 
 /** What a worker is asked to do. */
-export interface SeedOrder {
+export interface SeedOrder extends HostileSetting {
   readonly seed: number;
-  readonly chargers: number;
-  readonly durationMs: number;
-  /** That stand by for each other; one service if left out. */
-  readonly nodes?: number;
-  /** They share the tenants instead. */
-  readonly isSharded?: boolean;
-  /** The chargers speak OCPP. */
-  readonly speaksOcpp?: boolean;
 }
 
 /** What came of it, as plain data. */

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { HostileSetting } from '../world/hostile-hours.js';
 import { failedSeed, type SeedOrder, type SeedOutcome } from './campaign-worker.js';
 import { RARE_BRANCHES, type RareBranch } from './reached.js';
 
@@ -16,38 +17,28 @@ export interface CampaignResult {
 
 const WORKER = fileURLToPath(new URL('./campaign-worker.js', import.meta.url));
 
-/**
- * @param options.seeds may have no end, where `isTimeOver` says when it is enough.
- * @param options.isFirstEnough no more seeds are begun once one failed.
- * @param options.execArgv of the processes, for what is planted in them.
- */
-export async function runCampaign(options: {
+interface CampaignOptions extends HostileSetting {
+  /** They may have no end, where `isTimeOver` says when it is enough. */
   readonly seeds: Iterable<number>;
-  readonly chargers: number;
-  readonly durationMs: number;
-  /** That stand by for each other; one service if left out. */
-  readonly nodes?: number | undefined;
-  /** They share the tenants instead. */
-  readonly isSharded?: boolean | undefined;
-  /** The chargers speak OCPP. */
-  readonly speaksOcpp?: boolean | undefined;
+  /** No more seeds are begun once one failed. */
   readonly isFirstEnough?: boolean;
   readonly isTimeOver?: () => boolean;
+  /** Of the processes, for what is planted in them. */
   readonly execArgv?: readonly string[];
   readonly processes?: number;
   readonly onOutcome?: (outcome: SeedOutcome) => void;
-}): Promise<CampaignResult> {
-  const {
-    chargers,
-    durationMs,
-    nodes,
-    isSharded = false,
-    speaksOcpp = false,
-    isFirstEnough = false,
-    isTimeOver = () => false,
-    execArgv = [],
-  } = options;
-  const waiting = options.seeds[Symbol.iterator]();
+}
+
+export async function runCampaign({
+  seeds,
+  isFirstEnough = false,
+  isTimeOver = () => false,
+  execArgv = [],
+  processes = availableParallelism(),
+  onOutcome,
+  ...setting
+}: CampaignOptions): Promise<CampaignResult> {
+  const waiting = seeds[Symbol.iterator]();
   const outcomes: SeedOutcome[] = [];
 
   function next(): number | undefined {
@@ -59,21 +50,15 @@ export async function runCampaign(options: {
     let child: ChildProcess | undefined;
     for (let seed = next(); seed !== undefined; seed = next()) {
       child ??= fork(WORKER, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-      const outcome = await ask(child, {
-        seed,
-        chargers,
-        durationMs,
-        speaksOcpp,
-        ...(nodes === undefined ? {} : { nodes, isSharded }),
-      });
+      const outcome = await ask(child, { ...setting, seed });
       if (child.exitCode !== null || child.signalCode !== null) child = undefined;
       outcomes.push(outcome);
-      options.onOutcome?.(outcome);
+      onOutcome?.(outcome);
     }
     child?.kill();
   }
 
-  await Promise.all(Array.from({ length: options.processes ?? availableParallelism() }, work));
+  await Promise.all(Array.from({ length: processes }, work));
   return resultOf(outcomes);
 }
 

@@ -16,8 +16,7 @@ import type { ProvisioningFile } from '../../src/provisioning/provisioning-schem
 import { type LoadStep, readBuildingFile } from './building-file.js';
 import { durationSchema, type Moment, momentSchema, resolveMoment, type ScenarioSpan } from './moment.js';
 import type { Building } from './scenario.js';
-import { NO_OFFSET_RULE, timeZoneSchema, writtenTimeSchema } from './session-schema.js';
-import { instantsOf } from './time-zone.js';
+import { fromMsOf, timeZoneSchema, writtenTimeSchema } from './session-schema.js';
 
 const MOST_KW = 100_000;
 const SECOND_MS = 1000;
@@ -35,12 +34,7 @@ const csvSchema = z
     },
     GROUP_RULE,
   )
-  .transform(({ from, ...csv }, context) => {
-    const instants = from && instantsOf(from, csv.timeZone);
-    if (from !== undefined && instants === undefined)
-      context.issues.push({ code: 'custom', path: ['from'], message: NO_OFFSET_RULE, input: from });
-    return { ...csv, fromMs: instants?.[0] };
-  });
+  .transform(({ from, ...csv }, context) => ({ ...csv, fromMs: fromMsOf(from, csv.timeZone, context) }));
 
 const buildingSchema = z.strictObject(
   {

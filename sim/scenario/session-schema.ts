@@ -1,5 +1,6 @@
 // Who comes: sessions from a recorded file, drawn, or named one by one; and the cars they come in.
 import { z } from 'zod';
+import type { EpochMs } from '../../machines/values/time.js';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
 import {
   durationRangeSchema,
@@ -29,7 +30,7 @@ const CONNECTOR_RULE =
 const SHAPES = Object.keys(DAY_SHAPES) as [DayShape, ...DayShape[]];
 const SHAPE_RULE = `must be one of ${SHAPES.join(', ')}, or 24 weights, one for each hour from 0:00 on`;
 const ENERGY_RULE = 'must be a number greater than 0 and at most 1000, in kWh';
-export const NO_OFFSET_RULE = `${INSTANT_RULE}; without an offset from UTC, timeZone must name a zone`;
+const NO_OFFSET_RULE = `${INSTANT_RULE}; without an offset from UTC, timeZone must name a zone`;
 /** Every car has followed another offer within 5 s, of which its reaction may take 2. */
 const SLOWEST_REACTION_MS = 2000;
 
@@ -39,6 +40,18 @@ const energySchema = z.number(ENERGY_RULE).gt(0, ENERGY_RULE).max(1000, ENERGY_R
 
 export const writtenTimeSchema = parsedSchema(parseWrittenTime, INSTANT_RULE);
 export const timeZoneSchema = parsedSchema((text) => TimeZone.named(text), TIME_ZONE_RULE);
+
+/** When what is recorded begins; an issue of its field `from` where that needs a time zone and has none. */
+export function fromMsOf(
+  from: z.output<typeof writtenTimeSchema> | undefined,
+  timeZone: TimeZone | undefined,
+  context: z.RefinementCtx,
+): EpochMs | undefined {
+  const instants = from && instantsOf(from, timeZone);
+  if (from !== undefined && instants === undefined)
+    context.issues.push({ code: 'custom', path: ['from'], message: NO_OFFSET_RULE, input: from });
+  return instants?.[0];
+}
 
 const stationsSchema = z.union(
   [z.literal('inOrder'), z.record(z.string(), connectorKeySchema)],
@@ -56,12 +69,7 @@ const csvSchema = z
     },
     GROUP_RULE,
   )
-  .transform(({ from, ...csv }, context) => {
-    const instants = from && instantsOf(from, csv.timeZone);
-    if (from !== undefined && instants === undefined)
-      context.issues.push({ code: 'custom', path: ['from'], message: NO_OFFSET_RULE, input: from });
-    return { ...csv, fromMs: instants?.[0] };
-  });
+  .transform(({ from, ...csv }, context) => ({ ...csv, fromMs: fromMsOf(from, csv.timeZone, context) }));
 
 const generateSchema = z.strictObject(
   {

@@ -9,6 +9,26 @@ import { drawStrengths, Misfortune } from './misfortune.js';
 import type { Violation } from './power-watch.js';
 import { createWorld, type World } from './world.js';
 
+/** Whom they befall, and for how long. */
+export interface HostileSetting {
+  /** At each of two locations of one tenant; there are a few elsewhere. */
+  readonly chargers: number;
+  readonly durationMs: number;
+  /** Several that stand by for each other; one service if left out. */
+  readonly nodes?: number | undefined;
+  /** They share the tenants instead. */
+  readonly isSharded?: boolean | undefined;
+  /** Its chargers speak OCPP, and the gateway speaks for them. */
+  readonly speaksOcpp?: boolean | undefined;
+}
+
+interface HostileOptions extends HostileSetting {
+  readonly seed: number;
+  /** It stops at the first violation. */
+  readonly isFirstEnough?: boolean;
+  readonly onEvent?: (event: TraceEvent) => void;
+}
+
 export interface HostileHours {
   readonly seed: number;
   readonly violations: readonly Violation[];
@@ -29,20 +49,7 @@ const LOOK_EVERY_MS = 5_000;
 const LOOKS = 9;
 const BEST_SHARE = 0.95;
 
-/** `chargers` at each of two locations of one tenant, and a few elsewhere. Stops at the first violation if told so. */
-export async function runHostileHours(options: {
-  readonly seed: number;
-  readonly chargers: number;
-  readonly durationMs: number;
-  /** Several that stand by for each other; one service if left out. */
-  readonly nodes?: number;
-  /** They share the tenants instead. */
-  readonly isSharded?: boolean;
-  /** Its chargers speak OCPP, and the gateway speaks for them. */
-  readonly speaksOcpp?: boolean;
-  readonly isFirstEnough?: boolean;
-  readonly onEvent?: (event: TraceEvent) => void;
-}): Promise<HostileHours> {
+export async function runHostileHours(options: HostileOptions): Promise<HostileHours> {
   const {
     seed,
     chargers,
