@@ -1,12 +1,12 @@
 // Which stretch of the past is asked for: the last hours or days, or from an instant to another.
 import { useState } from 'preact/hooks';
 import type { ApiError } from '../api/api-error.js';
+import { InstantField } from '../location/instant-field.js';
 import { fromLocalInput, toLocalInput } from '../location/local-input.js';
 import { messagesByField } from '../location/profile-draft.js';
 import type { ServerClock } from '../location/server-clock.js';
 import { Button } from '../ui/button.js';
-import { Choice, Field } from '../ui/field.js';
-import { utcText } from '../ui/time.js';
+import { Choice } from '../ui/field.js';
 import type { AskedSpan } from './use-alarms.js';
 
 const HOUR_MS = 3_600_000;
@@ -54,21 +54,15 @@ export function SpanChoice({
       <Choice label="Span" value={chosen} options={[...LENGTHS, [OTHER, 'From … to …']]} onChoose={choose} />
       {chosen === OTHER && (
         <>
-          <Field
+          <InstantField
             label="From"
-            type="datetime-local"
-            step={1}
             value={text.from}
-            hint={utcOf(text.from)}
             error={messages.get('from')}
             onInput={(from) => setText((before) => ({ ...before, from }))}
           />
-          <Field
+          <InstantField
             label="To (empty: now)"
-            type="datetime-local"
-            step={1}
             value={text.to}
-            hint={utcOf(text.to)}
             error={messages.get('to')}
             onInput={(to) => setText((before) => ({ ...before, to }))}
           />
@@ -88,9 +82,4 @@ function lastHours(hours: number, clock: ServerClock): AskedSpan {
 function instantOf(text: string): string | undefined {
   const atMs = fromLocalInput(text);
   return atMs === undefined ? undefined : new Date(atMs).toISOString();
-}
-
-function utcOf(text: string): string | undefined {
-  const at = instantOf(text);
-  return at === undefined ? undefined : utcText(at);
 }

@@ -3,11 +3,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Resource } from '../api/resource.js';
 import { Button } from '../ui/button.js';
-import { Field, Framed } from '../ui/field.js';
+import { Framed } from '../ui/field.js';
 import { kwText } from '../ui/figures.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Time, utcText } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
+import { InstantField } from './instant-field.js';
 import { fromLocalInput, toLocalInput } from './local-input.js';
 import type { Span } from './time-view.js';
 import type { PastState } from './use-past-state.js';
@@ -70,11 +71,8 @@ function PastControls(props: AsOfProps & { readonly atMs: EpochMs }) {
   const utc = utcText(new Date(atMs).toISOString());
   return (
     <section class="as-of" aria-label="Look back">
-      <Field
+      <InstantField
         label="As of"
-        type="datetime-local"
-        step={1}
-        hint={utc}
         value={toLocalInput(atMs)}
         onInput={(text) => choose(fromLocalInput(text))}
       />

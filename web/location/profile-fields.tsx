@@ -1,8 +1,7 @@
 // The fields of a limit profile: priority, limit and window, each with what the service says is wrong with it.
 import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { Choice, Field } from '../ui/field.js';
-import { utcText } from '../ui/time.js';
-import { fromLocalInput } from './local-input.js';
+import { InstantField } from './instant-field.js';
 import type { ProfileDraft } from './profile-draft.js';
 
 export const PROFILE_FIELDS = ['priority', 'limitKw', 'startTime', 'endTime'] as const;
@@ -43,32 +42,21 @@ export function ProfileFields({
         onInput={(limitKw) => onChange({ limitKw })}
       />
       <div class="window">
-        <Field
+        <InstantField
           label="Start"
-          type="datetime-local"
-          step={1}
           value={draft.startTime}
-          hint={utcOf(draft.startTime)}
           error={messages.get('startTime')}
           onInput={(startTime) => onChange({ startTime })}
         />
-        <Field
+        <InstantField
           label="End"
-          type="datetime-local"
-          step={1}
           value={draft.endTime}
-          hint={utcOf(draft.endTime)}
           error={messages.get('endTime')}
           onInput={(endTime) => onChange({ endTime })}
         />
       </div>
     </>
   );
-}
-
-function utcOf(text: string): string | undefined {
-  const atMs = fromLocalInput(text);
-  return atMs === undefined ? undefined : utcText(new Date(atMs).toISOString());
 }
 
 function priorityText(priority: number): string {
