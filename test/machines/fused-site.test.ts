@@ -1,6 +1,7 @@
 // A location with fuses under attack, and on calm days: no pole of any fuse carries more than it can, at any instant.
 import { describe, expect, it } from 'vitest';
 import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
+import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { ATTACKED_UNTIL_MS, type Attack, attackOn } from './attack.js';
 import type { ChargerTraits } from './hostile-charger.js';
@@ -87,7 +88,7 @@ describe('The fuses of a location under attack (P1 on every phase)', () => {
   for (const hasLocks of [false, true]) {
     it(`carry no more than they can, through faults, reboots and crashes${hasLocks ? ', and whatever is locked' : ''}`, () => {
       let [raises, crashes, locks] = [0, 0, 0];
-      for (let seed = 1; seed <= 60; seed++) {
+      for (const seed of seedsUpTo(60)) {
         const attack = { hasCrashes: true, hasLocks, isFailsafeKept: false, hasReceipts: true };
         const happened = survive(seed, { ...attack, chargers: 4 + (seed % 7) });
         raises += happened.raises;

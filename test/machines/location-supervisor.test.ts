@@ -1,5 +1,6 @@
 // The supervisor against chargers that do their worst, bad links and crashes: the location's limit holds at every instant.
 import { describe, expect, it } from 'vitest';
+import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { ATTACKED_UNTIL_MS, type Attack, attackOn, sumW } from './attack.js';
 import type { ChargerTraits } from './hostile-charger.js';
@@ -92,7 +93,7 @@ function survive(seed: number, attack: Attack): Happened {
 function surviveAll(seeds: number, attack: Partial<Attack>): Map<string, number> {
   const total = new Map<string, number>();
   const [hasCrashes, hasLocks, isFailsafeKept, hasReceipts] = [false, false, false, false];
-  for (let seed = 1; seed <= seeds; seed++) {
+  for (const seed of seedsUpTo(seeds)) {
     const chargers = 2 + (seed % 5);
     const each = { chargers, hasCrashes, hasLocks, isFailsafeKept, hasReceipts, ...attack };
     for (const [what, times] of Object.entries(survive(seed, each))) {
@@ -140,7 +141,7 @@ describe('A location under attack (P1, P2, P3, P4, P7, P8, P12)', () => {
 
 describe('A start of the service after a crash (rule 6)', () => {
   it('gives every charger a lease again within 5 s, and nobody less than it had', () => {
-    for (let seed = 1; seed <= 20; seed++) {
+    for (const seed of seedsUpTo(20)) {
       const attack = {
         hasCrashes: true,
         hasLocks: false,
