@@ -2,6 +2,7 @@
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
+import type { Writable } from '../values/writable.js';
 import type { LimitSegment } from './limit-in-force.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
@@ -85,7 +86,8 @@ function sweep(
   changes: ReadonlyMap<EpochMs, LockChange>,
   floorsW: number,
 ): readonly Shortfall[] {
-  const found: Growing<Shortfall>[] = [];
+  // Written in place: there may be thousands of pieces to one window.
+  const found: Writable<Shortfall>[] = [];
   // A typed array sorts its numbers without asking anybody which is less: five times as fast.
   const instants = Float64Array.from(changes.keys()).sort();
   let [lockedFloorsW, locksW, next] = [0, 0, 0];
@@ -108,12 +110,9 @@ function sweep(
   return found;
 }
 
-/** Not finished: it is written in place, because there may be thousands of pieces to one window. */
-type Growing<T> = { -readonly [K in keyof T]: T[K] };
-
 /** Appends a shortfall, or lets the last one go on where the same thing does not fit. */
 function note(
-  found: Growing<Shortfall>[],
+  found: Writable<Shortfall>[],
   { startsAtMs, endsAtMs }: TimeWindow,
   shortage: Shortage,
   neededW: number,
