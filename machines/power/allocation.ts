@@ -1,7 +1,6 @@
 // Who gets how much of a location's power: locked connectors first, the rest max-min fairly, nobody between 0 and 6 A.
-import { type Binding, type Claim, fill, Room } from './progressive-filling.js';
-
-export type { Claim } from './progressive-filling.js';
+import { type Binding, type Claim, NO_CLAIM, Room } from './claims.js';
+import { fill } from './progressive-filling.js';
 
 export interface Allocation {
   /** Of each locked claim, in the order given. */
@@ -68,8 +67,6 @@ export function allocate(
     isUnattainable: forLocked.isUnattainable,
   };
 }
-
-const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
 
 /** Which of what locked claims lack a claim would load. */
 function shortOf({ load }: Claim, short: ReadonlySet<Binding>): Binding | undefined {

@@ -8,6 +8,7 @@ import {
   tenthsAOf,
   wattsOfTenths,
 } from '../values/units.js';
+import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
 import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
@@ -17,7 +18,6 @@ import type { GrantLedger } from './grant-ledger.js';
 import type { Holding, HoldingSpec } from './holding.js';
 import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
-import type { Binding } from './progressive-filling.js';
 import type { StoredReservation } from './stored-reservation.js';
 
 /** What provisioning says of a connector. */

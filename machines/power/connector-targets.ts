@@ -1,7 +1,8 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
-import { type Allocation, allocate, type Claim } from './allocation.js';
+import { type Allocation, allocate } from './allocation.js';
+import type { Claim } from './claims.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
 import { doubtRest } from './connector-demand.js';
 import { failsafeTenthsAOf, heldLoadTenthsAOf, heldTenthsAOf, heldWOf, thenTenthsAOf } from './failsafes.js';

@@ -1,7 +1,8 @@
 // Who gets how much where fuses bind beside the limit: max-min fair under all of them at once, against a linear program.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { allocate, type Claim } from '../../machines/power/allocation.js';
+import { allocate } from '../../machines/power/allocation.js';
+import type { Claim } from '../../machines/power/claims.js';
 import { fairestByProgram } from './max-min-oracle.js';
 
 const POLES = 4;

@@ -1,7 +1,8 @@
 // Who gets how much (power safety): max-min fair against two independent oracles, floors, locks, last resort, turns.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Allocation, allocate, type Claim } from '../../machines/power/allocation.js';
+import { type Allocation, allocate } from '../../machines/power/allocation.js';
+import type { Claim } from '../../machines/power/claims.js';
 import { ascending, fairestByProgram, fairestByTrying } from './max-min-oracle.js';
 
 interface Case {
