@@ -107,6 +107,8 @@ export interface ConnectorControl {
   /** When the lease of the newest grant ends at the latest, by a clock that is right. */
   leasedUntilMs: number;
   raisedAtMs: number;
+  /** The newest grant that lowered it, and since when its charger has taken nothing new; undefined where none is awaited. */
+  untaken: { readonly seq: number; readonly sinceMs: number } | undefined;
   /** What it is due; what was sent may still be less. */
   targetTenthsA: number;
   reason: LimitReason;
@@ -160,6 +162,7 @@ export function createControl(
     sentAtMs: Number.NEGATIVE_INFINITY,
     leasedUntilMs: Number.NEGATIVE_INFINITY,
     raisedAtMs: Number.NEGATIVE_INFINITY,
+    untaken: undefined,
     targetTenthsA: 0,
     reason: 'failsafe',
     limitedBy: undefined,

@@ -12,6 +12,7 @@ import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
 import { followSession, heldOnPhases, stopLending } from './lent-phases.js';
 import type { MeterReading } from './meter-ledger.js';
+import { noteTaken } from './room-beside.js';
 
 /** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
 const LEAST_VOLTAGE = 0.9;
@@ -45,7 +46,7 @@ export function hearReading(
     reading.seq !== undefined &&
     isKeptTo(control, reading.seq, reading.limitA)
   ) {
-    if (ledger.acknowledge(holding, reading.seq, nowMs)) isNews = true;
+    if (acknowledge(ledger, control, reading.seq, nowMs)) isNews = true;
   }
   // Where no fuse is known, no phase counts by itself.
   const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
@@ -83,7 +84,14 @@ export function hearAck(
   appliedA: number | undefined,
   nowMs: number,
 ): boolean {
-  return isKeptTo(control, seq, appliedA) && ledger.acknowledge(control.holding, seq, nowMs);
+  return isKeptTo(control, seq, appliedA) && acknowledge(ledger, control, seq, nowMs);
+}
+
+function acknowledge(ledger: GrantLedger, control: ConnectorControl, seq: number, nowMs: number): boolean {
+  const { ackedSeq } = control.holding;
+  const isReleased = ledger.acknowledge(control.holding, seq, nowMs);
+  if (control.holding.ackedSeq > ackedSeq) noteTaken(control, nowMs);
+  return isReleased;
 }
 
 function hearHeartbeat(
@@ -101,6 +109,7 @@ function hearHeartbeat(
   // A charger that started anew holds no grant.
   if (isNewBoot) {
     control.sentTenthsA = undefined;
+    control.untaken = undefined;
     stopLending(ledger, control);
     Object.assign(control.session, createSessionKnown());
     ledger.restarted(control.holding);

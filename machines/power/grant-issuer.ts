@@ -7,6 +7,7 @@ import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import { isLending } from './lent-phases.js';
+import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import { lastingWOf, type PowerNeed, shortOfPower } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 
@@ -33,8 +34,6 @@ interface GrantRoom {
 const RAISE_EVERY_MS = 10_000;
 /** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
 const RENEW_AFTER_HEARTBEATS = 0.75;
-/** A charger that has not taken its newest grant after this long is told again. */
-const HEAL_AFTER_MS = 2_000;
 /** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
 const TAKING_STOCK_MS = 3_000;
 
@@ -60,11 +59,13 @@ export class GrantIssuer {
    * What has to be sent so that each connector gets what it is due, as far as that can be.
    * @param controlled those that can be told a limit, with what they are due
    * @param uncontrolled those that cannot be relied upon
+   * @param late those of `controlled` that are waited for to take what they were told
    */
   issue(
     controlled: readonly ConnectorControl[],
     uncontrolled: readonly ConnectorControl[],
     room: GrantRoom,
+    late: readonly ConnectorControl[],
     nowMs: number,
   ): DecidedGrant[] {
     const { budgetW, need } = room;
@@ -73,6 +74,10 @@ export class GrantIssuer {
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     const isShort = shortOfPower(need, budgetW) !== undefined;
     const grants = this.#grantTargets(controlled, isShort, nowMs);
+    for (const control of late) {
+      const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;
+      if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
+    }
     const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
     for (const control of uncontrolled) {
       const grant = this.#tellUncontrolled(control, { isShort, doesFit: fitting.has(control) }, nowMs);
@@ -86,7 +91,7 @@ export class GrantIssuer {
     const { sentTenthsA, sentAtMs, holding } = control;
     if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
     const isTaken = holding.ackedSeq === holding.lastSeq;
-    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * control.timing.heartbeatMs : HEAL_AFTER_MS;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * control.timing.heartbeatMs : TOLD_AGAIN_AFTER_MS;
     if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
     return this.#grant(control, sentTenthsA, nowMs);
   }
@@ -229,6 +234,7 @@ export class GrantIssuer {
       budgetW: this.#budgetW,
       isWaiting: mustStore,
     });
+    noteTold(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
     control.leasedUntilMs = heardAtMs + ttlMs;

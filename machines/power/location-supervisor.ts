@@ -6,18 +6,17 @@ import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
 import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from './connector-control.js';
 import { hearAck, hearReading } from './connector-readings.js';
-import { setTargets } from './connector-targets.js';
 import { allowFailsafes, doOwnFailsafesFit, isWronglyTakenToKeep } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
-import { forEachLoad } from './holding.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
 import { barLending, isLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { LocationReservedPower } from './reserved-power.js';
+import { isOverbooked, lateAmong, nextLateAtMs, type SharedRoom, setTargetsBeside } from './room-beside.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
@@ -171,6 +170,7 @@ export class LocationSupervisor {
   /** It fell silent or went away: what it was told last is not built upon when it comes back. */
   lose(control: ConnectorControl): void {
     control.sentTenthsA = undefined;
+    control.untaken = undefined;
   }
 
   /** From `atMs` on the budget of the last decision no longer holds. */
@@ -246,17 +246,18 @@ export class LocationSupervisor {
     const controlled: ConnectorControl[] = [];
     const uncontrolled: ConnectorControl[] = [];
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
-    const { settleMs } = this.timing;
-    const available = this.#availableBeside(uncontrolled, { budgetW, fuses, fitsFromMs });
-    const operatorLeavesW = available.availableW + (budget.operatorW - budgetW);
-    setTargets(controlled, budget, { ...available, operatorLeavesW, settleMs, nowMs });
+    const room = { budgetW, fuses, fitsFromMs };
+    const late = isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : [];
+    const { ledger, timing } = this;
+    const circumstances = { ledger, room, settleMs: timing.settleMs, nowMs };
+    setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
-    const grants = this.#issuer.issue(controlled, uncontrolled, { budgetW, clusterRoomW, need }, nowMs);
+    const grantRoom = { budgetW, clusterRoomW, need };
     return {
-      grants,
+      grants: this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs),
       isReservedOtherwise: this.reserved.noteDecision(need),
-      nextAtMs: Math.max(this.#nextAtMs(controlled, nowMs), nowMs + 1),
+      nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
     };
   }
@@ -271,22 +272,6 @@ export class LocationSupervisor {
     return Math.max(bindsFromMs, this.#followedByMs);
   }
 
-  /** What connectors that cannot be told leave of the budget, W, and of each pole, tenths of an ampere. */
-  #availableBeside(
-    uncontrolled: readonly ConnectorControl[],
-    { budgetW, fuses, fitsFromMs }: { budgetW: number; fuses: Fuses; fitsFromMs: number },
-  ) {
-    let availableW = budgetW;
-    const availableTenthsA = [...fuses.capacitiesTenthsA];
-    for (const { holding } of uncontrolled) {
-      availableW -= this.ledger.boundWFrom(holding, fitsFromMs);
-      forEachLoad(holding, (pole, tenthsA) => {
-        availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - tenthsA;
-      });
-    }
-    return { availableW, availableTenthsA };
-  }
-
   /** How far leases reach: where that is further than before, a decision comes before the next of them. */
   #reach(): void {
     const { settleMs } = this.timing;
@@ -296,8 +281,11 @@ export class LocationSupervisor {
   }
 
   /** When a raise, a turn or a release is due that no message announces. */
-  #nextAtMs(controlled: readonly ConnectorControl[], nowMs: number): number {
+  #nextAtMs(controlled: readonly ConnectorControl[], room: SharedRoom, nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
+    const lateAtMs = nextLateAtMs(controlled, nowMs);
+    if (lateAtMs !== undefined && isOverbooked(this.ledger, [...this.controls.values()], room))
+      nextMs = Math.min(nextMs, lateAtMs);
     nextMs = Math.min(nextMs, this.#issuer.nextRaiseAtMs(controlled, nowMs) ?? nextMs);
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);

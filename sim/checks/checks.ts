@@ -19,6 +19,7 @@ import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
 import { GrantWatch } from './grant-watch.js';
 import { type Ask, isCancellation, type Question, type Soon } from './inquiry.js';
+import { LateWatch } from './late-watch.js';
 import { LimitReads } from './limit-reads.js';
 import { LockWatch } from './lock-watch.js';
 import { createMemberRemovals, type MemberRemovals } from './member-removals.js';
@@ -69,6 +70,7 @@ export class Checks {
   };
   readonly reached: Reached = createReached();
   readonly recovery: RecoveryWatch;
+  readonly late: LateWatch;
   readonly #world: CheckedWorld;
   readonly #books: SiteBooks;
   readonly #exchange: ExchangeWatch;
@@ -103,6 +105,7 @@ export class Checks {
       drawnA: (connector) => this.#drawsA.get(connector)?.() ?? 0,
       soundSinceMs: () => (this.#isBusy ? world.monotonicMs() : this.#soundSinceMs),
     });
+    this.late = new LateWatch({ ...given, drawnW: (connector) => this.#drawnWOf(connector) });
     this.#reads = new LimitReads(given);
     this.#uncertain = new UncertainCalls({
       ...given,
@@ -231,6 +234,12 @@ export class Checks {
       ?.charger.outlets.find(({ spec }) => spec.connectorId === connectorId);
     if (outlet === undefined) return () => 0;
     return () => outlet.physicalPowerW() / (outlet.spec.phases * countedV(outlet.spec));
+  }
+
+  /** Before it is told anything it is at what it falls back to. */
+  #drawnWOf(book: ConnectorBook): number {
+    const { failsafeA, wattsPerA } = book.facts;
+    return wattsPerA * (this.#drawsA.get(book)?.() ?? failsafeA);
   }
 
   async #tellAgain(locationId: string): Promise<void> {

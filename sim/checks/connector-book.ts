@@ -3,6 +3,7 @@ import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PoleName } from '../world/site-fuses.js';
 import { HeartbeatLog } from './heartbeat-log.js';
+import { KnownSessions } from './known-sessions.js';
 
 /** How long leases and chargers may take, ms. `leaseMs` is a whole lease by the slowest clock there may be. */
 export interface LeaseTimes {
@@ -68,17 +69,6 @@ export interface Numbered {
   readonly seq: number;
 }
 
-/** A car that is plugged in: how many phases it has used. */
-interface KnownSession {
-  readonly boot: string;
-  /** As its charger names it; undefined where it names none, or no car is there. */
-  readonly id: string | undefined;
-  readonly seenPhases: number;
-}
-
-/** Starts of a charger of which messages may still be under way. */
-const BOOTS_KEPT = 4;
-
 /** Limits older than the newest this many are forgotten. */
 const GIVEN_KEPT = 64;
 
@@ -100,6 +90,7 @@ export class ConnectorBook {
   /** Heartbeats as the charger said them, and as the service heard them. */
   readonly said = new HeartbeatLog();
   readonly heard = new HeartbeatLog();
+  readonly sessions = new KnownSessions();
   lease: LeaseKind = 'heartbeat';
   /** It forgets over a restart what it was told to fall back to. */
   isForgetful = false;
@@ -123,8 +114,6 @@ export class ConnectorBook {
   readonly #promised: Promised[] = [];
   #acknowledgedThen: Then;
   #thens: (Numbered & Then)[] = [];
-  /** By the start of the charger that named it, the one heard of last first. */
-  #sessions: KnownSession[] = [];
   /** When a limit for fewer phases than it has left last: until then others could use the rest. */
   lentAtMs = Number.NEGATIVE_INFINITY;
   readonly #times: LeaseTimes;
@@ -150,6 +139,11 @@ export class ConnectorBook {
       (dcW) => dcW / efficiency / wattsPerA,
     );
     return { ...limit, limitA, thenA };
+  }
+
+  /** A lease that answers a heartbeat which was heard at `heardAtMs` is over, by the slowest clock. */
+  isOver(heardAtMs: number, nowMs: number): boolean {
+    return this.lease === 'heartbeat' && heardAtMs + this.#times.leaseMs <= nowMs;
   }
 
   /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */
@@ -216,7 +210,12 @@ export class ConnectorBook {
     this.#heardAtMs = nowMs;
   }
 
-  /** It was silent for so long that the service counts it as out of reach. */
+  /** The broker says that its connection is gone. */
+  signOff(): void {
+    this.#heardAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** It was silent for so long, or signed off, that the service counts it as out of reach. */
   isSilent(nowMs: number): boolean {
     return nowMs - this.#heardAtMs > this.#times.silenceMs;
   }
@@ -296,21 +295,6 @@ export class ConnectorBook {
     const newest = this.#promised.at(-1);
     const isInForce = newest?.seq === told.seq && newest.epoch === epoch && newest.overAtMs > nowMs;
     return Math.max(ownFailsafeA, told.thenA, isInForce ? told.limitA : 0);
-  }
-
-  /** A meter value said which car is there, and on how many of its phases current flows. */
-  noteSession(boot: string, id: string | undefined, phases: number): void {
-    const [newest] = this.#sessions;
-    if (newest?.boot === boot && newest.id === id && newest.seenPhases >= phases) return;
-    const before = this.sessionIn(boot);
-    const seenPhases = before?.id === id ? Math.max(before?.seenPhases ?? 0, phases) : phases;
-    const others = this.#sessions.filter((each) => each.boot !== boot);
-    this.#sessions = [{ boot, id, seenPhases }, ...others].slice(0, BOOTS_KEPT);
-  }
-
-  /** The newest it named in that start: what is late may have a service answer one that is over, which the charger refuses. */
-  sessionIn(boot: string | undefined = ''): KnownSession | undefined {
-    return this.#sessions.find((each) => each.boot === boot);
   }
 
   /** Something promised in an earlier life than `epoch` may be in force. */

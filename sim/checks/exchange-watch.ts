@@ -59,7 +59,7 @@ export class ExchangeWatch {
     const { result } = message.body;
     if (result === 'STALE') this.#reached.note('staleGrantRefused');
     const session = book.given(message.body)?.session;
-    if (result === 'STALE' && session !== undefined && session !== book.sessionIn(message.body.boot)?.id)
+    if (result === 'STALE' && session !== undefined && session !== book.sessions.in(message.body.boot)?.id)
       this.#reached.note('sessionOver');
     if (result === 'EXPIRED') this.#reached.note('expiredGrantRefused');
     if (result !== 'APPLIED') return;
@@ -70,7 +70,7 @@ export class ExchangeWatch {
   /** It reaches the service now. */
   heard(from: ChargerAddress, message: ChargerMessage): void {
     if (message.kind === 'state') {
-      if (message.body?.online === false) this.#reached.note('lastWillHeard');
+      if (message.body?.online === false) this.#hearWill(from);
       if (message.body !== undefined && this.#spokenFor.has(from.controllerUuid))
         this.#noteOwn(from, message.body);
       return;
@@ -86,6 +86,11 @@ export class ExchangeWatch {
     if (ack?.result !== 'APPLIED') return;
     if (book.told !== undefined && isOlder(ack, book.told)) this.#reached.note('lateAck');
     book.noteApplied(ack, this.#monotonicMs());
+  }
+
+  #hearWill({ controllerUuid }: ChargerAddress): void {
+    this.#reached.note('lastWillHeard');
+    for (const book of this.#books.ofCharger(controllerUuid)) book.signOff();
   }
 
   #violate(book: ConnectorBook, detail: string): void {
@@ -167,7 +172,7 @@ export class ExchangeWatch {
     if (isNewBoot) book.heardBoot = boot;
     book.hear(nowMs, isNewBoot);
     book.draw(drawnA(book, meter), nowMs);
-    book.noteSession(boot, meter.session, phasesOf(meter));
+    book.sessions.note(boot, meter.session, phasesOf(meter));
     if (seq === 0) return;
     if (book.told?.epoch === epoch && book.told.seq === seq && isOlder(book.holds, { epoch, seq }))
       this.#reached.note('lostAckHealed');

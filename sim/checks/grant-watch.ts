@@ -53,7 +53,8 @@ export class GrantWatch {
     const heardAtMs = this.#judgeNumbers(book, limit);
     this.#judgeCurrents(book, limit);
     this.#judgeLent(book, limit);
-    this.#judgeSums(book, limit);
+    // Its charger refuses one of which the lease is over.
+    if (!book.isOver(heardAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
     book.give(limit, heardAtMs, this.#clock.monotonicMs());
   }
@@ -91,7 +92,7 @@ export class GrantWatch {
       this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
     if (session === undefined || phases === undefined) return;
     this.#reached.note('phasesLent');
-    const { id, seenPhases = 0 } = book.sessionIn(boot) ?? {};
+    const { id, seenPhases = 0 } = book.sessions.in(boot) ?? {};
     if (session !== id)
       this.#violate('P7', book, `${limitA} A, then ${thenA} A for ${session}, and ${id} is there`);
     else if (seenPhases === 0 || seenPhases > phases)

@@ -3,7 +3,7 @@
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
-import type { ConnectorBook } from './connector-book.js';
+import { type ConnectorBook, isOlder } from './connector-book.js';
 
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
 const MADE_ROOM_MS = 100_000;
@@ -115,13 +115,20 @@ export class LockWatch {
   }
 
   /** It may be, and the floors of all locks do not fit the operator's limit beside what the others may be entitled to. */
-  #isPausedForOperator({ facts, site }: ConnectorBook): boolean {
+  #isPausedForOperator(book: ConnectorBook): boolean {
+    const { facts, site } = book;
     if (!facts.operatorMayPause) return false;
     const neededW = site.connectors.reduce((sumW, each) => {
       const isLocked = this.#oracle.lockKw(each.facts.key, this.#wallMs()) !== undefined;
-      return sumW + (isLocked ? each.facts.leastA * each.facts.wattsPerA : each.boundW(this.#monotonicMs()));
+      const isAtFloor = isLocked && (each === book || this.#followsLimits(each));
+      return sumW + (isAtFloor ? each.facts.leastA * each.facts.wattsPerA : each.boundW(this.#monotonicMs()));
     }, 0);
     return neededW > this.#operatorW(site.locationId);
+  }
+
+  /** It can be told, and has taken what it was told. */
+  #followsLimits(book: ConnectorBook): boolean {
+    return !book.isSilent(this.#monotonicMs()) && book.told !== undefined && !isOlder(book.holds, book.told);
   }
 
   /** Only when every unlocked connector that can be told is at 0. */

@@ -61,7 +61,7 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
     onEvent,
   } = options;
   const random = mersenne(seed);
-  const site = hostileSiteOf(seed, chargers, speaksOcpp);
+  const site = hostileSiteOf(seed, chargers, { speaksOcpp, hasNodes: nodes !== undefined });
   const { tenants, visitorsOf, traitsOf, ocppOf } = site;
   const world = await createWorld({
     tenants,
@@ -85,6 +85,7 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
       await operator.act();
     }
     misfortune.end();
+    await operator.leave();
     if (!isOver()) await heal(world, site, speaksOcpp ? HEALED_BY_GATEWAY_MS : HEALED_MS);
     const { violations, counts, checks, terms } = world;
     return { seed, violations, struck: misfortune.struck, reached: checks.reached.counts, counts, terms };

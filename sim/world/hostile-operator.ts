@@ -7,6 +7,7 @@ import type { World } from './world.js';
 
 const MOST_KW = 70;
 const LONGEST_OUTAGE_MS = 20_000;
+const REPEATED_AFTER_MS = 5_000;
 
 export class HostileOperator {
   readonly #world: World;
@@ -39,6 +40,15 @@ export class HostileOperator {
     if (this.#deedsDone % 40 === 5) await probes.tenantWalls();
     if (this.#deedsDone % 40 === 25) await probes.memberRemovals(TENANT, this.#site.locationIds);
     await oneOf(this.#deeds, this.#random)();
+    if (this.#site.hasOperator) await this.#order();
+  }
+
+  /** The grid operator takes back what it ordered. */
+  async leave(): Promise<void> {
+    if (!this.#site.hasOperator) return;
+    for (const locationId of this.#site.locationIds)
+      while (!(await this.#tell(locationId, { isActive: false, sentAt: toInstant(this.#world.nowMs()) })))
+        await this.#world.advance(REPEATED_AFTER_MS);
   }
 
   #upTo(most: number): number {
@@ -77,6 +87,27 @@ export class HostileOperator {
     const body = { ...this.#window(), limitKw: uniformInt(this.#random, 1, 22), priority: this.#upTo(2) };
     const charger = `${this.#aLocation()}-${this.#upTo(this.#site.lockable - 1)}`;
     await this.#world.call('POST', `/chargers/${charger}/connectors/1/schedules`, body);
+  }
+
+  /** The grid operator limits, frees or says that it is alive, sometimes late or twice, or out of order. */
+  async #order(): Promise<void> {
+    const locationId = this.#aLocation();
+    const sentAt = toInstant(this.#world.nowMs() - 1_000 * (this.#upTo(3) === 0 ? this.#upTo(90) : 0));
+    const choice = this.#upTo(9);
+    const limitKw = uniformInt(this.#random, this.#site.leastKw, MOST_KW);
+    const order = { isActive: true, limitKw, sentAt };
+    if (choice < 2) await this.#tell(locationId, { sentAt });
+    else if (choice < 4) await this.#tell(locationId, { isActive: false, sentAt });
+    else await this.#tell(locationId, choice < 7 ? order : { ...order, durationS: 60 + this.#upTo(1_800) });
+    if (choice === 9) await this.#tell(locationId, order);
+  }
+
+  /** True where it was heard. What cannot be written might be lost again: it is not told. */
+  async #tell(locationId: string, order: object): Promise<boolean> {
+    if (this.#world.isDatabaseBusy) return false;
+    const body = { source: 'grid', ...order };
+    const { status } = await this.#world.call('PUT', `/locations/${locationId}/operator-limit`, body);
+    return status === 200;
   }
 
   /** Takes back what is planned, applies or has ended: the last is refused. */

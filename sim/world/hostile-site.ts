@@ -19,6 +19,8 @@ export interface HostileSite {
   readonly lockable: number;
   readonly hasCluster: boolean;
   readonly isHungry: boolean;
+  /** A grid operator limits them. */
+  readonly hasOperator: boolean;
   visitorsOf(): Traffic;
   traitsOf(charger: ChargerAddress, random: RandomGenerator): Partial<ChargerTraits>;
   /** Of those that speak OCPP. */
@@ -146,15 +148,59 @@ function plainLocation(locationId: string, count: number, failsafeA: number) {
   };
 }
 
+/** Its fail-safe is among what its other limits are; it is lost in ten minutes, and back to its own limits in two hours. */
+const operatorOf = (locationId: string, leastKw: number) => ({
+  operator: { operatorUuid: `${locationId}-grid`, failsafeKw: leastKw + 10, heartbeatS: 300 },
+});
+/** Less than its connection, so that it is what binds now and then. */
+const PEAK_SHAVING = { peakShaving: { limitKw: 30, windowS: 900 } };
+
+interface Surroundings {
+  readonly speaksOcpp?: boolean;
+  readonly hasNodes?: boolean;
+}
+
+function drawnBy(seed: number, chargers: number, { speaksOcpp = false, hasNodes = false }: Surroundings) {
+  const hasFailsafe = seed % 2 === 1;
+  const isFused = seed % 10 === 7;
+  const isLending = seed % 10 === 3;
+  // Which order was heard is not known where another service answers, or a gateway is between.
+  const isLimitedFromOutside = !speaksOcpp && !hasNodes;
+  const ownLeastKw = hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5;
+  return {
+    hasFailsafe,
+    failsafeA: hasFailsafe ? 6 : 0,
+    isHungry: seed % 3 !== 0,
+    isFused,
+    isLending,
+    hasOperator: isLimitedFromOutside && seed % 5 === 4,
+    isShaved: isLimitedFromOutside && seed % 10 === 5,
+    leastKw: isFused ? FUSED_LEAST_KW : isLending ? LENDING_LEAST_KW : ownLeastKw,
+  };
+}
+
+function ownLocations(
+  chargers: number,
+  { failsafeA, isFused, isLending, hasOperator, isShaved, leastKw }: ReturnType<typeof drawnBy>,
+): readonly object[] {
+  return LOCATIONS.map((locationId) => {
+    const location = plainLocation(locationId, chargers, failsafeA);
+    if (isFused) return fused(location, failsafeA);
+    if (isLending) return lending(location, failsafeA);
+    if (hasOperator) return Object.assign(location, operatorOf(locationId, leastKw));
+    return isShaved ? Object.assign(location, PEAK_SHAVING) : location;
+  });
+}
+
 /**
  * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
- * have fuses, and cars of one phase and of three; with 3, fuses and chargers that lend phases until a session ends.
+ * have fuses, and cars of one phase and of three; with 3, fuses and chargers that lend phases until a session ends; with 4 and 9, a
+ * grid operator; with 5, an average that the tariff bills.
  */
-export function hostileSiteOf(seed: number, chargers: number, speaksOcpp = false): HostileSite {
-  const hasFailsafe = seed % 2 === 1;
-  const failsafeA = hasFailsafe ? 6 : 0;
-  const isHungry = seed % 3 !== 0;
-  const location = (locationId: string, count: number) => plainLocation(locationId, count, failsafeA);
+export function hostileSiteOf(seed: number, chargers: number, surroundings: Surroundings = {}): HostileSite {
+  const { speaksOcpp = false } = surroundings;
+  const drawn = drawnBy(seed, chargers, surroundings);
+  const { hasFailsafe, failsafeA, isHungry, isFused, isLending, hasOperator, isShaved, leastKw } = drawn;
   const tenant = (tenantUuid: string, name: string, locations: readonly object[]) => ({
     tenantUuid,
     name,
@@ -162,33 +208,24 @@ export function hostileSiteOf(seed: number, chargers: number, speaksOcpp = false
     apiKeys: [{}],
     locations,
   });
-  const isFused = seed % 10 === 7;
-  const plain = LOCATIONS.map((locationId) => location(locationId, chargers));
-  const isLending = seed % 10 === 3;
-  const wired = (each: (typeof plain)[number]) =>
-    isFused ? fused(each, failsafeA) : lending(each, failsafeA);
-  const own = isFused || isLending ? plain.map(wired) : plain;
+  const own = ownLocations(chargers, drawn);
+  const yard = seed % 4 === 0 || speaksOcpp ? [plainLocation(YARD, 2, failsafeA)] : [];
   const file = {
     tenants: [
-      tenant(TENANT, 'Hostile', seed % 4 === 0 || speaksOcpp ? [...own, location(YARD, 2)] : own),
-      tenant(OTHER_TENANT, 'Other', [location(FAR, 1)]),
+      tenant(TENANT, 'Hostile', [...own, ...yard]),
+      tenant(OTHER_TENANT, 'Other', [plainLocation(FAR, 1, failsafeA)]),
     ],
   };
   return {
     tenants: parseProvisioning(JSON.stringify(file), 'hostile-site').tenants,
     locationIds: LOCATIONS,
     chargers: isFused ? FUSED_LOCKABLE + 1 : isLending ? 4 : chargers,
-    leastKw: isFused
-      ? FUSED_LEAST_KW
-      : isLending
-        ? LENDING_LEAST_KW
-        : hasFailsafe
-          ? Math.ceil((chargers * 6 * 253 * 3) / 1000)
-          : 5,
+    leastKw,
     lockable: isFused ? FUSED_LOCKABLE : isLending ? 4 : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
-    // What is best where fuses bind is not known to the checks.
-    isHungry: isHungry && !isFused && !isLending,
+    // What is best where fuses bind, or an average does, is not known to the checks.
+    isHungry: isHungry && !isFused && !isLending && !isShaved,
+    hasOperator,
     visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
     traitsOf: (charger, random) => drawTraits(charger, random, { hasFailsafe, isLending }),
     ocppOf({ locationId }, random) {

@@ -43,6 +43,7 @@ const LONGEST_BUSY_MS = 60_000;
 const LONGEST_BROKER_RESTART_MS = 15_000;
 const NODE_FAULTS = ['nodeFrozen', 'nodeCutFromDatabase', 'nodeCutFromBroker', 'nodeClockOff'] as const;
 const NODE_FAULT_EVERY_MS = 300_000;
+const TROUBLED_EVERY_MS = 30_000;
 const LONGEST_NODE_FAULT_MS = 30_000;
 
 export class Misfortune {
@@ -60,6 +61,7 @@ export class Misfortune {
     this.#strengths = strengths;
     for (const run of world.runs) this.#strikeCharger(run);
     this.#strikeService();
+    this.#trouble();
     if (world.nodeCount > 0) this.#strikeNodes();
   }
 
@@ -120,6 +122,12 @@ export class Misfortune {
       this.#world.setDatabaseBusy(true);
       this.#later(this.#upTo(LONGEST_BUSY_MS), () => this.#world.setDatabaseBusy(false));
     });
+  }
+
+  /** Something is always wrong somewhere. */
+  #trouble(): void {
+    this.#world.noteTrouble();
+    this.#later(TROUBLED_EVERY_MS, () => this.#trouble());
   }
 
   /** The one that runs or another, for less than its lease or for longer. */

@@ -52,6 +52,12 @@ export class SitePower {
     this.#tracer?.power(locationId, this.watch.powerW(locationId));
   }
 
+  /** What the chargers of the location draw at this instant. */
+  drawnW(locationId: string): number {
+    this.#refresh(locationId);
+    return this.watch.powerW(locationId);
+  }
+
   /** The location's limit may have changed: it can be exceeded without any change of draw. */
   look(locationId: string): void {
     this.#tracer?.limit(locationId, this.watch.allowedW(locationId, this.#nowMs()));

@@ -91,7 +91,8 @@ export class WorldParts {
     this.book = this.#createBook();
     this.operators = new OperatorWatch({
       tenants: this.tenants,
-      drawnW: (locationId) => this.power.watch.powerW(locationId),
+      drawnW: (locationId) => this.power.drawnW(locationId),
+      allowedW: (locationId, limitW) => this.checks.late.allowedW(locationId, limitW),
       nowMs: () => this.clock.nowMs(),
       horizonMs: this.horizonMs,
       isServiceUp: () => this.service.isUp,

@@ -6,8 +6,6 @@ import type { Change } from '../../src/ports/store.js';
 import type { BilledPeak } from '../checks/billed-watch.js';
 import type { Checks } from '../checks/checks.js';
 import type { ImportOver } from '../checks/import-watch.js';
-import type { Question } from '../checks/inquiry.js';
-import type { TakenOrder } from '../checks/operator-watch.js';
 import type { FaultKind } from '../trace/trace-event.js';
 import type { Agenda } from './agenda.js';
 import { BridgedCharger } from './bridged-charger.js';
@@ -132,7 +130,7 @@ export class World {
     body?: unknown,
     tenantUuid: string = this.#parts.tenants[0]?.tenantUuid ?? '',
   ): Promise<RestAnswer> {
-    const { service, book, pace } = this.#parts;
+    const { service, book, pace, operators } = this.#parts;
     if (!service.isUp) return NO_ANSWER;
     const call = { method, path, body };
     book.before(call);
@@ -141,7 +139,7 @@ export class World {
     // Death was meant for this call, or for nobody.
     this.#doom = undefined;
     book.after(call, answer);
-    this.#noteOrder(call, answer);
+    operators.called(call, answer);
     await this.checks.called(call, tenantUuid, answer);
     return answer;
   }
@@ -152,6 +150,7 @@ export class World {
     const bury = service.die();
     if (bury === undefined) return;
     this.checks.ended();
+    this.#parts.operators.disturbed();
     pace.soon(bury);
     if (service.hasBroker) connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
     pace.agenda.at(this.monotonicMs() + downMs, () => pace.soon(() => this.#live()));
@@ -191,7 +190,12 @@ export class World {
 
   /** The broker is gone for `downMs`, and with it every session. */
   restartBroker(downMs: number): void {
+    this.#parts.operators.disturbed();
     this.#parts.connections.restartBroker(downMs);
+  }
+
+  get isDatabaseBusy(): boolean {
+    return this.#parts.service.isDatabaseBusy;
   }
 
   setDatabaseBusy(isBusy: boolean): void {
@@ -203,6 +207,7 @@ export class World {
   crashGateway(downMs: number): void {
     const { gateway, pace, connections } = this.#parts;
     gateway.die();
+    this.#parts.operators.disturbed();
     for (const run of this.runs) {
       if (!(run.charger instanceof BridgedCharger)) continue;
       connections.cut(run);
@@ -237,9 +242,13 @@ export class World {
 
   /** Something of the kind begins or ends to befall `target`; '' for the service. */
   noteFault(fault: FaultKind, target: string, isOn: boolean): void {
-    this.#parts.imports.disturbed();
-    this.#parts.operators.disturbed();
+    this.noteTrouble();
     this.#parts.record.fault(fault, target, isOn);
+  }
+
+  /** Something goes wrong with chargers or the service now. */
+  noteTrouble(): void {
+    this.#parts.imports.disturbed();
   }
 
   noteAction(name: string, answer: RestAnswer): void {
@@ -291,13 +300,6 @@ export class World {
     operators.restarted();
     this.checks.setDatabaseBusy(service.isDatabaseBusy);
     await this.checks.began();
-  }
-
-  /** One that could not be written holds all the same. */
-  #noteOrder({ method, path, body }: Question, { status }: RestAnswer): void {
-    const locationId = /^\/locations\/([^/]+)\/operator-limit$/.exec(path)?.[1];
-    if (method === 'PUT' && locationId !== undefined && (status === 200 || status === 503))
-      this.#parts.operators.taken(locationId, body as TakenOrder);
   }
 
   #fateOf(changes: readonly Change[]): CommitFate {

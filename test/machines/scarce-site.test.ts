@@ -1,5 +1,6 @@
 // A site whose cars cannot all charge at once: who waits, who never does, and what chargers fall back to meanwhile.
 import { describe, expect, it } from 'vitest';
+import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 import { DWELL_MS, LONGEST_TURN_MS } from '../../machines/power/turns.js';
 import type { ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
@@ -19,9 +20,13 @@ const AMPERE_W = 690;
 const MINUTE_MS = 60_000;
 
 /** A site of hungry cars under `limitA`. */
-function siteOf(limitA: number, chargers: readonly Partial<ChargerTraits>[]): SupervisorRig {
+function siteOf(
+  limitA: number,
+  chargers: readonly Partial<ChargerTraits>[],
+  fuses: Fuses = NO_FUSES,
+): SupervisorRig {
   const traits = chargers.map((each, i) => ({ ...TRAITS, key: `quay/${i}`, ...each }));
-  const rig = new SupervisorRig(1, traits, [500_000, limitA * AMPERE_W]);
+  const rig = new SupervisorRig(1, traits, [500_000, limitA * AMPERE_W], fuses);
   for (const place of rig.places) place.charger.wantsTenthsA = 320;
   rig.run(MINUTE_MS);
   rig.limitFrom(rig.agenda.nowMs, limitA * AMPERE_W);
@@ -144,5 +149,79 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
     expect(runningOf(rig)).toBe(7);
     const running = limitsOf(rig).map((limit) => limit >= 60);
     expect(thenOf(rig).filter((tenthsA, i) => running[i] === true && tenthsA < 60)).toEqual([]);
+  });
+});
+
+describe('A limit that falls while a charger does not take its own', () => {
+  /** The grid operator's limit, say: nobody announced it. */
+  const lower = (rig: SupervisorRig, limitA: number) => rig.limitFrom(rig.agenda.nowMs, limitA * AMPERE_W);
+
+  it('has the others make room for it within seconds, long before it counts as silent, until it has taken it', () => {
+    const rig = siteOf(64, [{}, {}]);
+    cut(rig, 0);
+    lower(rig, 40);
+    rig.run(rig.agenda.nowMs + 1_500);
+    expect(limitsOf(rig)).toEqual([320, 200]);
+    rig.run(rig.agenda.nowMs + 1_500);
+    expect(limitsOf(rig)).toEqual([320, 80]);
+    for (const link of [rig.places[0]?.up, rig.places[0]?.down]) if (link !== undefined) link.mode = 'open';
+    rig.run(rig.agenda.nowMs + 40_000);
+    expect(limitsOf(rig)).toEqual([200, 200]);
+  });
+
+  it('tells it again at once and not with its next heartbeat only, since messages get lost', () => {
+    const rig = siteOf(64, [{}, {}]);
+    const [place] = rig.places;
+    if (place === undefined) throw new Error('no charger');
+    place.down.mode = 'cut';
+    lower(rig, 40);
+    rig.run(rig.agenda.nowMs + 1_000);
+    place.down.mode = 'open';
+    place.up.mode = 'cut';
+    rig.run(rig.agenda.nowMs + 2_000);
+    expect(limitsOf(rig)[0]).toBe(200);
+  });
+
+  it('stops nobody for one that is only slow to take it', () => {
+    const rig = siteOf(60, [{ ackAfterMs: 3_500 }, {}, {}]);
+    lower(rig, 19);
+    expect(leastOf(rig, MINUTE_MS)).toBe(60);
+    expect(rig.servedW()).toBeLessThanOrEqual(19 * AMPERE_W + 1);
+  });
+
+  it('stops as many as must for one that has not taken it when every charger in reach has', () => {
+    const rig = siteOf(60, [{}, {}, {}]);
+    cut(rig, 0);
+    lower(rig, 31);
+    rig.run(rig.agenda.nowMs + 4_500);
+    expect(limitsOf(rig)).toEqual([200, 60, 60]);
+    rig.run(rig.agenda.nowMs + 1_000);
+    expect(limitsOf(rig)[0]).toBe(200);
+    expect(runningOf(rig)).toBe(2);
+    expect(rig.servedW()).toBeLessThanOrEqual(31 * AMPERE_W + 1);
+  });
+
+  it('has them make room on a fuse of which a building takes more than before, too', () => {
+    const fuses = new Fuses({ currentA: [64, 64, 64], voltageV: 230 }, []);
+    const rig = siteOf(200, [{}, {}], fuses);
+    expect(limitsOf(rig)).toEqual([320, 320]);
+    cut(rig, 0);
+    rig.buildingTakes([240, 240, 240]);
+    rig.run(rig.agenda.nowMs + 1_500);
+    expect(limitsOf(rig)).toEqual([320, 200]);
+    rig.run(rig.agenda.nowMs + 1_500);
+    expect(limitsOf(rig)).toEqual([320, 80]);
+  });
+
+  it('lowers nobody where nothing fell: a charger that does not take less keeps others from more, and no more than that', () => {
+    const rig = siteOf(40, [{}, {}]);
+    const [first, second] = rig.places;
+    if (first === undefined || second === undefined) throw new Error('no chargers');
+    second.charger.wantsTenthsA = 60;
+    rig.run(rig.agenda.nowMs + 2 * MINUTE_MS);
+    const before = limitsOf(rig);
+    cut(rig, 0);
+    second.charger.wantsTenthsA = 320;
+    expect(leastOf(rig, 20_000)).toBe(Math.min(...before));
   });
 });

@@ -19,6 +19,14 @@
 /** @type {readonly Plant[]} */
 export const PLANTS = [
   {
+    name: 'late-charger-trusted',
+    file: 'machines/power/location-supervisor.js',
+    text: 'isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : []',
+    bug: '[]',
+    seed: 4,
+    invariant: 'P18',
+  },
+  {
     name: 'fence-left-out',
     file: 'src/outbound/knex/ownership.js',
     text: "trx('owner').where({ epoch: ownerTerm }).update(counted)",
@@ -139,7 +147,7 @@ export const PLANTS = [
     file: 'machines/power/connector-control.js',
     text: 'control.compliance.isNonCompliant || isReadOnly(control)',
     bug: 'isReadOnly(control)',
-    seed: 20,
+    seed: 36,
     invariant: 'P2',
   },
   {
@@ -185,8 +193,8 @@ export const PLANTS = [
   {
     name: 'cluster-share-stale',
     file: 'machines/limits/cluster-shares.js',
-    text: 'Math.min(dueW, held.get(locationId) ?? reserved.lastingW())',
-    bug: 'held.get(locationId) ?? Math.min(dueW, reserved.lastingW())',
+    text: 'Math.min(duesW[i] ?? 0, held.get(locationId)?.shareW ?? reserved.lastingW())',
+    bug: 'held.get(locationId)?.shareW ?? Math.min(duesW[i] ?? 0, reserved.lastingW())',
     seed: 4,
     invariant: 'P6',
   },
