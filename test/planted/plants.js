@@ -207,6 +207,16 @@ export const PLANTS = [
     invariant: 'P2',
   },
   {
+    name: 'lock-before-its-cluster-made-room',
+    file: 'machines/power/grant-issuer.js',
+    text: 'this.#withLeastW(holding) <= this.#clusterRoomW',
+    bug: 'true',
+    seed: 1,
+    invariant: 'P1',
+    scenario: 'lock-in-a-cluster.yaml',
+    minutes: 35,
+  },
+  {
     name: 'building-not-part-of-the-minimum',
     file: 'machines/limits/limit-in-force.js',
     text: 'parts.buildingLeavesKw ?? parts.connectionLimitKw',
