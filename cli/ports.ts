@@ -1,6 +1,6 @@
 // Whether the service could listen where it is told to, found out before anything is opened or written.
 import { createServer } from 'node:net';
-import { type Config, flagOf, variableOf } from '../src/config.js';
+import { type Config, flagOf, hasOwnBroker, variableOf } from '../src/config.js';
 import { FailedError } from './operator-error.js';
 
 /** What the system says to listening there now: undefined where it would work. */
@@ -25,7 +25,7 @@ export async function checkPorts(config: Config): Promise<void> {
   const checks = [
     ['httpPort', config.httpHost] as const,
     // The broker of a node that stands by listens once it runs: until then another node may be there.
-    ...(config.mqttUrl === undefined && !config.standby ? [['mqttPort', config.mqttHost] as const] : []),
+    ...(hasOwnBroker(config) && !config.standby ? [['mqttPort', config.mqttHost] as const] : []),
   ];
   for (const [key, host] of checks) {
     const error = await listeningError(host, config[key]);

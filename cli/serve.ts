@@ -15,6 +15,7 @@ const ROLE_EVENTS = { active: 'ready', standby: 'standby' } as const;
 
 interface ServeFlags extends SettingsFlags {
   readonly record?: string;
+  readonly front?: boolean;
 }
 
 /** @throws OperatorError where the file cannot be used. */
@@ -27,7 +28,26 @@ async function openRecorder(path: string, settings: Config): Promise<Recorder> {
   }
 }
 
-async function serve({ record, ...flags }: ServeFlags): Promise<void> {
+/** Chargers' way in, for nodes beside it. */
+async function serveFront(flags: SettingsFlags): Promise<void> {
+  const { Front } = await import('../src/front.js');
+  const config = configOf(flags);
+  const front = new Front(config);
+  await checkPorts({ ...config, busUrl: undefined });
+  const grace = stopWithGrace(() => front.stop());
+  try {
+    printJson({ event: 'ready', ...(await front.start()), version: VERSION });
+  } catch (error) {
+    grace.uninstall();
+    throw error;
+  }
+}
+
+async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
+  if (front === true) {
+    if (record !== undefined) throw new OperatorError('--record: a front decides nothing; record a node');
+    return serveFront(flags);
+  }
   const config = configOf(flags);
   // The whole service is loaded to run it, and not for a page of help.
   const { Service } = await import('../src/service.js');
@@ -66,6 +86,12 @@ async function serve({ record, ...flags }: ServeFlags): Promise<void> {
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the service').action(serve);
+  command.addOption(
+    new Option(
+      '--front',
+      'run what chargers connect to beside nodes on one NATS (HEADROOM_BUS_URL) and one PostgreSQL, and no tenants',
+    ),
+  );
   command.addOption(
     new Option(
       '--record <file>',

@@ -1,7 +1,7 @@
 // The settings: the only reader of the environment. A wrong one stops the start with one readable line.
 
 import { z } from 'zod';
-import { isBrokerUrl } from './broker-url.js';
+import { isBrokerUrl, isBusUrl } from './broker-url.js';
 import { contradictionOf } from './contradictions.js';
 import { OperatorError } from './ports/operator-error.js';
 
@@ -41,6 +41,16 @@ export const SETTINGS = {
     optionalText,
     "PEM file with the certificate authority of the external broker; the system's own if left out",
   ),
+  busUrl: setting(
+    'BUS_URL',
+    z.string().refine(isBusUrl, 'must be nats://… or tls://…, several with commas between them').optional(),
+    'NATS between nodes and the fronts that chargers connect to (serve --front), instead of a broker, e.g. nats://user:secret@host:4222',
+  ),
+  busCa: setting(
+    'BUS_CA',
+    optionalText,
+    "PEM file with the certificate authority of NATS; the system's own if left out",
+  ),
   tlsCert: setting(
     'TLS_CERT',
     optionalText,
@@ -73,7 +83,7 @@ export const SETTINGS = {
   sharded: setting(
     'SHARDED',
     z.stringbool().default(false),
-    'true: one of several nodes on one PostgreSQL and one external broker that share the tenants and run at the same time',
+    'true: one of several nodes on one PostgreSQL, with one external broker or fronts, that share the tenants and run at the same time',
   ),
   ownerTtlS: setting(
     'OWNER_TTL_S',
@@ -242,6 +252,11 @@ export function loadConfig(
   const contradiction = contradictionOf(config);
   if (contradiction !== undefined) throw new ConfigError(contradiction);
   return config;
+}
+
+/** Whether a node of this configuration has chargers connect to itself. */
+export function hasOwnBroker({ mqttUrl, busUrl }: Pick<Config, 'mqttUrl' | 'busUrl'>): boolean {
+  return mqttUrl === undefined && busUrl === undefined;
 }
 
 /** The database to use: the one named, else SQLite in the data directory. */

@@ -1,5 +1,5 @@
 // Settings that are each valid and cannot be used together: the one line that says so.
-import { isTlsUrl } from './broker-url.js';
+import { busServersOf, isTlsUrl } from './broker-url.js';
 
 /** The settings that depend on each other, as `Config` has them. */
 interface Together {
@@ -8,6 +8,8 @@ interface Together {
   readonly tlsClientCa: string | undefined;
   readonly mqttUrl: string | undefined;
   readonly mqttCa: string | undefined;
+  readonly busUrl: string | undefined;
+  readonly busCa: string | undefined;
   readonly standby: boolean;
   readonly sharded: boolean;
   readonly databaseUrl: string | undefined;
@@ -21,6 +23,7 @@ interface Together {
 export function contradictionOf(settings: Together): string | undefined {
   return (
     ofPairs(settings) ??
+    ofBus(settings) ??
     ofNodes(settings) ??
     (settings.leaseTtlS < 3 * settings.heartbeatS
       ? `HEADROOM_LEASE_TTL_S: ${settings.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${settings.heartbeatS} s)`
@@ -28,12 +31,21 @@ export function contradictionOf(settings: Together): string | undefined {
   );
 }
 
-function ofPairs({ tlsCert, tlsKey, tlsClientCa, mqttUrl, mqttCa }: Together): string | undefined {
+function ofPairs({
+  tlsCert,
+  tlsKey,
+  tlsClientCa,
+  mqttUrl,
+  mqttCa,
+  busUrl,
+  busCa,
+}: Together): string | undefined {
   const needed = [
     ['TLS_CERT', tlsCert, 'TLS_KEY', tlsKey],
     ['TLS_KEY', tlsKey, 'TLS_CERT', tlsCert],
     ['TLS_CLIENT_CA', tlsClientCa, 'TLS_CERT', tlsCert],
     ['MQTT_CA', mqttCa, 'MQTT_URL', mqttUrl],
+    ['BUS_CA', busCa, 'BUS_URL', busUrl],
   ] as const;
   for (const [name, value, other, otherValue] of needed)
     if (value !== undefined && otherValue === undefined)
@@ -45,12 +57,22 @@ function ofPairs({ tlsCert, tlsKey, tlsClientCa, mqttUrl, mqttCa }: Together): s
   return undefined;
 }
 
+function ofBus({ mqttUrl, busUrl, busCa }: Together): string | undefined {
+  if (busUrl === undefined) return undefined;
+  if (mqttUrl !== undefined)
+    return 'HEADROOM_BUS_URL: chargers reach the nodes by fronts or by the broker of HEADROOM_MQTT_URL; set one of them';
+  if (busCa !== undefined && !busServersOf(busUrl).some(isTlsUrl))
+    return 'HEADROOM_BUS_CA: needs tls://… in HEADROOM_BUS_URL';
+  return undefined;
+}
+
 /** Where a node could not run beside others, or they could not reach it. */
 function ofNodes({
   standby,
   sharded,
   databaseUrl,
   mqttUrl,
+  busUrl,
   nodeUrl,
   httpHost,
 }: Together): string | undefined {
@@ -61,8 +83,8 @@ function ofNodes({
   const asked = sharded ? 'HEADROOM_SHARDED' : 'HEADROOM_STANDBY';
   if (standby && sharded)
     return `${asked}: nodes that share the tenants take over from each other already; leave HEADROOM_STANDBY out`;
-  if (sharded && mqttUrl === undefined)
-    return `${asked}: chargers need a broker that all nodes reach; name it in HEADROOM_MQTT_URL`;
+  if (sharded && mqttUrl === undefined && busUrl === undefined)
+    return `${asked}: chargers need a broker that all nodes reach; name it in HEADROOM_MQTT_URL, or run fronts and name their NATS in HEADROOM_BUS_URL`;
   if (databaseUrl === undefined || databaseUrl.startsWith('sqlite:'))
     return `${asked}: several nodes need a PostgreSQL that all of them reach; name it in HEADROOM_DATABASE_URL`;
   if (nodeUrl === undefined && ['0.0.0.0', '::'].includes(httpHost))

@@ -94,6 +94,24 @@ export function createHealth(options: {
   };
 }
 
+/** The same of a front. */
+export function createFrontHealth(options: {
+  readonly clock: Clock;
+  readonly broker: Pick<MessageBus, 'isHealthy'>;
+  readonly bus: Pick<MessageBus, 'isHealthy'>;
+  readonly version: string;
+}): () => Health {
+  const { clock, broker, bus, version } = options;
+  const startedMs = clock.monotonicMs();
+  const word = (isWell: boolean) => (isWell ? 'ok' : 'failing');
+  return () => {
+    const isWell = broker.isHealthy() && bus.isHealthy();
+    const uptimeSeconds = Math.round((clock.monotonicMs() - startedMs) / 1000);
+    const checks = { broker: word(broker.isHealthy()), bus: word(bus.isHealthy()) } as const;
+    return { status: isWell ? 'ok' : 'degraded', version, uptimeSeconds, role: 'front', checks };
+  };
+}
+
 /** The same of a node that stands by; it is not well where it could not become the active one. */
 export function createStandbyHealth(options: {
   readonly clock: Clock;

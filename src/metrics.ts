@@ -201,6 +201,16 @@ function mqttMetrics(registers: Registry[]) {
       labelNames: ['reason'],
       registers,
     }),
+    busConnected: new Gauge({
+      name: 'headroom_bus_connected',
+      help: 'Connections to NATS: one of a front, one for each part of the tenants that a node runs.',
+      registers,
+    }),
+    busDropped: new Counter({
+      name: 'headroom_bus_dropped_total',
+      help: 'Messages that were not sent over NATS, because it was away or took no more.',
+      registers,
+    }),
     mqttConnections: new Gauge({
       name: 'headroom_mqtt_connections',
       help: 'Open MQTT connections of the embedded broker.',

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Shard } from '../machines/values/shards.js';
+import { busServersOf, withoutSecrets } from './broker-url.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf } from './config.js';
+import { followFiles } from './follow-files.js';
 import type { Exchanges } from './inbound/http/exchange.js';
 import { NodeTokens } from './inbound/http/node-tokens.js';
 import { HttpServer } from './inbound/http/server.js';
@@ -14,12 +16,11 @@ import { createMetrics, type Metrics } from './metrics.js';
 import { pause, within } from './nodes/within.js';
 import { openSharedDatabase } from './outbound/knex/shared-database.js';
 import { createStore } from './outbound/knex/store.js';
-import type { Cancel, Clock } from './ports/clock.js';
+import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { SharedDatabase } from './ports/shared-database.js';
 import type { Store } from './ports/store.js';
 import { exposureOf, makePrivateDirectory } from './private-files.js';
-import { createRareLog } from './rare-log.js';
 import { Term, type TermSeams } from './term.js';
 import { openTlsFiles, warnOfPlainText } from './tls-files.js';
 
@@ -51,7 +52,6 @@ export interface Seams extends TermSeams {
   readonly wrapStore?: (store: Store) => Store;
 }
 
-const LOOK_AT_FILES_EVERY_MS = 1_000;
 /** Requests that came during a handover have this long to be answered by the next node. */
 const HAND_OVER_WITHIN_MS = 3_000;
 /** Longer than other nodes take to ask again who runs. */
@@ -147,8 +147,10 @@ export class Service {
     const tokenKeys = createTokenKeys(this.#config);
     if (tokenKeys.file !== undefined) this.#warnOfExposure(tokenKeys.file);
     const keys = { keys: tokenKeys, clock: this.#common.clock };
-    if (tokenKeys.file !== undefined) this.#follow('token keys', tokenKeys);
-    if (tlsFiles !== undefined) this.#follow('files for TLS', tlsFiles);
+    const follow = (what: string, files: { refresh(): void }) =>
+      this.#undo.push(followFiles(what, files, this.#common));
+    if (tokenKeys.file !== undefined) follow('token keys', tokenKeys);
+    if (tlsFiles !== undefined) follow('files for TLS', tlsFiles);
     return {
       tlsFiles,
       tokens: createTokens(keys),
@@ -285,27 +287,10 @@ export class Service {
   }
 
   #plannedMqttUrl(): string {
-    const { mqttUrl, mqttHost, mqttPort, tlsCert } = this.#config;
-    return mqttUrl ?? `${tlsCert === undefined ? 'mqtt' : 'mqtts'}://${mqttHost}:${mqttPort}`;
-  }
-
-  /** Looks at `files` every second: what has changed in them applies without a restart. */
-  #follow(what: string, files: { refresh(): void }): void {
-    const { clock, log } = this.#common;
-    const rareLog = createRareLog(clock);
-    let cancel: Cancel;
-    const look = () => {
-      try {
-        files.refresh();
-      } catch (error) {
-        rareLog(what, () =>
-          log.error({ err: error }, `the ${what} cannot be used; those of before stay in force`),
-        );
-      }
-      cancel = clock.after(LOOK_AT_FILES_EVERY_MS, look);
-    };
-    look();
-    this.#undo.push(async () => cancel());
+    const { mqttUrl, busUrl, mqttHost, mqttPort, tlsCert } = this.#config;
+    if (mqttUrl !== undefined) return withoutSecrets(mqttUrl);
+    if (busUrl !== undefined) return busServersOf(busUrl).map(withoutSecrets).join(',');
+    return `${tlsCert === undefined ? 'mqtt' : 'mqtts'}://${mqttHost}:${mqttPort}`;
   }
 
   #warnOfExposure(path: string): void {

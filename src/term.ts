@@ -17,6 +17,7 @@ import type { Metrics } from './metrics.js';
 import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
 import { ExternalBroker } from './outbound/mqtt/external-broker.js';
 import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
+import { NatsBus } from './outbound/nats/nats-bus.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
@@ -80,7 +81,7 @@ export class Term {
     this.#areActorsStarted = true;
     await this.#actors.start();
     this.#isGatewayStarted = true;
-    const { url } = await this.#gateway.start(this.#actors.meterSink);
+    const { url } = await this.#gateway.start(this.#actors.meterSink, () => this.#actors.syncChargers());
     this.#actors.syncChargers();
     return { mqttUrl: url };
   }
@@ -142,7 +143,11 @@ export class Term {
 
   #createBroker(logins: MqttLogins): MessageBus {
     const { config, clock, log, metrics, tlsFiles } = this.#options;
-    const { mqttUrl: url, mqttCa } = config;
+    const { mqttUrl: url, mqttCa, busUrl } = config;
+    if (busUrl !== undefined) {
+      const ca = config.busCa === undefined ? undefined : readCertificates(variableOf('busCa'), config.busCa);
+      return new NatsBus({ url: busUrl, ca, name: 'headroom node', clock, log, metrics });
+    }
     if (url === undefined) return new EmbeddedBroker({ config, clock, log, metrics, logins, tlsFiles });
     const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
     return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, clock, log });
@@ -154,9 +159,9 @@ export class Term {
     return {
       ...createLimitPublisher(bus),
       listenTo: (tenants) => bus.listenTo?.(tenants),
-      start: (sink) => {
+      start: (sink, onBack) => {
         const telemetry = new Telemetry({ sink, clock, log, metrics });
-        return bus.start((topic, payload) => telemetry.receive(topic, payload));
+        return bus.start((topic, payload) => telemetry.receive(topic, payload), onBack);
       },
       isHealthy: () => bus.isHealthy(),
       stop: () => bus.stop(),

@@ -3,7 +3,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { type Config, variableOf } from './config.js';
+import { type Config, hasOwnBroker, variableOf } from './config.js';
 import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
@@ -217,10 +217,10 @@ export function plainTextHostsOf({
   tlsCert,
   httpHost,
   mqttHost,
-  mqttUrl,
-}: Pick<Config, 'tlsCert' | 'httpHost' | 'mqttHost' | 'mqttUrl'>): readonly string[] {
+  ...brokers
+}: Pick<Config, 'tlsCert' | 'httpHost' | 'mqttHost' | 'mqttUrl' | 'busUrl'>): readonly string[] {
   if (tlsCert !== undefined) return [];
-  const hosts = [httpHost, ...(mqttUrl === undefined ? [mqttHost] : [])];
+  const hosts = [httpHost, ...(hasOwnBroker(brokers) ? [mqttHost] : [])];
   return [...new Set(hosts.filter((host) => !isLoopback(host)))];
 }
 

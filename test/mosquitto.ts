@@ -8,14 +8,19 @@ import { join } from 'node:path';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 
-/** On a free port of this host, open to anybody. */
-export async function startMosquitto(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+/**
+ * Open to anybody, on a free port of this host if none is given. With `isClientIdTheUsername` clients are told apart by their
+ * user names, as operators should have it: ids of chargers are unique inside their tenant only.
+ */
+export async function startMosquitto(
+  options: { readonly port?: number; readonly isClientIdTheUsername?: boolean } = {},
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-mosquitto-'));
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const file = join(directory, 'mosquitto.conf');
   writeFileSync(
     file,
-    `listener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\nmax_queued_messages 0\n`,
+    `listener ${port} 127.0.0.1\nallow_anonymous true\npersistence false\nmax_queued_messages 0\nuse_username_as_clientid ${options.isClientIdTheUsername ?? false}\n`,
   );
   const broker = spawn('mosquitto', ['-c', file], { stdio: 'ignore' });
   const ended = once(broker, 'exit');

@@ -1,6 +1,6 @@
 // All checks of `headroom doctor`, in the order in which one tells the next what it needs.
 import { dirname } from 'node:path';
-import { type Config, databaseUrlOf, unknownVariables, variableOf } from '../../src/config.js';
+import { type Config, databaseUrlOf, hasOwnBroker, unknownVariables, variableOf } from '../../src/config.js';
 import { databaseFileOf } from '../../src/outbound/knex/engine.js';
 import { Inspection, type SeenLocation, type SeenOwner } from '../../src/outbound/knex/inspection.js';
 import { readProvisioningFile } from '../provision.js';
@@ -137,7 +137,7 @@ export class Checkup {
     );
     const needs = {
       http: config.httpConnections,
-      chargers: config.mqttUrl === undefined ? chargers.size : 0,
+      chargers: hasOwnBroker(config) ? chargers.size : 0,
     };
     return checkOpenFiles(host, needs, this.#running?.holder?.pid);
   }

@@ -3,9 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import { isTlsUrl } from '../../src/broker-url.js';
-import { type Config, flagOf, variableOf } from '../../src/config.js';
+import { type Config, flagOf, hasOwnBroker, variableOf } from '../../src/config.js';
+import { createMetrics } from '../../src/metrics.js';
 import { ExternalBroker } from '../../src/outbound/mqtt/external-broker.js';
+import { NatsBus } from '../../src/outbound/nats/nats-bus.js';
 import type { Clock } from '../../src/ports/clock.js';
+import type { Log } from '../../src/ports/log.js';
+import type { MessageBus } from '../../src/ports/telemetry.js';
 import { readCertificates } from '../../src/tls-files.js';
 import { VERSION } from '../../src/version.js';
 import type { Health } from '../../src/wire/health.js';
@@ -52,7 +56,7 @@ export async function checkPorts(
   running: RunningService | undefined,
 ): Promise<readonly Finding[]> {
   const found = [await checkPort('httpPort', config.httpHost, config.httpPort, running)];
-  if (config.mqttUrl === undefined)
+  if (hasOwnBroker(config))
     found.push(await checkPort('mqttPort', config.mqttHost, config.mqttPort, running));
   return found;
 }
@@ -92,7 +96,8 @@ export async function checkBroker(
   clock: Clock,
   isOwned: boolean,
 ): Promise<readonly Finding[]> {
-  const { mqttUrl, mqttCa } = config;
+  const { mqttUrl, mqttCa, busUrl } = config;
+  if (busUrl !== undefined) return [await checkBus(config, busUrl, clock)];
   if (mqttUrl === undefined) return [ok('its own')];
   try {
     const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
@@ -148,19 +153,41 @@ function connected(socket: Socket, event: 'connect' | 'secureConnect', clock: Cl
 }
 
 /** As the service does, and with its rights: it listens to all chargers for a moment, and says nothing. */
-async function signIn(url: string, ca: string | undefined, clock: Clock): Promise<Finding> {
+function signIn(url: string, ca: string | undefined, clock: Clock): Promise<Finding> {
+  return listenTo(
+    (log) => new ExternalBroker({ url, ca, clientId: `headroom-doctor-${randomUUID()}`, clock, log }),
+    'signed in, and heard the topics of chargers',
+    WAY_OUT,
+  );
+}
+
+/** The same over NATS, which tells any number of connections apart. */
+async function checkBus({ busCa }: Config, url: string, clock: Clock): Promise<Finding> {
+  const wayOut = `see ${variableOf('busUrl')}; nodes and fronts do not hear each other until both reach it`;
+  try {
+    const ca = busCa === undefined ? undefined : readCertificates(variableOf('busCa'), busCa);
+    const metrics = createMetrics();
+    return await listenTo(
+      (log) => new NatsBus({ url, ca, name: 'headroom doctor', clock, log, metrics }),
+      'NATS is reached, and took the sign-in',
+      wayOut,
+    );
+  } catch (error) {
+    return fail(messageOf(error), wayOut);
+  }
+}
+
+async function listenTo(open: (log: Log) => MessageBus, done: string, wayOut: string): Promise<Finding> {
   const told: string[] = [];
   const note = (fields: object, message: string) => {
     const cause = 'err' in fields ? messageOf(fields.err) : '';
     told.push(`${message}${cause === '' ? '' : `: ${cause}`}`);
   };
-  const log = { debug() {}, info() {}, warn: note, error: note };
-  const broker = new ExternalBroker({ url, ca, clientId: `headroom-doctor-${randomUUID()}`, clock, log });
+  const bus = open({ debug() {}, info() {}, warn: note, error: note });
   try {
-    await broker.start(() => {});
-    if (broker.isHealthy()) return ok('signed in, and heard the topics of chargers');
-    return fail(told[0] ?? 'it closed the connection', WAY_OUT);
+    await bus.start(() => {});
+    return bus.isHealthy() ? ok(done) : fail(told[0] ?? 'it closed the connection', wayOut);
   } finally {
-    await broker.stop();
+    await bus.stop();
   }
 }

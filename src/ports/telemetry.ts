@@ -13,10 +13,16 @@ import type { EpochMs } from '../../machines/values/time.js';
 
 /** Messages in and out, through any broker. */
 export interface MessageBus {
-  /** From now on only what these tenants' chargers send is delivered, those before included; of all tenants where it is never called. */
+  /** From now on what these tenants' chargers send is delivered, those before included, and of no tenant of another shard; of all tenants where it is never called. */
   listenTo?(tenants: readonly TenantUuid[]): void;
-  /** Begins to deliver. `onMessage` never throws. Resolves to the address chargers connect to. */
-  start(onMessage: (topic: string, payload: Buffer) => void): Promise<{ readonly url: string }>;
+  /**
+   * Begins to deliver. Resolves to the address chargers connect to. Neither callback throws. `onBack` is called when the bus
+   * is there again, where it keeps nothing of what chargers said of themselves while it was away.
+   */
+  start(
+    onMessage: (topic: string, payload: Buffer) => void,
+    onBack?: () => void,
+  ): Promise<{ readonly url: string }>;
   /** Hands a message to the broker; QoS 1 is resent by the broker until acknowledged or the session ends. */
   publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
   isHealthy(): boolean;
@@ -42,6 +48,23 @@ export interface MqttLogins {
   isCurrent(login: MqttLogin): boolean;
   /** Calls `listener` whenever logins may have stopped being current. */
   onReplaced(listener: () => void): void;
+}
+
+/** Other brokers that the same chargers may connect to: a charger is at the one that it logged in to last. No function throws. */
+export interface Siblings {
+  /** False where the others cannot be told of a login. */
+  isHealthy(): boolean;
+  /**
+   * The login is in: the others are told, and what is sent to its chargers arrives here until the returned function is called.
+   * undefined where the others cannot be told; then it must not come in.
+   */
+  enter(login: MqttLogin): (() => void) | undefined;
+  /** Resolves to true once every login elsewhere until now has been told to `onElsewhere`, and to false where that cannot be known. */
+  settled(): Promise<boolean>;
+  /** Calls `listener` with the username of a client that has logged in elsewhere since. */
+  onElsewhere(listener: (username: string) => void): void;
+  /** Calls `listener` when nobody knows any more who logs in elsewhere. */
+  onLost(listener: () => void): void;
 }
 
 /** Where one connector's meter values and acknowledgements go. It is kept and reused for as long as it is current. */
@@ -143,10 +166,10 @@ export interface LimitPublisher {
 
 /** The way to the chargers and back, over any transport. */
 export interface ChargerGateway extends LimitPublisher {
-  /** From now on only what these tenants' chargers send is heard, those before included; all where it is never called. */
+  /** As of a `MessageBus`. */
   listenTo?(tenants: readonly TenantUuid[]): void;
-  /** Begins to hand `sink` what chargers report. Resolves to the address they connect to. */
-  start(sink: MeterSink): Promise<{ readonly url: string }>;
+  /** Begins to hand `sink` what chargers report. Resolves to the address they connect to. `onBack` is called as by a `MessageBus`. */
+  start(sink: MeterSink, onBack?: () => void): Promise<{ readonly url: string }>;
   isHealthy(): boolean;
   stop(): Promise<void>;
 }

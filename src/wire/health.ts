@@ -10,16 +10,19 @@ export const healthSchema = z
     version: z.string(),
     uptimeSeconds: z.number(),
     role: z
-      .enum(['active', 'standby'])
+      .enum(['active', 'standby', 'front'])
       .optional()
-      .describe('Where several nodes stand by for each other: whether this one runs, or waits and forwards.'),
+      .describe(
+        'Where several nodes stand by for each other: whether this one runs, or waits and forwards. `front`: chargers connect to it, and nodes decide.',
+      ),
     shards: z
       .object({ held: z.array(z.number()), of: z.number() })
       .optional()
       .describe('Where several nodes share the tenants: the parts of them that this one owns.'),
     checks: z.object({
-      database: checkSchema,
-      broker: checkSchema.optional().describe('Of a node that runs.'),
+      database: checkSchema.optional().describe('Left out by a front, which goes on without it.'),
+      broker: checkSchema.optional().describe('Of a node that runs, and of a front.'),
+      bus: checkSchema.optional().describe('Of a front: whether it reaches NATS.'),
       scheduler: checkSchema.optional().describe('Of a node that runs.'),
       active: checkSchema.optional().describe('Of a node that stands by: whether another one runs.'),
       clock: checkSchema

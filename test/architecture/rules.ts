@@ -15,6 +15,7 @@ const FOUNDATION = [
   'clock',
   'config',
   'contradictions',
+  'follow-files',
   'guess-limit',
   'health',
   'log',
@@ -30,6 +31,7 @@ const FOUNDATION = [
 ];
 const SHARED_BY_WAYS_IN_AND_OUT = [
   'bounded-cache',
+  'broker-url',
   'certificate-names',
   'guess-limit',
   'metrics',
@@ -75,6 +77,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PACKAGES,
   ],
   'shard-set': ['term', 'actors', 'nodes', 'inbound', 'ports', ...MACHINES, ...FOUNDATION, PACKAGES],
+  front: ['actors', 'inbound', 'outbound', 'ports', ...FOUNDATION],
   'standby-node': ['term', 'nodes', 'inbound', 'ports', ...FOUNDATION],
   service: [
     'shard-set',
@@ -91,6 +94,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'cli',
+    'front',
     'service',
     'gateway',
     'provisioning',

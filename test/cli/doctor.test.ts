@@ -22,6 +22,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { thisHost } from '../../cli/doctor/host.js';
 import { systemClock } from '../../src/clock.js';
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
+import { startNats } from '../nats.js';
+import { missingPrograms, needing } from '../needs.js';
 import { findingsOf, unwell } from './doctor-rig.js';
 import { run, serve, temporaryDirectory, writeFile } from './headroom.js';
 import { siteYaml } from './site.js';
@@ -392,5 +394,40 @@ describe('of an external broker headroom doctor sees', () => {
     // Who ran on it may still run, for all that the file tells.
     expect(unwell(await findingsOf({ dataDir, mqttUrl: `mqtt://headroom:x@127.0.0.1:${port}` }))).toEqual([]);
     expect(signIns).toBe(2);
+  });
+});
+
+describe('of NATS headroom doctor sees', () => {
+  it('that it is not there', async () => {
+    const found = await findingsOf({ dataDir, busUrl: 'nats://127.0.0.1:1' });
+    expect(unwell(found)).toEqual([
+      expect.stringMatching(/^fail broker: NATS cannot be reached: connection refused/),
+    ]);
+  });
+
+  describe('with a server', needing(missingPrograms('nats-server')), () => {
+    it('whether it takes the credentials', async () => {
+      const nats = await startNats('--user', 'headroom', '--pass', 'p@ss/word');
+      onTestFinished(() => nats.stop());
+      const urlAs = (name: string) => nats.url.replace('//', `//${name}:p%40ss%2Fword@`);
+      expect(unwell(await findingsOf({ dataDir, busUrl: urlAs('headroom') }))).toEqual([]);
+      const refused = unwell(await findingsOf({ dataDir, busUrl: urlAs('stranger') }));
+      expect(refused).toEqual([expect.stringMatching(/^fail broker: .*[Aa]uthorization/)]);
+      expect(refused.join()).not.toContain('word');
+    });
+
+    it('whether its certificate is of the authority that is named', WITH_OPENSSL, async () => {
+      const folder = new CertificateFolder();
+      onTestFinished(() => folder.remove());
+      const authority = folder.authority('nats');
+      const { cert, key } = folder.issue(authority);
+      const nats = await startNats('--tls', '--tlscert', cert, '--tlskey', key);
+      onTestFinished(() => nats.stop());
+      const busUrl = nats.url.replace('nats://127.0.0.1', 'tls://localhost');
+      expect(unwell(await findingsOf({ dataDir, busUrl, busCa: authority.cert }))).toEqual([]);
+      expect(unwell(await findingsOf({ dataDir, busUrl }))).toEqual([
+        expect.stringMatching(/^fail broker: .*certificate/),
+      ]);
+    });
   });
 });

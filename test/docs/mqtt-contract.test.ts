@@ -82,6 +82,8 @@ describe('docs/mqtt.md', () => {
       version: 1,
       tls: 1,
       certificate: 1,
+      bus: 1,
+      elsewhere: 1,
     } satisfies Record<RefusalReason | PacketFault | 'connection', 1>;
     const table = rowsUnder('Common mistakes')
       .map((row) => row.at(-1) ?? '')

@@ -5,7 +5,7 @@ import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import type { MessageBus, MqttLogins } from '../../ports/telemetry.js';
+import type { MessageBus, MqttLogins, Siblings } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { Gatekeeper, type GatekeeperSettings } from './gatekeeper.js';
@@ -70,6 +70,8 @@ export class EmbeddedBroker implements MessageBus {
     readonly logins: MqttLogins;
     /** With them it speaks TLS. */
     readonly tlsFiles?: TlsFiles | undefined;
+    /** Of a broker that is one of several. */
+    readonly siblings?: Siblings | undefined;
   }) {
     const { config, tlsFiles } = options;
     this.#config = config;
@@ -104,7 +106,11 @@ export class EmbeddedBroker implements MessageBus {
     return { url: urlOf(server, this.#scheme) };
   }
 
-  publish(topic: string, payload: string, { qos, retain }: Parameters<MessageBus['publish']>[2]): void {
+  publish(
+    topic: string,
+    payload: string | Buffer,
+    { qos, retain }: Parameters<MessageBus['publish']>[2],
+  ): void {
     // While the broker stops, no charger is connected any more.
     if (!this.#listener.server.listening) return;
     const handedOver = this.#outgoing.begin();

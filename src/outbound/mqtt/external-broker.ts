@@ -1,6 +1,7 @@
 // A broker the operator runs: this service is one of its clients and hears the chargers of all tenants.
 import type { MqttClient } from 'mqtt';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { withoutSecrets } from '../../broker-url.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { MessageBus } from '../../ports/telemetry.js';
@@ -54,6 +55,8 @@ export class ExternalBroker implements MessageBus {
       resubscribe: false,
       keepalive: KEEPALIVE_S,
       reconnectPeriod: RECONNECT_EVERY_MS,
+      // The library takes a refusal for the last word; attempts go on.
+      reconnectOnConnackError: true,
       connectTimeout: CONNECT_TIMEOUT_MS,
       ...(this.#ca === undefined ? {} : { ca: this.#ca }),
     });
@@ -115,11 +118,4 @@ export class ExternalBroker implements MessageBus {
   #logFault(what: string, error: unknown): void {
     this.#rareLog(what, () => this.#log.warn({ err: error }, what));
   }
-}
-
-function withoutSecrets(url: string): string {
-  const parsed = new URL(url);
-  parsed.username = '';
-  parsed.password = '';
-  return parsed.href;
 }

@@ -3,10 +3,11 @@ import type { AedesOptions, Client, ConnectPacket, PublishPacket, Subscription }
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import type { MqttLogins } from '../../ports/telemetry.js';
+import type { MqttLogins, Siblings } from '../../ports/telemetry.js';
 import { kindUnder } from '../../wire/topics.js';
 import { type Connection, type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.js';
 import { MqttSignIn } from './mqtt-sign-in.js';
+import { NewestSessions } from './newest-sessions.js';
 import type { PacketFault } from './packet-guard.js';
 import { Refusals } from './refusals.js';
 import {
@@ -58,8 +59,7 @@ export class Gatekeeper {
   readonly #connectionLimits: ConnectionLimits;
   readonly #sessions = new Set<Session>();
   readonly #sessionOf = new WeakMap<Client, Session>();
-  /** The newest session of each username; last wills of older ones are ignored. */
-  readonly #latest = new Map<string, Session>();
+  readonly #newest: NewestSessions;
 
   constructor(options: {
     readonly settings: GatekeeperSettings;
@@ -68,6 +68,7 @@ export class Gatekeeper {
     readonly metrics: Metrics;
     readonly logins: MqttLogins;
     readonly onMessage: (topic: string, payload: Buffer) => void;
+    readonly siblings?: Siblings | undefined;
   }) {
     this.#settings = options.settings;
     this.#clock = options.clock;
@@ -79,6 +80,7 @@ export class Gatekeeper {
     this.#signIn = new MqttSignIn({ ...options, authFailuresPerMin });
     this.#connectionLimits = new ConnectionLimits(options.settings);
     this.#logins.onReplaced(() => this.#endRevoked());
+    this.#newest = new NewestSessions(options.siblings, (session, why) => this.#end(session, why));
   }
 
   get hooks(): Hooks {
@@ -116,6 +118,11 @@ export class Gatekeeper {
       },
     };
     const session = createSession(connection, this.#settings);
+    // Closed before a word, and not by a CONNACK: some clients take any of those for the last word.
+    if (!this.#newest.isOpen) {
+      this.refuse(session, 'bus');
+      return undefined;
+    }
     if (!this.#connectionLimits.open(session)) {
       this.refuse(session, 'connections');
       return undefined;
@@ -134,8 +141,7 @@ export class Gatekeeper {
     this.#connectionLimits.close(session);
     this.#sessions.delete(session);
     this.#metrics.mqttConnections.set(this.#sessions.size);
-    const username = session.login?.username;
-    if (username !== undefined && this.#latest.get(username) === session) this.#latest.delete(username);
+    this.#newest.leave(session);
   }
 
   /** Whether the session may send one more packet. */
@@ -177,11 +183,15 @@ export class Gatekeeper {
 
   #endRevoked(): void {
     for (const session of this.#sessions) {
-      if (session.login === undefined || this.#logins.isCurrent(session.login)) continue;
-      this.refuse(session, 'revoked');
-      session.prefixes = new Set();
-      session.client?.close();
+      if (session.login !== undefined && !this.#logins.isCurrent(session.login))
+        this.#end(session, 'revoked');
     }
+  }
+
+  #end(session: Session, reason: RefusalReason): void {
+    this.refuse(session, reason);
+    session.prefixes = new Set();
+    session.client?.close();
   }
 
   #claim(client: Client, packet: ConnectPacket): undefined {
@@ -229,8 +239,11 @@ export class Gatekeeper {
     const reason = refusalOfConnect(login, claim, session, this.#settings);
     if (reason !== undefined) return reason;
     admit(session, login, this.#settings);
+    if (!this.#newest.enter(session)) {
+      session.client?.conn.destroy();
+      return 'bus';
+    }
     this.#connectionLimits.loggedIn(session);
-    this.#latest.set(login.username, session);
     return undefined;
   }
 
@@ -259,16 +272,15 @@ export class Gatekeeper {
 
   #handOn(packet: PublishPacket, client: Client): void {
     const session = this.#find(client);
+    const { topic } = packet;
+    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     if (packet === session.claim?.will) {
-      const newest = session.login && this.#latest.get(session.login.username);
-      // The charger is back already: what its lost connection had to say is out of date.
-      if (newest !== undefined && newest !== session) return;
-    } else if (!session.messages.take(this.#clock.monotonicMs())) {
-      const kind = kindUnder(session.prefixes, packet.topic) ?? 'none';
+      this.#newest.sayWill(session, () => this.#onMessage(topic, payload));
+    } else if (session.messages.take(this.#clock.monotonicMs())) {
+      this.#onMessage(topic, payload);
+    } else {
+      const kind = kindUnder(session.prefixes, topic) ?? 'none';
       this.#metrics.mqttMessages.inc({ kind, result: 'limited' });
-      return;
     }
-    const { payload } = packet;
-    this.#onMessage(packet.topic, typeof payload === 'string' ? Buffer.from(payload) : payload);
   }
 }

@@ -6,6 +6,14 @@ import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { PacketFault } from './packet-guard.js';
 import type { RefusalReason, Session } from './session.js';
 
+/** Failed sign-ins are logged by SignInLog. That the bus is away is logged once; that a charger moves to another front is nothing wrong. */
+const LOGGED_ELSEWHERE: ReadonlySet<RefusalReason | PacketFault> = new Set([
+  'credentials',
+  'attempts',
+  'bus',
+  'elsewhere',
+]);
+
 export class Refusals {
   readonly #log: Log;
   readonly #metrics: Metrics;
@@ -26,8 +34,7 @@ export class Refusals {
   /** Counts and logs; the session goes on. */
   count(session: Session, reason: RefusalReason | PacketFault): Error {
     this.#metrics.mqttRefusals.inc({ reason });
-    // Failed sign-ins are logged by SignInLog.
-    if (reason === 'credentials' || reason === 'attempts') return new Error(`refused: ${reason}`);
+    if (LOGGED_ELSEWHERE.has(reason)) return new Error(`refused: ${reason}`);
     const source = sourceOf(session);
     this.#rareLog(source, () =>
       this.#log.warn({ reason, source, address: session.address }, 'MQTT client refused'),

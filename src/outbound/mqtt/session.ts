@@ -29,7 +29,9 @@ export type RefusalReason =
   | 'qos'
   | 'subscriptions'
   | 'revoked'
-  | 'slow-reader';
+  | 'slow-reader'
+  | 'bus'
+  | 'elsewhere';
 
 // A charger that sends more than it may loses messages; one that sends this many times more loses its connection.
 const FLOOD = 50;
@@ -53,6 +55,10 @@ export interface Session extends Connection {
   packets: TokenBucket;
   /** We ended it: errors that follow from that are not counted again. */
   isRefused: boolean;
+  /** Its last will is out of date: the charger is elsewhere, or may be. */
+  isWillVoid: boolean;
+  /** What its siblings send on its behalf ends with it. */
+  leave: () => void;
 }
 
 export function createSession(connection: Connection, limits: SessionLimits): Session {
@@ -67,6 +73,8 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
     subscriptions: new Set(),
     ...bucketsOf(limits, 1),
     isRefused: false,
+    isWillVoid: false,
+    leave() {},
   };
 }
 

@@ -145,6 +145,19 @@ describe('an external broker', () => {
     await hears(heard, 'found');
   });
 
+  it('may refuse the login for a time: the service goes on asking', async () => {
+    let isRefused = true;
+    const { port } = await foreignBroker(0, {
+      authenticate: (_client, _username, _password, done) =>
+        isRefused ? done(Object.assign(new Error('not yet'), { returnCode: 3 }), false) : done(null, true),
+    });
+    const bus = busAt(port);
+    await bus.start(() => {});
+    expect(bus.isHealthy()).toBe(false);
+    isRefused = false;
+    await eventually(() => expect(bus.isHealthy()).toBe(true));
+  });
+
   it('is not healthy when it refuses the subscription', async () => {
     const { port } = await foreignBroker(0, {
       authorizeSubscribe: (_, subscription, callback) =>

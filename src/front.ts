@@ -1,0 +1,149 @@
+// A process that chargers connect to in the place of a node: it lets them in, and carries their messages to the nodes and back.
+import { Follower } from './actors/follower.js';
+import { systemClock } from './clock.js';
+import { type Config, ConfigError, databaseUrlOf, variableOf } from './config.js';
+import { followFiles } from './follow-files.js';
+import { createFrontHealth } from './health.js';
+import { createFrontApp } from './inbound/http/front-app.js';
+import { HttpServer } from './inbound/http/server.js';
+import { createMqttLogins } from './inbound/mqtt/logins.js';
+import { createLogger } from './log.js';
+import { createMetrics, type Metrics } from './metrics.js';
+import { createStore } from './outbound/knex/store.js';
+import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
+import { FrontBus } from './outbound/nats/front-bus.js';
+import type { Clock } from './ports/clock.js';
+import type { Log } from './ports/log.js';
+import type { Store } from './ports/store.js';
+import { openTlsFiles, readCertificates, type TlsFiles, warnOfPlainText } from './tls-files.js';
+import { VERSION } from './version.js';
+
+interface FrontSeams {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly metrics?: Metrics;
+}
+
+/** Limits and questions of the service: all that is sent to chargers. */
+const TO_CHARGERS = { qos: 1, retain: false } as const;
+
+/** The settings of a front, whose broker is its own. @throws ConfigError where they are no front's. */
+export function frontConfigOf(config: Config): Config & { readonly busUrl: string } {
+  const { busUrl, databaseUrl, standby, sharded, mqttUrl } = config;
+  const name = variableOf;
+  if (mqttUrl !== undefined)
+    throw new ConfigError(`${name('mqttUrl')}: a front is a broker itself; leave it out with --front`);
+  if (busUrl === undefined)
+    throw new ConfigError(`--front: needs NATS between it and the nodes; name it in ${name('busUrl')}`);
+  if (databaseUrl === undefined || databaseUrl.startsWith('sqlite:'))
+    throw new ConfigError(
+      `--front: reads who may sign in from the PostgreSQL of the nodes; name it in ${name('databaseUrl')}`,
+    );
+  if (standby || sharded)
+    throw new ConfigError(
+      `--front: a front runs no tenants; leave ${name(standby ? 'standby' : 'sharded')} out, and start nodes beside it`,
+    );
+  return { ...config, busUrl };
+}
+
+export class Front {
+  readonly #config: ReturnType<typeof frontConfigOf>;
+  readonly #common: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
+  readonly #logins = createMqttLogins({ tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] });
+  readonly #undo: (() => Promise<void>)[] = [];
+  #flushLog = () => {};
+  #starting: Promise<unknown> = Promise.resolve();
+
+  /** @throws ConfigError */
+  constructor(config: Config, seams: FrontSeams = {}) {
+    this.#config = frontConfigOf(config);
+    this.#common = {
+      clock: seams.clock ?? systemClock,
+      log: seams.log ?? this.#createLog(),
+      metrics: seams.metrics ?? createMetrics({ processMetrics: true }),
+    };
+  }
+
+  /** Resolves when chargers may connect; a start that fails leaves nothing behind. */
+  start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }> {
+    const started = this.#start().catch(async (error) => {
+      await this.#letGo();
+      throw error;
+    });
+    this.#starting = started;
+    return started;
+  }
+
+  /** Ends the connections of its chargers, which go to another front. */
+  async stop(): Promise<void> {
+    await Promise.allSettled([this.#starting]);
+    await this.#letGo();
+  }
+
+  #createLog(): Log {
+    const log = createLogger({ level: this.#config.logLevel });
+    this.#flushLog = () => log.flush();
+    return log;
+  }
+
+  async #letGo(): Promise<void> {
+    for (const step of this.#undo.splice(0).reverse())
+      await step().catch((error) =>
+        this.#common.log.error({ err: error }, 'a part of the front did not stop cleanly'),
+      );
+    this.#flushLog();
+  }
+
+  async #start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }> {
+    const { log } = this.#common;
+    const config = this.#config;
+    warnOfPlainText({ ...config, busUrl: undefined }, log);
+    const tlsFiles = openTlsFiles(config, this.#common);
+    if (tlsFiles !== undefined) this.#undo.push(followFiles('files for TLS', tlsFiles, this.#common));
+    await this.#followLogins();
+    const { bus, broker } = this.#createBroker(tlsFiles);
+    this.#undo.push(() => bus.stop());
+    await bus.start((topic, payload) => broker.publish(topic, payload, TO_CHARGERS));
+    this.#undo.push(() => broker.stop());
+    const { url: mqttUrl } = await broker.start((topic, payload) => bus.send(topic, payload));
+    const http = new HttpServer({ config, ...this.#common, tlsFiles });
+    const health = createFrontHealth({ ...this.#common, broker, bus, version: VERSION });
+    await http.answerWith((exchanges) =>
+      createFrontApp({ trustProxy: config.trustProxy, ...this.#common, health, ...exchanges }),
+    );
+    const { url: httpUrl } = await http.start();
+    this.#undo.push(() => http.stop());
+    log.info({ httpUrl, mqttUrl }, 'ready');
+    return { httpUrl, mqttUrl };
+  }
+
+  /** Who may sign in, now and after each change. It goes on with what it knows while the database is away. */
+  async #followLogins(): Promise<void> {
+    const store: Store = await createStore({ databaseUrl: databaseUrlOf(this.#config), ...this.#common });
+    this.#undo.push(() => store.close());
+    const never = () => Promise.reject(new Error('a front reads no tenant'));
+    const follower = new Follower({
+      ...this.#common,
+      store: { ...store, isOwner: async () => true, loadTenant: never },
+    });
+    this.#undo.push(() => follower.stop());
+    await follower.start({
+      onTakenOver() {},
+      onCredentials: (set) => this.#logins.replace(set),
+    });
+  }
+
+  #createBroker(tlsFiles: TlsFiles | undefined): { readonly bus: FrontBus; readonly broker: EmbeddedBroker } {
+    const { busUrl, busCa } = this.#config;
+    const ca = busCa === undefined ? undefined : readCertificates(variableOf('busCa'), busCa);
+    const bus = new FrontBus({ url: busUrl, ca, name: 'headroom front', ...this.#common });
+    const broker = new EmbeddedBroker({
+      config: this.#config,
+      ...this.#common,
+      logins: this.#logins,
+      tlsFiles,
+      siblings: bus,
+    });
+    return { bus, broker };
+  }
+}

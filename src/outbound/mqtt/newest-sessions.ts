@@ -1,0 +1,69 @@
+// Which connection of a client is its newest, at this broker or at another one: the last wills of older ones are out of date.
+import type { Siblings } from '../../ports/telemetry.js';
+import type { Session } from './session.js';
+
+/** Why a session ends that is not its client's newest, or may not be. */
+type Ending = 'elsewhere' | 'bus';
+
+export class NewestSessions {
+  readonly #siblings: Siblings | undefined;
+  readonly #newest = new Map<string, Session>();
+
+  /** @param end ends a session whose will is void from now on */
+  constructor(siblings: Siblings | undefined, end: (session: Session, why: Ending) => void) {
+    this.#siblings = siblings;
+    const endVoid = (session: Session, why: Ending) => {
+      session.isWillVoid = true;
+      end(session, why);
+    };
+    siblings?.onElsewhere((username) => {
+      const session = this.#newest.get(username);
+      if (session !== undefined) endVoid(session, 'elsewhere');
+    });
+    // Who is here may be elsewhere, too, by now. Whoever is not comes again, and says how it is.
+    siblings?.onLost(() => {
+      for (const session of this.#newest.values()) endVoid(session, 'bus');
+    });
+  }
+
+  /** Whether a client may log in: the other brokers can be told. */
+  get isOpen(): boolean {
+    return this.#siblings?.isHealthy() ?? true;
+  }
+
+  /** The session has logged in, and is its client's newest; false where the other brokers could not be told. */
+  enter(session: Session): boolean {
+    const { login } = session;
+    if (login === undefined) throw new Error('a session that has not logged in');
+    if (this.#siblings !== undefined) {
+      const leave = this.#siblings.enter(login);
+      if (leave === undefined) return false;
+      session.leave = leave;
+    }
+    this.#newest.set(login.username, session);
+    return true;
+  }
+
+  /** Its connection has ended. */
+  leave(session: Session): void {
+    session.leave();
+    const username = session.login?.username;
+    if (username === undefined) return;
+    const forget = () => {
+      if (this.#newest.get(username) === session) this.#newest.delete(username);
+    };
+    // Until all logins elsewhere are heard of, its will may be void.
+    if (this.#siblings === undefined) forget();
+    else void this.#siblings.settled().then(forget);
+  }
+
+  /** Calls `say`, unless the client is back already, here or elsewhere: then what its lost connection had to say is out of date. */
+  sayWill(session: Session, say: () => void): void {
+    const sayIfNewest = () => {
+      const newest = session.login && this.#newest.get(session.login.username);
+      if (!session.isWillVoid && (newest === undefined || newest === session)) say();
+    };
+    if (this.#siblings === undefined) sayIfNewest();
+    else void this.#siblings.settled().then((isSure) => isSure && sayIfNewest());
+  }
+}

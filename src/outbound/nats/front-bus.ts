@@ -1,0 +1,134 @@
+// A front's side of NATS: what its chargers say goes to the nodes, what nodes say to them comes back, and fronts tell each other who logged in.
+import { randomUUID } from 'node:crypto';
+import type { Log } from '../../ports/log.js';
+import type { MqttLogin, Siblings } from '../../ports/telemetry.js';
+import {
+  downFilterOf,
+  LOGIN_SUBJECT,
+  type LoginMessage,
+  loginSchema,
+  topicOfSubject,
+  upSubjectOf,
+} from '../../wire/bus.js';
+import { NatsLink } from './nats-link.js';
+
+type OnMessage = (topic: string, payload: Buffer) => void;
+
+/** A prefix that chargers of this front speak for, and how many connections do. */
+interface Heard {
+  connections: number;
+  readonly unsubscribe: () => void;
+}
+
+export class FrontBus implements Siblings {
+  readonly #link: NatsLink;
+  readonly #log: Log;
+  readonly #frontId = randomUUID();
+  #onMessage: OnMessage = () => {};
+  #onElsewhere: (username: string) => void = () => {};
+  #onLost: () => void = () => {};
+  readonly #heard = new Map<string, Heard>();
+  #logins = 0;
+  /** The newest login of each name that this front has told and not yet heard itself; logins heard meanwhile are older. */
+  readonly #told = new Map<string, number>();
+
+  constructor(options: ConstructorParameters<typeof NatsLink>[0]) {
+    this.#link = new NatsLink(options);
+    this.#log = options.log;
+  }
+
+  /** Begins to hand on what is for chargers of this front. Resolves after the first attempt to connect, good or bad. */
+  start(onMessage: OnMessage): Promise<void> {
+    this.#onMessage = onMessage;
+    return this.#link.start({
+      onConnected: () => void this.#link.subscribe(LOGIN_SUBJECT, (_, payload) => this.#hearLogin(payload)),
+      onLost: () => {
+        this.#told.clear();
+        this.#heard.clear();
+        this.#onLost();
+      },
+    });
+  }
+
+  /** Hands what a charger said to the node of its tenant; drops it where there is no connection. */
+  send(topic: string, payload: Buffer): void {
+    this.#link.publish(upSubjectOf(topic), payload);
+  }
+
+  isHealthy(): boolean {
+    return this.#link.isConnected;
+  }
+
+  stop(): Promise<void> {
+    this.#onMessage = () => {};
+    this.#onLost = () => {};
+    return this.#link.stop();
+  }
+
+  enter({ username, prefixes }: MqttLogin): (() => void) | undefined {
+    const login = ++this.#logins;
+    const message: LoginMessage = { front: this.#frontId, login, username };
+    if (!this.#link.publish(LOGIN_SUBJECT, JSON.stringify(message))) return undefined;
+    this.#told.set(username, login);
+    const leave = prefixes.map((prefix) => this.#hear(prefix));
+    return () => {
+      for (const each of leave) each();
+    };
+  }
+
+  settled(): Promise<boolean> {
+    return this.#link.settled();
+  }
+
+  onElsewhere(listener: (username: string) => void): void {
+    this.#onElsewhere = listener;
+  }
+
+  onLost(listener: () => void): void {
+    this.#onLost = listener;
+  }
+
+  /** Until what it returns is called as often as this was, each time by its own. */
+  #hear(prefix: string): () => void {
+    const heard = this.#heard.get(prefix) ?? { connections: 0, unsubscribe: this.#subscribe(prefix) };
+    heard.connections++;
+    this.#heard.set(prefix, heard);
+    return () => {
+      heard.connections--;
+      if (heard.connections > 0) return;
+      heard.unsubscribe();
+      // After a loss another may be there.
+      if (this.#heard.get(prefix) === heard) this.#heard.delete(prefix);
+    };
+  }
+
+  #subscribe(prefix: string): () => void {
+    return this.#link.subscribe(downFilterOf(prefix), (subject, payload) =>
+      this.#onMessage(topicOfSubject(subject), payload),
+    );
+  }
+
+  /** All fronts hear all logins in the same order, their own included: so each knows which of two is the newer one. */
+  #hearLogin(payload: Buffer): void {
+    const { data, error } = loginSchema.safeParse(parseJson(payload));
+    if (error !== undefined) {
+      this.#log.warn({ err: error }, 'a login that another front told cannot be read');
+      return;
+    }
+    const { front, login, username } = data;
+    if (front === this.#frontId) {
+      if (this.#told.get(username) === login) this.#told.delete(username);
+    } else if (!this.#told.has(username)) {
+      this.#onElsewhere(username);
+    }
+  }
+}
+
+/** undefined, which no schema accepts, where it is not JSON. */
+function parseJson(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString());
+  } catch {
+    return undefined;
+  }
+}
