@@ -139,6 +139,11 @@ export class Fuses {
 /** A location of which no fuse is known. */
 export const NO_FUSES = new Fuses(null, []);
 
+/** The fuses of a location; most have none that are known, and share one object. */
+export function fusesOf(connection: Connection | null, feeders: readonly Feeder[]): Fuses {
+  return connection === null && feeders.length === 0 ? NO_FUSES : new Fuses(connection, feeders);
+}
+
 /** `phase L2 of the connection`, `phase L1 of feeder "hall"`. */
 export function nameOfPole({ feeder, phase }: Pole): string {
   return `phase ${phase} of ${feeder === undefined ? 'the connection' : `feeder "${feeder}"`}`;

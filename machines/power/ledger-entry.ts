@@ -5,6 +5,7 @@ import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
 import type { Holding, HoldingSpec, PhaseOfPole } from './holding.js';
 import {
   ALL_PHASES,
+  cappedAt,
   isOnFirst,
   largerOf,
   mostOnFirst,
@@ -198,13 +199,7 @@ export interface Restored {
 /** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W. */
 export function boundWFrom(entry: Entry, atMs: number): number {
   if (entry.isWorstCase) return entry.boundW;
-  const { maxTenthsA } = entry;
-  const [first, second, third] = largerOf(entry.failsafes, entry.promises.mostFrom(atMs));
-  return wattsOn(entry, [
-    Math.min(first, maxTenthsA),
-    Math.min(second, maxTenthsA),
-    Math.min(third, maxTenthsA),
-  ]);
+  return wattsOn(entry, cappedAt(largerOf(entry.failsafes, entry.promises.mostFrom(atMs)), entry.maxTenthsA));
 }
 
 interface NewPromise {
@@ -282,8 +277,7 @@ export function recount(entry: Entry, reservesOwn: boolean): void {
   // What a charger says of itself is never held against a grant that may have told it otherwise since.
   entry.ownFailsafeTenthsA = keepsThen || !reservesOwn ? 0 : entry.saidFailsafeTenthsA;
   entry.failsafes = largerOf(onFirst(entry.ownFailsafeTenthsA, ALL_PHASES), entry.fallbacks.most);
-  const [first, second, third] = largerOf(entry.failsafes, entry.promises.most);
-  entry.entitled = [Math.min(first, maxTenthsA), Math.min(second, maxTenthsA), Math.min(third, maxTenthsA)];
+  entry.entitled = cappedAt(largerOf(entry.failsafes, entry.promises.most), maxTenthsA);
   entry.bounds = entry.isWorstCase ? onFirst(maxTenthsA, ALL_PHASES) : entry.entitled;
   [entry.failsafeTenthsA] = entry.failsafes;
   [entry.entitledTenthsA] = entry.entitled;

@@ -20,14 +20,23 @@ export function isOnFirst(currents: OwnPhases, tenthsA: number, phases: PhaseCou
   return first === tenthsA && second === (phases > 1 ? tenthsA : 0) && third === (phases > 2 ? tenthsA : 0);
 }
 
-/** On each phase the larger of both. */
+/** On each phase the larger of both: as a rule one of them, and nothing is made anew. */
 export function largerOf(a: OwnPhases, b: OwnPhases): OwnPhases {
+  if (isWithin(b, a)) return a;
+  if (isWithin(a, b)) return b;
   return [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.max(a[2], b[2])];
 }
 
 /** On each phase the smaller of both. */
 export function smallerOf(a: OwnPhases, b: OwnPhases): OwnPhases {
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.min(a[2], b[2])];
+}
+
+/** On each phase no more than `mostTenthsA`. */
+export function cappedAt(currents: OwnPhases, mostTenthsA: number): OwnPhases {
+  const [first, second, third] = currents;
+  if (first <= mostTenthsA) return currents;
+  return [mostTenthsA, Math.min(second, mostTenthsA), Math.min(third, mostTenthsA)];
 }
 
 /** Whether it is on no phase more than the other. */

@@ -10,7 +10,7 @@ import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
-import { type Connection, Fuses } from '../../machines/power/fuses.js';
+import { type Connection, fusesOf } from '../../machines/power/fuses.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
 import {
   type LocationActor,
@@ -110,7 +110,7 @@ export class Assembly {
         billedWindow: billedWindowFor(record, held, rows.billedSoFar, now),
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
-        fuses: new Fuses(record.connection, record.feeders),
+        fuses: fusesOf(record.connection, record.feeders),
         supervisor,
         now,
         nowMs: clock.monotonicMs(),
