@@ -76,7 +76,12 @@ export class OcppCharger {
 
   /** What it may draw now, A per phase. */
   get limitA(): number {
-    return this.#evse.mayDrawA(this.#options.clock.monotonicMs());
+    return this.limitAt(this.#options.clock.monotonicMs());
+  }
+
+  /** What it may draw at an instant of the monotonic clock by the profiles that it has now, A per phase. */
+  limitAt(monotonicMs: number): number {
+    return this.#evse.mayDrawA(monotonicMs);
   }
 
   /** What truly flows, A per phase. */
