@@ -28,6 +28,21 @@ export interface EndedMinute {
   readonly meanLimitW: number;
   /** null where no fuse is known. */
   readonly currents: EndedCurrents | null;
+  /** null where no meter tells what a building takes. */
+  readonly building: EndedBuilding | null;
+}
+
+/** What a building beside the chargers counts as, and what is kept free for it to rise. Powers in W. */
+export interface BuildingPower {
+  readonly buildingW: number;
+  readonly reserveW: number;
+}
+
+/** Time-weighted means of that, and the most that the building counted as at any moment. Powers in W. */
+export interface EndedBuilding {
+  readonly meanW: number;
+  readonly maxW: number;
+  readonly meanReserveW: number;
 }
 
 /** What flowed on each phase of the grid: the time-weighted mean, and the most at any moment. */
@@ -69,6 +84,42 @@ class CurrentsOfMinute {
   }
 }
 
+/** The building of the minute that runs, for as long as it is known in it. */
+class BuildingOfMinute {
+  #now: BuildingPower | undefined;
+  #buildingWms = 0;
+  #reserveWms = 0;
+  #lastedMs = 0;
+  #maxW = Number.NEGATIVE_INFINITY;
+
+  isAsBefore(building: BuildingPower | undefined): boolean {
+    return building?.buildingW === this.#now?.buildingW && building?.reserveW === this.#now?.reserveW;
+  }
+
+  note(building: BuildingPower | undefined): void {
+    this.#now = building;
+    if (building !== undefined) this.#maxW = Math.max(this.#maxW, building.buildingW);
+  }
+
+  add(elapsedMs: number): void {
+    if (this.#now === undefined) return;
+    this.#buildingWms += this.#now.buildingW * elapsedMs;
+    this.#reserveWms += this.#now.reserveW * elapsedMs;
+    this.#lastedMs += elapsedMs;
+  }
+
+  end(): EndedBuilding | null {
+    const [lastedMs, maxW] = [this.#lastedMs, this.#maxW];
+    const meanOf = (sumWms: number) => Math.round(sumWms / lastedMs);
+    const [meanW, meanReserveW] = [meanOf(this.#buildingWms), meanOf(this.#reserveWms)];
+    this.#buildingWms = 0;
+    this.#reserveWms = 0;
+    this.#lastedMs = 0;
+    this.#maxW = this.#now?.buildingW ?? Number.NEGATIVE_INFINITY;
+    return lastedMs === 0 ? null : { meanW, maxW, meanReserveW };
+  }
+}
+
 /** Times of the monotonic clock in ms, powers in W, sums in W ms. */
 export class PowerMinute {
   #sinceMs = 0;
@@ -81,6 +132,7 @@ export class PowerMinute {
   #lastedMs = 0;
   #maxW = 0;
   readonly #currents = new CurrentsOfMinute();
+  readonly #building = new BuildingOfMinute();
   #lowestLimitW = Number.MAX_SAFE_INTEGER;
   /** Something in it was estimated. */
   #isEstimated = false;
@@ -117,6 +169,13 @@ export class PowerMinute {
     if (limitW < this.#lowestLimitW) this.#lowestLimitW = limitW;
   }
 
+  /** A building counts as that from `nowMs` on; undefined where none is known. */
+  noteBuilding(building: BuildingPower | undefined, nowMs: number): void {
+    if (this.#building.isAsBefore(building)) return;
+    this.#passTime(nowMs);
+    this.#building.note(building);
+  }
+
   /**
    * The minute that began at the instant `atMs` and ended at `endedAtMs`, which may be a while ago, and a new one begun that
    * ends at `nextEndsAtMs`; undefined where nothing is known.
@@ -139,6 +198,7 @@ export class PowerMinute {
       limitW: this.#lowestLimitW,
       meanLimitW: Math.round(this.#limitWms / lastedMs),
       currents: this.#currents.end(this.#drawn.gridTenthsA),
+      building: this.#building.end(),
     };
     this.#actualWms = 0;
     this.#estimatedWms = 0;
@@ -167,6 +227,7 @@ export class PowerMinute {
       this.#estimatedWms += (this.#drawn.estimatedW ?? 0) * elapsedMs;
       this.#limitWms += this.#limitW * elapsedMs;
       this.#currents.add(this.#drawn.gridTenthsA, elapsedMs);
+      this.#building.add(elapsedMs);
       this.#lastedMs += elapsedMs;
     }
     this.#sinceMs = Math.max(this.#sinceMs, nowMs);

@@ -145,7 +145,9 @@ export class Enforcement {
       supervisorOf(entity).expireBudget(nowMs);
     }
     if (effect.type === 'siteMeter.changed') {
-      supervisorOf(entity).expireBudget(this.#options.clock.monotonicMs());
+      const nowMs = this.#options.clock.monotonicMs();
+      entity.minute.noteBuilding(effect, nowMs);
+      supervisorOf(entity).expireBudget(nowMs);
       this.#setSiteMeterAlarms(entity);
     }
     if (effect.type === 'decided') this.#carryOut(entity, effect);
@@ -173,8 +175,9 @@ export class Enforcement {
     const now = clock.nowMs();
     const isCounted = location.actor.getSnapshot().context.billedWindow !== undefined;
     if (isCounted) location.actor.send({ type: 'import.due', now, nowMs });
-    const { limit } = location.actor.getSnapshot().context;
+    const { limit, building } = location.actor.getSnapshot().context;
     location.minute.noteLimit(wattsOfLimit(limit.limitKw), nowMs);
+    location.minute.noteBuilding(building, nowMs);
     location.actor.send({ type: 'decision.due', now, nowMs });
     if (isCounted) this.#wakeups.wakeBy(location, nowMs + COUNT_IMPORT_EVERY_MS);
   }

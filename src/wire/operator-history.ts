@@ -106,6 +106,17 @@ export const locationPowerSchema = z
             description:
               'What the chargers drew on each phase of the grid, A; empty where no fuse of the location was known.',
           }),
+        building: z
+          .object({
+            meanKw: z.number(),
+            maxKw: z.number().meta({ description: 'The most at any moment.' }),
+            meanReserveKw: z.number().meta({ description: 'What was kept free beside it for it to rise.' }),
+          })
+          .nullable()
+          .meta({
+            description:
+              'What the building beside the chargers counted as; null where the location had no site meter.',
+          }),
       }),
     ),
   })

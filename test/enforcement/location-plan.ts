@@ -14,6 +14,8 @@ export interface LocationPlan {
   readonly feeders?: readonly Feeder[];
   /** Left out where no grid operator may limit it. */
   readonly operator?: ProvisionedTenant['locations'][number]['operator'];
+  /** Left out where no meter tells what a building takes. */
+  readonly siteMeter?: ProvisionedTenant['locations'][number]['siteMeter'];
   /** `${locationId}-1`, `${locationId}-2`, … in this order. */
   readonly chargers: readonly ChargerPlan[];
 }
@@ -21,34 +23,36 @@ export interface LocationPlan {
 export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
   return tenantWith(
     HARBOUR,
-    plans.map(({ locationId, permanentLimitKw, connection, feeders = [], operator, chargers }) => ({
-      locationId: locationId as LocationId,
-      name: locationId,
-      status: 'ACTIVE',
-      permanentLimitKw,
-      gridLimitKw: 10_000,
-      ...(connection !== undefined && { connection }),
-      feeders,
-      operator: operator ?? null,
-      siteMeter: null,
-      chargers: chargers.map((plan, i) => ({
-        controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
-        mqttSecretHash: hashSecret(CHARGER_PASSWORD),
-        feeder: plan.feeder ?? null,
-        connectors: [
-          {
-            connectorId: '1' as ConnectorId,
-            ...({ voltageV: 230, status: 'ACTIVE' } as const),
-            phases: plan.phases ?? 3,
-            rotation: plan.rotation ?? null,
-            dc: plan.dc ?? null,
-            maxCurrentA: plan.maxCurrentA ?? 32,
-            failsafeA: plan.failsafeA ?? 6,
-            neverPause: plan.neverPause ?? false,
-            operatorMayPause: plan.operatorMayPause ?? false,
-          },
-        ],
-      })),
-    })),
+    plans.map(
+      ({ locationId, permanentLimitKw, connection, feeders = [], operator, siteMeter, chargers }) => ({
+        locationId: locationId as LocationId,
+        name: locationId,
+        status: 'ACTIVE',
+        permanentLimitKw,
+        gridLimitKw: 10_000,
+        ...(connection !== undefined && { connection }),
+        feeders,
+        operator: operator ?? null,
+        siteMeter: siteMeter ?? null,
+        chargers: chargers.map((plan, i) => ({
+          controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
+          mqttSecretHash: hashSecret(CHARGER_PASSWORD),
+          feeder: plan.feeder ?? null,
+          connectors: [
+            {
+              connectorId: '1' as ConnectorId,
+              ...({ voltageV: 230, status: 'ACTIVE' } as const),
+              phases: plan.phases ?? 3,
+              rotation: plan.rotation ?? null,
+              dc: plan.dc ?? null,
+              maxCurrentA: plan.maxCurrentA ?? 32,
+              failsafeA: plan.failsafeA ?? 6,
+              neverPause: plan.neverPause ?? false,
+              operatorMayPause: plan.operatorMayPause ?? false,
+            },
+          ],
+        })),
+      }),
+    ),
   );
 }

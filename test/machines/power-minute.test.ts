@@ -27,6 +27,7 @@ it('leaves to the next minute what is drawn after its end, though the timer come
     limitW: 10_000,
     meanLimitW: 10_000,
     currents: null,
+    building: null,
   });
   const next = minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS);
   // 2 s of 1 kW and 58 s of 9 kW; 3 s under 10 kW and 57 s under 4 kW.
@@ -75,4 +76,26 @@ it('weighs the time only in which the currents were known', () => {
   expect(minute.end(0, MINUTE_MS, 2 * MINUTE_MS)?.currents?.meanTenthsA).toEqual([100, 100, 100]);
   minute.notePower(measured(1_000), MINUTE_MS);
   expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.currents).toBeNull();
+});
+
+it('has what a building took and what was kept free for it, weighed by the time, and the most at any moment', () => {
+  const minute = new PowerMinute();
+  minute.noteLimit(50_000, 0);
+  minute.notePower(measured(1_000), 0);
+  minute.noteBuilding({ buildingW: 12_000, reserveW: 4_000 }, 0);
+  minute.noteBuilding({ buildingW: 24_000, reserveW: 2_000 }, 30_000);
+  minute.noteBuilding({ buildingW: 24_000, reserveW: 8_000 }, 45_000);
+  expect(minute.end(0, MINUTE_MS, 2 * MINUTE_MS)?.building).toEqual({
+    meanW: 18_000,
+    maxW: 24_000,
+    meanReserveW: 4_500,
+  });
+  minute.noteBuilding({ buildingW: 6_000, reserveW: 8_000 }, MINUTE_MS + 30_000);
+  expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.building).toEqual({
+    meanW: 15_000,
+    maxW: 24_000,
+    meanReserveW: 8_000,
+  });
+  minute.noteBuilding(undefined, 2 * MINUTE_MS);
+  expect(minute.end(2 * MINUTE_MS, 3 * MINUTE_MS, 4 * MINUTE_MS)?.building).toBeNull();
 });

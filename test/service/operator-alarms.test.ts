@@ -103,6 +103,7 @@ describe('GET /alarms', () => {
 });
 
 const CURRENTS = { meanTenthsA: [44, 0, 105], maxTenthsA: [60, 0, 160] } as const;
+const BUILDING = { meanKw: 20.5, maxKw: 24, meanReserveKw: 4 };
 const ON_PHASES = [
   { phase: 'L1', meanA: 4.4, maxA: 6 },
   { phase: 'L2', meanA: 0, maxA: 0 },
@@ -122,6 +123,7 @@ describe('GET /locations/{locationId}/power', () => {
         meanLimitW: limitW + 500,
         estimatedW: meanW === 3000 ? 1000 : null,
         currents: meanW === 3000 ? CURRENTS : null,
+        building: meanW === 3000 ? { meanW: 20_500, maxW: 24_000, meanReserveW: 4_000 } : null,
       },
     }) as const;
 
@@ -137,7 +139,16 @@ describe('GET /locations/{locationId}/power', () => {
     const power = await service.read('/locations/quay-2/power', locationPowerSchema);
     expect(power).toMatchObject({ from: '2026-05-31T12:00:00.000Z', stepSeconds: 60 });
     expect(power.points).toEqual([
-      { at: at('11:00'), meanKw: 1, maxKw: 2, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5, phases: [] },
+      {
+        at: at('11:00'),
+        meanKw: 1,
+        maxKw: 2,
+        estimatedKw: null,
+        limitKw: 50,
+        meanLimitKw: 50.5,
+        phases: [],
+        building: null,
+      },
       {
         at: at('11:01'),
         meanKw: 3,
@@ -146,8 +157,18 @@ describe('GET /locations/{locationId}/power', () => {
         limitKw: 40,
         meanLimitKw: 40.5,
         phases: ON_PHASES,
+        building: BUILDING,
       },
-      { at: at('11:15'), meanKw: 8, maxKw: 9, estimatedKw: null, limitKw: 50, meanLimitKw: 50.5, phases: [] },
+      {
+        at: at('11:15'),
+        meanKw: 8,
+        maxKw: 9,
+        estimatedKw: null,
+        limitKw: 50,
+        meanLimitKw: 50.5,
+        phases: [],
+        building: null,
+      },
     ]);
   });
 
@@ -170,6 +191,7 @@ describe('GET /locations/{locationId}/power', () => {
           limitKw: 40,
           meanLimitKw: 45.5,
           phases: ON_PHASES,
+          building: BUILDING,
         },
         {
           at: at('11:15'),
@@ -179,6 +201,7 @@ describe('GET /locations/{locationId}/power', () => {
           limitKw: 50,
           meanLimitKw: 50.5,
           phases: [],
+          building: null,
         },
       ],
     });

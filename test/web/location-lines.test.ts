@@ -101,8 +101,9 @@ describe('what was measured', () => {
         l2A === undefined
           ? []
           : GRID_PHASES.map((phase) => ({ phase, meanA: 1, maxA: phase === 'L2' ? l2A : 5 })),
+      building: l2A === undefined ? null : { meanKw: 10 * meanKw, maxKw: 99, meanReserveKw: 4 },
     });
-    const { powerKw, inForceKw, phasesA } = pastLines({
+    const { powerKw, inForceKw, buildingKw, occupiedKw, phasesA } = pastLines({
       locationId: 'quay-1',
       from: iso(0),
       to: iso(600_000),
@@ -115,6 +116,9 @@ describe('what was measured', () => {
     expect(valueAt(inForceKw, ERA + 150_000)).toBe(null);
     const l2A = [0, 1, 2, 5, 6].map((minute) => valueAt(phasesA[1] ?? [], ERA + minute * 60_000));
     expect(l2A).toEqual([null, 16, null, 20, null]);
+    const at = [0, 1, 2, 5, 6].map((minute) => ERA + minute * 60_000);
+    expect(at.map((atMs) => valueAt(buildingKw, atMs))).toEqual([null, 20, null, 30, null]);
+    expect(at.map((atMs) => valueAt(occupiedKw, atMs))).toEqual([null, 24, null, 34, null]);
   });
 });
 

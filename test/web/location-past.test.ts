@@ -99,6 +99,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       meanLimitW: 50_000,
       limitW: 33_000,
       currents: { meanTenthsA: [101, 52, 0], maxTenthsA: [163, 80, 0] },
+      building: { meanW: 21_300, maxW: 24_900, meanReserveW: 4_000 },
     } as const;
     const knex = openDatabase(databaseUrlOf(rig.service.config));
     const locationId = 'quay-1' as LocationId;
@@ -122,8 +123,13 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       expect(await figureOf(past, 'Limit in force')).toBe(50);
       expect(await figureOf(past, 'Peak on L1')).toBe(16.3);
       expect(await figureOf(past, 'Peak on L3')).toBe(0);
+      expect(await figureOf(past, 'Building')).toBe(21.3);
+      expect(await figureOf(past, 'Reserve')).toBe(4);
+      await past.getByText('mean of that minute, highest 24.9 kW').waitFor();
       await past.getByText('mean of that minute, lowest 33.0 kW').waitFor();
     });
+    const took = 'The building took at most 21.3 kW, and 25.3 kW with what was kept free for it to rise.';
+    await page.locator('figcaption').getByText(took).waitFor();
     const phases = page.getByRole('figure', { name: 'Amperes on each phase' });
     await phases.getByText('The chargers drew at most 16.3 A on L1, 8.0 A on L2, 0.0 A on L3.').waitFor();
     await expectAccessible(page);

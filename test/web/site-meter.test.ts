@@ -44,6 +44,11 @@ describe('The page of a location with a meter', ON_PAGES, () => {
     await eventually(async () =>
       expect(await page.getByLabel('Now').innerText()).toContain('The building leaves no more'),
     );
+    const chart = page.getByLabel('Limits and power');
+    await chart.getByText('Building and reserve', { exact: true }).waitFor();
+    await chart
+      .getByText(/The building took at most 6?[0-9.]+ kW, and [0-9.]+ kW with what was kept free/)
+      .waitFor();
     await expectAccessible(page);
     await page.setViewportSize({ width: 375, height: 800 });
     expect(await sidewaysScroll(page)).toBe(0);
@@ -54,6 +59,8 @@ describe('The page of a location with a meter', ON_PAGES, () => {
     const page = await rig.open({ hash: '/locations/quay-2' });
     await eventually(async () => expect(await page.getByLabel('Now').count()).toBe(1));
     expect(await page.getByLabel('Building').count()).toBe(0);
+    await page.getByLabel('Limits and power').getByText('Limit in force', { exact: true }).waitFor();
+    expect(await page.getByText('Building and reserve').count()).toBe(0);
     await rig.closePages();
   });
 });

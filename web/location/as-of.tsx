@@ -130,6 +130,19 @@ export function PastHead({
           <Figure name="Limit in force" note={limitNote(value.power)}>
             {value.power === undefined ? '–' : kwText(value.power.meanLimitKw)}
           </Figure>
+          {value.power != null && value.power.building !== null && (
+            <>
+              <Figure
+                name="Building"
+                note={`mean of that minute, highest ${kwText(value.power.building.maxKw)}`}
+              >
+                {kwText(value.power.building.meanKw)}
+              </Figure>
+              <Figure name="Reserve" note="kept free for the building to rise">
+                {kwText(value.power.building.meanReserveKw)}
+              </Figure>
+            </>
+          )}
           {value.power?.phases.map(({ phase, meanA, maxA }) => (
             <Figure key={phase} name={`Peak on ${phase}`} note={`of that minute, mean ${meanA.toFixed(1)} A`}>
               {maxA.toFixed(1)} A

@@ -1,4 +1,4 @@
-// Power, effective limit and limit in force over time, as a picture and in sentences.
+// Power, a building beside it, effective limit and limit in force over time, as a picture and in sentences.
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import { kwText } from '../ui/figures.js';
@@ -22,13 +22,24 @@ interface Props {
 
 export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
   const [pointMs, setPoint] = useState<EpochMs>();
-  const powerKw = endedAt(lines.powerKw, nowMs);
+  const past = {
+    powerKw: endedAt(lines.powerKw, nowMs),
+    buildingKw: endedAt(lines.buildingKw, nowMs),
+    occupiedKw: endedAt(lines.occupiedKw, nowMs),
+  };
+  const { powerKw, buildingKw, occupiedKw } = past;
   return (
     <figure class="power-chart">
       <ul class="legend" aria-hidden="true">
         <li class="power">Power</li>
         <li class="effective">Effective limit</li>
         <li class="in-force">Limit in force</li>
+        {isKnown(buildingKw, span) && (
+          <>
+            <li class="building">Building</li>
+            <li class="occupied">Building and reserve</li>
+          </>
+        )}
         {hasFollowing(lines, span) && (
           <li class="following">Chargers may still be following a lower limit</li>
         )}
@@ -36,6 +47,8 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
       <StepPlot
         lines={[
           { label: 'Power', line: powerKw, colour: 'power', isFilled: true },
+          { label: 'Building', line: buildingKw, colour: 'building' },
+          { label: 'Building and reserve', line: occupiedKw, colour: 'building', dash: [2, 3] },
           { label: 'Allowed', line: endedAt(lines.allowedKw, nowMs), colour: 'limit', isHidden: true },
           { label: 'Limit in force', line: lines.inForceKw, colour: 'limit' },
           // Dashed and on top, so that both lines can be seen where they coincide.
@@ -52,11 +65,16 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
       <p class="readout small quiet" aria-hidden="true">
         {pointMs === undefined
           ? 'Point at the chart to read it; drag to zoom.'
-          : readout(lines, powerKw, pointMs)}
+          : readout({ ...lines, ...past }, pointMs)}
       </p>
-      <figcaption class="small">{summary(lines, powerKw, span, nowMs)}</figcaption>
+      <figcaption class="small">{summary({ ...lines, ...past }, span, nowMs)}</figcaption>
     </figure>
   );
+}
+
+function isKnown(line: StepLine, { fromMs, toMs }: Span): boolean {
+  const [, values = []] = columnsOf([line], fromMs, toMs);
+  return values.some((value) => value !== null);
 }
 
 /** Whether any of the band between the limit in force and what is allowed can be seen. */
@@ -70,21 +88,24 @@ function endedAt(line: StepLine, nowMs: EpochMs): StepLine {
   return [...line.filter(({ atMs }) => atMs <= nowMs), { atMs: nowMs + 1, value: null }];
 }
 
-function readout(lines: ChartLines, powerKw: StepLine, atMs: EpochMs): string {
+function readout(lines: ChartLines, atMs: EpochMs): string {
   const at = iso(atMs);
   const words = [
-    ['power', valueAt(powerKw, atMs)] as const,
+    ['power', valueAt(lines.powerKw, atMs)] as const,
     ['effective limit', valueAt(lines.effectiveKw, atMs)] as const,
     ['limit in force', valueAt(lines.inForceKw, atMs)] as const,
+    ['building', valueAt(lines.buildingKw, atMs)] as const,
+    ['building and reserve', valueAt(lines.occupiedKw, atMs)] as const,
   ].flatMap(([name, kw]) => (kw === null ? [] : [`${name} ${kwText(kw)}`]));
   return `${localText(at, true)} (${utcText(at)}): ${words.join(', ') || 'nothing known'}`;
 }
 
 /** What the picture shows, in sentences: what happened, what is in force now, and what is planned. */
-function summary(lines: ChartLines, powerKw: StepLine, { fromMs, toMs }: Span, nowMs: EpochMs): string {
+function summary(lines: ChartLines, { fromMs, toMs }: Span, nowMs: EpochMs): string {
+  const past = { fromMs, toMs: Math.min(toMs, nowMs) };
   const nowKw = valueAt(lines.inForceKw, nowMs);
   return [
-    ...(fromMs < nowMs ? [pastSentence(powerKw, { fromMs, toMs: Math.min(toMs, nowMs) })] : []),
+    ...(fromMs < nowMs ? [pastSentence(lines.powerKw, past), ...buildingSentences(lines, past)] : []),
     ...(nowKw === null ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
     plannedSentence(lines.inForceKw, nowKw, nowMs),
   ].join(' ');
@@ -105,6 +126,15 @@ function pastSentence(powerKw: StepLine, { fromMs, toMs }: Span): string {
     ? ''
     : `, as far as it is known: from ${spanText({ fromMs: knownFromMs, toMs: knownToMs })}`;
   return `From ${span} the power was ${was}${knownText}.`;
+}
+
+function buildingSentences({ buildingKw, occupiedKw }: ChartLines, { fromMs, toMs }: Span): string[] {
+  const [, building = [], occupied = []] = columnsOf([buildingKw, occupiedKw], fromMs, toMs);
+  const known = building.filter((kw) => kw !== null);
+  if (known.length === 0) return [];
+  const mostOccupied = Math.max(...occupied.filter((kw) => kw !== null));
+  const withReserve = `${kwText(mostOccupied)} with what was kept free for it to rise`;
+  return [`The building took at most ${kwText(Math.max(...known))}, and ${withReserve}.`];
 }
 
 function spanText({ fromMs, toMs }: Span): string {

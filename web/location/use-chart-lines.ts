@@ -25,12 +25,17 @@ export interface ChartLines {
   readonly inForceKw: StepLine;
   /** The most that chargers may draw: above the limit in force while they may still be following a decrease. */
   readonly allowedKw: StepLine;
+  /** What a building takes of the connection beside the chargers, and that with its reserve; nothing where no meter tells it. */
+  readonly buildingKw: StepLine;
+  readonly occupiedKw: StepLine;
   /** The highest current of each roll-up on L1, L2 and L3 of the grid, A; no lines where none is known. */
   readonly phasesA: readonly StepLine[];
 }
 
 interface Past {
   readonly powerKw: StepLine;
+  readonly buildingKw: StepLine;
+  readonly occupiedKw: StepLine;
   readonly phasesA: readonly StepLine[];
   readonly inForceKw: StepLine;
   readonly effectiveKw: StepLine;
@@ -42,6 +47,8 @@ interface Past {
 
 const NOTHING: Past = {
   powerKw: [],
+  buildingKw: [],
+  occupiedKw: [],
   phasesA: [],
   inForceKw: [],
   effectiveKw: [],
@@ -81,7 +88,7 @@ export function useChartLines(
   timeline: LocationTimeline | undefined,
 ): ChartLines {
   return useMemo(() => {
-    const { powerKw, phasesA, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
+    const { powerKw, buildingKw, occupiedKw, phasesA, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
     const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
     const pastInForceKw = bridged(inForceKw, live.inForceKw, UNTOLD_AT_MOST_MS);
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
@@ -90,6 +97,8 @@ export function useChartLines(
       effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
       inForceKw: end(continued(pastInForceKw, future.inForceKw)),
       allowedKw: highestOfLast(pastInForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs)),
+      buildingKw: bridged(buildingKw, live.buildingKw, UNTOLD_AT_MOST_MS),
+      occupiedKw: bridged(occupiedKw, live.occupiedKw, UNTOLD_AT_MOST_MS),
       phasesA,
     };
   }, [past, live, timeline]);

@@ -11,9 +11,11 @@ const KEPT_MS = 3_600_000;
 export interface LiveLines {
   readonly powerKw: StepLine;
   readonly inForceKw: StepLine;
+  readonly buildingKw: StepLine;
+  readonly occupiedKw: StepLine;
 }
 
-const NOTHING: LiveLines = { powerKw: [], inForceKw: [] };
+const NOTHING: LiveLines = { powerKw: [], inForceKw: [], buildingKw: [], occupiedKw: [] };
 
 /** Begins anew after a lost connection: what happened meanwhile only roll-ups know. */
 export function useLiveLines(live: LocationLive | undefined): LiveLines {
@@ -28,9 +30,14 @@ export function useLiveLines(live: LocationLive | undefined): LiveLines {
   if (live === undefined || (seen.current.live === live && lines.current !== NOTHING)) return lines.current;
   seen.current = { live, epoch };
   const atMs = Date.parse(live.at);
+  const { powerKw, inForceKw, buildingKw, occupiedKw } = lines.current;
+  const { siteMeter } = live;
   lines.current = {
-    powerKw: appended(lines.current.powerKw, atMs, live.actualKw),
-    inForceKw: appended(lines.current.inForceKw, atMs, live.gridLimitKw),
+    powerKw: appended(powerKw, atMs, live.actualKw),
+    inForceKw: appended(inForceKw, atMs, live.gridLimitKw),
+    buildingKw: siteMeter === null ? [] : appended(buildingKw, atMs, siteMeter.buildingKw),
+    occupiedKw:
+      siteMeter === null ? [] : appended(occupiedKw, atMs, siteMeter.buildingKw + siteMeter.reserveKw),
   };
   return lines.current;
 }

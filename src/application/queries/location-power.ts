@@ -1,6 +1,6 @@
 // Extension: what a location drew, and the limit it was held to.
 import { GRID_PHASES } from '../../../machines/power/fuses.js';
-import type { EndedCurrents } from '../../../machines/power/power-minute.js';
+import type { EndedBuilding, EndedCurrents } from '../../../machines/power/power-minute.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { toInstant } from '../../wire/instants.js';
@@ -37,7 +37,7 @@ export async function locationPower(
     from: toInstant(startsAtMs),
     to: toInstant(endsAtMs),
     stepSeconds: asked.step,
-    points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW, currents }) => ({
+    points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW, currents, building }) => ({
       at: toInstant(atMs),
       meanKw: meanW / 1000,
       maxKw: maxW / 1000,
@@ -45,8 +45,17 @@ export async function locationPower(
       limitKw: limitW / 1000,
       meanLimitKw: meanLimitW / 1000,
       phases: currents === null ? [] : phasesOf(currents),
+      building: building === null ? null : buildingOf(building),
     })),
   };
+}
+
+function buildingOf({
+  meanW,
+  maxW,
+  meanReserveW,
+}: EndedBuilding): LocationPower['points'][number]['building'] {
+  return { meanKw: meanW / 1000, maxKw: maxW / 1000, meanReserveKw: meanReserveW / 1000 };
 }
 
 /** A step's mean of means is no whole tenth. */

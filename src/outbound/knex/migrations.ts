@@ -19,6 +19,7 @@ import * as peakShaving from './migrations/0017-peak-shaving.js';
 import * as operatorMayPause from './migrations/0018-operator-may-pause.js';
 import * as shards from './migrations/0019-shards.js';
 import * as phaseCurrents from './migrations/0020-phase-currents.js';
+import * as buildingPower from './migrations/0021-building-power.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -45,6 +46,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0018-operator-may-pause', ...operatorMayPause },
   { name: '0019-shards', ...shards },
   { name: '0020-phase-currents', ...phaseCurrents },
+  { name: '0021-building-power', ...buildingPower },
 ];
 
 /** The migrations, for knex. */

@@ -29,6 +29,9 @@ const POWER_MINUTES = {
     mean_limit_w: 'double precision',
     estimated_w: 'double precision',
     ...OF_PHASES,
+    mean_building_w: 'double precision',
+    max_building_w: 'double precision',
+    mean_reserve_w: 'double precision',
   },
   onlyWhere: isStored('locations', ['tenant_uuid', 'location_id']),
 } as const satisfies KeyedTable<Columns>;
@@ -68,7 +71,17 @@ const CURRENTS = Object.keys(OF_PHASES)
 
 type CurrentCells = { readonly [K in keyof typeof OF_PHASES]: number | string | null };
 
-interface StepRow extends CurrentCells {
+// Minutes without a site meter have none, and weigh nothing.
+const BUILDING =
+  'avg(mean_building_w) as mean_building_w, max(max_building_w) as max_building_w, avg(mean_reserve_w) as mean_reserve_w';
+
+interface BuildingCells {
+  readonly mean_building_w: number | null;
+  readonly max_building_w: number | null;
+  readonly mean_reserve_w: number | null;
+}
+
+interface StepRow extends CurrentCells, BuildingCells {
   readonly step: number;
   readonly mean_w: number;
   readonly max_w: number;
@@ -99,6 +112,9 @@ export async function putPowerMinutes(
         mean_limit_w: minute.meanLimitW,
         estimated_w: minute.estimatedW,
         ...cellsOf(minute.currents),
+        mean_building_w: minute.building?.meanW ?? null,
+        max_building_w: minute.building?.maxW ?? null,
+        mean_reserve_w: minute.building?.meanReserveW ?? null,
       },
     ]),
   );
@@ -124,7 +140,7 @@ export async function powerHistory(
     .avg({ mean_w: 'mean_w' })
     .max({ max_w: 'max_w' })
     .min({ limit_w: 'limit_w' })
-    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w, ${CURRENTS}`))
+    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w, ${CURRENTS}, ${BUILDING}`))
     .groupByRaw('1')
     .orderByRaw('1');
   return rows.map((row) => ({
@@ -135,6 +151,7 @@ export async function powerHistory(
     limitW: row.limit_w,
     meanLimitW: row.mean_limit_w,
     currents: currentsOf(row),
+    building: buildingOf(row),
   }));
 }
 
@@ -157,6 +174,14 @@ function currentsOf(row: CurrentCells): PowerRecord['currents'] {
     meanTenthsA: [Number(row.mean_l1_tenths_a), Number(row.mean_l2_tenths_a), Number(row.mean_l3_tenths_a)],
     maxTenthsA: [Number(row.max_l1_tenths_a), Number(row.max_l2_tenths_a), Number(row.max_l3_tenths_a)],
   };
+}
+
+function buildingOf({
+  mean_building_w: meanW,
+  max_building_w: maxW,
+  mean_reserve_w: meanReserveW,
+}: BuildingCells): PowerRecord['building'] {
+  return meanW === null || maxW === null || meanReserveW === null ? null : { meanW, maxW, meanReserveW };
 }
 
 /**

@@ -323,6 +323,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         limitW: 61_706.50183763426,
         meanLimitW: 0.7,
         currents: { meanTenthsA: [320, 0, 1], maxTenthsA: [100_000, 0, 2] },
+        building: { meanW: -0.1, maxW: 12_345.6789, meanReserveW: 4_000.5 },
       } as const;
       await store.append(HARBOUR, [minute(NOON_MS), minute(NOON_MS + MINUTE_MS), minute(NOON_MS, odd)]);
       await store.append(HARBOUR, [minute(NOON_MS + MINUTE_MS, { meanW: 7 })]);
@@ -337,6 +338,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           limitW: 50_000,
           meanLimitW: 60_000,
           currents: null,
+          building: null,
         },
       ]);
       expect(await powerOf(PIER)).toEqual([]);
@@ -368,6 +370,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           limitW: 998,
           meanLimitW: 1999,
           currents: null,
+          building: null,
         },
         {
           atMs: startsAtMs + 5 * MINUTE_MS,
@@ -377,6 +380,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           limitW: 1007,
           meanLimitW: 2007,
           currents: null,
+          building: null,
         },
         {
           atMs: startsAtMs + 10 * MINUTE_MS,
@@ -386,6 +390,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           limitW: 1008,
           meanLimitW: 2008,
           currents: null,
+          building: null,
         },
       ]);
     });
@@ -399,6 +404,18 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       const window = { startsAtMs: NOON_MS, endsAtMs: NOON_MS + 3 * MINUTE_MS };
       expect(await powerOf(QUAY, window, 3 * MINUTE_MS)).toMatchObject([
         { currents: { meanTenthsA: [15, 10, 0], maxTenthsA: [25, 320, 1] } },
+      ]);
+    });
+
+    it('folds what a building took into the mean of means and the highest, and leaves minutes without a meter aside', async () => {
+      await store.append(HARBOUR, [
+        minute(NOON_MS, { building: { meanW: 10, maxW: 40, meanReserveW: 5 } }),
+        minute(NOON_MS + MINUTE_MS),
+        minute(NOON_MS + 2 * MINUTE_MS, { building: { meanW: 20, maxW: 30, meanReserveW: 2 } }),
+      ]);
+      const window = { startsAtMs: NOON_MS, endsAtMs: NOON_MS + 3 * MINUTE_MS };
+      expect(await powerOf(QUAY, window, 3 * MINUTE_MS)).toMatchObject([
+        { building: { meanW: 15, maxW: 40, meanReserveW: 3.5 } },
       ]);
     });
 
@@ -417,6 +434,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
           limitW: 50_000,
           meanLimitW: 60_000,
           currents: null,
+          building: null,
         },
       ]);
     });
