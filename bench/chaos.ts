@@ -11,8 +11,18 @@ import { Cluster, type Node } from './cluster-parts.js';
 import type { ClusterSite } from './cluster-plan.js';
 import { silentLog } from './site.js';
 
-const FAULTS = ['kill', 'terminate', 'freeze', 'freezeInCommit', 'restartDatabase', 'cutDatabase'] as const;
-type Fault = (typeof FAULTS)[number];
+const NODE_FAULTS = [
+  'kill',
+  'terminate',
+  'freeze',
+  'freezeInCommit',
+  'restartDatabase',
+  'cutDatabase',
+] as const;
+/** Of what chargers connect to, where the cluster has fronts. */
+const FRONT_FAULTS = ['killFront', 'killBus'] as const;
+type FrontFault = (typeof FRONT_FAULTS)[number];
+type Fault = (typeof NODE_FAULTS)[number] | FrontFault;
 
 const SETTLED_MS = 4_000;
 const ACTIVE_WITHIN_MS = 60_000;
@@ -76,8 +86,23 @@ function isBack(cluster: Cluster, { name }: Node): boolean {
   return (node?.held.length ?? 0) > 0 && held.length === SHARDS && new Set(held).size === SHARDS;
 }
 
+/** Until chargers hold leases that began after it. */
+async function playAtFronts(cluster: Cluster, fault: FrontFault, draw: number): Promise<void> {
+  if (fault === 'killFront') await cluster.fronts?.restartFront(draw);
+  else await cluster.fronts?.restartBus();
+  let before: readonly number[] = [];
+  const renewed = new Set<number>();
+  await until(() => {
+    const leftS = cluster.fleet.connectors().map(({ leaseLeftS }) => leaseLeftS ?? 0);
+    // What is left only falls until a lease is renewed.
+    for (const [i, each] of leftS.entries()) if (each > (before[i] ?? each)) renewed.add(i);
+    before = leftS;
+    return renewed.size === leftS.length || undefined;
+  }, `${fault}: every lease to be renewed`);
+}
+
 /** Does it to the node until others have replaced it, then puts right what it did. */
-async function play(cluster: Cluster, fault: Fault, hit: Node): Promise<void> {
+async function play(cluster: Cluster, fault: Exclude<Fault, FrontFault>, hit: Node): Promise<void> {
   const replaced = () =>
     until(() => isReplaced(cluster, hit) || undefined, `${fault}: other nodes to follow`);
   if (fault === 'restartDatabase') {
@@ -161,7 +186,8 @@ async function playRound(
   const isHit = ({ tenantUuid }: ClusterSite) =>
     !cluster.isSharded || fault === 'restartDatabase' || held.has(shardOf(tenantUuid));
   writers.takeLongestMs();
-  await play(cluster, fault, hit);
+  if (fault === 'killFront' || fault === 'killBus') await playAtFronts(cluster, fault, draw);
+  else await play(cluster, fault, hit);
   await pause(SETTLED_MS);
   const longestMs = writers.takeLongestMs();
   const gaps = tally.gapsMs.get(fault) ?? { hitMs: [], othersMs: [] };
@@ -177,11 +203,13 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '20' },
       nodes: { type: 'string', default: '3' },
       seed: { type: 'string', default: '1' },
-      faults: { type: 'string', default: FAULTS.join(',') },
+      faults: { type: 'string' },
       sharded: { type: 'boolean', default: false },
+      fronts: { type: 'string', default: '0' },
     },
   });
-  const faults = values.faults.split(',').filter((name): name is Fault => FAULTS.includes(name as Fault));
+  const known: readonly Fault[] = Number(values.fronts) > 0 ? [...NODE_FAULTS, ...FRONT_FAULTS] : NODE_FAULTS;
+  const faults = known.filter((fault) => values.faults?.split(',').includes(fault) ?? true);
   const rng = mersenne(Number(values.seed));
   const tally: Tally = {
     leasesLost: 0,
@@ -193,7 +221,7 @@ async function main(): Promise<void> {
     unanswered: 0,
     gapsMs: new Map(),
   };
-  const cluster = new Cluster({ isSharded: values.sharded });
+  const cluster = new Cluster({ isSharded: values.sharded, fronts: Number(values.fronts) });
   try {
     await cluster.start(Number(values.nodes));
     await cluster.ask(auditOf(values.sharded ? 'shards' : 'owner'));

@@ -17,8 +17,9 @@ import { type Fleet, startFleet } from '../sim/charger/fleet.js';
 import { HUNGRY } from '../sim/charger/traffic.js';
 import { systemClock } from '../src/clock.js';
 import { loadConfig } from '../src/config.js';
+import { ClusterFronts } from './cluster-fronts.js';
 import { type ClusterSite, ownersOf, type Plan, planOf, sitesOf } from './cluster-plan.js';
-import { Wire } from './cut-wire.js';
+import { freePort, Wire } from './cut-wire.js';
 import { MQTT_SECRET, provision, type SiteOwner } from './site.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
@@ -47,15 +48,29 @@ export class Cluster {
   #postgres: EmbeddedPostgres | undefined;
   #databasePort = 0;
   #mqttUrl = '';
+  /** Where it has some. */
+  readonly fronts: ClusterFronts | undefined;
+  readonly #frontCount: number;
   #fleet: Fleet | undefined;
   readonly #undo: (() => unknown)[] = [];
 
   /**
    * @param options.isSharded nodes share several tenants; otherwise one runs for the only tenant, and the others stand by.
    * @param options.plan whom it serves; a few chargers if left out.
+   * @param options.fronts that chargers connect to, with a NATS behind them; a broker in their place where there are none.
    */
-  constructor({ isSharded = false, plan }: { readonly isSharded?: boolean; readonly plan?: Plan } = {}) {
+  constructor({
+    isSharded = false,
+    fronts = 0,
+    plan,
+  }: {
+    readonly isSharded?: boolean;
+    readonly fronts?: number;
+    readonly plan?: Plan;
+  } = {}) {
     this.isSharded = isSharded;
+    this.#frontCount = fronts;
+    if (fronts > 0) this.fronts = new ClusterFronts((environment) => this.#startFront(environment));
     this.#plan = plan ?? planOf(isSharded);
     this.#owners = ownersOf(this.#plan);
     this.sites = this.#owners.flatMap((owner) => sitesOf(owner, this.#plan));
@@ -74,7 +89,7 @@ export class Cluster {
   async start(count: number): Promise<void> {
     this.#undo.push(() => rmSync(this.#directory, { recursive: true, force: true }));
     await this.#startDatabase();
-    this.#mqttUrl = await this.#startBroker();
+    if (this.fronts === undefined) this.#mqttUrl = await this.#startBroker();
     const config = loadConfig(
       {},
       { HEADROOM_DATABASE_URL: this.databaseUrl, HEADROOM_DATA_DIR: this.#directory },
@@ -82,6 +97,11 @@ export class Cluster {
     const { locationsEach, chargersEach, limitKw } = this.#plan;
     const shape = { chargersEach, permanentLimitKw: limitKw, gridLimitKw: 2 * limitKw };
     for (const owner of this.#owners) await provision(config, locationsEach, 1, shape, owner);
+    if (this.fronts !== undefined) {
+      this.#undo.push(() => this.fronts?.stop());
+      await this.fronts.startBus();
+      this.#mqttUrl = await this.fronts.start(this.#frontCount);
+    }
     for (let i = 1; i <= count; i++) await this.startNode(`node-${i}`);
     this.#fleet = this.#startFleet();
   }
@@ -231,11 +251,27 @@ export class Cluster {
     return {
       HEADROOM_DATABASE_URL: this.#urlBy(await wire.open()),
       HEADROOM_DATA_DIR: this.#directory,
-      HEADROOM_MQTT_URL: this.#mqttUrl,
+      ...(this.fronts === undefined
+        ? { HEADROOM_MQTT_URL: this.#mqttUrl }
+        : { HEADROOM_BUS_URL: this.fronts.busUrl }),
       [this.isSharded ? 'HEADROOM_SHARDED' : 'HEADROOM_STANDBY']: 'true',
       HEADROOM_HTTP_PORT: '0',
       HEADROOM_LOG_LEVEL: 'warn',
     };
+  }
+
+  #startFront(environment: NodeJS.ProcessEnv): ChildProcess {
+    return spawn(process.execPath, [COMMAND, 'serve', '--front'], {
+      env: {
+        HEADROOM_DATABASE_URL: this.databaseUrl,
+        HEADROOM_DATA_DIR: this.#directory,
+        HEADROOM_HTTP_PORT: '0',
+        HEADROOM_MQTT_PORT: '0',
+        HEADROOM_LOG_LEVEL: 'warn',
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
   }
 
   #urlBy(port: number): string {
@@ -257,13 +293,3 @@ export class Cluster {
 }
 
 const RATING = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 } as const;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}

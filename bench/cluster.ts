@@ -2,12 +2,16 @@
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { systemClock } from '../src/clock.js';
+import type { ClusterFronts } from './cluster-fronts.js';
 import { Cluster, type Node } from './cluster-parts.js';
 
 const SHOW_EVERY_MS = 1_000;
 const NODES_AT_MOST = 9;
 const KEYS =
   '1-9 choose a node · k kill -9 · t SIGTERM · p pause · r resume or start · c cut from the database · m mend · q quit';
+
+const FRONT_KEYS =
+  'f kill -9 a front, the next each time · b kill -9 the NATS; both start again by themselves';
 
 interface OwnerRow {
   /** null: the whole database. */
@@ -37,6 +41,7 @@ class Console {
   #chosen = 0;
   #note = '';
   #shownLines = 0;
+  #frontsKilled = 0;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -55,6 +60,7 @@ class Console {
       ...table.toString().split('\n'),
       `${leased} of ${connectors} connectors hold a lease, ${Math.abs(powerKw).toFixed(1)} of ${allowedKw.toFixed(1)} kW`,
       rows === undefined ? 'The database does not answer.' : this.#note,
+      ...(this.#cluster.fronts === undefined ? [] : [this.#cluster.fronts.names().join(' · '), FRONT_KEYS]),
       KEYS,
     ];
     this.#draw(lines);
@@ -66,8 +72,18 @@ class Console {
     const node = this.#cluster.nodes[this.#chosen];
     if (key === 'q' || key === '\u0003') return false;
     if (this.#cluster.nodes[place] !== undefined) this.#chosen = place;
+    else if (this.#cluster.fronts !== undefined && (key === 'f' || key === 'b'))
+      this.#note = this.#doToFronts(key, this.#cluster.fronts);
     else if (node !== undefined) this.#note = this.#do(key, node);
     return true;
+  }
+
+  #doToFronts(key: 'f' | 'b', fronts: ClusterFronts): string {
+    const done = key === 'f' ? fronts.restartFront(this.#frontsKilled++) : fronts.restartBus();
+    void done.catch((error: unknown) => {
+      this.#note = String(error);
+    });
+    return key === 'f' ? 'SIGKILL to a front' : 'SIGKILL to the NATS';
   }
 
   #do(key: string, node: Node): string {
@@ -107,19 +123,24 @@ class Console {
   }
 }
 
-function countOf(text: string): number {
+function countOf(flag: string, text: string, least: number): number {
   const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= NODES_AT_MOST) return count;
-  process.stderr.write(`--nodes ${text}: must be a whole number from 1 to ${NODES_AT_MOST}\n`);
+  if (Number.isInteger(count) && count >= least && count <= NODES_AT_MOST) return count;
+  process.stderr.write(`${flag} ${text}: must be a whole number from ${least} to ${NODES_AT_MOST}\n`);
   process.exit(2);
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { nodes: { type: 'string', default: '3' }, sharded: { type: 'boolean', default: false } },
+    options: {
+      nodes: { type: 'string', default: '3' },
+      sharded: { type: 'boolean', default: false },
+      fronts: { type: 'string', default: '0' },
+    },
   });
-  const count = countOf(values.nodes);
-  const cluster = new Cluster({ isSharded: values.sharded });
+  const count = countOf('--nodes', values.nodes, 1);
+  const fronts = countOf('--fronts', values.fronts, 0);
+  const cluster = new Cluster({ isSharded: values.sharded, fronts });
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
@@ -128,7 +149,7 @@ async function main(): Promise<void> {
   process.once('SIGINT', end);
   try {
     process.stdout.write(
-      `A PostgreSQL, a broker, ${count} nodes and virtual chargers start on this machine.\n`,
+      `A PostgreSQL, ${fronts > 0 ? `a NATS, ${fronts} fronts` : 'a broker'}, ${count} nodes and virtual chargers start on this machine.\n`,
     );
     await cluster.start(count);
     const console = new Console(cluster);

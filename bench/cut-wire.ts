@@ -49,3 +49,14 @@ export class Wire {
     this.mend();
   }
 }
+
+/** A port of this machine on which nothing listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

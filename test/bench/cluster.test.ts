@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
-import { needing } from '../needs.js';
+import { missingPrograms, needing } from '../needs.js';
 import { missingPostgres } from '../outbound/knex/postgres-server.js';
 
 function run(script: string, ...options: readonly string[]) {
@@ -64,6 +64,36 @@ describe('a cluster of nodes', needing(missingPostgres()), () => {
     cluster.child.stdin.write('q');
     expect(await cluster.ended).toBe(0);
   });
+
+  it(
+    'loses no lease, no limit and no write while fronts and their NATS are killed, and nodes beside them',
+    needing(missingPrograms('nats-server')),
+    async () => {
+      const faults = '--faults=killFront,killBus,kill';
+      const chaos = run('chaos', '--sharded', '--fronts=2', '--rounds=3', '--nodes=2', '--seed=7', faults);
+      expect(await chaos.ended, chaos.printed()).toBe(0);
+      expect(chaos.printed()).toContain(
+        '{"rounds":3,"leasesLost":0,"limitsBroken":0,"writesLost":0,"doubleWriters":0,"acknowledged":',
+      );
+    },
+  );
+
+  it(
+    'shows its fronts, and kills one and its NATS by keys',
+    needing(missingPrograms('nats-server')),
+    async () => {
+      const cluster = run('cluster', '--nodes=1', '--fronts=2');
+      const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
+      await shown(/front-1: MQTT at port (\d+) · front-2: MQTT at port/);
+      await shown(/[1-9]\d* of 16 connectors hold a lease/);
+      cluster.child.stdin.write('f');
+      await shown(/front-1: (ended|starting)/);
+      cluster.child.stdin.write('b');
+      await shown(/SIGKILL to the NATS/);
+      cluster.child.stdin.write('q');
+      expect(await cluster.ended).toBe(0);
+    },
+  );
 
   it('is refused with a number of nodes that is none', async () => {
     const cluster = run('cluster', '--nodes=none');

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadConfig, SETTINGS, variableOf } from '../../src/config.js';
+import { type Config, loadConfig, SETTINGS, variableOf } from '../../src/config.js';
+import { frontConfigOf } from '../../src/front.js';
 import { missingPrograms, needing } from '../needs.js';
 import { ROOT } from './document.js';
 
@@ -81,6 +82,57 @@ describe('compose.cluster.yaml', () => {
   });
 });
 
+describe('compose.fronts.yaml', () => {
+  const scalar = z.union([z.string(), z.number(), z.null()]);
+  const process = z.object({
+    environment: z.record(z.string(), scalar),
+    command: z.array(z.string()).optional(),
+  });
+  const { services, configs } = z
+    .object({
+      services: z.object({ 'node-1': process, 'node-2': process, 'front-1': process, 'front-2': process }),
+      configs: z.object({ balancer: z.object({ content: z.string() }) }),
+    })
+    .parse(parse(read('compose.fronts.yaml'), { merge: true }));
+
+  function configOf(name: keyof typeof services): Config {
+    const given = Object.entries(services[name].environment).filter(([, value]) => value !== null);
+    const texts = given.map(([variable, value]) => [
+      variable,
+      String(value).replace(/\$\{\w+:-(\w+)\}/g, '$1'),
+    ]);
+    const config = loadConfig({}, { HEADROOM_HTTP_HOST: '0.0.0.0', ...Object.fromEntries(texts) });
+    const known = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
+    expect(known).toEqual(expect.arrayContaining(Object.keys(services[name].environment)));
+    return config;
+  }
+
+  it.each(['node-1', 'node-2'] as const)('gives %s settings with which it shares the tenants', (name) => {
+    const nodeUrl = `http://${name}:8080`;
+    expect(configOf(name)).toMatchObject({ sharded: true, nodeUrl, trustProxy: 1 });
+    expect(services[name].command).toBeUndefined();
+  });
+
+  it.each(['front-1', 'front-2'] as const)(
+    'gives %s settings of a front, on the NATS of the nodes',
+    (name) => {
+      expect(frontConfigOf(configOf(name)).busUrl).toBe(configOf('node-1').busUrl);
+      expect(services[name].command).toEqual(['serve', '--front']);
+    },
+  );
+
+  it('has a balancer whose configuration HAProxy accepts', needing(missingPrograms('haproxy')), () => {
+    const directory = mkdtempSync(join(tmpdir(), 'headroom-haproxy-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'haproxy.cfg');
+    // Here nobody has the names of the containers.
+    const content = configs.balancer.content.replaceAll(/(node|front)-\d:(?=\d+$)/gm, '127.0.0.1:');
+    writeFileSync(file, content);
+    const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+});
+
 describe('The Dockerfile', () => {
   it('copies what there is, and .dockerignore lets through that and nothing else', () => {
     const allowed = read('.dockerignore')
@@ -105,7 +157,7 @@ describe('The Dockerfile', () => {
     expect(tested).toContain(image?.[1]);
   });
 
-  it.each(['compose.yaml', 'compose.cluster.yaml'])(
+  it.each(['compose.yaml', 'compose.cluster.yaml', 'compose.fronts.yaml'])(
     'alone says which image that is: %s hands on another where it is set',
     (file) => {
       const builtSchema = z.object({ build: z.object({ args: z.object({ NODE_IMAGE: z.null() }) }) });
