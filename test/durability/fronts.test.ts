@@ -199,7 +199,8 @@ ${servers.join('\n')}
       if (topic.endsWith('/limit')) limits.push(JSON.parse(payload.toString()));
     });
     client.on('connect', () => client.publish(`${prefix}/state`, state(true), { qos: 1 }));
-    await client.subscribeAsync([`${prefix}/sync`, `${prefix}/c/1/limit`], { qos: 1 });
+    // A balancer may find a front slow, and end its connections: then it comes again by itself.
+    await eventually(() => client.subscribeAsync([`${prefix}/sync`, `${prefix}/c/1/limit`], { qos: 1 }));
     await client.publishAsync(`${prefix}/state`, state(true), { qos: 1 });
     let hb = 0;
     return {
@@ -296,16 +297,18 @@ ${servers.join('\n')}
     const url = await startBalancer(fronts);
     const chargers = await Promise.all(TENANTS.map((tenantUuid) => charger(url, tenantUuid)));
     await areRenewed(chargers);
-    const atFirst = await metricOf(fronts[0], 'headroom_mqtt_connections');
-    expect(atFirst).toBeGreaterThan(0);
-    expect(atFirst).toBeLessThan(TENANTS.length);
+    const isFirstInUse = (await metricOf(fronts[0], 'headroom_mqtt_connections')) > 0;
+    const [lost, other] = isFirstInUse ? fronts : [fronts[1], fronts[0]];
     const before = chargers.map(({ limits }) => limits.at(-1)?.seq ?? 0);
-    await fronts[0].stop('SIGKILL');
+    await lost.stop('SIGKILL');
     await areRenewed(chargers);
-    expect(await metricOf(fronts[1], 'headroom_mqtt_connections')).toBe(TENANTS.length);
+    await eventually(async () =>
+      expect(await metricOf(other, 'headroom_mqtt_connections')).toBe(TENANTS.length),
+    );
     for (const [i, { limits }] of chargers.entries())
       expect(limits.at(-1)?.seq).toBeGreaterThan(before[i] ?? 0);
-    for (const tenantUuid of TENANTS) expect(await linkOf(nodeUrl, tenantUuid)).toBe('online');
+    for (const tenantUuid of TENANTS)
+      await eventually(async () => expect(await linkOf(nodeUrl, tenantUuid)).toBe('online'));
   });
 
   it('leave the front that they were at without a word of theirs when they come to another one', async () => {
