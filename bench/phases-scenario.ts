@@ -1,4 +1,4 @@
-// Cars of one phase at connectors of three, all day long: a scenario, and what the best possible schedule would deliver in it.
+// Cars of one phase or three at connectors of three, all day long: a scenario, and what the best possible schedule would deliver.
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 
@@ -20,6 +20,10 @@ export interface PhasesCase {
   readonly fuseA?: number;
   /** Whether chargers end a limit with the session, so that what the car does not use can be lent. */
   readonly endsWithSession: boolean;
+  /** How many phases the cars use, 7.36 kW on each; one where left out. */
+  readonly carPhases?: 1 | 3;
+  /** Whether chargers charge a car on fewer phases than that uses, where they are told to. */
+  readonly switchesPhases?: boolean;
   readonly hours: number;
   readonly seed: number;
 }
@@ -41,7 +45,17 @@ function staysOf({ cars, hours }: PhasesCase): readonly Stay[] {
 }
 
 export function phasesScenario(phases: PhasesCase): Scenario {
-  const { cars, limitKw, wiring, fuseA, endsWithSession, hours, seed } = phases;
+  const {
+    cars,
+    limitKw,
+    wiring,
+    fuseA,
+    endsWithSession,
+    carPhases = 1,
+    switchesPhases = false,
+    hours,
+    seed,
+  } = phases;
   const chargers = Array.from({ length: cars }, (_, nth) => {
     const rotation = wiring === 'onL1' ? 'RST' : ROTATIONS[nth % ROTATIONS.length];
     return `            - { controllerUuid: c${nth}, connectors: [{ connectorId: "1", phases: 3, rotation: ${rotation}, maxCurrentA: ${MAX_A}, failsafeA: 0 }] }`;
@@ -51,11 +65,12 @@ export function phasesScenario(phases: PhasesCase): Scenario {
       `    - { connector: c${nth}/1, arrives: +${fromMs / 1000}s, leaves: +${untilMs / 1000}s, energyKwh: 1000 }`,
   );
   return parseScenario(
-    `name: Cars of one phase
+    `name: Cars of ${carPhases === 1 ? 'one phase' : 'three phases'}
 seed: ${seed}
 start: 2026-06-01T00:00:00Z
 duration: ${hours}h
 endsWithSession: ${endsWithSession}
+switchesPhases: ${switchesPhases}
 provision:
   tenants:
     - tenantUuid: harbour
@@ -72,7 +87,7 @@ sessions:
   visits:
 ${visits.join('\n')}
 vehicles:
-  - { name: hybrid, maxKw: ${CAR_W / 1000}, phases: 1, taper: none }
+  - { name: car, maxKw: ${(carPhases * CAR_W) / 1000}, phases: ${carPhases}, taper: none }
 `,
     'phases.yaml',
   );
@@ -80,7 +95,7 @@ vehicles:
 
 /** The most that anybody could deliver to these cars: at every instant all that they take, the limit or the fuse of L1. */
 export function bestWh(phases: PhasesCase): number {
-  const { limitKw, fuseA = Number.POSITIVE_INFINITY, wiring } = phases;
+  const { limitKw, fuseA = Number.POSITIVE_INFINITY, wiring, carPhases = 1 } = phases;
   const stays = staysOf(phases);
   const instants = [...new Set(stays.flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]))].sort(
     (a, b) => a - b,
@@ -89,7 +104,9 @@ export function bestWh(phases: PhasesCase): number {
   for (const [i, fromMs] of instants.entries()) {
     const there = stays.filter((stay) => stay.fromMs <= fromMs && fromMs < stay.untilMs);
     const onPhase = (phase: number) =>
-      there.filter(({ nth }) => (wiring === 'onL1' ? 0 : nth % ROTATIONS.length) === phase).length;
+      carPhases === 3
+        ? there.length
+        : there.filter(({ nth }) => (wiring === 'onL1' ? 0 : nth % ROTATIONS.length) === phase).length;
     const carriedW = [0, 1, 2].reduce(
       (sum, phase) => sum + Math.min(onPhase(phase) * CAR_W, fuseA * VOLTAGE_V),
       0,

@@ -1,5 +1,6 @@
 // A charger with one connector that keeps the whole contract of mqtt.md. Its car is made up; the rest is what you need.
-// Where another car is plugged in (`kill -USR2`), a limit for the session of the one before is over. CAR_PHASES: how many the car uses.
+// Where another car is plugged in (`kill -USR2`), a limit for the session of the one before is over. CAR_PHASES: how many the car uses;
+// told to, it charges it on fewer.
 // With DC_W, the most it gives, it is a DC charger: it says and hears W at the car instead of A per phase.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -19,9 +20,10 @@ let then = kept; // what applies when the lease ends
 let held = { epoch: 0, seq: 0, limit: then };
 let [hb, fence, leaseTimer] = [0, held, undefined];
 let [session, lent] = [randomUUID(), undefined]; // of the car, and of the limit that is for it alone
+let connected = 3; // as many phases as its contactors leave to the car
 
 const stateOf = (online) => {
-  const kind = DC_W ? { powerType: 'DC' } : { phases: 3, endsWithSession: true };
+  const kind = DC_W ? { powerType: 'DC' } : { phases: 3, endsWithSession: true, switchesPhases: true };
   const range = { ...inUnit(least, 'min'), ...inUnit(Number(most), 'max'), ...inUnit(kept, 'failsafe') };
   const own = { id: '1', ...kind, ...range, lease: 'heartbeat', keepsThen: true };
   return JSON.stringify({ v: 1, online, boot, connectors: [own] });
@@ -44,11 +46,11 @@ const sayState = () => say('state', stateOf(true), { qos: 1, retain: true });
 function sayMeter() {
   sentAtMs.set(++hb, performance.now()).delete(hb - 64);
   const { limit, ...grant } = held;
-  const drawn = Math.min(limit, car);
+  const [drawn, used] = [Math.min(limit, car), Math.min(carPhases, connected)];
   const status = Number(car) === 0 ? 'Available' : drawn > 0 ? 'Charging' : 'SuspendedEVSE';
   const measured = DC_W
     ? { powerW: drawn }
-    : { powerW: 230 * carPhases * drawn, currentA: [1, 2, 3].map((n) => (n > carPhases ? 0 : drawn)) };
+    : { powerW: 230 * used * drawn, currentA: [1, 2, 3].map((n) => (n > used ? 0 : drawn)) };
   measured.powerW = Math.round(measured.powerW);
   if (!DC_W && Number(car) > 0) measured.session = session;
   say('c/1/meter', JSON.stringify({ v: 1, boot, hb, status, ...measured, ...grant, ...inUnit(limit) }));
@@ -85,12 +87,12 @@ function take(message) {
   const [limit, nextThen] = DC_W ? [message.limitW, message.thenW] : [message.limitA, message.thenA];
   const isNewer = epoch > fence.epoch || (epoch === fence.epoch && seq > fence.seq);
   if (to !== boot || !isNewer || (message.session ?? session) !== session) return 'STALE';
-  if (message.phases < carPhases) return 'REJECTED'; // and a car that goes on to more ends its session
   if (![limit, nextThen].every((each) => each === 0 || each >= least) || ref > hb) return 'REJECTED';
   const leftMs = sentAtMs.get(ref) + 1000 * ttlS - performance.now(); // from when the heartbeat was sent
   if (!(leftMs > 0)) return 'EXPIRED';
   keep(nextThen, message.session);
   lent = message.session;
+  connected = message.phases ?? 3; // a real charger stops the car, opens its contactor and switches here
   clearTimeout(leaseTimer);
   leaseTimer = setTimeout(() => hold({ epoch: 0, seq: 0, limit: then }, 'the lease is over'), leftMs);
   fence = { epoch, seq };

@@ -42,10 +42,25 @@ export interface SessionKnown {
   seen: { readonly phases: PhaseCount; readonly sinceMs: number } | undefined;
   /** It has used other phases than it was seen to: nothing of this session is lent any more. */
   isBarred: boolean;
+  /** As many as it was seen to use where all were offered; all until then. */
+  learnt: PhaseCount;
+  /** Its charger was told another number of phases last then, and has taken that once it takes a grant after `switchedSeq`. */
+  switchedAtMs: number;
+  switchedSeq: number;
+  /** More phases than now would serve more since then; undefined while they would not. */
+  worthMoreSinceMs: number | undefined;
 }
 
 export function createSessionKnown(): SessionKnown {
-  return { id: undefined, seen: undefined, isBarred: false };
+  return {
+    id: undefined,
+    seen: undefined,
+    isBarred: false,
+    learnt: ALL_PHASES,
+    switchedAtMs: Number.NEGATIVE_INFINITY,
+    switchedSeq: -1,
+    worthMoreSinceMs: undefined,
+  };
 }
 
 /** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */
@@ -67,6 +82,8 @@ export interface ConnectorControl {
   readonly session: SessionKnown;
   /** The start of its charger in which it said that grants with a session end with that; undefined where it never did. */
   endsWithSessionIn: string | undefined;
+  /** The same of its saying that it can charge a car on fewer phases than that uses. */
+  switchesPhasesIn: string | undefined;
   /** Since when it is expected to report: it became known, or its charger said that it is there. */
   awaitedSinceMs: number;
   /**
@@ -143,6 +160,7 @@ export function createControl(
     compliance: createCompliance(),
     session: createSessionKnown(),
     endsWithSessionIn: undefined,
+    switchesPhasesIn: undefined,
     awaitedSinceMs: nowMs,
     heardBeforeW: 0,
     said: undefined,

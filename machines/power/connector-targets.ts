@@ -1,38 +1,26 @@
 // What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
 
-import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
-import { type Allocation, allocate } from './allocation.js';
-import type { Claim } from './claims.js';
-import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
+import { tenthsWithin, wattsOfTenths } from '../values/units.js';
+import { type ConnectorControl, floorWOf, isLocked } from './connector-control.js';
 import { doubtRest } from './connector-demand.js';
-import { failsafeTenthsAOf, heldLoadTenthsAOf, heldTenthsAOf, heldWOf, thenTenthsAOf } from './failsafes.js';
-import { steadyShares } from './steady-shares.js';
 import {
-  inTurnOrder,
-  isAboutToResume,
-  isDwelling,
-  isKeptOn,
-  lastPauseAtMs,
-  swapsApartMs,
-  turnMsOf,
-} from './turns.js';
-
-interface Circumstances {
-  /** What connectors that cannot be told leave of the budget, W. */
-  readonly availableW: number;
-  /** What they leave of each pole. */
-  readonly availableTenthsA: readonly number[];
-  /** What they leave of the grid operator's limit, W; infinite where there is none. */
-  readonly operatorLeavesW: number;
-  /** After which an acknowledged decrease has freed what it took. */
-  readonly settleMs: number;
-  readonly nowMs: number;
-}
-
-interface Limits {
-  readonly isClusterBound: boolean;
-  isLockNear(key: string): boolean;
-}
+  type Circumstances,
+  type Division,
+  deductLoad,
+  divide,
+  isAtRest,
+  isPauseKept,
+  isRunning,
+  isScarce,
+  isShort,
+  keepAtRest,
+  type Limits,
+  servedBy,
+} from './division.js';
+import { failsafeTenthsAOf, heldWOf } from './failsafes.js';
+import { choosePhases } from './phase-choice.js';
+import { steadyShares } from './steady-shares.js';
+import { isKeptOn } from './turns.js';
 
 /**
  * Writes target and reason of each connector that can be told. What unlocked connectors would fall back to is theirs
@@ -44,12 +32,22 @@ export function setTargets(
   limits: Limits,
   circumstances: Circumstances,
 ): void {
-  if (!doFloorsFit(controlled, circumstances)) for (const { demand } of controlled) doubtRest(demand);
+  const areAllServed = doFloorsFit(controlled, circumstances);
+  if (!areAllServed) for (const { demand } of controlled) doubtRest(demand);
   for (const control of controlled) {
     control.isFailsafeWaived = false;
     control.isPausedForOperator = false;
     control.limitedBy = undefined;
   }
+  const { useOn, nowMs } = circumstances;
+  if (useOn !== undefined)
+    choosePhases(controlled, {
+      doFloorsFit: areAllServed,
+      isLocked: (control) => isLocked(control) || limits.isLockNear(control.key),
+      useOn,
+      serve: () => servedBy(divide(controlled, limits, circumstances)),
+      nowMs,
+    });
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division) && waiveFailsafes(controlled, (control) => isAtRest(control, limits)))
     division = divide(controlled, limits, circumstances);
@@ -57,7 +55,6 @@ export function setTargets(
     division = divide(controlled, limits, circumstances);
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.operatorLeavesW))
     division = divide(controlled, limits, circumstances);
-  const { nowMs } = circumstances;
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
     aimLocked(control, allocation.lockedW[i] ?? 0, allocation.lastResort[i] === true);
@@ -172,132 +169,6 @@ function roomBeside(
     deductLoad(leftTenthsA, control, shareTenthsA);
   }
   return { leftW, leftTenthsA };
-}
-
-/** What it loads its poles with at `tenthsA`, or falls back to where that is more, is taken out of what they can carry. */
-function deductLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
-  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
-  for (const pole of control.holding.poles) leftTenthsA[pole] = (leftTenthsA[pole] ?? 0) - loadTenthsA;
-}
-
-interface Division {
-  readonly allocation: Allocation;
-  readonly locked: readonly ConnectorControl[];
-  /** In the order of their turns; those at rest have their target already. */
-  readonly unlocked: readonly ConnectorControl[];
-  /** What all of these may use together, W. */
-  readonly availableW: number;
-  /** The same of each pole, tenths of an ampere. */
-  readonly availableTenthsA: readonly number[];
-}
-
-function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {
-  return isLastResort || isUnattainable;
-}
-
-/** A connector whose car would use more does not get it. */
-function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
-  if (levelW !== undefined) return true;
-  return unlocked.some((control, i) => !control.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control));
-}
-
-/**
- * A connector that is about to be locked must have its floor by then, whether its car uses it or not; a car that does not
- * wake up keeps it.
- */
-function isAtRest(control: ConnectorControl, limits: Limits): boolean {
-  const { key, demand } = control;
-  if (!demand.hasCar || !demand.isResting || isKeptOn(control)) return false;
-  return !isLocked(control) && !limits.isLockNear(key);
-}
-
-function divide(
-  controlled: readonly ConnectorControl[],
-  limits: Limits,
-  { availableW, availableTenthsA, settleMs, nowMs }: Circumstances,
-): Division {
-  const locked: ConnectorControl[] = [];
-  const near: ConnectorControl[] = [];
-  const rest: ConnectorControl[] = [];
-  let leftW = availableW;
-  const leftTenthsA = [...availableTenthsA];
-  for (const control of controlled) {
-    if (control.isPausedForOperator) {
-      control.targetTenthsA = 0;
-      control.reason = 'paused';
-      leftW -= heldWOf(control);
-      deductLoad(leftTenthsA, control, 0);
-    } else if (isLocked(control)) {
-      locked.push(control);
-    } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
-      // One that is about to be locked must have its floor by then: it is first among the unlocked.
-      near.push(control);
-    } else if (
-      control.demand.hasCar &&
-      (!isDwelling(control, nowMs) || isAboutToResume(control, nowMs, settleMs))
-    ) {
-      // One whose pause is about to end has its share already, unused: else others would have it when it ends.
-      rest.push(control);
-    } else {
-      leftW -= keepAtRest(control);
-      deductLoad(leftTenthsA, control, 0);
-    }
-  }
-  const swapsFromMs = lastPauseAtMs(controlled) + swapsApartMs(settleMs);
-  const swaps = { swapsFromMs, turnMs: turnMsOf(controlled) };
-  const unlocked = [...near, ...inTurnOrder(rest, nowMs, swaps)];
-  // Where a fuse does not carry the floors of all locks, those that run go on.
-  locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
-  const allocation = allocate(
-    leftW,
-    locked.map(claimOfLocked),
-    unlocked.map((control) => claimOfUnlocked(control, limits)),
-    leftTenthsA,
-  );
-  return { allocation, locked, unlocked, availableW: leftW, availableTenthsA: leftTenthsA };
-}
-
-/** By what it was told, or says that it holds. */
-function isRunning({ sentTenthsA, holding, slot: { limitA = 0 } }: ConnectorControl): boolean {
-  return (sentTenthsA ?? tenthsAOf(limitA)) >= holding.leastTenthsA;
-}
-
-/** Its pause is not over, though it has a share already. */
-function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: number): boolean {
-  return isDwelling(control, nowMs) && !limits.isLockNear(control.key);
-}
-
-/** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
-function keepAtRest(control: ConnectorControl): number {
-  control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control);
-  control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
-  return heldWOf(control);
-}
-
-function claimOf(control: ConnectorControl, wantedTenthsA: number): Claim {
-  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, poles } = control.holding;
-  const heldTenthsA = heldTenthsAOf(control);
-  const heldLoadTenthsA = poles.length === 0 ? 0 : heldLoadTenthsAOf(control);
-  const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
-  const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
-  return {
-    heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
-    floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
-    mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
-    ...(poles.length > 0 && { load: { poles, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } }),
-  };
-}
-
-function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
-  return { ...claimOf(control, control.demand.mostTenthsA), isResting: isAtRest(control, limits) };
-}
-
-/** A lock that has no car yet keeps its floor ready. */
-function claimOfLocked(control: ConnectorControl): Claim {
-  const { demand, holding } = control;
-  const lockLimitKw = lockLimitKwOf(control) ?? 0;
-  const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), holding.milliwattsPerTenth) : 0;
-  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA));
 }
 
 function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean): void {

@@ -7,6 +7,7 @@ import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import { isLending } from './lent-phases.js';
+import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import { lastingWOf, type PowerNeed, shortOfPower } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
@@ -136,12 +137,13 @@ export class GrantIssuer {
     if (control.isStoring) return undefined;
     const isFloorOwed =
       isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
-    // What it may draw by a grant of the service's life before this one.
-    const hadTenthsA = holding.lastSeq === 0 ? tenthsAOf(control.slot.limitA ?? 0) : 0;
+    // What it may draw by a grant of the service's life before this one, on all phases that it is to use.
+    const boundTenthsA = mostOnFirst(holding.bounds, holding.usedPhases);
+    const hadTenthsA =
+      holding.lastSeq === 0 ? Math.min(tenthsAOf(control.slot.limitA ?? 0), boundTenthsA) : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isFloorHeld = hadTenthsA >= leastTenthsA && holding.boundTenthsA >= leastTenthsA;
     const isFloorDue = isShort && this.#doesClusterCarry(holding);
-    const isFloorKept = isFloorOwed && (isCarried ? isFloorDue || hadTenthsA >= leastTenthsA : isFloorHeld);
+    const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA >= leastTenthsA);
     let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#budgetW));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';

@@ -3,7 +3,14 @@
 import { type ConnectorControl, createSessionKnown } from './connector-control.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { MeterReading } from './meter-ledger.js';
-import { ALL_PHASES, NO_CURRENT, type OwnPhases, onFirst, type PhaseCount } from './own-phases.js';
+import {
+  ALL_PHASES,
+  NO_CURRENT,
+  type OwnPhases,
+  onFirst,
+  type PhaseCount,
+  phasesLoaded,
+} from './own-phases.js';
 
 /** A car that uses fewer phases has shown so for this long: some begin on one and go on to more. */
 const LEARNT_AFTER_MS = 15_000;
@@ -13,9 +20,26 @@ const NOISE_A = 1;
 /** A lease that ends this long before it should, by a clock that is right, has not ended by time. */
 const EARLY_MS = 5_000;
 
-/** Some of its phases are lent to others until its session ends. */
+/** Some of its phases are lent to others until its session ends: its car does not use them, or its charger switched them off. */
 export function isLending({ holding }: Pick<ConnectorControl, 'holding'>): boolean {
   return holding.usedPhases < holding.phases;
+}
+
+/** Its charger was told to use fewer phases than its car would. */
+export function isSwitched(control: ConnectorControl): boolean {
+  return isSwitching(control) && control.holding.usedPhases < control.session.learnt;
+}
+
+/** Its charger can charge the car that is there on fewer phases than that uses, and the car bears a pause. */
+export function canSwitch(control: ConnectorControl): boolean {
+  const { session, spec, isStoring } = control;
+  return (
+    isSwitching(control) && session.learnt > 1 && spec.neverPause !== true && !isStoring && mayLend(control)
+  );
+}
+
+function isSwitching({ switchesPhasesIn, boot }: ConnectorControl): boolean {
+  return switchesPhasesIn !== undefined && switchesPhasesIn === boot;
 }
 
 /**
@@ -38,7 +62,9 @@ export function followSession(
   }
   if (isLending(control)) {
     if (!mayLend(control)) return stopLending(ledger, control);
-    const isBeyond = phasesSeen(reading, NOISE_A) > holding.usedPhases;
+    // Until a charger has switched, what it was promised before lets its car use more.
+    const allowed = isSwitched(control) ? phasesLoaded(holding.entitled) : 1;
+    const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(holding.usedPhases, allowed);
     if (!isBeyond && !hasEndedEarly(control, reading, nowMs)) return false;
     barLending(ledger, control);
     // Whatever its charger says: what flows beyond what was granted counts on every phase from now on.
@@ -59,6 +85,7 @@ export function barLending(ledger: GrantLedger, control: ConnectorControl): bool
 export function stopLending(ledger: GrantLedger, control: ConnectorControl): boolean {
   if (control.holding.usedPhases === ALL_PHASES) return false;
   ledger.useOn(control.holding, ALL_PHASES);
+  control.session.learnt = ALL_PHASES;
   // What it was told last was for fewer phases, and may have ended.
   control.sentTenthsA = undefined;
   return true;
@@ -81,13 +108,16 @@ function learn(
   const phases = phasesSeen(reading, NOISE_A);
   // Where a phase carries hardly anything, nobody knows whether the car is about to use it.
   const isPlain = phases > 0 && phases === phasesSeen(reading, USED_A);
-  if (!isPlain || phases >= holding.phases) {
+  // A charger that switches back to more phases has its car on fewer until it has done so.
+  const isOffered = holding.ackedSeq > session.switchedSeq;
+  if (!isPlain || !isOffered || phases >= holding.phases) {
     session.seen = undefined;
     return false;
   }
   if (session.seen?.phases !== phases) session.seen = { phases: phases as PhaseCount, sinceMs: nowMs };
   if (nowMs - session.seen.sinceMs < LEARNT_AFTER_MS || !mayLend(control)) return false;
-  ledger.useOn(holding, session.seen.phases);
+  session.learnt = session.seen.phases;
+  ledger.useOn(holding, session.learnt);
   return true;
 }
 

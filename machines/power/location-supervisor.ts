@@ -15,6 +15,7 @@ import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './kn
 import { barLending, isLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
+import { nextSwitchAtMs } from './phase-choice.js';
 import { LocationReservedPower } from './reserved-power.js';
 import { isOverbooked, lateAmong, nextLateAtMs, type SharedRoom, setTargetsBeside } from './room-beside.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
@@ -45,6 +46,7 @@ interface OwnDescription {
   readonly keepsThen: boolean;
   readonly boot?: string | undefined;
   readonly endsWithSession?: boolean | undefined;
+  readonly switchesPhases?: boolean | undefined;
 }
 
 /** After a reservation that could not be written, renewals go without one for this long. */
@@ -164,6 +166,8 @@ export class LocationSupervisor {
     control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
     if (own.endsWithSession === true) control.endsWithSessionIn = boot;
     else if (control.endsWithSessionIn === boot) control.endsWithSessionIn = undefined;
+    if (own.switchesPhases === true) control.switchesPhasesIn = boot;
+    else if (control.switchesPhasesIn === boot) control.switchesPhasesIn = undefined;
     reserveWorstCase(this.ledger, control);
   }
 
@@ -289,6 +293,7 @@ export class LocationSupervisor {
     nextMs = Math.min(nextMs, this.#issuer.nextRaiseAtMs(controlled, nowMs) ?? nextMs);
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
+    nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
     for (const { holding } of this.controls.values())
       nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
     return nextMs;

@@ -7,6 +7,7 @@ import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import type { GrantLedger } from './grant-ledger.js';
 import { forEachLoad } from './holding.js';
+import type { PhaseCount } from './own-phases.js';
 
 /** A charger that has not taken its newest limit after this long is told again, and others are lowered for it. */
 export const TOLD_AGAIN_AFTER_MS = 2_000;
@@ -112,7 +113,7 @@ export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: num
 
 /**
  * Sets what each of `controlled` is due as if all took it; and anew for all but `late`, which have not, beside what these may draw
- * still.
+ * still. Phases are chosen as if all took it, too: what is late comes soon.
  */
 export function setTargetsBeside(
   budget: Budget,
@@ -126,11 +127,12 @@ export function setTargetsBeside(
 ): void {
   const { controlled, uncontrolled, late } = connectors;
   const { ledger, room, settleMs, nowMs } = circumstances;
-  const share = (among: readonly ConnectorControl[], available: Available) => {
+  const useOn = ({ holding }: ConnectorControl, phases: PhaseCount) => ledger.useOn(holding, phases);
+  const share = (among: readonly ConnectorControl[], available: Available, switched?: typeof useOn) => {
     const operatorLeavesW = available.availableW + (budget.operatorW - budget.budgetW);
-    setTargets(among, budget, { ...available, operatorLeavesW, settleMs, nowMs });
+    setTargets(among, budget, { ...available, operatorLeavesW, settleMs, nowMs, useOn: switched });
   };
-  share(controlled, availableBeside(ledger, uncontrolled, room));
+  share(controlled, availableBeside(ledger, uncontrolled, room), useOn);
   if (late.length === 0) return;
   const others = controlled.filter((control) => !late.includes(control));
   share(others, availableBesideLate(ledger, late, others, uncontrolled, room, nowMs));

@@ -42,19 +42,20 @@ export interface Outlet {
   readonly voltageV: number;
   /** What flows. */
   readonly powerW: number;
-  /** Phases that carry current: a single-phase car uses one of the connector's three. */
+  /** So many phases, from the first on, the contactors leave to the car, and so many of those carry current. */
+  connected: number;
   readonly phases: number;
   /** Meter register, at the car; it only rises. */
   readonly energyWh: number;
 }
 
 const STEP_MS = 1000;
-const RECOGNISED_AFTER_MS = 2000;
-const UNPLUGGED_AFTER_MS = 2000;
+const CABLE_TAKES_MS = 2000; // to recognise a car, and to unplug one
 const MS_PER_HOUR = 3_600_000;
 
 class VirtualOutlet implements Outlet {
   drawnA = 0;
+  connected: number;
   #registerWh = 0;
   /** When it stops and is due next; not a number while that is not known. */
   #stopMs = Number.NaN;
@@ -78,6 +79,7 @@ class VirtualOutlet implements Outlet {
     const { rating, startsAtMs, offeredA, nextCar, lateMs } = options;
     this.#options = options;
     this.#rating = rating;
+    this.connected = rating.phases;
     this.#leastOfferA = leastOfferA(rating);
     this.#offeredA = offeredA;
     this.#reaction =
@@ -85,8 +87,7 @@ class VirtualOutlet implements Outlet {
         ? createPromptReaction(offeredA, () => this.#car.reactionMs)
         : createLateReaction(offeredA, lateMs);
     this.#nextStepMs = startsAtMs + STEP_MS;
-    this.#atMs = startsAtMs;
-    this.#nowMs = startsAtMs;
+    this.#atMs = this.#nowMs = startsAtMs;
     this.#car = nextCar(startsAtMs);
     this.#modeEndsAtMs = this.#car.arrivesAtMs;
   }
@@ -98,7 +99,7 @@ class VirtualOutlet implements Outlet {
   get phases(): number {
     if (this.#mode === 'available') return 0;
     // Whatever the car does with it, a DC connector takes it from all phases alike.
-    return this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.#rating.phases) : 3;
+    return this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.connected) : 3;
   }
 
   get voltageV(): number {
@@ -271,7 +272,7 @@ class VirtualOutlet implements Outlet {
       this.#storedWh = this.#car.storedWh;
       this.#tell({ type: 'car.arrived' });
       this.#note('arrived', nowMs);
-      const recognisedAtMs = nowMs + (this.#car.isIdeal ? 0 : RECOGNISED_AFTER_MS);
+      const recognisedAtMs = nowMs + (this.#car.isIdeal ? 0 : CABLE_TAKES_MS);
       this.#modeEndsAtMs = Math.min(recognisedAtMs, this.#car.leavesAtMs);
     } else if (this.#mode === 'preparing' && nowMs < this.#car.leavesAtMs) {
       this.#tell({ type: 'car.recognised', isOffered: this.#isOffer(this.#offeredA) });
@@ -285,7 +286,7 @@ class VirtualOutlet implements Outlet {
       this.#tell({ type: 'car.left' });
       this.#note('left', nowMs);
       this.drawnA = 0;
-      this.#modeEndsAtMs = nowMs + (this.#car.isIdeal ? 0 : UNPLUGGED_AFTER_MS);
+      this.#modeEndsAtMs = nowMs + (this.#car.isIdeal ? 0 : CABLE_TAKES_MS);
     }
   }
 

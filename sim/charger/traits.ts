@@ -15,6 +15,7 @@ export const MISBEHAVIOURS = {
   'false-ack': 'acknowledges a lower limit at once, but never applies it',
   'no-ack': 'follows its limits, but never acknowledges them',
   'forget-then': 'forgets at a restart which limit applies after its lease has ended',
+  'keep-phases': 'acknowledges a limit for fewer phases, and lets its car go on on all',
   'power-only': 'reports powerW and nothing else, and follows no limits',
 } as const;
 export type Misbehaviour = keyof typeof MISBEHAVIOURS;
@@ -23,6 +24,8 @@ export interface ChargerTraits {
   readonly lease: LeaseKind;
   /** A limit with a session ends with that. */
   readonly endsWithSession: boolean;
+  /** Told so, it charges a car on fewer phases than that uses; with `endsWithSession`. */
+  readonly switchesPhases: boolean;
   /** How much longer its seconds last than true ones: 0.02 is 2 % slow, -0.02 is 2 % fast. */
   readonly driftShare: number;
   /** From accepting a limit until the pilot tells the car, ms by its own clock: 5 s is the most the protocol bears. */
@@ -39,6 +42,7 @@ export interface ChargerTraits {
 export const HONEST: ChargerTraits = {
   lease: 'heartbeat',
   endsWithSession: false,
+  switchesPhases: false,
   driftShare: 0,
   pilotDelayMs: 1000,
   meterPeriodMs: 10_000,

@@ -6,9 +6,11 @@ import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, NextCar, PerPhase } from './car.js';
+import { createCarSession } from './car-session.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
 import { createOutlet, type Outlet } from './outlet.js';
+import { PhaseSwitch } from './phase-switch.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
@@ -71,12 +73,16 @@ function stateOf(
     readonly lease: LeaseKind;
     readonly keepsThen: boolean;
     readonly failsafeA: number;
-    readonly endsWithSession?: boolean;
+    readonly endsWithSession: boolean;
+    readonly switchesPhases: boolean;
   },
 ): ConnectorState {
   const { connectorId: id, phases, maxCurrentA, dc } = spec;
-  const { failsafeA, endsWithSession, ...rest } = own;
-  const ofSession = endsWithSession === true ? { endsWithSession } : {};
+  const { failsafeA, endsWithSession, switchesPhases, ...rest } = own;
+  const ofSession = {
+    ...(endsWithSession && { endsWithSession }),
+    ...(switchesPhases && { switchesPhases }),
+  };
   if (dc == null)
     return { id, phases, minA: leastOfferA(spec), maxA: maxCurrentA, failsafeA, ...rest, ...ofSession };
   const [minW, maxW] = [Math.round(1000 * dc.minPowerKw), Math.round(1000 * dc.maxPowerKw)];
@@ -159,54 +165,6 @@ function outletOf(
   });
 }
 
-/** The visits of cars as the charger tells them apart. */
-interface Session {
-  readonly id: string | undefined;
-  readonly onCar: (note: CarNote) => void;
-  readonly onMorePhases: () => void;
-  /** Why a limit for a session is not taken; undefined where nothing speaks against it. */
-  refuses(limit: Pick<LimitMessage, 'session' | 'phases'>): AckResult | undefined;
-  restart(boot: string): void;
-}
-
-function createSession(
-  holder: GrantHolder,
-  { traits: { endsWithSession }, onCar, ...options }: VirtualConnectorOptions,
-  outlet: () => Outlet,
-): Session {
-  let { boot } = options;
-  let visits = 0;
-  let isCarThere = false;
-  const current = () => (endsWithSession && isCarThere ? `${boot.slice(0, 40)}-${visits}` : undefined);
-  /** What was for it is over: the contactor opens, whether anybody hears of it or not. */
-  const end = () => {
-    if (holder.endSession()) outlet().cut();
-  };
-  return {
-    get id() {
-      return current();
-    },
-    onCar(note) {
-      isCarThere = note.what === 'arrived';
-      if (isCarThere) visits++;
-      else end();
-      onCar(note);
-    },
-    onMorePhases: () => {
-      if ((holder.applied.lent?.phases ?? 3) < outlet().phases) end();
-    },
-    refuses(limit) {
-      if (limit.session === undefined) return undefined;
-      if (limit.session !== current()) return 'STALE';
-      return (limit.phases ?? 3) < outlet().phases ? 'REJECTED' : undefined;
-    },
-    restart(newBoot) {
-      boot = newBoot;
-      visits++;
-    },
-  };
-}
-
 interface VirtualConnectorOptions {
   readonly traits: ChargerTraits;
   readonly traffic: Visitors;
@@ -237,20 +195,22 @@ function readingOf(
 /** What the hardware takes up to `nowMs`, each at its instant. */
 function followLimits(
   holder: GrantHolder,
-  outlet: Outlet,
+  contactors: PhaseSwitch,
   nowMs: number,
-  onTaken: (atMs: number) => void,
+  onTaken: (atMs: number, phasesBefore: number) => void,
 ): void {
   for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
     // A car that left before then took with it what was for its session.
-    outlet.advance(dueMs);
+    contactors.passTo(dueMs);
     if (holder.nextDueMs !== dueMs) continue;
-    const before = holder.applied.lent;
-    if (!holder.advance(dueMs)) continue;
-    // On more phases than before it begins without current.
-    if (before !== undefined && before.phases < (holder.applied.lent?.phases ?? 3)) outlet.cut();
-    onTaken(dueMs);
+    const phasesBefore = holder.applied.lent?.phases ?? 3;
+    if (holder.advance(dueMs)) onTaken(dueMs, phasesBefore);
   }
+}
+
+function heldToOf(spec: VirtualConnectorSpec, limitA: number): ReturnType<VirtualConnector['heldTo']> {
+  if (spec.dc == null) return { limitA, limitW: undefined };
+  return { limitA: undefined, limitW: dcWOfAmpere(limitA, spec) };
 }
 
 export function createVirtualConnector(
@@ -259,7 +219,8 @@ export function createVirtualConnector(
 ): VirtualConnector {
   const holder = holderOf(spec, options.traits, options.boot);
   const offerOf = createOffer(spec, options.traits);
-  const session = createSession(holder, options, () => outlet);
+  const session = createCarSession(holder, options, () => outlet);
+  const contactors = new PhaseSwitch(holder, options.traits, spec.phases, () => outlet, offerOf);
   const outlet: Outlet = outletOf(spec, options, session, offerOf(holder.applied.limitA));
   /** The meter tells tenths of an ampere. */
   const measuredA = () => Math.round(outlet.drawnA * 10) / 10;
@@ -273,23 +234,21 @@ export function createVirtualConnector(
     receive(limit, nowMs) {
       return session.refuses(limit) ?? holder.receive(isDc ? inAmperes(limit, spec) : limit, nowMs);
     },
-    heldTo() {
-      const { limitA } = holder.applied;
-      return isDc ? { limitA: undefined, limitW: dcWOfAmpere(limitA, spec) } : { limitA, limitW: undefined };
-    },
+    heldTo: () => heldToOf(spec, contactors.isSwitching ? 0 : holder.applied.limitA),
     get session() {
       return session.id;
     },
     described(lease, keepsThen) {
-      const { endsWithSession } = options.traits;
-      return stateOf(spec, { lease, keepsThen, failsafeA: holder.failsafeA, endsWithSession });
+      const { endsWithSession, switchesPhases } = options.traits;
+      const own = { lease, keepsThen, failsafeA: holder.failsafeA };
+      return stateOf(spec, { ...own, endsWithSession, switchesPhases });
     },
     advance(nowMs) {
-      followLimits(holder, outlet, nowMs, (atMs) => {
-        outlet.offer(offerOf(holder.applied.limitA), atMs);
+      followLimits(holder, contactors, nowMs, (atMs, phasesBefore) => {
+        contactors.take(phasesBefore, atMs);
         options.onApplied();
       });
-      outlet.advance(nowMs);
+      contactors.passTo(nowMs);
     },
     supply(voltagesV, nowMs) {
       outlet.supply(voltagesV, nowMs);
@@ -300,9 +259,9 @@ export function createVirtualConnector(
       if (holder.applied.lent !== undefined) outlet.cut();
       holder.restart(boot);
       session.restart(boot);
-      outlet.offer(offerOf(holder.applied.limitA), nowMs);
+      contactors.restart(nowMs);
     },
-    nextDueMs: () => Math.min(holder.nextDueMs, outlet.nextDueMs),
+    nextDueMs: () => Math.min(holder.nextDueMs, outlet.nextDueMs, contactors.nextDueMs),
     get status() {
       return outlet.status;
     },

@@ -92,8 +92,9 @@ export class ConnectorBook {
   readonly heard = new HeartbeatLog();
   readonly sessions = new KnownSessions();
   lease: LeaseKind = 'heartbeat';
-  /** It forgets over a restart what it was told to fall back to. */
+  /** It said so: it forgets over a restart what it falls back to, or it charges cars on fewer phases than they use. */
   isForgetful = false;
+  switchesPhases = false;
   /** It reports and takes no limits: nothing that is promised to it means anything. */
   isReadOnly = false;
   /** It drew more than it may, for longer than is tolerated. */

@@ -144,11 +144,12 @@ export class ExchangeWatch {
   }
 
   #noteOwn({ controllerUuid }: ChargerAddress, { connectors = [] }: StateMessage): void {
-    for (const { id, lease, keepsThen } of connectors) {
-      const book = this.#books.byId(controllerUuid, id);
+    for (const own of connectors) {
+      const book = this.#books.byId(controllerUuid, own.id);
       if (book === undefined) continue;
-      book.lease = lease;
-      book.isForgetful = keepsThen !== true;
+      book.lease = own.lease;
+      book.isForgetful = own.keepsThen !== true;
+      book.switchesPhases = own.powerType !== 'DC' && own.switchesPhases === true;
     }
   }
 

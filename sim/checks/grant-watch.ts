@@ -86,7 +86,7 @@ export class GrantWatch {
     }
   }
 
-  /** Fewer phases than a connector has are for the session that was seen to use no more. */
+  /** Fewer phases than a connector has are for the session that was seen to use no more, or that its charger keeps to them. */
   #judgeLent(book: ConnectorBook, { boot, session, phases, limitA, thenA }: LimitMessage): void {
     if ((session === undefined) !== (phases === undefined))
       this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
@@ -95,6 +95,7 @@ export class GrantWatch {
     const { id, seenPhases = 0 } = book.sessions.in(boot) ?? {};
     if (session !== id)
       this.#violate('P7', book, `${limitA} A, then ${thenA} A for ${session}, and ${id} is there`);
+    else if (book.switchesPhases) this.#reached.note('phasesSwitched');
     else if (seenPhases === 0 || seenPhases > phases)
       this.#violate('P7', book, `it is for ${phases} phases, and its car was seen to use ${seenPhases}`);
   }

@@ -26,6 +26,7 @@ export const RARE_BRANCHES = {
   profileCancelled: 'a profile was cancelled before it ended',
   concurrentRemovals: 'members of one cluster were removed at the same time',
   phasesLent: 'a limit was for one session, and for fewer phases than the connector has',
+  phasesSwitched: 'a limit was for fewer phases than its car uses, because its charger switches them',
   sessionOver: 'a limit came for a session that was over',
   otherTenantRefused: "another tenant asked for the first one's objects",
 } as const;

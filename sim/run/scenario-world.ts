@@ -18,8 +18,8 @@ export function createScenarioWorld(
   onEvent: (event: TraceEvent) => void,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
-  const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport, endsWithSession } =
-    scenario;
+  const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const { endsWithSession, switchesPhases } = scenario;
   const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
   const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
@@ -47,6 +47,7 @@ export function createScenarioWorld(
       driftShare: drift.get(controllerUuid) ?? 0,
       meterPeriodMs,
       endsWithSession,
+      switchesPhases,
     }),
     environment: { ...timingOf(meterPeriodMs), ...settings },
   });

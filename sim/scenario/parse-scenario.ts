@@ -202,7 +202,9 @@ function scenarioOf(
     ...span,
     meterPeriodMs: file.meterPeriod,
     ocpp,
-    endsWithSession: file.endsWithSession,
+    // Only what ends with its session may be for fewer phases.
+    endsWithSession: file.endsWithSession || file.switchesPhases,
+    switchesPhases: file.switchesPhases,
     transport,
     provision,
     connectors: [...plan.connectors.values()],

@@ -28,6 +28,7 @@ export const scenarioSchema = z.strictObject(
     sites: sitesSchema.optional(),
     ocpp: ocppSchema,
     endsWithSession: z.boolean('must be true or false').default(false),
+    switchesPhases: z.boolean('must be true or false').default(false),
     grid: gridSchema,
     buildings: buildingsSchema,
     sessions: sessionsSchema,

@@ -216,6 +216,8 @@ export interface Scenario extends ScenarioSpan {
   readonly ocpp: readonly OcppMember[];
   /** Chargers that speak MQTT end a limit with the session it is for: what their cars do not use can be lent. */
   readonly endsWithSession: boolean;
+  /** They also charge a car on fewer phases than that uses, where they are told so. */
+  readonly switchesPhases: boolean;
   /** Locations on no line have the voltage of their rating. */
   readonly grid: readonly GridLine[];
   readonly buildings: readonly Building[];

@@ -108,6 +108,9 @@ function fused(location: { readonly locationId: string }, failsafeA: number) {
 /** Four chargers whose phases can be lent, wired in turn, on fuses that carry less than half of what they could take. */
 const LENDING_LEAST_KW = Math.ceil((4 * 3 * 6 * 253) / 1000);
 
+/** The same where chargers switch phases: 6 A on three for a lock, and on one for each of the others, with a tenth of voltage. */
+const SWITCHING_LEAST_KW = Math.ceil(((3 + 3) * 6 * 253) / 1000);
+
 function lending(location: { readonly locationId: string }, failsafeA: number) {
   const { locationId } = location;
   const rotations = ['RST', 'STR', 'TRS', undefined];
@@ -161,11 +164,13 @@ interface Surroundings {
 }
 
 function drawnBy(seed: number, chargers: number, { speaksOcpp = false, hasNodes = false }: Surroundings) {
-  const hasFailsafe = seed % 2 === 1;
+  const isSwitching = seed % 20 === 13;
+  const hasFailsafe = seed % 2 === 1 && !isSwitching;
   const isFused = seed % 10 === 7;
   const isLending = seed % 10 === 3;
   // Which order was heard is not known where another service answers, or a gateway is between.
   const isLimitedFromOutside = !speaksOcpp && !hasNodes;
+  const lendingLeastKw = isSwitching ? SWITCHING_LEAST_KW : LENDING_LEAST_KW;
   const ownLeastKw = hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5;
   return {
     hasFailsafe,
@@ -173,9 +178,10 @@ function drawnBy(seed: number, chargers: number, { speaksOcpp = false, hasNodes 
     isHungry: seed % 3 !== 0,
     isFused,
     isLending,
+    isSwitching,
     hasOperator: isLimitedFromOutside && seed % 5 === 4,
     isShaved: isLimitedFromOutside && seed % 10 === 5,
-    leastKw: isFused ? FUSED_LEAST_KW : isLending ? LENDING_LEAST_KW : ownLeastKw,
+    leastKw: isFused ? FUSED_LEAST_KW : isLending ? lendingLeastKw : ownLeastKw,
   };
 }
 
@@ -194,13 +200,24 @@ function ownLocations(
 
 /**
  * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
- * have fuses, and cars of one phase and of three; with 3, fuses and chargers that lend phases until a session ends; with 4 and 9, a
- * grid operator; with 5, an average that the tariff bills.
+ * have fuses, and cars of one phase and of three; with 3, fuses and chargers that lend phases until a session ends (with 13, 33 and so on
+ * by odd tens, chargers that switch phases as well, no fail-safes, and limits below 6 A on three phases for each); with 4 and 9, a grid
+ * operator; with 5, an average that the tariff bills.
  */
 export function hostileSiteOf(seed: number, chargers: number, surroundings: Surroundings = {}): HostileSite {
   const { speaksOcpp = false } = surroundings;
   const drawn = drawnBy(seed, chargers, surroundings);
-  const { hasFailsafe, failsafeA, isHungry, isFused, isLending, hasOperator, isShaved, leastKw } = drawn;
+  const {
+    hasFailsafe,
+    failsafeA,
+    isHungry,
+    isFused,
+    isLending,
+    isSwitching,
+    hasOperator,
+    isShaved,
+    leastKw,
+  } = drawn;
   const tenant = (tenantUuid: string, name: string, locations: readonly object[]) => ({
     tenantUuid,
     name,
@@ -221,13 +238,13 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     locationIds: LOCATIONS,
     chargers: isFused ? FUSED_LOCKABLE + 1 : isLending ? 4 : chargers,
     leastKw,
-    lockable: isFused ? FUSED_LOCKABLE : isLending ? 4 : hasFailsafe ? chargers : 1,
+    lockable: isFused ? FUSED_LOCKABLE : isSwitching ? 1 : isLending ? 4 : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
     // What is best where fuses bind, or an average does, is not known to the checks.
     isHungry: isHungry && !isFused && !isLending && !isShaved,
     hasOperator,
     visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
-    traitsOf: (charger, random) => drawTraits(charger, random, { hasFailsafe, isLending }),
+    traitsOf: (charger, random) => drawTraits(charger, random, { hasFailsafe, isLending, isSwitching }),
     ocppOf({ locationId }, random) {
       return speaksOcpp && locationId !== FAR
         ? drawnOcpp(random, { isFused, isBroken: locationId === YARD })
@@ -260,7 +277,11 @@ function drawnOcpp(
 function drawTraits(
   { controllerUuid, locationId }: ChargerAddress,
   random: RandomGenerator,
-  { hasFailsafe, isLending }: { readonly hasFailsafe: boolean; readonly isLending: boolean },
+  {
+    hasFailsafe,
+    isLending,
+    isSwitching,
+  }: { readonly hasFailsafe: boolean; readonly isLending: boolean; readonly isSwitching: boolean },
 ): Partial<ChargerTraits> {
   const misbehaviours: Misbehaviour[] = ['late-reaction'];
   if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
@@ -272,6 +293,7 @@ function drawTraits(
   return {
     misbehaviours: isBroken ? [oneOf(BROKEN, random)] : misbehaviours,
     endsWithSession,
+    switchesPhases: isSwitching && endsWithSession,
     driftShare: uniformInt(random, -20, 20) / 1000,
     pilotDelayMs: uniformInt(random, 0, 5_000),
   };

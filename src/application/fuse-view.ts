@@ -1,8 +1,9 @@
 // The fuses of a location as an operator sees them: each phase with what it carries, and the one that keeps a connector from more.
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { GRID_PHASES, type Pole } from '../../machines/power/fuses.js';
-import { isLending } from '../../machines/power/lent-phases.js';
+import { isLending, isSwitched } from '../../machines/power/lent-phases.js';
 import { poleLoadsOf } from '../../machines/power/pole-loads.js';
+import { wattsOfTenths } from '../../machines/values/units.js';
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { FuseLive } from '../wire/operator-locations.js';
 
@@ -36,12 +37,28 @@ export function fullPoleOf({ fuses, limitedBy }: Readonly<ConnectorControl>): Po
   return typeof limitedBy === 'number' ? fuses.poles[limitedBy] : undefined;
 }
 
-/** Such as `L1`, or `L2 and L3`: where its car is reserved while the rest is lent; undefined while nothing is. */
-export function lentPhasesOf(control: ConnectorControl): string | undefined {
+/** Where alone its limit may load the grid while the other phases of the connector are lent. */
+export interface LentPhases {
+  /** Such as `L1`, or `L2 and L3`. */
+  readonly names: string;
+  /** The least that its car could be offered on all phases that it uses, kW, where its charger is told to use fewer. */
+  readonly insteadOfKw: number | undefined;
+}
+
+/** undefined while nothing is lent. */
+export function lentPhasesOf(control: ConnectorControl): LentPhases | undefined {
   if (!isLending(control)) return undefined;
-  const { rotation } = control.spec;
-  const { usedPhases } = control.holding;
-  if (rotation == null) return usedPhases === 1 ? 'one phase' : 'two phases';
-  const phases = [...rotation].slice(0, usedPhases).map((letter) => GRID_PHASES['RST'.indexOf(letter)]);
-  return phases.sort().join(' and ');
+  const { spec, holding, session } = control;
+  const { usedPhases, leastTenthsA, milliwattsOnPhase } = holding;
+  const leastW = wattsOfTenths(leastTenthsA, milliwattsOnPhase * session.learnt);
+  return {
+    names: namesOf(spec.rotation, usedPhases),
+    insteadOfKw: isSwitched(control) ? leastW / 1000 : undefined,
+  };
+}
+
+function namesOf(rotation: string | null | undefined, phases: number): string {
+  if (rotation == null) return phases === 1 ? 'one phase' : 'two phases';
+  const names = [...rotation].slice(0, phases).map((letter) => GRID_PHASES['RST'.indexOf(letter)]);
+  return names.sort().join(' and ');
 }

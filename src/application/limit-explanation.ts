@@ -4,6 +4,7 @@ import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-fo
 import { nameOfPole, type Pole } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
 import { toInstant } from '../wire/instants.js';
+import type { LentPhases } from './fuse-view.js';
 
 export interface Explained {
   readonly reason: LimitReason;
@@ -16,7 +17,7 @@ export interface Explained {
   readonly failsafe: string;
   readonly lockLimitKw: number | null;
   /** The phases of the grid that alone are reserved for its car; undefined where all of the connector are. */
-  readonly lentPhases: string | undefined;
+  readonly lentPhases: LentPhases | undefined;
   /** Power at 6 A, and at its maximum, at the voltage enforcement counts with. */
   readonly minimumKw: number;
   readonly maximumKw: number;
@@ -75,11 +76,17 @@ function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Expla
   return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than ${minimum}: it runs up to ${round(minimumKw)} kW.`;
 }
 
-/** One sentence, and another where phases that its car does not use are lent. */
+/** One sentence, and another where some of its phases are lent. */
 export function explanationOf(explained: Explained): string {
   const sentence = SENTENCES[explained.reason](explained);
-  if (explained.lentPhases === undefined) return sentence;
-  return `${sentence} It is reserved on ${explained.lentPhases} only: its car uses no other phase, and others may until it goes.`;
+  const { lentPhases } = explained;
+  return lentPhases === undefined ? sentence : `${sentence} ${lentText(lentPhases)}`;
+}
+
+function lentText({ names, insteadOfKw }: LentPhases): string {
+  if (insteadOfKw === undefined)
+    return `It is reserved on ${names} only: its car uses no other phase, and others may until it goes.`;
+  return `Its charger is told to use ${names} only: on more phases its car would need ${round(insteadOfKw)} kW at least. It goes back to them once that serves more, ten minutes after a switch at the earliest.`;
 }
 
 function limitText({ limitKw, cause }: LimitInForce): string {

@@ -95,8 +95,9 @@ export class ConnectorMeterSink implements MeterSink {
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
     if (own !== undefined && failsafeA !== undefined) {
-      const { lease, whyNoLease, keepsThen = false, endsWithSession } = own;
-      supervisor.describe(control, { failsafeA, lease, keepsThen, endsWithSession, boot: state.boot });
+      const { lease, whyNoLease, keepsThen = false, endsWithSession, switchesPhases } = own;
+      const { boot } = state;
+      supervisor.describe(control, { failsafeA, lease, keepsThen, endsWithSession, switchesPhases, boot });
       this.#enforcement.hearLease(connector, lease === 'none' ? whyNoLease : undefined);
       this.#enforcement.decideSoon(location);
     }

@@ -97,6 +97,8 @@ export interface ChargerState {
         readonly keepsThen?: boolean | undefined;
         /** A grant with a session ends by itself with that. */
         readonly endsWithSession?: boolean | undefined;
+        /** It can charge a car on fewer phases than that uses, where a grant says so. */
+        readonly switchesPhases?: boolean | undefined;
       }[]
     | undefined;
 }

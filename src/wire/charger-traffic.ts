@@ -86,6 +86,24 @@ const state: ChargerTraffic<StateMessage> = {
         ],
       },
     },
+    {
+      name: 'switchesPhases',
+      summary:
+        'The same with a contactor for one phase and one for the others: told to, it charges any car on one.',
+      payload: {
+        v: 1,
+        online: true,
+        boot: BOOT,
+        connectors: [
+          {
+            ...({ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 0, lease: 'heartbeat' } as const),
+            keepsThen: true,
+            endsWithSession: true,
+            switchesPhases: true,
+          },
+        ],
+      },
+    },
     { name: 'lost', summary: 'The last will.', payload: { v: 1, online: false, boot: BOOT } },
   ],
 };

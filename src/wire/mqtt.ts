@@ -98,6 +98,12 @@ const acStateSchema = z.object({
     .describe(
       'A limit with a session ends by itself, at once and offline too, when that session is over or its car uses another phase.',
     ),
+  switchesPhases: z
+    .boolean()
+    .optional()
+    .describe(
+      'With endsWithSession: it charges a car that uses more phases on the first so many that a limit is for; before it offers them it opens its contactor and switches.',
+    ),
   minA: currentASchema.describe('Lowest current it can offer a car, A per phase.'),
   maxA: currentASchema.describe('Highest current of the hardware, A per phase.'),
   failsafeA: currentASchema.describe(

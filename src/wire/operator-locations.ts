@@ -106,6 +106,13 @@ export const connectorLiveSchema = z
       .meta({ description: 'Limit of its lock; null where it is not locked.' }),
     limitA: z.number().nullable().meta({ description: 'A per phase; null before the first limit.' }),
     limitKw: z.number().nullable(),
+    limitPhases: z.number().int().nullable().meta({
+      description:
+        'So many of its phases, from the first on, its limit is for while the others are lent; null where it is for all.',
+    }),
+    isPhaseSwitched: z.boolean().meta({
+      description: 'Its charger was told to use fewer phases than its car would, because that serves more.',
+    }),
     actualKw: z.number(),
     isEstimated: z.boolean().meta({
       description: 'It is silent: `actualKw` is its last reading, at most what it may still draw.',

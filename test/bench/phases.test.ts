@@ -49,3 +49,22 @@ describe('Cars of one phase at connectors of three', () => {
     expect([l2?.mostA, l3?.mostA]).toEqual([0, 0]);
   });
 });
+
+describe('Cars of three phases, where a limit leaves less than 6 A on three for each', () => {
+  const SIX = { ...EIGHT, cars: 6, limitKw: 10, carPhases: 3 } as const;
+
+  it('all charge on one phase each where chargers switch, and wait for their turns where not', async () => {
+    const switched = await played({ ...SIX, switchesPhases: true });
+    expect(switched).toMatchObject({ violations: 0 });
+    expect(switched.share).toBeGreaterThan(0.9);
+    expect(switched.starts).toBeGreaterThanOrEqual(1);
+    // Some have left before their turn came.
+    expect((await played(SIX)).starts).toBeLessThan(1);
+  });
+
+  it('get nothing of 3.6 kW where chargers do not switch', async () => {
+    const one = { ...SIX, cars: 1, limitKw: 3.6 };
+    expect((await played({ ...one, switchesPhases: true })).share).toBeGreaterThan(0.9);
+    expect((await played(one)).share).toBe(0);
+  });
+});

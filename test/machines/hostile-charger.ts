@@ -28,6 +28,8 @@ export interface ChargerTraits {
   readonly neverPause?: boolean;
   /** A grant with a session ends with that; left out: no. */
   readonly endsWithSession?: boolean;
+  /** It charges a car on fewer phases than that uses, where a grant says so; left out: no. */
+  readonly switchesPhases?: boolean;
 }
 
 export interface Acknowledged {
@@ -69,6 +71,9 @@ export class HostileCharger {
   /** Grants for a session that it took, and those that ended with it, or because its car used another phase. */
   lent = 0;
   lentEnded = 0;
+  /** Grants for fewer phases than its car uses, which it took, and how often one was for another number than that before. */
+  narrowed = 0;
+  switches = 0;
   /** So many of the first phases its car uses. */
   carPhases = 3;
   session: string | undefined;
@@ -141,6 +146,7 @@ export class HostileCharger {
   useMore(nowMs: number): void {
     this.advance(nowMs);
     this.carPhases = 3;
+    if (this.traits.switchesPhases === true) return;
     if ((this.#lentTo?.phases ?? 3) < 3 && (this.wantsTenthsA ?? 0) > 0) this.#endLent(nowMs);
   }
 
@@ -173,25 +179,33 @@ export class HostileCharger {
     this.advance(nowMs);
     const { voltageV, phases } = this.traits;
     const drawnA = (this.drawsAnywayTenthsA ?? Math.min(this.#limit.tenthsA, this.wantsTenthsA ?? 0)) / 10;
-    const used = Math.min(this.carPhases, phases);
-    const onEach = (value: number, of: number): [number, number, number] => [
-      value,
-      of > 1 ? value : 0,
-      of > 2 ? value : 0,
-    ];
+    const currentA = [0, 1, 2].map((own) => this.#drawnOn(own, drawnA, nowMs));
     this.#sentAtMs.set(++this.#hb, nowMs);
     return {
       boot: this.boot,
       hb: this.#hb,
       status: this.wantsTenthsA === undefined ? 'Available' : drawnA > 0 ? 'Charging' : 'SuspendedEVSE',
-      powerW: Math.round(drawnA * voltageV * used),
-      currentA: onEach(drawnA, used),
-      voltageV: onEach(voltageV, phases),
+      powerW: Math.round(currentA.reduce((sumA, phaseA) => sumA + phaseA, 0) * voltageV),
+      currentA,
+      voltageV: [0, 1, 2].map((own) => (own < phases ? voltageV : 0)),
       limitA: this.#limit.tenthsA / 10,
       session: this.session,
       epoch: this.#held?.epoch ?? 0,
       seq: this.#held?.seq ?? 0,
     };
+  }
+
+  /** As many as its car uses of those that it may. */
+  get phasesUsed(): number {
+    const { phases, switchesPhases } = this.traits;
+    return Math.min(phases, this.carPhases, switchesPhases === true ? this.#limit.phases : 3);
+  }
+
+  /** A of its phase number `own`: one that switches draws on a phase that it is to open for as long as it may. */
+  #drawnOn(own: number, drawnA: number, nowMs: number): number {
+    if (own >= Math.min(this.carPhases, this.traits.phases)) return 0;
+    if (this.traits.switchesPhases !== true || own < this.#limit.phases) return drawnA;
+    return Math.min(this.ableTenthsA(nowMs, own), this.wantsTenthsA ?? 0) / 10;
   }
 
   receive(grant: Grant, nowMs: number): Acknowledged {
@@ -222,7 +236,11 @@ export class HostileCharger {
     const isOlder = epoch < this.#fence.epoch || (epoch === this.#fence.epoch && seq <= this.#fence.seq);
     if (boot !== this.boot || isOlder) return 'STALE';
     if (lent !== undefined && lent.session !== this.session) return 'STALE';
-    const isUsed = lent !== undefined && this.carPhases > lent.phases && (this.wantsTenthsA ?? 0) > 0;
+    const isUsed =
+      lent !== undefined &&
+      this.traits.switchesPhases !== true &&
+      this.carPhases > lent.phases &&
+      (this.wantsTenthsA ?? 0) > 0;
     if (ref > this.#hb || ref < 1 || isUsed) return 'REJECTED';
     return this.#endOf(grant, nowMs) <= nowMs ? 'EXPIRED' : 'APPLIED';
   }
@@ -239,6 +257,8 @@ export class HostileCharger {
     this.#keptThenTenthsA = lent === undefined ? thenTenthsA : 0;
     const phases = lent?.phases ?? 3;
     if (phases > (this.#lentTo?.phases ?? 3)) this.#interrupt();
+    if (lent !== undefined && lent.phases < this.carPhases) this.narrowed++;
+    if (phases !== (this.#lentTo?.phases ?? 3)) this.switches++;
     this.#lentTo = lent;
     if (lent !== undefined) this.lent++;
     this.#follow({ tenthsA: limitTenthsA, phases }, nowMs);

@@ -10,7 +10,7 @@ import { type Happened, SupervisorRig } from './supervisor-rig.js';
 const PLENTY_W = 1_000_000;
 
 /** Half of a site, at least, can have its phases lent; the others are all that chargers are elsewhere. */
-function traitsOf(dice: Dice, key: string): ChargerTraits {
+function traitsOf(dice: Dice, key: string, isTight: boolean): ChargerTraits {
   const endsWithSession = !dice.isOneIn(4);
   const rotation = dice.oneOf('RST', 'STR', 'TRS', undefined);
   return {
@@ -19,9 +19,10 @@ function traitsOf(dice: Dice, key: string): ChargerTraits {
     gridPhase: dice.below(3),
     voltageV: 220 + dice.below(33),
     endsWithSession,
+    switchesPhases: endsWithSession && !dice.isOneIn(3),
     ...(rotation !== undefined && { rotation }),
     maxTenthsA: dice.oneOf(320, 160),
-    failsafeTenthsA: dice.oneOf(60, 0),
+    failsafeTenthsA: isTight ? 0 : dice.oneOf(60, 0),
     keepsThen: !dice.isOneIn(4),
     lease: dice.oneOf('heartbeat', 'heartbeat', 'receipt'),
     secondLastsS: dice.oneOf(1.02, 0.98, 1),
@@ -29,26 +30,28 @@ function traitsOf(dice: Dice, key: string): ChargerTraits {
   };
 }
 
-function fusesOf(dice: Dice, chargers: readonly ChargerTraits[]): Fuses {
+function fusesOf(dice: Dice, chargers: readonly ChargerTraits[], isTight: boolean): Fuses {
   const mostA = chargers.reduce((sum, { maxTenthsA }) => sum + maxTenthsA / 10, 0);
   const leastA = chargers.reduce((sum, { failsafeTenthsA }) => sum + failsafeTenthsA / 10, 0);
-  const ofPhase = () => Math.max(6, leastA, Math.round(dice.oneOf(0.2, 0.4, 0.6) * mostA));
+  const ofPhase = () => Math.max(6, leastA, Math.round((isTight ? 0.1 : dice.oneOf(0.2, 0.4, 0.6)) * mostA));
   const currentA: PhaseCurrents = [ofPhase(), ofPhase(), ofPhase()];
   return new Fuses({ currentA, voltageV: 230 }, []);
 }
 
 function survive(seed: number, isFused: boolean): Happened {
   const dice = new Dice(seed);
-  const chargers = Array.from({ length: 4 + (seed % 5) }, (_, i) => traitsOf(dice, `quay/${i}`));
+  // Half of the sites have less than 6 A on three phases for each car.
+  const isTight = seed % 2 === 0;
+  const chargers = Array.from({ length: 4 + (seed % 5) }, (_, i) => traitsOf(dice, `quay/${i}`, isTight));
   const leastW = Math.ceil(sumW(chargers, ({ failsafeTenthsA }) => failsafeTenthsA));
   const limitW = Math.max(
     leastW,
-    Math.round(dice.oneOf(0.15, 0.3, 0.5) * sumW(chargers, (each) => each.maxTenthsA)),
+    Math.round((isTight ? 0.08 : dice.oneOf(0.15, 0.3, 0.5)) * sumW(chargers, (each) => each.maxTenthsA)),
   );
   const rig = isFused
-    ? new SupervisorRig(seed, chargers, [PLENTY_W], fusesOf(dice, chargers))
+    ? new SupervisorRig(seed, chargers, [PLENTY_W], fusesOf(dice, chargers, isTight))
     : new SupervisorRig(seed, chargers, [limitW]);
-  for (const { charger } of rig.places) charger.plugIn(charger.traits.maxTenthsA, dice.oneOf(1, 1, 2, 3), 0);
+  for (const { charger } of rig.places) charger.plugIn(charger.traits.maxTenthsA, dice.oneOf(1, 2, 3, 3), 0);
   try {
     rig.run(90_000);
     attackOn(rig, {
@@ -73,16 +76,17 @@ function survive(seed: number, isFused: boolean): Happened {
 
 describe('Phases that are lent until a session ends, under attack', () => {
   for (const isFused of [false, true]) {
-    it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, reboots, crashes`, () => {
-      let [played, lent, lentEnded, crashes] = [0, 0, 0, 0];
+    it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, phases switched, reboots, crashes`, () => {
+      let [played, lent, lentEnded, narrowed, crashes] = [0, 0, 0, 0, 0];
       for (const seed of seedsUpTo(30)) {
         const happened = survive(seed, isFused);
         played++;
         lent += happened.lent;
         lentEnded += happened.lentEnded;
+        narrowed += happened.narrowed;
         crashes += happened.crashes;
       }
-      expect(Math.min(lent, lentEnded, crashes)).toBeGreaterThan(played);
+      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThan(played);
     });
   }
 });
@@ -100,14 +104,30 @@ const CALM: Omit<ChargerTraits, 'key'> = {
 };
 const ROTATIONS = ['RST', 'STR', 'TRS'] as const;
 
+/** So many cars of three phases and 22 kW at chargers that end grants with the session, after ten minutes. */
+function threePhaseCars(
+  count: number,
+  limitW: number,
+  traits: Partial<ChargerTraits>,
+  fuses?: Fuses,
+): SupervisorRig {
+  return cars(count, limitW, { endsWithSession: true, ...traits }, fuses, 3);
+}
+
 /** So many cars of one phase and 7.4 kW, after ten minutes. */
-function cars(count: number, limitW: number, traits: Partial<ChargerTraits>, fuses?: Fuses): SupervisorRig {
+function cars(
+  count: number,
+  limitW: number,
+  traits: Partial<ChargerTraits>,
+  fuses?: Fuses,
+  carPhases = 1,
+): SupervisorRig {
   const chargers = Array.from({ length: count }, (_, i) => {
     const rotation = ROTATIONS[i % 3];
     return { ...CALM, key: `quay/${i}`, ...(rotation !== undefined && { rotation }), ...traits };
   });
   const rig = new SupervisorRig(1, chargers, [limitW], fuses);
-  for (const { charger } of rig.places) charger.plugIn(320, 1, 0);
+  for (const { charger } of rig.places) charger.plugIn(320, carPhases, 0);
   rig.run(600_000);
   return rig;
 }
@@ -191,5 +211,28 @@ describe('Cars of one phase at connectors of three', () => {
     rig.run(800_000);
     expect(charger.lent).toBe(lentBefore);
     expect(charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
+  });
+});
+
+describe('Cars of three phases at chargers that can switch', () => {
+  it('charge on one phase where three would be more than there is, and on three again once there is enough', () => {
+    const rig = threePhaseCars(1, 3_800, { switchesPhases: true });
+    expect(rig.servedW()).toBeGreaterThan(3_500);
+    expect(rig.servedW()).toBeLessThanOrEqual(3_800);
+    expect(rig.happened.narrowed).toBeGreaterThan(0);
+    rig.limitFrom(700_000, 11_000);
+    rig.run(1_400_000);
+    expect(rig.servedW()).toBeGreaterThan(10_500);
+    expect(threePhaseCars(1, 3_800, {}).servedW()).toBe(0);
+  });
+
+  it('share what there is on one phase each, where three for some would leave nothing for others', () => {
+    const rig = threePhaseCars(3, 10_000, { switchesPhases: true });
+    for (const { charger } of rig.places) {
+      const servedW = 23 * charger.ableTenthsA(600_000);
+      expect(servedW).toBeGreaterThan(3_000);
+      expect(charger.ableTenthsA(600_000, 1)).toBe(0);
+    }
+    expect(rig.happened.paused).toBe(0);
   });
 });

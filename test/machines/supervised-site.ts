@@ -99,10 +99,11 @@ export class SupervisedSite {
     const { chargers, failsafeOf, bootOf } = this.#options;
     const traits = chargers.find((each) => each.key === key);
     if (traits === undefined) return;
-    const { lease, keepsThen, endsWithSession } = traits;
+    const { lease, keepsThen, endsWithSession, switchesPhases } = traits;
     const failsafeA = failsafeOf(key) / 10;
     const boot = bootOf(key);
-    this.supervisor.describe(this.#control(key), { lease, keepsThen, failsafeA, endsWithSession, boot });
+    const own = { lease, keepsThen, failsafeA, endsWithSession, switchesPhases, boot };
+    this.supervisor.describe(this.#control(key), own);
     this.decideSoon();
   }
 

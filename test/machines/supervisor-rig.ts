@@ -43,7 +43,8 @@ export type Happened = Record<
   | 'floorsForced'
   | 'unattainable'
   | 'lent'
-  | 'lentEnded',
+  | 'lentEnded'
+  | 'narrowed',
   number
 >;
 
@@ -111,15 +112,16 @@ export class SupervisorRig {
 
   get happened(): Happened {
     let [staleRefused, expiredRefused, leasesEnded] = [0, 0, 0];
-    let [lent, lentEnded] = [0, 0];
+    let [lent, lentEnded, narrowed] = [0, 0, 0];
     for (const { charger } of this.places) {
       staleRefused += charger.refused.STALE;
       expiredRefused += charger.refused.EXPIRED;
       leasesEnded += charger.leasesEnded;
       lent += charger.lent;
       lentEnded += charger.lentEnded;
+      narrowed += charger.narrowed;
     }
-    return { ...this.#counts, staleRefused, expiredRefused, leasesEnded, lent, lentEnded };
+    return { ...this.#counts, staleRefused, expiredRefused, leasesEnded, lent, lentEnded, narrowed };
   }
 
   get dice(): Dice {
@@ -187,8 +189,7 @@ export class SupervisorRig {
   servedW(): number {
     let sumW = 0;
     for (const { charger } of this.places) {
-      const { voltageV, phases } = charger.traits;
-      sumW += (charger.limitTenthsA * voltageV * Math.min(phases, charger.carPhases)) / 10;
+      sumW += (charger.limitTenthsA * charger.traits.voltageV * charger.phasesUsed) / 10;
     }
     return sumW;
   }

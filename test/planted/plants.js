@@ -341,8 +341,17 @@ export const PLANTS = [
     invariant: 'P7',
   },
   {
+    // What a charger is to switch off counts as free before it has done so.
+    name: 'switched-phases-free-at-once',
+    file: 'machines/power/ledger-entry.js',
+    text: 'largerOf(entry.failsafes, entry.promises.most)',
+    bug: 'largerOf(entry.failsafes, entry.promises.most.map((tenthsA, own) => (own < entry.usedPhases ? tenthsA : 0)))',
+    seed: 13,
+    invariant: 'P2',
+  },
+  {
     name: 'session-id-not-checked',
-    file: 'sim/charger/virtual-connector.js',
+    file: 'sim/charger/car-session.js',
     text: 'limit.session !== current()',
     bug: 'false',
     seed: 23,

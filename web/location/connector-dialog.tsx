@@ -158,8 +158,7 @@ function ConnectorFigures({
   readonly connector: ReadConnector;
   readonly clock: ServerClock;
 }) {
-  const { link, throttle, chargingStatus, actualKw, limitKw, limitA, reservedKw, lastHeardSecondsAgo } =
-    connector;
+  const { link, throttle, chargingStatus, actualKw, limitKw, reservedKw, lastHeardSecondsAgo } = connector;
   return (
     <FigureRow>
       <Figure
@@ -175,7 +174,7 @@ function ConnectorFigures({
         {link}, {throttle}
       </Figure>
       <Figure name="Draws">{kwText(actualKw)}</Figure>
-      <Figure name="Limit" note={limitA === null ? 'none was sent' : `${limitA.toFixed(1)} A a phase`}>
+      <Figure name="Limit" note={limitNote(connector)}>
         {limitKw === null ? '–' : kwText(limitKw)}
       </Figure>
       <Figure name="Reserved" note="what it may still draw">
@@ -189,4 +188,11 @@ function ConnectorFigures({
       </Figure>
     </FigureRow>
   );
+}
+
+function limitNote({ limitA, limitPhases, isPhaseSwitched }: ReadConnector): string {
+  if (limitA === null) return 'none was sent';
+  const ampere = `${limitA.toFixed(1)} A`;
+  if (limitPhases === null) return `${ampere} a phase`;
+  return `${ampere} on ${limitPhases === 1 ? 'one phase' : `each of ${limitPhases} phases`}${isPhaseSwitched ? ', switched' : ''}`;
 }

@@ -66,6 +66,7 @@ function liveOf(
   const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { dc, voltageV } = record;
   const fullPole = fullPoleOf(control);
+  const lentPhases = lentPhasesOf(control);
   const asText = (tenthsA: number) =>
     dc === null ? `${tenthsA / 10} A` : `${dcWOfTenths(tenthsA, { dc, voltageV }) / 1000} kW`;
   return {
@@ -79,6 +80,8 @@ function liveOf(
     lockLimitKw,
     limitA: sentTenthsA === undefined ? null : sentTenthsA / 10,
     limitKw: sentTenthsA === undefined ? null : wattsAt(sentTenthsA) / 1000,
+    limitPhases: lentPhases === undefined ? null : holding.usedPhases,
+    isPhaseSwitched: lentPhases?.insteadOfKw !== undefined,
     actualKw: countedWOf(control) / 1000,
     isEstimated: isEstimated(control),
     reservedKw: holding.boundW / 1000,
@@ -92,7 +95,7 @@ function liveOf(
       minimum: asText(holding.leastTenthsA),
       failsafe: asText(holding.failsafeTenthsA),
       lockLimitKw,
-      lentPhases: lentPhasesOf(control),
+      lentPhases,
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsAt(holding.maxTenthsA) / 1000,
     }),

@@ -1,0 +1,87 @@
+// Chargers that switch phases, on a whole service: one phase instead of a pause, shown as such, kept over a restart, given up for a lock.
+import { afterEach, describe, expect, it } from 'vitest';
+import { HUNGRY } from '../../sim/charger/traffic.js';
+import type { ChargerTraits } from '../../sim/charger/traits.js';
+import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { bodyOf } from '../service/answers.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
+
+/** Cars of three phases that want more than there is. */
+function charger(traits: Partial<ChargerTraits> = {}) {
+  const traffic = { ...HUNGRY, singlePhaseShare: 0 };
+  const able = { endsWithSession: true, switchesPhases: true, ...traits };
+  return { phases: 3, failsafeA: 0, rotation: 'STR', traffic, traits: able } as const;
+}
+
+async function start(permanentLimitKw: number, ...chargers: readonly ReturnType<typeof charger>[]) {
+  const connection = { currentA: [63, 63, 63], voltageV: 230 } as const;
+  rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw, connection, chargers }]);
+}
+
+describe('A charger that can switch phases', () => {
+  it('charges on one where three would be more than there is, says so, and on three again once there is enough', async () => {
+    await start(3.6, charger());
+    await rig.pass(120);
+    expect(rig.powerKw('quay')).toBeGreaterThan(3.3);
+    const { connectors, fuses } = await live();
+    expect(connectors).toMatchObject([{ limitPhases: 1, isPhaseSwitched: true }]);
+    expect(connectors[0]?.explanation).toContain(
+      'Its charger is told to use L2 only: on more phases its car would need 4.14 kW at least.',
+    );
+    expect(fuses[0]?.phases).toMatchObject([{ reservedA: 0 }, { phase: 'L2' }, { reservedA: 0 }]);
+    expect(fuses[0]?.phases[1]?.reservedA).toBeGreaterThan(14);
+    rig.limitOf('quay').becomes(11);
+    await rig.call('PUT', '/locations/quay/limit', { limitKw: 11 });
+    await rig.pass(60);
+    // A switch wears the contactor: not before ten minutes are over.
+    expect((await live()).connectors).toMatchObject([{ isPhaseSwitched: true }]);
+    await rig.pass(660);
+    expect((await live()).connectors).toMatchObject([{ limitPhases: null, isPhaseSwitched: false }]);
+    expect(rig.powerKw('quay')).toBeGreaterThan(10.5);
+  });
+
+  it('goes on through a restart of the service, on one phase', async () => {
+    await start(3.6, charger());
+    await rig.pass(120);
+    const before = rig.charger('quay-1').energyWh();
+    await rig.restartService(5);
+    await rig.pass(55);
+    expect(rig.charger('quay-1').energyWh() - before).toBeGreaterThan((0.95 * 3_400) / 60);
+    expect((await live()).connectors).toMatchObject([{ limitPhases: 1, isPhaseSwitched: true }]);
+  });
+
+  it('uses all phases while a profile locks it, however little there is for the others', async () => {
+    await start(6, charger(), charger());
+    await rig.pass(120);
+    expect((await live()).connectors).toMatchObject([{ limitPhases: 1 }, { limitPhases: 1 }]);
+    await rig.lock('quay-1', 4.5);
+    await rig.pass(120);
+    expect((await live()).connectors).toMatchObject([
+      { limitPhases: null, reason: 'lock', limitA: 6.5 },
+      { limitPhases: 1, isPhaseSwitched: true },
+    ]);
+  });
+
+  it('that lets its car go on on all phases is reserved on all of them, and not told to switch again', async () => {
+    await start(3.6, charger({ misbehaviours: ['keep-phases'] }));
+    // It breaks its word.
+    rig.limitOf('quay').becomes(1000);
+    await rig.until('it is found out', () => rig.powerKw('quay') > 3.6, 60);
+    await rig.pass(120);
+    expect((await live()).connectors).toMatchObject([
+      { limitPhases: null, isPhaseSwitched: false, reason: 'paused' },
+    ]);
+    expect(rig.powerKw('quay')).toBe(0);
+  });
+
+  it('and does not end its limits with the session is told nothing of phases', async () => {
+    await start(3.6, charger({ endsWithSession: false }));
+    await rig.pass(120);
+    expect((await live()).connectors).toMatchObject([{ limitPhases: null, reason: 'paused', limitA: 0 }]);
+  });
+});
