@@ -29,7 +29,19 @@ function metered(id: string, more: object = {}) {
   };
 }
 
-const IDS = ['rest', 'bad', 'mqtt', 'silent', 'rising', 'charging', 'lower', 'alarmed', 'ahead', 'again'];
+const IDS = [
+  'rest',
+  'bad',
+  'mqtt',
+  'silent',
+  'rising',
+  'charging',
+  'lower',
+  'alarmed',
+  'ahead',
+  'again',
+  'told',
+];
 const WIRED = { connection: { currentA: [63, 63, 63] as const, voltageV: 230 } };
 
 let service: OperatedService;
@@ -197,6 +209,27 @@ describe('A meter on MQTT', () => {
     );
     await eventually(async () => expect((await live('charging')).actualKw).toBe(11));
     expect(await reads('charging', 31_000)).toMatchObject({ powerKw: 31, buildingKw: 20, leavesKw: 55 });
+    await charger.endAsync(true);
+  });
+});
+
+describe('A rise that chargers may have caused', () => {
+  it("is the building's once they have reported since that they did not", async () => {
+    const charger = await connect('told-a', CHARGER_PASSWORD);
+    let hb = 0;
+    const report = async (powerW: number) => {
+      const value = { v: 1, boot: 'b', hb: ++hb, status: 'Charging', powerW };
+      await charger.publishAsync(`ems/v1/${HARBOUR}/told/told-a/c/1/meter`, JSON.stringify(value));
+      await eventually(async () => expect((await live('told')).actualKw).toBe(powerW / 1000));
+    };
+    await report(100);
+    expect((await reads('told', 20_100)).buildingKw).toBe(20);
+    service.clock.advance(1_000);
+    expect((await reads('told', 24_100)).buildingKw).toBe(20);
+    service.clock.advance(1_000);
+    await report(200);
+    service.clock.advance(1_000);
+    expect((await read('told')).buildingKw).toBe(23.9);
     await charger.endAsync(true);
   });
 });
