@@ -1,0 +1,113 @@
+// What P18 leaves a location beside chargers that have not taken their lower limits: what nobody can lower, and no more.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
+import { LateWatch } from '../../../sim/checks/late-watch.js';
+import { LimitOracle } from '../../../sim/world/limit-oracle.js';
+import type { LimitMessage } from '../../../src/wire/mqtt.js';
+
+const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
+/** W of an ampere. */
+const WATTS = 690;
+const LIMIT_W = 20 * WATTS;
+
+const connectors: ConnectorBook[] = [];
+const site: SiteBook = {
+  tenantUuid: 't',
+  locationId: 'quay',
+  connectors,
+  horizonMs: 71_200,
+  capacitiesA: new Map(),
+  isLimitedFromOutside: true,
+};
+let drawnA: Map<ConnectorBook, number>;
+let nowMs: number;
+let oracle: LimitOracle;
+let watch: LateWatch;
+let late: ConnectorBook;
+let other: ConnectorBook;
+
+function bookOf(key: string, operatorMayPause: boolean): ConnectorBook {
+  const rating = { wattsPerA: WATTS, maxA: 32, leastA: 6, failsafeA: 0, efficiency: undefined };
+  const book = new ConnectorBook(
+    site,
+    { key, ...rating, operatorMayPause, poles: [], polesOfPhases: [[], [], []] },
+    TIMES,
+  );
+  connectors.push(book);
+  return book;
+}
+
+function told(seq: number, limitA: number): LimitMessage {
+  const numbers = { epoch: 1, seq, boot: 'b', ref: seq, ttlS: 60, thenA: 0 };
+  return { v: 1, ...numbers, limitA, limitW: WATTS * limitA, reason: 'fairShare' };
+}
+
+/** Both have 20 A; the limit falls, and one of them takes its 10 A. */
+beforeEach(() => {
+  connectors.length = 0;
+  [late, other] = [bookOf('q1/1', false), bookOf('q2/1', false)];
+  drawnA = new Map([
+    [late, 20],
+    [other, 20],
+  ]);
+  nowMs = 0;
+  oracle = new LimitOracle();
+  const drawnW = (book: ConnectorBook) => WATTS * (drawnA.get(book) ?? 0);
+  const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs };
+  watch = new LateWatch({ sites: new Map([['quay', site]]), oracle, drawnW, ...clock });
+  for (const book of [late, other]) {
+    book.hear(0, true);
+    book.give(told(1, 20), 0, 0);
+    book.noteApplied({ epoch: 1, seq: 1 }, 0);
+  }
+  passTo(10_000);
+  for (const book of [late, other]) book.give(told(2, 10), 10_000, 10_000);
+  other.noteApplied({ epoch: 1, seq: 2 }, 10_000);
+});
+
+/** It is asked every second, as in a world, and both go on saying that they live. */
+function passTo(untilMs: number): number {
+  let allowedA = Number.NaN;
+  while (nowMs < untilMs) {
+    nowMs += 1_000;
+    for (const book of connectors) book.hear(nowMs, false);
+    allowedA = watch.allowedW('quay', LIMIT_W) / WATTS;
+  }
+  return allowedA;
+}
+
+describe('Beside a charger that has not taken its lower limit', () => {
+  it('the others have 20 s to make room for it: until then it draws beside the limit what it drew before', () => {
+    expect(passTo(29_000)).toBe(30);
+  });
+
+  it('they are at the least there is for them from then on, or all together within the limit', () => {
+    expect(passTo(32_000)).toBe(20);
+    drawnA.set(late, 24);
+    expect(passTo(33_000)).toBe(24);
+  });
+
+  it('a lock that may not be paused keeps its 6 A', () => {
+    const profile = {
+      priority: 1,
+      limitKw: 22,
+      startTime: new Date(0).toISOString(),
+      endTime: new Date(100_000).toISOString(),
+    };
+    oracle.lock('q2/1', profile, 0);
+    drawnA.set(late, 18);
+    expect(passTo(32_000)).toBe(24);
+  });
+
+  it('it has 15 s more to come down once it has taken it, and nothing after that', () => {
+    passTo(25_000);
+    late.noteApplied({ epoch: 1, seq: 2 }, 25_000);
+    expect(passTo(39_000)).toBe(30);
+    expect(passTo(42_000)).toBe(20);
+  });
+
+  it('nothing is excused where all have taken theirs', () => {
+    late.noteApplied({ epoch: 1, seq: 2 }, 10_000);
+    expect(passTo(30_000)).toBe(20);
+  });
+});
