@@ -49,22 +49,21 @@ export class LateWatch {
    */
   allowedW(locationId: string, limitW: number): number {
     const nowMs = this.#monotonicMs();
-    let lostW = 0;
+    // What is drawn that nobody can lower, and the least there is for the others; what late ones draw beyond what they were told.
     let leastW = 0;
-    let lateW = 0;
+    let excessW = 0;
     for (const book of this.#sites.get(locationId)?.connectors ?? []) {
       const standing = this.#follow(book, nowMs);
       const drawnW = this.#drawnW(book);
       const { wattsPerA, leastA } = book.facts;
-      if (isLost(book, standing, nowMs)) {
-        lostW += drawnW;
-        continue;
-      }
-      if (nowMs < standing.owedUntilMs) leastW += leastA * wattsPerA;
       const isLate = standing.lateSinceMs !== undefined || nowMs < standing.lateUntilMs + FOLLOWED_MS;
-      if (isLate) lateW += Math.max(0, drawnW - (book.told?.limitA ?? 0) * wattsPerA);
+      if (isLost(book, standing, nowMs)) leastW += drawnW;
+      else if (isLate) {
+        leastW += drawnW;
+        excessW += Math.max(0, drawnW - (book.told?.limitA ?? 0) * wattsPerA);
+      } else if (nowMs < standing.owedUntilMs) leastW += leastA * wattsPerA;
     }
-    return Math.max(limitW, lostW + leastW) + lateW;
+    return Math.max(limitW + excessW, leastW);
   }
 
   #follow(book: ConnectorBook, nowMs: number): Standing {
@@ -72,10 +71,7 @@ export class LateWatch {
     this.#standings.set(book, standing);
     const { told, holds, facts } = book;
     const isUntaken =
-      told !== undefined &&
-      isOlder(holds, told) &&
-      book.promisedA(nowMs) > told.limitA + TOLERANCE_A &&
-      !book.isSilent(nowMs);
+      told !== undefined && isOlder(holds, told) && book.promisedA(nowMs) > told.limitA + TOLERANCE_A;
     const isAsBefore = holds.seq === standing.heldSeq;
     standing.heldSeq = holds.seq;
     if (standing.lateSinceMs !== undefined || standing.silentSinceMs !== undefined)
@@ -91,7 +87,7 @@ export class LateWatch {
 /** Nobody can lower it, and the others have known that for long enough to have made room for it. */
 function isLost(book: ConnectorBook, { lateSinceMs, silentSinceMs }: Standing, nowMs: number): boolean {
   if (book.isUnreliable) return true;
-  if (silentSinceMs !== undefined) return nowMs - silentSinceMs >= FOLLOWED_MS;
+  if (silentSinceMs !== undefined && nowMs - silentSinceMs >= FOLLOWED_MS) return true;
   return lateSinceMs !== undefined && nowMs - lateSinceMs >= TAKEN_MS + FOLLOWED_MS;
 }
 

@@ -87,6 +87,13 @@ describe('Beside a charger that has not taken its lower limit', () => {
     expect(passTo(33_000)).toBe(24);
   });
 
+  it('another that has only just not taken its own draws what it drew, too: nobody can lower it either', () => {
+    drawnA.set(other, 10);
+    passTo(25_000);
+    other.give(told(3, 6), 25_000, 25_000);
+    expect(passTo(32_000)).toBe(30);
+  });
+
   it('a lock that may not be paused keeps its 6 A', () => {
     const profile = {
       priority: 1,
