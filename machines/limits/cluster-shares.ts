@@ -33,6 +33,8 @@ export interface GrantedShare {
    * that, as far as the others have made room. Infinite where nobody can make any more.
    */
   readonly roomW: number;
+  /** Up to where it may raise limits now: less than the share for as long as others are entitled to more than theirs. */
+  readonly raisesToW: number;
 }
 
 /** The scale that the cap gives its members now. */
@@ -72,9 +74,10 @@ export function grantShares(
   return new Map(
     members.map(({ locationId, reserved: { neededW } }, i) => {
       const shareW = sharesW[i] ?? 0;
-      const isBeyond = neededW > shareW;
-      const leftW = isShort ? Number.POSITIVE_INFINITY : capW - (takenW - takenBy(i));
-      return [locationId, { shareW, roomW: isBeyond ? Math.max(shareW, leftW) : shareW }];
+      const leftW = Math.max(0, capW - (takenW - takenBy(i)));
+      const roomBeyondW = isShort ? Number.POSITIVE_INFINITY : Math.max(shareW, leftW);
+      const roomW = neededW > shareW ? roomBeyondW : shareW;
+      return [locationId, { shareW, roomW, raisesToW: Math.min(shareW, leftW) }];
     }),
   );
 }

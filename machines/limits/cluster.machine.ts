@@ -46,7 +46,9 @@ function changedShares(
   const changed: ClusterShare[] = [];
   for (const [locationId, share] of after) {
     const held = before.get(locationId);
-    if (held?.shareW !== share.shareW || held.roomW !== share.roomW) changed.push({ locationId, share });
+    const isSame =
+      held?.shareW === share.shareW && held.roomW === share.roomW && held.raisesToW === share.raisesToW;
+    if (!isSame) changed.push({ locationId, share });
   }
   for (const locationId of before.keys()) {
     if (!after.has(locationId)) changed.push({ locationId, share: undefined });

@@ -35,6 +35,8 @@ export interface Budget {
    * What its clusters have room for, W, where the minimum of its locks is more than its shares; infinite where no cluster binds it.
    */
   readonly clusterRoomW: number;
+  /** Up to where limits may be raised now, W: less than `budgetW` while members of its clusters are entitled to more than their shares. */
+  readonly raisesToW: number;
   /** A cluster's share is what binds. */
   readonly isClusterBound: boolean;
   /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
@@ -107,6 +109,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     operatorW: wattsOfLimit(location.operatorLimitKw ?? Number.POSITIVE_INFINITY),
     clusterRoomW: Math.min(...[...location.clusterShares.values()].map(({ roomW }) => roomW)),
+    raisesToW: Math.min(lowestW, ...[...location.clusterShares.values()].map(({ raisesToW }) => raisesToW)),
     isClusterBound: lowest.cause.kind === 'clusterShare',
     lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
     building: location.buildingOnPhases,

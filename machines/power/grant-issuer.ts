@@ -27,6 +27,8 @@ interface GrantRoom {
   readonly budgetW: number;
   /** What the minimum of locks must fit in where it is more than the budget. */
   readonly clusterRoomW: number;
+  /** Up to where limits may be raised now: `budgetW`, or less while its clusters have no room for that. */
+  readonly raisesToW: number;
   /** What no grant can lower. */
   readonly need: PowerNeed;
 }
@@ -43,6 +45,7 @@ export class GrantIssuer {
   readonly #ownerTerm: number;
   #budgetW = 0;
   #clusterRoomW = 0;
+  #raisesToW = 0;
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
@@ -72,6 +75,7 @@ export class GrantIssuer {
     const { budgetW, need } = room;
     this.#budgetW = budgetW;
     this.#clusterRoomW = room.clusterRoomW;
+    this.#raisesToW = room.raisesToW;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     const isShort = shortOfPower(need, budgetW) !== undefined;
     const grants = this.#grantTargets(controlled, isShort, nowMs);
@@ -144,7 +148,7 @@ export class GrantIssuer {
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isFloorDue = isShort && this.#doesClusterCarry(holding);
     const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA >= leastTenthsA);
-    let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#budgetW));
+    let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#raisesToW));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
     if (tenthsA < hadTenthsA && this.#isTakingStock(nowMs)) return undefined;
@@ -170,7 +174,7 @@ export class GrantIssuer {
     control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
     if (!isToldAnyway(control)) return undefined;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
-    const isRoomy = this.#ledger.totalW <= this.#budgetW && isCarried && !isNonCompliant;
+    const isRoomy = this.#ledger.totalW <= this.#raisesToW && isCarried && !isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs, isLocked(control));
@@ -185,7 +189,7 @@ export class GrantIssuer {
     const { leastTenthsA } = holding;
     const hasTenthsA = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0));
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isRoomForIt = this.#withLeastW(holding) <= this.#budgetW && isCarried;
+    const isRoomForIt = this.#withLeastW(holding) <= this.#raisesToW && isCarried;
     const has = hasTenthsA >= leastTenthsA;
     const isDue = isShort && isCarried && this.#doesClusterCarry(holding);
     const isKept = isLocked(control) ? has || isDue : has && doesFit;
@@ -206,7 +210,7 @@ export class GrantIssuer {
   /** Never more than the ledger has room for, whatever was decided before. */
   #grant(control: ConnectorControl, wantedTenthsA: number, nowMs: number, isLockFloor = false): DecidedGrant {
     const { holding, hb = 0, boot, heardAtMs } = control;
-    const grantable = this.#ledger.grantableTenthsA(holding, this.#budgetW);
+    const grantable = this.#ledger.grantableTenthsA(holding, this.#raisesToW);
     let limitTenthsA = wantedTenthsA;
     if (!isLockFloor && wantedTenthsA > grantable)
       limitTenthsA = grantable < holding.leastTenthsA ? 0 : grantable;
@@ -233,7 +237,7 @@ export class GrantIssuer {
       thenTenthsA,
       heardAtMs,
       isLockFloor,
-      budgetW: this.#budgetW,
+      budgetW: this.#raisesToW,
       isWaiting: mustStore,
     });
     noteTold(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);

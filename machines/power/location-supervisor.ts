@@ -234,7 +234,7 @@ export class LocationSupervisor {
 
   /** Who may draw how much from now on, and what has to be sent for it. */
   decide(budget: Budget, nowMs: number): Decision {
-    const { budgetW, building, clusterRoomW } = budget;
+    const { budgetW, building, clusterRoomW, raisesToW } = budget;
     const provisioned = this.#connectors.fuses;
     const fuses = building === undefined ? provisioned : provisioned.beside(building.nowTenthsA);
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
@@ -257,7 +257,7 @@ export class LocationSupervisor {
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
-    const grantRoom = { budgetW, clusterRoomW, need };
+    const grantRoom = { budgetW, clusterRoomW, raisesToW, need };
     return {
       grants: this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs),
       isReservedOtherwise: this.reserved.noteDecision(need),

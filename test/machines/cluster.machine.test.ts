@@ -185,8 +185,8 @@ describe("A cluster's shares (section 2.8)", () => {
       {
         type: 'shares.changed',
         shares: [
-          { locationId: 'a', share: { shareW: 37_500, roomW: 37_500 } },
-          { locationId: 'b', share: { shareW: 22_500, roomW: 22_500 } },
+          { locationId: 'a', share: { shareW: 37_500, roomW: 37_500, raisesToW: 37_500 } },
+          { locationId: 'b', share: { shareW: 22_500, roomW: 22_500, raisesToW: 22_500 } },
           { locationId: 'c', share: undefined },
         ],
       },
@@ -227,9 +227,17 @@ describe("A cluster's shares (section 2.8)", () => {
     // 5 kW of the 55 that are set, of 41 kW.
     const shareW = wattsOfLimit((5 * 41) / 55);
     expect(context.shares.get('north')?.shareW).toBe(41_000 - 4_140);
-    expect(context.shares.get('south')).toEqual({ shareW: Math.min(shareW, 41_000 - 37_200), roomW: 3_800 });
+    expect(context.shares.get('south')).toEqual({
+      shareW: Math.min(shareW, 41_000 - 37_200),
+      roomW: 3_800,
+      raisesToW: shareW,
+    });
     full.reservedW = 36_860;
-    expect(run([...events, RESERVED_CHANGED]).context.shares.get('south')).toEqual({ shareW, roomW: 4_140 });
+    expect(run([...events, RESERVED_CHANGED]).context.shares.get('south')).toEqual({
+      shareW,
+      roomW: 4_140,
+      raisesToW: shareW,
+    });
   });
 
   it('let everybody have what nobody can be lowered below where that is more than the cap', () => {
@@ -237,7 +245,22 @@ describe("A cluster's shares (section 2.8)", () => {
     const members = [member('a', 10, locked), member('b', 10, locked)];
     const { context } = run([{ type: 'cluster.configured', limitKw: 8, members }, ACTIVATED]);
     for (const id of ['a', 'b'])
-      expect(context.shares.get(id)).toEqual({ shareW: 4_000, roomW: Number.POSITIVE_INFINITY });
+      expect(context.shares.get(id)).toMatchObject({ shareW: 4_000, roomW: Number.POSITIVE_INFINITY });
+  });
+
+  it('let nobody raise a limit while the chargers of another are entitled to more than its share, and keep the shares', () => {
+    // One of its chargers keeps no lease any more; the others are on their way down.
+    const north = { reservedW: 44_160, neededW: 22_080, lastingW: () => 30_000 };
+    const south = { reservedW: 20_000, neededW: 0, lastingW: () => 20_000 };
+    const members = [member('north', 30, north), member('south', 30, south)];
+    const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED];
+    north.reservedW = 30_000;
+    const first = run(events).context.shares;
+    expect(first.get('south')).toEqual({ shareW: 30_000, roomW: 30_000, raisesToW: 30_000 });
+    north.reservedW = 44_160;
+    const lost = grantShares(first, 60, 1, members);
+    expect(lost.get('south')).toEqual({ shareW: 30_000, roomW: 30_000, raisesToW: 60_000 - 44_160 });
+    expect(lost.get('north')?.raisesToW).toBe(30_000);
   });
 
   it('keep the members within the cap at every step, and end with what each needs, whatever their chargers take', () => {
@@ -256,7 +279,9 @@ describe("A cluster's shares (section 2.8)", () => {
         const members = each.map(({ setLimitKw }, i) => member(`${i}`, setLimitKw, powers[i] ?? NOTHING));
         const scale = scaleOf(capKw, members);
         let shares: ReadonlyMap<string, GrantedShare> = new Map(
-          each.flatMap(({ heldW }, i) => (heldW === null ? [] : [[`${i}`, { shareW: heldW, roomW: heldW }]])),
+          each.flatMap(({ heldW }, i) =>
+            heldW === null ? [] : [[`${i}`, { shareW: heldW, roomW: heldW, raisesToW: heldW }]],
+          ),
         );
         const needsW = each.reduce((sum, { neededW }) => sum + neededW, 0);
         // Chargers follow one after another, and what has become free is taken at once, as far as it may be.

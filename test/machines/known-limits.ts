@@ -57,7 +57,15 @@ export class KnownLimits {
       isClusterBound: false,
       isLockNear: () => false,
     };
-    return { budgetW, limitW, bindsFromMs: bindsFromMs ?? nowMs, untilMs, lowestW, ...rest };
+    return {
+      budgetW,
+      raisesToW: budgetW,
+      limitW,
+      bindsFromMs: bindsFromMs ?? nowMs,
+      untilMs,
+      lowestW,
+      ...rest,
+    };
   }
 
   /** The most that any knowledge by which a grant in force can have been decided allows now (rules 3 and 10). */

@@ -16,6 +16,7 @@ const ROOMY: Budget = {
   isOrdered: true,
   operatorW: Number.POSITIVE_INFINITY,
   clusterRoomW: Number.POSITIVE_INFINITY,
+  raisesToW: 50_000,
   lowestW: 50_000,
   untilMs: Number.POSITIVE_INFINITY,
   isClusterBound: false,

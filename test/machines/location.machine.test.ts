@@ -44,7 +44,10 @@ const permanent = (limitKw: number, now: number): LocationEvent => ({
 const share = (clusterId: string, shareKw: number | undefined): LocationEvent => ({
   type: 'clusterShare.set',
   clusterId,
-  share: shareKw === undefined ? undefined : { shareW: 1000 * shareKw, roomW: 1000 * shareKw },
+  share:
+    shareKw === undefined
+      ? undefined
+      : { shareW: 1000 * shareKw, roomW: 1000 * shareKw, raisesToW: 1000 * shareKw },
 });
 const tell = (event: ConnectorEvent): LocationEvent => ({ type: 'connector.told', key: KEY, event });
 const lock = (now: number) => tell({ type: 'profile.submitted', profile: LOW, now });

@@ -14,6 +14,7 @@ const BUDGET: Budget = {
   isOrdered: true,
   operatorW: 50_000,
   clusterRoomW: 50_000,
+  raisesToW: 50_000,
   untilMs: Number.POSITIVE_INFINITY,
   isClusterBound: false,
   lowestW: 50_000,

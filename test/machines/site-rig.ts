@@ -129,7 +129,7 @@ export class SiteRig {
     if (shareKw === undefined) this.#sharesKw.delete(clusterId);
     else this.#sharesKw.set(clusterId, shareKw);
     const shareW = shareKw && wattsOfLimit(shareKw);
-    const share = shareW === undefined ? undefined : { shareW, roomW: shareW };
+    const share = shareW === undefined ? undefined : { shareW, roomW: shareW, raisesToW: shareW };
     this.#tell({ type: 'clusterShare.set', clusterId, share }, []);
   }
 
