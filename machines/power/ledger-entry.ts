@@ -244,8 +244,8 @@ export function restore(
 /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
 export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
   if (entry.lease === 'heartbeat' && lease !== 'heartbeat') entry.promises.unanchor();
-  // Until its charger spoke it was only taken to count otherwise.
-  if (isFirstWord && lease === 'heartbeat') entry.promises.anchor();
+  // Until its charger spoke it was only taken to count otherwise; that it kept no lease is what it said itself before the start.
+  if (isFirstWord && lease === 'heartbeat' && entry.lease !== 'none') entry.promises.anchor();
   entry.lease = lease;
 }
 

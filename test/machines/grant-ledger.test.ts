@@ -116,6 +116,19 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(boundsAt(ledger, holding, 1_000, endsAtMs - 1, endsAtMs)).toEqual([200, 200, 60]);
   });
 
+  it('never ends by itself where its charger kept to no lease before the start, though it says now that it does', () => {
+    const { ledger, holding } = ledgerWith({ lease: 'none' });
+    ledger.restore(holding, { limitTenthsA: 200, thenTenthsA: 0 }, 0);
+    ledger.describe(holding, { lease: 'heartbeat', keepsThen: true });
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([200]);
+    ledger.acknowledge(
+      holding,
+      grant(ledger, holding, 100, { heardAtMs: 10_000_000, thenTenthsA: 0 }),
+      10_000_000,
+    );
+    expect(boundsAt(ledger, holding, 10_000_000 + SETTLE_MS)).toEqual([100]);
+  });
+
   it('is less than its own fail-safe where less was on disk, until its charger says that it keeps nothing', () => {
     const { ledger, holding } = ledgerWith({ keepsThen: false });
     ledger.restore(holding, { limitTenthsA: 0, thenTenthsA: 0 }, 0);
