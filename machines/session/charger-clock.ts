@@ -13,7 +13,7 @@ const SPAN_MS = 60_000;
 /** Drift is measured over this long at most. */
 const MEMORY_MS = 900_000;
 /** A clock that failed is trusted again after it ran steadily for so long. */
-const STEADY_MS = 120_000;
+export const STEADY_MS = 120_000;
 
 /** The clock of an idle charger is looked at so often. */
 const LOOK_EVERY_MS = 120_000;

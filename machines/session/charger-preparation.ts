@@ -36,6 +36,8 @@ export class ChargerPreparation {
   /** Fail-safes were installed since its start, by this gateway or by one before it. */
   #isInstalled: boolean;
   #whyNoFailsafe: string | undefined;
+  /** It took its fail-safe since its start: at the next one it is seen whether it kept that. */
+  #tookFailsafe = true;
 
   constructor(options: {
     readonly connectors: readonly SessionConnector[];
@@ -118,6 +120,7 @@ export class ChargerPreparation {
       for (const connector of this.#connectors) this.#installFailsafe(connector, connector.lease.rate.unit);
     });
     this.#ask({ kind: 'sample', everyS: this.#heartbeatMs / 1000 });
+    this.#tookFailsafe = true;
     if (!this.#hasBooted) return;
     this.#whyNoFailsafe = undefined;
     for (const connector of this.#connectors) {
@@ -147,7 +150,7 @@ export class ChargerPreparation {
   #finish(): void {
     if (this.#isReady) return;
     this.#isReady = true;
-    this.#isInstalled = this.#whyNoFailsafe === undefined;
+    this.#isInstalled = this.#tookFailsafe;
     this.#hasBooted = false;
     this.#onReady();
   }
@@ -182,7 +185,10 @@ export class ChargerPreparation {
     this.#ask(lease.failsafe.requestOf(lease.rate, unit, lease.failsafe.mostA), (answer) => {
       if (answer.kind !== 'refused') return;
       if (unit === 'A' && this.#abilities?.units.includes('W')) this.#installFailsafe(connector, 'W');
-      else this.#whyNoFailsafe ??= `it refuses its fail-safe: ${answer.why}`;
+      else {
+        this.#tookFailsafe = false;
+        this.#whyNoFailsafe ??= `it refuses its fail-safe: ${answer.why}`;
+      }
     });
   }
 }

@@ -12,7 +12,7 @@ import type {
 import { fallbackTo, type HeldLease, isSameTold, type LeaseSlot, type Told } from './held-lease.js';
 import { AGAIN_AFTER_MS, LeaseAttempt } from './lease-attempt.js';
 import { LeaseRate } from './lease-rate.js';
-import { type Rate, scheduleOf } from './lease-schedule.js';
+import { type CountedPhases, type Rate, scheduleOf } from './lease-schedule.js';
 import { type Judged, LeaseTrust } from './lease-trust.js';
 import { type SentHeartbeat, SentHeartbeats } from './sent-heartbeats.js';
 
@@ -110,7 +110,7 @@ export class ConnectorLease {
   countAnew(): void {
     this.#heartbeats.forget();
     this.disconnect();
-    this.#held = { ...this.#held, phases: 0 };
+    this.#held = { ...this.#held, counted: undefined };
   }
 
   /** Some answer with the start of what they were told last instead of what their clock reads. */
@@ -159,7 +159,7 @@ export class ConnectorLease {
   }
 
   /** The most loaded phase draws that much now, on so many phases. */
-  metered(mostA: number, phasesInUse: number, nowMs: number): void {
+  metered(mostA: number, phasesInUse: CountedPhases, nowMs: number): void {
     const attempt = this.#attempt;
     if (attempt?.isShownBy(mostA)) this.#wasFollowed(attempt, nowMs);
     this.#rate.noteCar(phasesInUse);
@@ -238,7 +238,7 @@ export class ConnectorLease {
     const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
     const isSame = isSameGrant && isSameTold(held.told, this.#toldOf(limit, held.endsAtMs, nowMs));
     const isFresh = held.endsAtMs - nowMs > held.ttlMs / 2;
-    const isHere = held.slot === this.#slot && held.phases === this.rate.phases;
+    const isHere = held.slot === this.#slot && held.counted === this.rate.counted;
     return this.#attempt === undefined && isSame && isFresh && isHere;
   }
 
@@ -261,15 +261,15 @@ export class ConnectorLease {
   #plan(limit: LimitToTake, nowMs: number): void {
     this.#wanted = undefined;
     const heartbeat = this.#heartbeats.get(limit.ref);
-    const startsAtOwnMs = heartbeat?.ownMs;
-    if (heartbeat === undefined || startsAtOwnMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) {
+    const countsFromOwnMs = heartbeat?.ownMs;
+    if (heartbeat === undefined || countsFromOwnMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) {
       this.#events.acknowledged(limit, 'EXPIRED');
       return;
     }
     const { maxCurrentA, voltageV } = this.#spec;
     const endsAtMs = this.#endOf(limit, heartbeat);
     const told = this.#toldOf(limit, endsAtMs, nowMs);
-    const by = { startsAtOwnMs, maxCurrentA, isProven: this.trust.hasShown };
+    const by = { countsFromOwnMs, maxCurrentA, isProven: this.trust.hasShown };
     const schedule = scheduleOf({ ...told, ttlS: limit.ttlS }, this.rate, by);
     this.#attempt = new LeaseAttempt(
       { limit, told, slot: this.#slot, schedule, endsAtMs },
@@ -293,15 +293,15 @@ export class ConnectorLease {
     else this.#apply(attempt, nowMs);
   }
 
-  #apply({ plan }: LeaseAttempt, nowMs: number): void {
+  #apply({ plan, heldA }: LeaseAttempt, nowMs: number): void {
     const { limit, told, slot, schedule, endsAtMs } = plan;
     this.#attempt = undefined;
     const { epoch, seq, ttlS } = limit;
     // Less than 6 A is none.
-    const limitA = schedule.limit === 0 ? 0 : told.limitA;
+    const limitA = schedule.limit === 0 ? 0 : Math.min(told.limitA, heldA);
     const thenA = schedule.thenLimit === 0 ? 0 : told.thenA;
-    const ttlMs = 1000 * ttlS;
-    this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs, slot, phases: schedule.phases };
+    const { counted } = schedule;
+    this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs: 1000 * ttlS, slot, counted };
     this.#events.acknowledged(limit, 'APPLIED');
     this.advance(nowMs);
   }

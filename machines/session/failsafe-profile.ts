@@ -32,7 +32,7 @@ export class FailsafeProfile {
   /** As the charger is asked for it: on all of its phases, whatever its car uses. */
   requestOf(rate: Rate, unit: RateUnit, currentA: number): SetFailsafe {
     const { evse, phases } = this.#spec;
-    return { kind: 'setFailsafe', evse, unit, limit: limitIn({ ...rate, unit, phases }, currentA) };
+    return { kind: 'setFailsafe', evse, unit, limit: limitIn({ ...rate, unit, counted: phases }, currentA) };
   }
 
   /** The charger is asked for that now. */

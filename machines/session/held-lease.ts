@@ -1,5 +1,6 @@
 // What a charger is known to keep to at a connector: a lease until it ends, and what follows it.
 import type { LimitToTake } from './gateway-request.js';
+import type { CountedPhases } from './lease-schedule.js';
 
 /** Where the charger has a lease: as its default while no transaction runs, or with the transaction. */
 export type LeaseSlot = 'default' | 'transaction';
@@ -18,7 +19,8 @@ export interface HeldLease extends Told {
   readonly endsAtMs: number;
   readonly ttlMs: number;
   readonly slot: LeaseSlot | undefined;
-  readonly phases: number;
+  /** As in its schedule; undefined where it is to be written anew in any case. */
+  readonly counted: CountedPhases | undefined;
   /** The newest grant that it stands for, which may allow more than what the charger was told; undefined without one. */
   readonly limit: LimitToTake | undefined;
   readonly told: Told;
@@ -26,7 +28,7 @@ export interface HeldLease extends Told {
 
 /** Without a lease: the charger falls back to `limitA`. */
 export function fallbackTo(limitA: number): HeldLease {
-  const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, limit: undefined, phases: 0 };
+  const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, limit: undefined, counted: undefined };
   return { ...none, limitA, thenA: limitA, told: { limitA, thenA: limitA }, endsAtMs: Infinity };
 }
 

@@ -41,6 +41,7 @@ export class LeaseAttempt {
   #stage: Stage = 'set';
   /** Until when the meter may show that it is kept to. */
   #meteredByMs = Number.POSITIVE_INFINITY;
+  #shownLimit: number | undefined;
 
   constructor(
     plan: LeasePlan,
@@ -59,6 +60,17 @@ export class LeaseAttempt {
   /** The charger is asked for it, and asked again where it does not answer. */
   get isAsking(): boolean {
     return this.#stage !== 'set' && this.#stage !== 'meter';
+  }
+
+  /**
+   * What the charger made of the limit, A per phase: rounded by the gateway, or less than an ampere lower by itself. What it shows
+   * that is lower than that is no rounding, and may be over any time. Infinite in watts, which are not rounded.
+   */
+  get heldA(): number {
+    const { unit, limit } = this.plan.schedule;
+    if (unit === 'W') return Number.POSITIVE_INFINITY;
+    const shown = this.#shownLimit ?? limit;
+    return shown > limit - 1 ? Math.min(limit, Math.round(10 * shown) / 10) : limit;
   }
 
   /** Infinite where it does not wait for the meter. */
@@ -141,6 +153,7 @@ export class LeaseAttempt {
     if (slot === 'default') this.#trust.noteIdle(proof.verdict !== 'unshown');
     if (proof.verdict === 'unshown') return this.#wasUnshown(nowMs);
     if (proof.verdict !== 'unkept') {
+      this.#shownLimit = proof.limit;
       if (proof.verdict === 'proved') this.#trust.prove();
       return { kind: 'followed' };
     }

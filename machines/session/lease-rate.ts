@@ -1,16 +1,15 @@
 // How a charger takes limits, as far as it has shown: in amperes or watts, in tenths or whole ones, on how many phases.
 import type { ChargerAbilities } from './gateway-request.js';
-import type { LeaseSchedule, Rate, RateUnit } from './lease-schedule.js';
+import type { CountedPhases, LeaseSchedule, Rate, RateUnit } from './lease-schedule.js';
 
 export class LeaseRate {
   readonly #rated: { readonly phases: 1 | 3; readonly voltageV: number };
   #unit: RateUnit | undefined;
   #stepA: 0.1 | 1 = 0.1;
-  #phasesInUse: 1 | 3;
+  #phasesInUse: CountedPhases = 0;
 
   constructor(rated: { readonly phases: 1 | 3; readonly voltageV: number }) {
     this.#rated = rated;
-    this.#phasesInUse = rated.phases;
   }
 
   /** @param abilities undefined: not known yet */
@@ -18,17 +17,18 @@ export class LeaseRate {
     const { voltageV, phases } = this.#rated;
     const unit = this.#unit ?? (abilities?.units.includes('A') === false ? 'W' : 'A');
     // Watts say nothing of phases: a car on one of three would draw all of them there.
-    return { unit, stepA: this.#stepA, voltageV, phases: unit === 'W' ? this.#phasesInUse : phases };
+    const inWatts = phases === 1 ? 1 : this.#phasesInUse;
+    return { unit, stepA: this.#stepA, voltageV, phases, counted: unit === 'W' ? inWatts : 0 };
   }
 
-  /** Another car: it may use all phases. */
+  /** Another car: it may use one phase or all. */
   forgetCar(): void {
-    this.#phasesInUse = this.#rated.phases;
+    this.#phasesInUse = 0;
   }
 
-  /** The car uses so many. */
-  noteCar(phasesInUse: number): void {
-    if (phasesInUse === 1) this.#phasesInUse = 1;
+  /** The car uses so many now; 0 where it draws nothing, or does not say. */
+  noteCar(phasesInUse: CountedPhases): void {
+    if (phasesInUse > 0) this.#phasesInUse = phasesInUse;
   }
 
   /** It refused that: whether it may take the same in whole amperes, or in W. */

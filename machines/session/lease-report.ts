@@ -16,6 +16,8 @@ export interface SessionNote {
 const LOOKS_MS = 15_000;
 /** As the contract has it. */
 const LONGEST_WHY = 200;
+/** How it begins where it is the charger's clock. */
+export const CLOCK_DOUBTED = 'its clock cannot be relied upon';
 const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
 
 export class LeaseReport {
@@ -68,7 +70,7 @@ export class LeaseReport {
     const { whyNot, isReady } = this.#preparation;
     if (whyNot !== undefined) return whyNot;
     const whyDistrusted = this.#clock.whyDistrusted(nowMs);
-    if (whyDistrusted !== undefined) return `its clock cannot be relied upon: ${whyDistrusted}`;
+    if (whyDistrusted !== undefined) return `${CLOCK_DOUBTED}: ${whyDistrusted}`;
     if (lease.trust.isProven && isReady) return undefined;
     return shownWhyNot ?? NOT_SHOWN;
   }

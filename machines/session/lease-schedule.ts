@@ -8,13 +8,26 @@ export type RateUnit = 'A' | 'W';
 /** A limit and what follows it. Instants in ms of the charger's own clock, limits in `unit`. */
 export interface LeaseSchedule {
   readonly unit: RateUnit;
+  /** That the charger may use. */
   readonly phases: 1 | 3;
+  /** On how many its car is thought to carry a limit in watts. */
+  readonly counted: CountedPhases;
+  /** `BEGINS_BEFORE_S` before the instant that the lease counts from. */
   readonly startsAtOwnMs: number;
   readonly limit: number;
   /** After the start, whole seconds. */
-  readonly ttlS: number;
+  readonly endsAfterS: number;
   readonly thenLimit: number;
 }
+
+/**
+ * A schedule begins so long before what its lease counts from. A charger that counts from when it is told shows the end so much
+ * too late, however fast its link is: composite schedules count in whole seconds, and hide less than two.
+ */
+export const BEGINS_BEFORE_S = 10;
+
+/** As many phases as a limit in watts is for: those that the car was seen to use; 0 before that. Of amperes always 0. */
+export type CountedPhases = 0 | 1 | 2 | 3;
 
 /** What a charger says it will do, all its profiles together. */
 export interface CompositeSchedule {
@@ -30,16 +43,19 @@ export interface CompositeSchedule {
 export interface Rate {
   readonly unit: RateUnit;
   readonly stepA: 0.1 | 1;
+  /** Of the connector. */
   readonly phases: 1 | 3;
+  readonly counted: CountedPhases;
   readonly voltageV: number;
 }
 
 /**
- * `kept`: it will never be above the lease. `proved`: and it showed that it lowers itself when the lease ends. `unshown`: it
- * shows no limit at all, as some do while no transaction runs.
+ * `kept`: it will never be above the lease, and no higher than `limit` until that ends. `proved`: and it showed that it lowers
+ * itself when the lease ends. `unshown`: it shows no limit at all, as some do while no transaction runs.
  */
 export type Proof =
-  | { readonly verdict: 'kept' | 'proved' | 'unshown' }
+  | { readonly verdict: 'kept' | 'proved'; readonly limit: number }
+  | { readonly verdict: 'unshown' }
   | { readonly verdict: 'unkept'; readonly why: string; readonly excess: number };
 
 /** Of what was asked for, where a charger rounds to its own units. */
@@ -47,39 +63,46 @@ const TOLERANCE = { A: 0.05, W: 1 };
 /** A schedule counts in whole seconds. */
 const LATEST_MS = 1_000;
 
-/** A current (A per phase) rounded down to what the charger takes; below 6 A it is 0. In the charger's unit. */
-export function limitIn({ unit, stepA, phases, voltageV }: Rate, currentA: number): number {
+/**
+ * A current (A per phase) rounded down to what the charger takes; below 6 A it is 0. In the charger's unit. In watts a car of one
+ * phase could carry on that what is meant for three: one that has not shown how many it uses is told as much as one of
+ * one phase may have, or what one of three needs to begin.
+ */
+export function limitIn({ unit, stepA, phases, counted, voltageV }: Rate, currentA: number): number {
   const steps = Math.floor((currentA + 1e-6) / stepA);
   const heldA = Math.round(steps * stepA * 10) / 10;
   if (heldA < MINIMUM_CURRENT_A) return 0;
-  return unit === 'A' ? heldA : Math.floor(heldA * voltageV * phases);
+  if (unit === 'A') return heldA;
+  const sumA = counted === 0 ? Math.max(heldA, MINIMUM_CURRENT_A * phases) : heldA * counted;
+  return Math.floor(sumA * voltageV);
 }
 
 /**
- * A grant as a charger takes it, counted from `startsAtOwnMs`. A charger that has not shown yet that it lowers itself is
+ * A grant as a charger takes it, counted from `countsFromOwnMs`. A charger that has not shown yet that it lowers itself is
  * made to, where the grant alone would not: it may fall back to less than it has to.
  */
 export function scheduleOf(
   { limitA, thenA, ttlS }: { readonly limitA: number; readonly thenA: number; readonly ttlS: number },
   rate: Rate,
-  by: { readonly startsAtOwnMs: number; readonly maxCurrentA: number; readonly isProven: boolean },
+  by: { readonly countsFromOwnMs: number; readonly maxCurrentA: number; readonly isProven: boolean },
 ): LeaseSchedule {
   const limit = limitIn(rate, Math.min(limitA, by.maxCurrentA));
   const thenLimit = limitIn(rate, Math.min(thenA, by.maxCurrentA));
   return {
     unit: rate.unit,
-    phases: rate.phases,
-    startsAtOwnMs: by.startsAtOwnMs,
+    phases: rate.counted === 1 ? 1 : rate.phases,
+    counted: rate.counted,
+    startsAtOwnMs: by.countsFromOwnMs - 1000 * BEGINS_BEFORE_S,
     limit,
     // A schedule counts in whole seconds.
-    ttlS: Math.floor(ttlS),
+    endsAfterS: BEGINS_BEFORE_S + Math.floor(ttlS),
     thenLimit: by.isProven || limit > thenLimit ? thenLimit : 0,
   };
 }
 
 /** How long `schedule` of a charger must reach so that it shows the end of a lease, s. */
-export function proofDurationS({ ttlS }: LeaseSchedule): number {
-  return Math.ceil(ttlS) + 60;
+export function proofDurationS({ endsAfterS }: LeaseSchedule): number {
+  return endsAfterS + 60;
 }
 
 /** No period has a limit; below 0 is how some say that. */
@@ -96,18 +119,20 @@ interface Stretch {
 
 /** What `composite` says of a charger that was told `lease`. A charger may do less at any time, and more at none. */
 export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltageV: number): Proof {
-  const endsAtMs = lease.startsAtOwnMs + 1000 * lease.ttlS;
-  const { limit, thenLimit, unit } = lease;
-  // The lease counts from an instant that is over by the charger's own clock, or it would begin later than it should.
-  if (composite.startsAtOwnMs < lease.startsAtOwnMs - LATEST_MS)
+  const { startsAtOwnMs, limit, thenLimit, unit } = lease;
+  const endsAtMs = startsAtOwnMs + 1000 * lease.endsAfterS;
+  const countsFromMs = startsAtOwnMs + 1000 * BEGINS_BEFORE_S;
+  // Some show what they were told from its beginning on. Otherwise the lease counts from an instant that is over by the charger's
+  // own clock, or it would begin later than it should.
+  if (composite.startsAtOwnMs !== startsAtOwnMs && composite.startsAtOwnMs < countsFromMs - LATEST_MS)
     return { verdict: 'unkept', why: 'its clock reads earlier than it did', excess: Infinity };
-  const stretches = stretchesOf(composite, lease, voltageV).filter(
-    ({ untilMs }) => untilMs > lease.startsAtOwnMs,
-  );
+  const stretches = stretchesOf(composite, lease, voltageV).filter(({ untilMs }) => untilMs > startsAtOwnMs);
   if (showsNothing(composite)) return { verdict: 'unshown' };
   let isLowered = false;
+  let shownLimit = 0;
   for (const [i, stretch] of stretches.entries()) {
     const isBefore = stretch.fromMs < endsAtMs - LATEST_MS;
+    if (isBefore) shownLimit = Math.max(shownLimit, stretch.limit);
     const isAfter = stretch.untilMs > endsAtMs + LATEST_MS;
     const most = Math.min(isBefore ? limit : Infinity, isAfter ? thenLimit : Infinity);
     const excess = stretch.limit - Math.min(most, Math.max(limit, thenLimit));
@@ -116,9 +141,9 @@ export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltag
     const isEnd = Math.abs(stretch.untilMs - endsAtMs) <= LATEST_MS;
     if (isEnd && next !== undefined && stretch.limit > thenLimit + TOLERANCE[unit]) isLowered = true;
   }
-  if (isLowered) return { verdict: 'proved' };
+  if (isLowered) return { verdict: 'proved', limit: shownLimit };
   const isLow = stretches.every((stretch) => stretch.limit <= thenLimit + TOLERANCE[unit]);
-  if (isLow || limit <= thenLimit) return { verdict: 'kept' };
+  if (isLow || limit <= thenLimit) return { verdict: 'kept', limit: shownLimit };
   return { verdict: 'unkept', why: 'it does not show what follows when the lease ends', excess: Infinity };
 }
 

@@ -3,6 +3,7 @@ import type { ChargingStatus } from '../power/meter-ledger.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
 import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
+import type { CountedPhases } from './lease-schedule.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
   /** As provisioned. */
@@ -90,8 +91,7 @@ export class SessionConnector {
     const { phases, voltageV } = this.spec;
     const currents = values.currentA ?? [];
     const powerA = (values.powerW ?? 0) / (voltageV * phases);
-    const phasesInUse = currents.filter((currentA) => currentA > IN_USE_A).length;
-    this.lease.metered(Math.max(powerA, ...currents), phasesInUse, nowMs);
+    this.lease.metered(Math.max(powerA, ...currents), phasesIn(values, phases), nowMs);
   }
 
   /** With the transaction a car begins at 0; without one no values are to be expected. */
@@ -145,6 +145,13 @@ export class SessionConnector {
 function tenths(values: readonly [number, number, number]): [number, number, number] {
   const [a, b, c] = values;
   return [Math.round(10 * a) / 10, Math.round(10 * b) / 10, Math.round(10 * c) / 10];
+}
+
+/** Phases that carry current; all where the charger measures none of them. */
+function phasesIn({ currentA }: MeteredValues, phases: 1 | 3): CountedPhases {
+  if (currentA === undefined) return phases;
+  const [first, second, third] = currentA.map((phaseA) => Number(phaseA > IN_USE_A));
+  return ((first ?? 0) + (second ?? 0) + (third ?? 0)) as CountedPhases;
 }
 
 /** W; of currents where no power is measured. Undefined where neither is. */

@@ -135,13 +135,10 @@ export class OcppEvse {
     if (slot === 'failsafe') {
       this.#store.setFailsafe({ kind: 'setFailsafe', evse, unit, limit });
     } else {
-      const [ttlS, thenLimit] = [second?.startPeriod ?? 0, this.#rounded(second?.limit ?? limit, unit)];
-      const schedule = { unit, phases: 3, startsAtOwnMs: Date.parse(startSchedule), limit, ttlS, thenLimit };
-      const transaction = this.transaction?.ref;
-      this.#store.setLease(
-        { kind: 'setLease', evse, slot, transaction, stackLevel, schedule: { ...schedule, phases: 3 } },
-        clock.ownAt(nowMs),
-      );
+      const endsAfterS = second?.startPeriod ?? 0;
+      const thenLimit = this.#rounded(second?.limit ?? limit, unit);
+      const startsAtOwnMs = Date.parse(startSchedule);
+      this.#store.setLease(slot, { unit, startsAtOwnMs, limit, endsAfterS, thenLimit }, clock.ownAt(nowMs));
     }
     this.#offer(nowMs);
     return true;

@@ -1,6 +1,6 @@
 // The charging profiles of one connector of a virtual OCPP charger, and what they allow at an instant of its own clock.
 import type { GatewayRequest, ProfileSlot } from '../../machines/session/gateway-request.js';
-import type { CompositeSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
+import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
 
 interface Step {
   readonly atOwnMs: number;
@@ -13,7 +13,6 @@ interface Profile {
 }
 
 type SetFailsafe = Extract<GatewayRequest, { kind: 'setFailsafe' }>;
-type SetLease = Extract<GatewayRequest, { kind: 'setLease' }>;
 
 /** What a charger does with profiles that it accepts; an honest one nothing of it. */
 export interface ProfileFaults {
@@ -38,11 +37,15 @@ export class ProfileStore {
     this.#profiles.set('failsafe', { unit, steps: [{ atOwnMs: Number.NEGATIVE_INFINITY, limit }] });
   }
 
-  setLease({ slot, schedule }: SetLease, ownMs: number): void {
-    const { unit, limit, ttlS, thenLimit } = schedule;
+  setLease(
+    slot: 'default' | 'transaction',
+    schedule: Omit<LeaseSchedule, 'phases' | 'counted'>,
+    ownMs: number,
+  ): void {
+    const { unit, limit, endsAfterS, thenLimit } = schedule;
     const fromMs = this.#faults.ignoresStart ? ownMs : schedule.startsAtOwnMs;
     const first = { atOwnMs: fromMs, limit };
-    const second = { atOwnMs: fromMs + 1000 * ttlS, limit: thenLimit };
+    const second = { atOwnMs: fromMs + 1000 * endsAfterS, limit: thenLimit };
     this.#profiles.set(slot, { unit, steps: this.#faults.losesPeriods ? [first] : [first, second] });
   }
 

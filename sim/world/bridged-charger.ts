@@ -2,6 +2,7 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { LimitReason } from '../../machines/power/grant.js';
+import { CLOCK_DOUBTED } from '../../machines/session/lease-report.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PerPhase } from '../charger/car.js';
@@ -93,9 +94,14 @@ export class BridgedCharger implements WorldCharger {
 
   /** By how much it may draw more than it was told before that shows, A per phase. */
   get unforeseenA(): number {
-    const { behaviours } = this.traits;
-    if (behaviours.includes('ignores-start')) return Number.POSITIVE_INFINITY;
-    return behaviours.includes('rounds-up') ? HALF_A : 0;
+    return this.traits.behaviours.includes('rounds-up') ? HALF_A : 0;
+  }
+
+  /** The gateway does not trust its clock. */
+  get isClockDoubted(): boolean {
+    const { monotonicMs } = this.#options;
+    const connectors = this.#session?.bridge.session.connectors(monotonicMs()) ?? [];
+    return connectors.some(({ whyNot }) => whyNot?.startsWith(CLOCK_DOUBTED));
   }
 
   /** It is, or wants to be, connected to the broker. */

@@ -83,7 +83,7 @@ function failsafeProfile({ evse, unit, limit }: RequestOf<'setFailsafe'>) {
 }
 
 function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: RequestOf<'setLease'>) {
-  const { unit, phases, startsAtOwnMs, limit, ttlS, thenLimit } = schedule;
+  const { unit, phases, startsAtOwnMs, limit, endsAfterS, thenLimit } = schedule;
   const ofTransaction = { chargingProfilePurpose: 'TxProfile', transactionId: transaction };
   return {
     connectorId: evse,
@@ -97,7 +97,7 @@ function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: Request
         chargingRateUnit: unit,
         chargingSchedulePeriod: [
           { startPeriod: 0, limit, numberPhases: phases },
-          { startPeriod: ttlS, limit: thenLimit, numberPhases: phases },
+          { startPeriod: endsAfterS, limit: thenLimit, numberPhases: phases },
         ],
       },
     },

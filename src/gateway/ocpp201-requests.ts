@@ -1,6 +1,6 @@
 // OCPP 2.0.1 and 2.1: the words in which the gateway asks a charger, and in which it is answered.
 import type { ChargerAbilities, GatewayAnswer, ProfileSlot } from '../../machines/session/gateway-request.js';
-import type { RateUnit } from '../../machines/session/lease-schedule.js';
+import { BEGINS_BEFORE_S, type RateUnit } from '../../machines/session/lease-schedule.js';
 import { compositeSchema, outcomeSchema, setVariablesSchema, variablesSchema } from '../wire/ocpp201.js';
 import {
   ignoresOffline,
@@ -90,14 +90,15 @@ function leaseProfile(
   { evse, slot, transaction, stackLevel, schedule }: RequestOf<'setLease'>,
   hasOfflineDuration: boolean,
 ) {
-  const { unit, phases, startsAtOwnMs, limit, ttlS, thenLimit } = schedule;
+  const { unit, phases, startsAtOwnMs, limit, endsAfterS, thenLimit } = schedule;
+  const maxOfflineDuration = endsAfterS - BEGINS_BEFORE_S;
   const periods = [
     { startPeriod: 0, limit, numberPhases: phases },
-    { startPeriod: ttlS, limit: thenLimit, numberPhases: phases },
+    { startPeriod: endsAfterS, limit: thenLimit, numberPhases: phases },
   ];
   const more = {
     ...(slot === 'transaction' ? { transactionId: String(transaction) } : {}),
-    ...(hasOfflineDuration ? { maxOfflineDuration: ttlS, invalidAfterOfflineDuration: true } : {}),
+    ...(hasOfflineDuration ? { maxOfflineDuration, invalidAfterOfflineDuration: true } : {}),
   };
   return profile(evse, slot, { stackLevel, unit, startSchedule: startOf(startsAtOwnMs), periods }, more);
 }

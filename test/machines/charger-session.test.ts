@@ -57,9 +57,10 @@ describe('A grant', () => {
       slot: 'transaction',
       transaction: 77,
       stackLevel: 8,
-      schedule: { unit: 'A', limit: 16, ttlS: 60, thenLimit: 6 },
+      schedule: { unit: 'A', limit: 16, endsAfterS: 70, thenLimit: 6 },
     });
-    const sampledOwnMs = set?.kind === 'setLease' ? set.schedule.startsAtOwnMs : 0;
+    // It begins 10 s before that, so that a charger which counts from when it is told gives itself away.
+    const sampledOwnMs = set?.kind === 'setLease' ? set.schedule.startsAtOwnMs + 10_000 : 0;
     expect(charger.ownMs - sampledOwnMs).toBeLessThan(3_000);
     expect(sampledOwnMs % 1000).toBe(0);
   });
@@ -126,11 +127,35 @@ describe('A grant', () => {
     expect(learnt.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
   });
 
-  it('in watts counts the phases that a car uses', () => {
+  it.each([
+    [1, [6, 0, 0]],
+    [2, [6, 6, 0]],
+    [3, [6, 6, 6]],
+  ] as const)('in watts counts the %i phases that a car uses', (phases, currentA) => {
     const charger = charging({ only: 'W', abilities: { units: ['W'] } });
-    charger.values({ currentA: [6, 0, 0], powerW: 1380 });
+    charger.values({ currentA, powerW: 1380 * phases });
     charger.grant(14.4, 6);
-    expect(charger.limit).toBe(Math.floor(14.4 * 230));
+    expect(charger.limit).toBe(Math.floor(14.4 * phases * 230));
+  });
+
+  it('in watts is what one phase may carry until the car has shown how many it uses, or what three of them need to begin', () => {
+    const charger = new TestCharger({ only: 'W', abilities: { units: ['W'] } }).connect().boot().pass(11);
+    charger.grant(32, 6);
+    expect(charger.limit).toBe(32 * 230);
+    charger.grant(14.4, 6);
+    expect(charger.limit).toBe(3 * 6 * 230);
+  });
+
+  it('that the charger rounds down is reported as what it shows: one that draws all of that wants more', () => {
+    const charger = charging({ roundsDown: true }).grant(8.9, 6);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 8 });
+    charger.pass(10);
+    expect(charger.meters().at(-1)).toMatchObject({ limitA: 8 });
+  });
+
+  it('that something else keeps the charger below is reported as it is: that may be over any time', () => {
+    const charger = charging({ neverAbove: 10 }).grant(16, 6);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
   });
 
   it('of a transaction ends with it: then the fail-safe holds, and the service is told so', () => {
@@ -176,7 +201,7 @@ describe('A lease is not claimed', () => {
 
   it('of a charger that begins its schedule when it is told, and not when it should', () => {
     const charger = charging({ ignoresStart: true });
-    charger.pass(8).grant(32, 6).pass(5);
+    charger.grant(32, 6);
     expect(charger.lease?.lease).toBe('none');
     expect(charger.notes.at(-1)).toMatch('does not lower itself when the lease ends');
   });
@@ -258,6 +283,17 @@ describe('A proven lease is lost', () => {
     expect(charger.notes.at(-1)).toMatch('forgot its fail-safe');
   });
 
+  it('at each start at which it forgot its fail-safe, until it has kept it over one', () => {
+    const charger = new TestCharger().connect().boot().pass(12).grant(16, 6).pass(1);
+    for (let start = 0; start < 3; start++) {
+      charger.store.clearAll();
+      charger.boot().pass(12).grant(16, 6).pass(5);
+      expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 32 });
+    }
+    charger.boot().pass(12).grant(16, 6).pass(5);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat', failsafeA: 6 });
+  });
+
   it('when it loses a period, and the grant is refused unless its meter shows that it is kept to', () => {
     const charger = proven().change({ losesPeriods: true });
     charger.grant(10, 6).pass(1);
@@ -287,9 +323,9 @@ describe('A clock that is set back by two seconds', () => {
     const charger = set(charging().renewed(60, 16, 6)).renewed(12, 16, 6);
     expect(charger.lease?.lease).toBe('heartbeat');
     const newest = charger.requests.findLast(({ kind }) => kind === 'setLease');
-    const startsAtOwnMs = newest?.kind === 'setLease' ? newest.schedule.startsAtOwnMs : 0;
-    expect(startsAtOwnMs).toBeLessThanOrEqual(charger.ownMs);
-    expect(charger.ownMs - startsAtOwnMs).toBeLessThan(12_000);
+    const countsFromOwnMs = newest?.kind === 'setLease' ? newest.schedule.startsAtOwnMs + 10_000 : 0;
+    expect(countsFromOwnMs).toBeLessThanOrEqual(charger.ownMs);
+    expect(charger.ownMs - countsFromOwnMs).toBeLessThan(12_000);
   });
 
   it('makes no lease of an idle charger longer, whose heartbeats count from what its clock was known to read', () => {

@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { judge, type LeaseSchedule } from '../../machines/session/lease-schedule.js';
 
 const LEASE: LeaseSchedule = {
-  ...({ unit: 'A', phases: 3, startsAtOwnMs: 100_000, limit: 16, ttlS: 60, thenLimit: 6 } as const),
+  unit: 'A',
+  phases: 3,
+  counted: 0,
+  // It counts from 100 s.
+  startsAtOwnMs: 90_000,
+  endsAfterS: 70,
+  limit: 16,
+  thenLimit: 6,
 };
 
 /** Shown 5 s after the lease began: it ends after 55 s. */

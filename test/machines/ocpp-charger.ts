@@ -24,6 +24,10 @@ export interface Behaviour {
   readonly hidesSchedule?: boolean;
   /** Limits are rounded to the nearest whole ampere. */
   readonly wholeAmperes?: boolean;
+  /** Limits are rounded down to whole amperes. */
+  readonly roundsDown?: boolean;
+  /** It keeps to no more than this, whatever it is told. */
+  readonly neverAbove?: number;
   /** Refuses what is not in this unit. */
   readonly only?: 'A' | 'W';
   /** Its seconds last so long. */
@@ -242,9 +246,11 @@ export class TestCharger {
     } else if (request.kind === 'setLease') {
       const { unit, limit } = request.schedule;
       if (behaviour.refuses || (behaviour.only !== undefined && unit !== behaviour.only)) return REJECTED;
-      const taken = behaviour.wholeAmperes ? Math.round(limit) : limit;
+      const rounded = behaviour.roundsDown ? Math.floor(limit) : limit;
+      const { neverAbove = rounded } = behaviour;
+      const taken = behaviour.wholeAmperes ? Math.round(limit) : Math.min(rounded, neverAbove);
       if (!behaviour.ignores)
-        this.store.setLease({ ...request, schedule: { ...request.schedule, limit: taken } }, this.ownMs);
+        this.store.setLease(request.slot, { ...request.schedule, limit: taken }, this.ownMs);
     } else if (request.kind === 'clear') {
       this.store.clear(request.slot);
     } else if (request.kind === 'readSchedule') {
