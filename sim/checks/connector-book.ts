@@ -185,6 +185,11 @@ export class ConnectorBook {
     return given?.epoch === epoch && given.seq === seq ? given : undefined;
   }
 
+  /** Limits that left after that one and are for the same start of its charger. */
+  givenAfter(limit: Numbered & { readonly boot: string }): readonly LimitMessage[] {
+    return this.#given.filter((each) => each.boot === limit.boot && isOlder(limit, each));
+  }
+
   /** The service heard that the connector applied this limit: earlier limits end when the settling time is over. */
   noteApplied(applied: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, applied)) return;
@@ -268,10 +273,6 @@ export class ConnectorBook {
 
   boundW(nowMs: number): number {
     return this.wattsOf((own) => this.boundA(nowMs, own));
-  }
-
-  promisedW(nowMs: number): number {
-    return this.wattsOf((own) => this.promisedA(nowMs, own));
   }
 
   /** W of so many A on each of its phases. */

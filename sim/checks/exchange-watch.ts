@@ -2,7 +2,7 @@
 // took what it must not (P7).
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
-import type { MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
+import type { LimitMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { OutletState } from '../charger/virtual-charger.js';
@@ -64,7 +64,7 @@ export class ExchangeWatch {
     if (result === 'EXPIRED') this.#reached.note('expiredGrantRefused');
     if (result !== 'APPLIED') return;
     const outlet = charger.outlets.find(({ spec }) => spec.connectorId === message.connectorId);
-    this.#judgeTaken(book, outlet, message.body);
+    this.#judgeTaken(book, outlet, message.body, charger.line !== undefined);
   }
 
   /** It reaches the service now. */
@@ -102,6 +102,7 @@ export class ExchangeWatch {
     book: ConnectorBook,
     outlet: OutletState | undefined,
     ack: Numbered & { boot?: string | undefined },
+    isSpokenFor: boolean,
   ) {
     const before = book.taken;
     if (before !== undefined && before.boot === ack.boot && !isOlder(before, ack))
@@ -116,8 +117,9 @@ export class ExchangeWatch {
     const applied = outlet?.holder.applied;
     if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch) return;
     if ((this.#saidLease.get(book) ?? book.lease) !== 'heartbeat') return;
-    const saidAtMs = book.said.atMs(given.boot, given.ref) ?? 0;
-    const latestMs = saidAtMs + 1000 * given.ttlS * SLOWEST + ROUNDING_MS;
+    // What a gateway acknowledges may be late: it may have told the charger a newer one by then, which ends later.
+    const known = isSpokenFor ? [given, ...book.givenAfter(given)] : [given];
+    const latestMs = Math.max(...known.map((limit) => latestEndMs(book, limit)));
     if (applied.endsAtMs > latestMs)
       this.#violate(
         book,
@@ -179,6 +181,11 @@ export class ExchangeWatch {
       this.#reached.note('lostAckHealed');
     book.noteApplied({ epoch, seq }, nowMs);
   }
+}
+
+/** When the lease of a limit ends at the latest, by the slowest clock. */
+function latestEndMs({ said }: ConnectorBook, { boot, ref, ttlS }: LimitMessage): number {
+  return (said.atMs(boot, ref) ?? 0) + 1000 * ttlS * SLOWEST + ROUNDING_MS;
 }
 
 /** The most loaded phase, or what the power comes to on all of them. */

@@ -158,8 +158,7 @@ export class GrantWatch {
     for (const locationId of this.#oracle.clusters.get(clusterId)?.locationIds ?? []) {
       const site = this.#sites.get(locationId);
       if (site === undefined || site === book.site) continue;
-      // One that loses its lease takes more than its location's share from one moment to the next: the others cannot know.
-      for (const each of site.connectors) sumW += each.promisedW(nowMs);
+      for (const each of site.connectors) sumW += each.boundW(nowMs);
     }
     if (sumW <= capW + TOLERANCE_W) return;
     this.#violate(

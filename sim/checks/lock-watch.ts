@@ -100,10 +100,7 @@ export class LockWatch {
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
-      reason === 'lock' &&
-      limitA < owedA - TOLERANCE_A &&
-      this.#drawnA(book) > limitA - TOLERANCE_A &&
-      !isBesideUnreliable(book);
+      reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#drawnA(book) > limitA - TOLERANCE_A;
     standing.belowLock = isBelow ? standing.belowLock + 1 : 0;
     if (standing.belowLock >= STEADY_LIMITS && this.#isSteady(book)) {
       standing.belowLock = 0;
@@ -160,19 +157,15 @@ function isFuseFull({ facts, site }: ConnectorBook, running: readonly ConnectorB
   return facts.poles.some((pole) => {
     if (running.some((each) => each.facts.poles.includes(pole))) return false;
     const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
-    const toldA = onIt.reduce(
-      (sum, { told, facts: { failsafeA } }) => sum + Math.max(told?.limitA ?? 0, failsafeA),
-      0,
-    );
-    return toldA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
+    const reservedA = onIt.reduce((sum, each) => sum + reservedAOf(each), 0);
+    return reservedA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
   });
 }
 
-/** A phase of a fuse that it loads has to carry the maximum of another, which cannot be told. */
-function isBesideUnreliable({ facts, site }: ConnectorBook): boolean {
-  return site.connectors.some(
-    (each) => each.isUnreliable && each.facts.poles.some((pole) => facts.poles.includes(pole)),
-  );
+/** What it is told, or its maximum where the service says that this is reserved for it. */
+function reservedAOf({ told, isUnreliable, facts: { failsafeA, maxA } }: ConnectorBook): number {
+  const isSetAside = told?.reason === 'nonCompliant' || told?.reason === 'readOnly';
+  return isUnreliable || isSetAside ? maxA : Math.max(told?.limitA ?? 0, failsafeA);
 }
 
 /** A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. */

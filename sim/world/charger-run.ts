@@ -33,6 +33,8 @@ export interface WorldCharger
   readonly line?: Wire;
   /** By how much it may draw more than it was told before that shows, A per phase. */
   readonly unforeseenA?: number;
+  /** Who speaks for it does not trust its clock. */
+  readonly isClockDoubted?: boolean;
 }
 
 export class ChargerRun implements Happening {

@@ -1,6 +1,7 @@
 // Hours in which everything goes wrong, drawn from a seed, and a while in which nothing does: what must hold then, too.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import { STEADY_MS } from '../../machines/session/charger-clock.js';
 import type { RareBranch } from '../checks/reached.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { HostileOperator } from './hostile-operator.js';
@@ -42,8 +43,8 @@ export interface HostileHours {
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
 /** Once faults have stopped, all is well within this (P12). */
 const HEALED_MS = 101_000;
-/** Where a gateway speaks for chargers: it trusts a clock that went wrong again after two minutes. */
-const HEALED_BY_GATEWAY_MS = 251_000;
+/** A charger's clock that went wrong before is found out by then: both ends have noticed a dead connection, and made another. */
+const CLOCKS_SEEN_MS = 30_000;
 /** Power is looked at so often, for so long before that: turns pass from one car to another meanwhile. */
 const LOOK_EVERY_MS = 5_000;
 const LOOKS = 9;
@@ -86,7 +87,7 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
     }
     misfortune.end();
     await operator.leave();
-    if (!isOver()) await heal(world, site, speaksOcpp ? HEALED_BY_GATEWAY_MS : HEALED_MS);
+    if (!isOver()) await heal(world, site);
     const { violations, counts, checks, terms } = world;
     return { seed, violations, struck: misfortune.struck, reached: checks.reached.counts, counts, terms };
   } finally {
@@ -95,9 +96,13 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
 }
 
 /** Power is at its best where cars do not come and go: those leave none to compare with. */
-async function heal(world: World, { locationIds, isHungry }: HostileSite, healedMs: number): Promise<void> {
+async function heal(world: World, { locationIds, isHungry }: HostileSite): Promise<void> {
   const best = new Map((isHungry ? locationIds : []).map((locationId) => [locationId, 0]));
-  await world.advance(healedMs - LOOKS * LOOK_EVERY_MS);
+  await world.advance(CLOCKS_SEEN_MS);
+  // Its lease is none before its clock has been steady for so long; all else follows from then on.
+  const isClockDoubted = world.runs.some(({ charger }) => charger.isClockDoubted === true);
+  if (isClockDoubted) await world.advance(CLOCKS_SEEN_MS + STEADY_MS);
+  await world.advance(HEALED_MS - CLOCKS_SEEN_MS - LOOKS * LOOK_EVERY_MS);
   for (let look = 0; look < LOOKS; look++) {
     await world.advance(LOOK_EVERY_MS);
     for (const [locationId, share] of best)

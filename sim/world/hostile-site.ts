@@ -247,7 +247,7 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     traitsOf: (charger, random) => drawTraits(charger, random, { hasFailsafe, isLending, isSwitching }),
     ocppOf({ locationId }, random) {
       return speaksOcpp && locationId !== FAR
-        ? drawnOcpp(random, { isFused, isBroken: locationId === YARD })
+        ? drawnOcpp(random, { hasFuses: isFused || isLending, isBroken: locationId === YARD })
         : undefined;
     },
   };
@@ -256,11 +256,11 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
 /** Most set their clocks, which are good; the others' run as wrong as they may. */
 function drawnOcpp(
   random: RandomGenerator,
-  { isFused, isBroken }: { readonly isFused: boolean; readonly isBroken: boolean },
+  { hasFuses, isBroken }: { readonly hasFuses: boolean; readonly isBroken: boolean },
 ): Partial<OcppTraits> {
   const setsClock = uniformInt(random, 0, 2) > 0;
   // Watts say nothing of phases: until a car has shown how many it uses, one may carry what is meant for three.
-  const harmless = isFused ? HARMLESS.filter((each) => each !== 'watts-only') : HARMLESS;
+  const harmless = hasFuses ? HARMLESS.filter((each) => each !== 'watts-only') : HARMLESS;
   const behaviours = [
     ...harmless.filter(() => uniformInt(random, 0, 3) === 0),
     ...(setsClock ? (['sets-clock'] as const) : []),

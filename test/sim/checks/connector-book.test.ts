@@ -44,6 +44,14 @@ function limit(seq: number, limitA: number, thenA = 0, epoch = 1): LimitMessage 
 }
 
 describe('A connector', () => {
+  it('may have taken each limit that left after one, for the same start of its charger', () => {
+    const book = bookOf();
+    for (const seq of [1, 2, 3]) book.give(limit(seq, 20), 1_000 * seq, 1_000 * seq);
+    book.give({ ...limit(4, 20), boot: 'another' }, 4_000, 4_000);
+    expect(book.givenAfter(limit(1, 20)).map(({ seq }) => seq)).toEqual([2, 3]);
+    expect(book.givenAfter(limit(3, 20))).toEqual([]);
+  });
+
   it('may draw what it was granted until lease, drift and settle are over', () => {
     const book = bookOf();
     book.give(limit(1, 20), 1_000, 1_500);
