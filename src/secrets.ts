@@ -14,6 +14,7 @@ const SECRET_LENGTH = 43;
 // An API key, its underscores perhaps percent-encoded; a JSON Web Token; anything else as long as a generated secret.
 const SECRETS = /hr(?:_|%5f)([a-z0-9]{8})(?:_|%5f)[a-z0-9]+|eyJ[\w-]{8,}(?:\.[\w-]*)*|[a-z0-9]{40,}/gi;
 const API_KEY = /^hr_([A-Za-z0-9]{8})_([A-Za-z0-9]{16,128})$/;
+const CLAIMED_KEY_ID = /^hr_([A-Za-z0-9]{8})_/;
 
 // About one in 2,500 random secrets does not match and is drawn again. This rule decides whether a hash is slow, both when
 // it is stored and when it is checked: with another rule, secrets stored under this one could not sign in.
@@ -148,11 +149,11 @@ const SHORTEST_CHOSEN = 12;
 const LONGEST_CHOSEN = 256;
 const DIFFERENT_CHARACTERS = 5;
 /** What a secret that somebody chooses must be; for messages. */
-export const CHOSEN_SECRET_RULE = `must be text of ${SHORTEST_CHOSEN} to ${LONGEST_CHOSEN} characters, at least ${DIFFERENT_CHARACTERS} of them different, no short piece repeated and no row like abcdef`;
+export const CHOSEN_SECRET_RULE = `must be text of ${SHORTEST_CHOSEN} to ${LONGEST_CHOSEN} characters, at least ${DIFFERENT_CHARACTERS} of them different, no short piece repeated and no sequence like abcdef`;
 // Of digits and letters, one after the other, forward or backward.
-const ROWS = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((row) => [
-  row,
-  [...row].reverse().join(''),
+const SEQUENCES = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((sequence) => [
+  sequence,
+  [...sequence].reverse().join(''),
 ]);
 
 /** Whether a secret that somebody chose is neither short nor regular: `CHOSEN_SECRET_RULE`. */
@@ -160,10 +161,10 @@ export function isChosenSecretFit(secret: string): boolean {
   const characters = [...secret.toLowerCase()];
   if (characters.length < SHORTEST_CHOSEN || characters.length > LONGEST_CHOSEN) return false;
   if (new Set(characters).size < DIFFERENT_CHARACTERS) return false;
-  const isRow = characters
+  const isSequence = characters
     .slice(1)
-    .every((next, i) => ROWS.some((row) => row.includes(`${characters[i]}${next}`)));
-  return !isRow && !isRepeated(characters);
+    .every((next, i) => SEQUENCES.some((sequence) => sequence.includes(`${characters[i]}${next}`)));
+  return !isSequence && !isRepeated(characters);
 }
 
 /** Whether a piece that would be too short by itself, over and over, is all of it. */
@@ -183,6 +184,11 @@ export function parseApiKey(text: string): { readonly keyId: string; readonly se
   const match = API_KEY.exec(text);
   if (match?.[1] === undefined || match[2] === undefined) return undefined;
   return { keyId: match[1], secret: match[2] };
+}
+
+/** The id that `text` has where an API key has its own, though the secret after it may be cut off or have what none has. */
+export function claimedKeyIdOf(text: string): string | undefined {
+  return CLAIMED_KEY_ID.exec(text)?.[1];
 }
 
 /** `text` as it may be logged: of what looks like an API key its id, of any other secret nothing. */

@@ -6,7 +6,7 @@ import { boundedCache } from '../../bounded-cache.js';
 import type { Clock } from '../../ports/clock.js';
 import type { ApiKeyRecord, OauthClientRecord } from '../../ports/credentials.js';
 import type { Scope } from '../../ports/records.js';
-import { hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
+import { claimedKeyIdOf, hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import type { CredentialDirectory } from './credentials.js';
 import type { FailedSignIns } from './failed-sign-ins.js';
@@ -167,15 +167,15 @@ export class Access {
   }
 
   #checkKey(text: string, request: Presented): ApiKeyRecord | undefined {
-    const key = parseApiKey(text);
-    const record = key && this.#credentials.apiKey(key.keyId);
-    const isRight = isSecret(key?.secret ?? '', record?.secretHash ?? NO_HASH);
+    const keyId = claimedKeyIdOf(text);
+    const record = keyId === undefined ? undefined : this.#credentials.apiKey(keyId);
+    const isRight = isSecret(parseApiKey(text)?.secret ?? '', record?.secretHash ?? NO_HASH);
     if (record !== undefined && isRight && this.#doesKeyHold(record)) {
       this.#rememberedKeys.set(text, record);
       return record;
     }
     const reason = record === undefined ? 'no such key' : isRight ? 'revoked or expired' : 'wrong secret';
-    this.#failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId: key?.keyId, reason });
+    this.#failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId, reason });
     return undefined;
   }
 

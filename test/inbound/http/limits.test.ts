@@ -97,6 +97,17 @@ describe('failed attempts of an address', () => {
     }
   });
 
+  it.each([
+    ['cut off', KEY['x-api-key'].slice(0, -30), 'wrong secret'],
+    ['with a line end that was copied with it', `${KEY['x-api-key']}%0A`, 'wrong secret'],
+    ['of another database', 'hr_nowhere1_tooShort', 'no such key'],
+  ])('name the key that was sent, also one %s', async (_, key, reason) => {
+    rig = await createRig();
+    expect(await statusOf({ 'x-api-key': key })).toBe(401);
+    const lines = rig.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'sign-in failed');
+    expect(lines).toEqual([expect.objectContaining({ keyId: key.split('_')[1], reason })]);
+  });
+
   it('limit a key that was known and then revoked', async () => {
     rig = await createRig();
     expect(await statusOf(KEY)).toBe(200);
