@@ -26,6 +26,7 @@ const NEAREST = {
     'test/service/operator-limit',
     'test/service/site-meter',
     'test/service/peak-shaving',
+    'test/service/cancelled-profiles',
   ],
   operator: ['test/service/operator-limit', 'test/enforcement/limit-holds'],
   organization: ['test/service/organization-limits', 'test/service/cancelled-profiles', 'test/service/time'],

@@ -27,7 +27,7 @@ function limited(id: string) {
   };
 }
 
-const IDS = ['rest', 'lifted', 'late', 'lasting', 'lost', 'mqtt', 'history', 'bad', 'timeline'];
+const IDS = ['rest', 'lifted', 'late', 'lasting', 'lost', 'mqtt', 'history', 'bad', 'timeline', 'ended'];
 
 let service: OperatedService;
 beforeAll(async () => {
@@ -161,6 +161,29 @@ describe('As time passes', () => {
     expect(await read('lost')).toMatchObject({ state: 'FAILSAFE', limitKw: FAILSAFE_KW, since: at('12:02') });
   });
 
+  it('an order that names its end frees the location then; an operator that is back after the fail-safe and sends none, too', async () => {
+    const startsAtMs = service.clock.nowMs();
+    const instantOn = (minutes: number) => new Date(startsAtMs + minutes * 60_000).toISOString();
+    await order('ended', 9, { durationS: 60 });
+    service.clock.advance(60_000);
+    expect(await read('ended')).toMatchObject({ state: 'UNLIMITED_CONTROLLED', since: instantOn(1) });
+    service.clock.advance(60_000);
+    expect(await read('ended')).toMatchObject({
+      state: 'FAILSAFE',
+      limitKw: FAILSAFE_KW,
+      since: instantOn(2),
+    });
+    await put('ended', { source: 'DSO', sentAt: instantOn(2) });
+    service.clock.advance(119_999);
+    expect(await read('ended')).toMatchObject({ state: 'FAILSAFE' });
+    service.clock.advance(1);
+    expect(await read('ended')).toMatchObject({
+      state: 'UNLIMITED_AUTONOMOUS',
+      limitKw: null,
+      since: instantOn(4),
+    });
+  });
+
   it('keeps everything it stood at, to be read page by page', async () => {
     await order('history', 7);
     await order('history', undefined, { sentAt: new Date(service.clock.nowMs() + 1).toISOString() });
@@ -183,6 +206,11 @@ describe('As time passes', () => {
       expect(answer.body).toMatchObject({ state: 'LIMITED', limitKw: 13, source: 'DSO box 17' });
       const lost = await restarted.call('GET', '/locations/lost/operator-limit');
       expect(lost.body).toMatchObject({ state: 'FAILSAFE', since: at('12:02') });
+      // Free by an order of it, and because it was never heard.
+      const freed = await restarted.call('GET', '/locations/history/operator-limit');
+      expect(freed.body).toMatchObject({ state: 'UNLIMITED_CONTROLLED', source: 'DSO box 17' });
+      const alone = await restarted.call('GET', '/locations/bad/operator-limit');
+      expect(alone.body).toMatchObject({ state: 'UNLIMITED_AUTONOMOUS', since: at('12:02') });
     } finally {
       await restarted.stop();
     }
