@@ -1,0 +1,182 @@
+// Several nodes' rosters on one real database: each shard is for one of them, moves one at a time, and waits where it must.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ALL_SHARDS, type Shard } from '../../machines/values/shards.js';
+import { systemClock } from '../../src/clock.js';
+import { createMetrics } from '../../src/metrics.js';
+import { Roster } from '../../src/nodes/roster.js';
+import { openSharedDatabase } from '../../src/outbound/knex/shared-database.js';
+import type { Clock } from '../../src/ports/clock.js';
+import type { Membership, SharedDatabase } from '../../src/ports/shared-database.js';
+import { StoreUnavailableError } from '../../src/ports/store.js';
+import { temporaryDirectory } from '../cli/headroom.js';
+import { eventually } from '../eventually.js';
+import { silentLog } from '../service/running-service.js';
+
+/** Longer than any test: nobody renews what is owned here. */
+const LEASE_MS = 300_000;
+const SHORT_LEASE_MS = 2_000;
+
+interface Node {
+  readonly name: string;
+  readonly database: SharedDatabase;
+  readonly roster: Roster;
+  /** Shards that are vacant and for this node, or, of its own, for another one, as it was told. */
+  readonly vacant: Set<Shard>;
+  readonly moving: Shard[];
+  readonly leaving: AbortController;
+}
+
+describe('the rosters of several nodes', () => {
+  let databaseUrl: string;
+  const nodes: Node[] = [];
+
+  beforeEach(() => {
+    databaseUrl = `sqlite:${temporaryDirectory()}/headroom.sqlite`;
+  });
+  afterEach(async () => {
+    for (const { roster, database, leaving } of nodes.splice(0)) {
+      leaving.abort();
+      await roster.close();
+      await database.close();
+    }
+  });
+
+  async function start(
+    name: string,
+    options: {
+      readonly clock?: Clock;
+      readonly wrap?: (membership: Membership) => Membership;
+      readonly leaseMs?: number;
+    } = {},
+  ): Promise<Node> {
+    const { clock = systemClock, leaseMs = LEASE_MS, wrap = (membership) => membership } = options;
+    const database = await openSharedDatabase({
+      databaseUrl,
+      clock,
+      databaseClock: systemClock,
+      log: silentLog,
+      metrics: createMetrics(),
+      node: { nodeId: name, url: () => `http://${name}`, leaseMs },
+    });
+    const membership = wrap(database.membership);
+    const roster = new Roster({ clock, log: silentLog, membership, nodeId: name, leaseMs });
+    const node = {
+      name,
+      database,
+      roster,
+      vacant: new Set<Shard>(),
+      moving: [],
+      leaving: new AbortController(),
+    };
+    nodes.push(node);
+    askAnew(node);
+    await roster.start();
+    return node;
+  }
+
+  /** From now on `vacant` tells what it is given at its next look, and after. */
+  function askAnew({ roster, vacant, leaving }: Node): void {
+    vacant.clear();
+    for (const shard of ALL_SHARDS)
+      roster.awaitVacancy(shard, leaving.signal).then(
+        () => vacant.add(shard),
+        () => {},
+      );
+  }
+
+  function own({ database }: Node, shard: Shard): Promise<number> {
+    return database.shard(shard).ownership.claim();
+  }
+
+  it('give each shard to one of them, and as many to each', async () => {
+    const [first, second] = [await start('first'), await start('second')];
+    // One that was alone was given all of them.
+    for (const each of [first, second]) askAnew(each);
+    await eventually(() => expect(first.vacant.size + second.vacant.size).toBe(ALL_SHARDS.length));
+    expect([...first.vacant, ...second.vacant].sort((a, b) => a - b)).toEqual(ALL_SHARDS);
+    expect(first.vacant.size).toBe(ALL_SHARDS.length / 2);
+  });
+
+  it('say who owns a shard, and that it is vacant no longer', async () => {
+    const first = await start('first');
+    await own(first, 3);
+    await eventually(() =>
+      expect(first.roster.holderOf(3)).toMatchObject({ nodeId: 'first', url: 'http://first' }),
+    );
+    expect(first.roster.holderOf(4)).toBeUndefined();
+    const second = await start('second');
+    await eventually(() => expect(second.vacant.size).toBeGreaterThan(0));
+    expect(second.vacant).not.toContain(3);
+  });
+
+  it('let a node that owns all hand over half, one after another', async () => {
+    const first = await start('first');
+    for (const shard of ALL_SHARDS) await own(first, shard);
+    const { roster, leaving, moving } = first;
+    for (const shard of ALL_SHARDS)
+      roster.awaitMove(shard, leaving.signal).then(
+        () => moving.push(shard),
+        () => {},
+      );
+    const second = await start('second');
+    for (let handedOver = 0; handedOver < ALL_SHARDS.length / 2; handedOver++) {
+      await eventually(() => expect(moving).toHaveLength(handedOver + 1));
+      const shard = moving.at(-1) ?? 0;
+      await first.database.shard(shard).ownership.release();
+      await eventually(() => expect(second.vacant).toContain(shard));
+      await own(second, shard);
+    }
+    const held = ALL_SHARDS.filter((shard) => second.vacant.has(shard));
+    await eventually(() =>
+      expect(ALL_SHARDS.filter((shard) => first.roster.holderOf(shard)?.nodeId === 'second')).toEqual(held),
+    );
+    // Both have as many: nothing moves any more.
+    expect(moving).toHaveLength(ALL_SHARDS.length / 2);
+  });
+
+  it('give a node that leaves nothing more, and the others what it had', async () => {
+    const [first, second] = [await start('first'), await start('second')];
+    await first.roster.leave();
+    for (const each of [first, second]) askAnew(each);
+    await eventually(() => expect(second.vacant.size).toBe(ALL_SHARDS.length));
+    expect(first.vacant.size).toBe(0);
+  });
+
+  it('give a node nothing whose clock is off, until it is right', async () => {
+    let offMs = 5_000;
+    const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + offMs };
+    const off = await start('off', { clock });
+    expect(off.roster.isClockOff).toBe(true);
+    expect(off.vacant.size).toBe(0);
+    offMs = 0;
+    await eventually(() => expect(off.vacant.size).toBe(ALL_SHARDS.length));
+    expect(off.roster.isClockOff).toBe(false);
+  });
+
+  it('claim nothing for a while where a node that was cut off finds itself alone: the others may be on their way back', async () => {
+    let isCutOff = true;
+    const away = () => Promise.reject(new StoreUnavailableError('cut off'));
+    const wrap = (membership: Membership): Membership => ({
+      ...membership,
+      join: () => (isCutOff ? away() : membership.join()),
+      renew: () => (isCutOff ? away() : membership.renew()),
+      leave: () => membership.leave(),
+      view: () => (isCutOff ? away() : membership.view()),
+    });
+    const alone = await start('alone', { wrap, leaseMs: SHORT_LEASE_MS });
+    expect(alone.vacant.size).toBe(0);
+    isCutOff = false;
+    const backAtMs = systemClock.monotonicMs();
+    await eventually(() => expect(alone.vacant.size).toBe(ALL_SHARDS.length));
+    expect(systemClock.monotonicMs() - backAtMs).toBeGreaterThanOrEqual(SHORT_LEASE_MS / 4);
+  });
+
+  it('reject with the reason of who waits no longer', async () => {
+    const { roster } = await start('first');
+    const waiting = new AbortController();
+    const told = roster.awaitMove(1, waiting.signal);
+    waiting.abort(new Error('it stops'));
+    await expect(told).rejects.toThrow('it stops');
+    await expect(roster.awaitVacancy(1, waiting.signal)).rejects.toThrow('it stops');
+  });
+});
