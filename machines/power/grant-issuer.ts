@@ -2,7 +2,7 @@
 
 import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector-control.js';
-import { thenTenthsAOf } from './failsafes.js';
+import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
@@ -148,7 +148,7 @@ export class GrantIssuer {
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isFloorDue = isShort && this.#doesClusterCarry(holding);
     const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA >= leastTenthsA);
-    let tenthsA = Math.min(targetTenthsA, this.#ledger.grantableTenthsA(holding, this.#raisesToW));
+    let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
     if (tenthsA < hadTenthsA && this.#isTakingStock(nowMs)) return undefined;
@@ -160,6 +160,19 @@ export class GrantIssuer {
     }
     if (tenthsA > 0) control.raisedAtMs = nowMs;
     return this.#grant(control, tenthsA, nowMs, isFloorKept);
+  }
+
+  /**
+   * One that comes back is told no more than it says it holds, unless that fits: while it was away the others may have counted on
+   * the end of its lease. They are only told now to make room, and need as long for it as it would need to take what it had.
+   */
+  #raisableTenthsA(control: ConnectorControl): number {
+    const { holding, sentTenthsA, slot } = control;
+    const grantableTenthsA = this.#ledger.grantableTenthsA(holding, this.#raisesToW);
+    if (sentTenthsA !== undefined || slot.limitA === undefined) return grantableTenthsA;
+    const keptTenthsA = Math.max(tenthsAOf(slot.limitA), heldTenthsAOf(control));
+    const fittingTenthsA = this.#ledger.fittingTenthsA(holding, this.#raisesToW);
+    return Math.min(grantableTenthsA, Math.max(fittingTenthsA, keptTenthsA));
   }
 
   /**

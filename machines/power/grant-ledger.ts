@@ -211,15 +211,16 @@ export class GrantLedger {
     if (on !== undefined) entry.promises.doubt(on);
   }
 
-  /**
-   * The most that can be granted now: what its newest grant lasts at anyway, or what the others leave of the budget and
-   * of every pole it may load.
-   */
+  /** The most that can be granted now: what its newest grant lasts at anyway, or what fits. */
   grantableTenthsA(holding: Holding, budgetW: number): number {
-    const entry = holding as Entry;
+    const lasting = lastingTenthsA(holding as Entry);
+    return Math.min(Math.max(lasting, this.fittingTenthsA(holding, budgetW)), holding.maxTenthsA);
+  }
+
+  /** What all others leave of the budget and of every pole, whatever is promised to it already. */
+  fittingTenthsA(holding: Holding, budgetW: number): number {
     const roomW = budgetW - (this.#totalW - holding.boundW);
-    const fitting = Math.min(tenthsWithinRoom(entry, roomW), this.carriableTenthsA(holding));
-    return Math.min(Math.max(lastingTenthsA(entry), fitting), holding.maxTenthsA);
+    return Math.min(tenthsWithinRoom(holding as Entry, roomW), this.carriableTenthsA(holding));
   }
 
   /** What the others leave of every pole that the phases it uses may load; infinite where there is none. */

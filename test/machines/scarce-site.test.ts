@@ -169,6 +169,25 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
 
+  it('tells one that comes back just before its lease would have ended no more than fits, until the others have followed', () => {
+    const rig = siteOf(64, [{}, {}]);
+    cut(rig, 0);
+    // It has fallen back by itself, and is counted as if it had not for some seconds still: nobody makes room for that.
+    rig.run(rig.agenda.nowMs + 62_000);
+    expect(limitsOf(rig)[0]).toBeLessThanOrEqual(60);
+    lower(rig, 40);
+    rig.run(rig.agenda.nowMs + 1_000);
+    expect(limitsOf(rig)[1]).toBe(320);
+    for (const link of [rig.places[0]?.up, rig.places[0]?.down]) if (link !== undefined) link.mode = 'open';
+    const untilMs = rig.agenda.nowMs + 9_000;
+    while (rig.agenda.nowMs < untilMs) {
+      rig.run(rig.agenda.nowMs + 250);
+      expect(limitsOf(rig)[0]).toBeLessThanOrEqual(80);
+    }
+    rig.run(rig.agenda.nowMs + MINUTE_MS);
+    expect(limitsOf(rig)).toEqual([200, 200]);
+  });
+
   it('tells it again at once and not with its next heartbeat only, since messages get lost', () => {
     const rig = siteOf(64, [{}, {}]);
     const [place] = rig.places;

@@ -316,7 +316,7 @@ export const PLANTS = [
     name: 'lease-counted-from-now',
     file: 'machines/session/connector-lease.js',
     text: 'heartbeat?.ownMs',
-    within: 'const startsAtOwnMs = heartbeat?.ownMs;',
+    within: 'const countsFromOwnMs = heartbeat?.ownMs;',
     bug: 'heartbeat && heartbeat.ownMs + (nowMs - heartbeat.sentAtMs) + 900',
     seed: 1,
     invariant: 'P7',
