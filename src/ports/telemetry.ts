@@ -50,15 +50,23 @@ export interface MqttLogins {
   onReplaced(listener: () => void): void;
 }
 
+/** A login that the other brokers were told of. No function throws. */
+export interface SiblingEntry {
+  /** From now on nothing is brought here for its chargers on its behalf. */
+  leave(): void;
+  /** Hands its last will on. The service takes it only where it has not heard that the client logged in elsewhere since. */
+  sayWill(topic: string, payload: Buffer): void;
+}
+
 /** Other brokers that the same chargers may connect to: a charger is at the one that it logged in to last. No function throws. */
 export interface Siblings {
   /** False where the others cannot be told of a login. */
   isHealthy(): boolean;
   /**
-   * The login is in: the others are told, and what is sent to its chargers arrives here until the returned function is called.
+   * The login is in: the others are told, and what is sent to its chargers arrives here until it leaves.
    * undefined where the others cannot be told; then it must not come in.
    */
-  enter(login: MqttLogin): (() => void) | undefined;
+  enter(login: MqttLogin): SiblingEntry | undefined;
   /** Resolves to true once every login elsewhere until now has been told to `onElsewhere`, and to false where that cannot be known. */
   settled(): Promise<boolean>;
   /** Calls `listener` with the username of a client that has logged in elsewhere since. */

@@ -8,9 +8,10 @@ const DOWN = 'headroom.down';
 /** In a topic: `ems/v1/{tenantUuid}/…`. */
 const TENANT_LEVEL = 2;
 
-/** Where every front says that a client has logged in to it, and hears that of the others. */
-export const LOGIN_SUBJECT = 'headroom.login';
+const LOGIN = 'headroom.login';
+const WILL = 'headroom.will';
 
+/** That a client has logged in: to other fronts, which end its older connection, and to nodes, which drop the will of that. */
 export const loginSchema = z.object({
   /** The front. */
   front: z.string().min(1).max(64),
@@ -19,6 +20,29 @@ export const loginSchema = z.object({
   username: z.string().min(1).max(1_000),
 });
 export type LoginMessage = z.output<typeof loginSchema>;
+
+/** The last will of a login whose connection broke. */
+export const willSchema = loginSchema.extend({ topic: z.string().min(1).max(1_000), payload: z.string() });
+export type WillMessage = z.output<typeof willSchema>;
+
+/** Where a front says that a client of the tenant has logged in. */
+export function loginSubjectOf(tenantUuid: TenantUuid): string {
+  return loginFilterOf(shardOf(tenantUuid));
+}
+
+/** All logins; of one shard where that is given. */
+export function loginFilterOf(shard?: Shard): string {
+  return `${LOGIN}.${shard ?? '*'}`;
+}
+
+export function willSubjectOf(tenantUuid: TenantUuid): string {
+  return willFilterOf(shardOf(tenantUuid));
+}
+
+/** All last wills; of one shard where that is given. */
+export function willFilterOf(shard?: Shard): string {
+  return `${WILL}.${shard ?? '*'}`;
+}
 
 /** The subject of what a charger sent. `topic` is one of the contract: its levels hold no dot. */
 export function upSubjectOf(topic: string): string {
@@ -39,6 +63,11 @@ export function downSubjectOf(topic: string): string {
 /** All that is sent to a charger; `prefix` is what its topics begin with. */
 export function downFilterOf(prefix: string): string {
   return `${downSubjectOf(prefix)}.>`;
+}
+
+/** What a subject of JSON said. @throws what says why it cannot be read */
+export function parseBusMessage<T>(schema: z.ZodType<T>, payload: Buffer): T {
+  return schema.parse(JSON.parse(payload.toString()));
 }
 
 /** The topic of either, without its direction and shard. */

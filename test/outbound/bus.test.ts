@@ -1,4 +1,9 @@
-// The three ways between chargers and the service keep to one contract: the embedded broker, mosquitto, and fronts over NATS.
+// The three ways between chargers and the service keep to one contract: the embedded broker, mosquitto, and fronts over NATS. What
+// fronts owe each other beyond it is at the end.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connectAsync, type MqttClient } from 'mqtt';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { createMqttLogins } from '../../src/inbound/mqtt/logins.js';
 import { createMetrics } from '../../src/metrics.js';
@@ -6,13 +11,14 @@ import { EmbeddedBroker } from '../../src/outbound/mqtt/embedded-broker.js';
 import { ExternalBroker } from '../../src/outbound/mqtt/external-broker.js';
 import { FrontBus } from '../../src/outbound/nats/front-bus.js';
 import { NatsBus } from '../../src/outbound/nats/nats-bus.js';
+import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { startMosquitto } from '../mosquitto.js';
 import { startNats } from '../nats.js';
 import { missingPrograms, needing } from '../needs.js';
 import { silentLog } from '../service/running-service.js';
 import { describeBus } from './bus-contract.js';
-import { CREDENTIALS, SETTINGS } from './mqtt/broker-rig.js';
+import { CREDENTIALS, HARBOUR, SETTINGS, topicOf } from './mqtt/broker-rig.js';
 
 const common = () => ({ clock: systemClock, log: silentLog, metrics: createMetrics() });
 
@@ -42,22 +48,22 @@ const openMosquitto = async () => {
   };
 };
 
+async function startFront(busUrl: string) {
+  const frontBus = new FrontBus({ url: busUrl, name: 'front', ...common() });
+  const logins = createMqttLogins(CREDENTIALS);
+  const broker = new EmbeddedBroker({ config: SETTINGS, ...common(), logins, siblings: frontBus });
+  await frontBus.start((topic, payload) => broker.publish(topic, payload, { qos: 1, retain: false }));
+  const { url } = await broker.start((topic, payload) => frontBus.send(topic, payload));
+  const stop = async () => {
+    await broker.stop();
+    await frontBus.stop();
+  };
+  return { url, stop };
+}
+
 const openFronts = async () => {
   const nats = await startNats();
-  const fronts = await Promise.all(
-    [0, 1, 2].map(async () => {
-      const frontBus = new FrontBus({ url: nats.url, name: 'front', ...common() });
-      const logins = createMqttLogins(CREDENTIALS);
-      const broker = new EmbeddedBroker({ config: SETTINGS, ...common(), logins, siblings: frontBus });
-      await frontBus.start((topic, payload) => broker.publish(topic, payload, { qos: 1, retain: false }));
-      const { url } = await broker.start((topic, payload) => frontBus.send(topic, payload));
-      const stop = async () => {
-        await broker.stop();
-        await frontBus.stop();
-      };
-      return { url, stop };
-    }),
-  );
+  const fronts = await Promise.all([0, 1, 2].map(() => startFront(nats.url)));
   return {
     bus: new NatsBus({ url: nats.url, name: 'node', ...common() }),
     urlOf: (time: number) => fronts[time % fronts.length]?.url ?? '',
@@ -74,3 +80,123 @@ describeBus('mosquitto', needing(missingPrograms('mosquitto')), openMosquitto, {
 describeBus('fronts over NATS', needing(missingPrograms('nats-server')), openFronts, {
   areStatesKept: false,
 });
+
+/** A way to a NATS that lets everything pass up to the first bytes with `text` in them, and those and all after them once it is released. */
+async function startHeldWire(busUrl: string, text: string) {
+  const sockets = new Set<Socket>();
+  const held: (() => void)[] = [];
+  let isReleased = false;
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(busUrl).port), '127.0.0.1');
+    far.pipe(near);
+    near.on('data', (bytes) => {
+      const pass = () => far.write(bytes);
+      if (!isReleased && (held.length > 0 || bytes.includes(text))) held.push(pass);
+      else pass();
+    });
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    isHolding: () => held.length > 0,
+    release() {
+      isReleased = true;
+      for (const pass of held.splice(0)) pass();
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+describe(
+  'the will of a charger that logs in at another front',
+  needing(missingPrograms('nats-server')),
+  () => {
+    const undo: (() => unknown)[] = [];
+    let heard: string[];
+    let nats: Awaited<ReturnType<typeof startNats>>;
+    beforeEach(async () => {
+      heard = [];
+      nats = await startNats();
+      undo.push(() => nats.stop());
+    });
+    afterEach(async () => {
+      for (const step of undo.splice(0).reverse()) await step();
+    });
+
+    async function startNode(): Promise<void> {
+      const node = new NatsBus({ url: nats.url, name: 'node', ...common() });
+      undo.push(() => node.stop());
+      await node.start((_, payload) => heard.push(payload.toString()));
+    }
+
+    async function frontBy(busUrl: string) {
+      const front = await startFront(busUrl);
+      undo.push(front.stop);
+      return front;
+    }
+
+    async function charger(url: string, controller = 'q1-a'): Promise<MqttClient> {
+      const client = await connectAsync(url, {
+        clientId: controller,
+        username: `${HARBOUR}/${controller}`,
+        password: `password of ${controller}`,
+        reconnectPeriod: 0,
+        will: { topic: topicOf('state', controller), payload: Buffer.from('lost'), qos: 1, retain: true },
+      });
+      client.on('error', () => {});
+      undo.push(() => client.endAsync(true));
+      return client;
+    }
+
+    const says = (client: MqttClient, text: string, controller = 'q1-a') =>
+      client.publishAsync(topicOf('c/1/meter', controller), text, { qos: 1 });
+    const hears = (text: string) => eventually(() => expect(heard).toContain(text));
+
+    it('is not taken, though its front had asked for logins elsewhere before there was one', async () => {
+      await startNode();
+      const wire = await startHeldWire(nats.url, 'lost');
+      undo.push(() => wire.close());
+      const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
+      const before = await charger(near.url);
+      before.stream.destroy();
+      // The front has heard of no login, and says the will: it is on its way for as long as this lasts.
+      await eventually(() => expect(wire.isHolding()).toBe(true));
+      await says(await charger(far.url), 'at the other front');
+      await hears('at the other front');
+      wire.release();
+      // Of the same front, so it comes after the will.
+      await says(await charger(near.url, 'q1-b'), 'after the will', 'q1-b');
+      await hears('after the will');
+      expect(heard).not.toContain('lost');
+    });
+
+    it('is taken where it came first, and by a node that has heard of no login', async () => {
+      const front = await frontBy(nats.url);
+      const first = await charger(front.url);
+      await startNode();
+      first.stream.destroy();
+      await hears('lost');
+      heard = [];
+      const second = await charger(front.url);
+      second.stream.destroy();
+      await hears('lost');
+    });
+
+    it('is not said by a front that stops', async () => {
+      await startNode();
+      const [stopping, other] = [await startFront(nats.url), await frontBy(nats.url)];
+      const left = await charger(stopping.url);
+      await says(left, 'before');
+      await hears('before');
+      await stopping.stop();
+      await says(await charger(other.url, 'q1-b'), 'after', 'q1-b');
+      await hears('after');
+      expect(heard).not.toContain('lost');
+    });
+  },
+);

@@ -125,7 +125,7 @@ export class EmbeddedBroker implements MessageBus {
   }
 
   async stop(): Promise<void> {
-    // The service stops, not the chargers: their last wills are ignored.
+    this.#gatekeeper.voidWills();
     this.#deliver = () => {};
     const closed = new Promise<void>((resolve) => this.#listener.server.close(() => resolve()));
     this.#listener.dropConnections();

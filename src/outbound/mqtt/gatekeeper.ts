@@ -80,7 +80,11 @@ export class Gatekeeper {
     this.#signIn = new MqttSignIn({ ...options, authFailuresPerMin });
     this.#connectionLimits = new ConnectionLimits(options.settings);
     this.#logins.onReplaced(() => this.#endRevoked());
-    this.#newest = new NewestSessions(options.siblings, (session, why) => this.#end(session, why));
+    this.#newest = new NewestSessions({
+      siblings: options.siblings,
+      end: (session, why) => this.#end(session, why),
+      onWill: options.onMessage,
+    });
   }
 
   get hooks(): Hooks {
@@ -130,6 +134,11 @@ export class Gatekeeper {
     this.#sessions.add(session);
     this.#metrics.mqttConnections.set(this.#sessions.size);
     return session;
+  }
+
+  /** The broker stops, and not its chargers: what they would say as lost is void. */
+  voidWills(): void {
+    for (const session of this.#sessions) session.isWillVoid = true;
   }
 
   bind(session: Session, client: Client): void {
@@ -275,7 +284,7 @@ export class Gatekeeper {
     const { topic } = packet;
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     if (packet === session.claim?.will) {
-      this.#newest.sayWill(session, () => this.#onMessage(topic, payload));
+      this.#newest.sayWill(session, topic, payload);
     } else if (session.messages.take(this.#clock.monotonicMs())) {
       this.#onMessage(topic, payload);
     } else {

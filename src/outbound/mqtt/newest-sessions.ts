@@ -8,10 +8,21 @@ type Ending = 'elsewhere' | 'bus';
 export class NewestSessions {
   readonly #siblings: Siblings | undefined;
   readonly #newest = new Map<string, Session>();
+  readonly #onWill: (topic: string, payload: Buffer) => void;
 
-  /** @param end ends a session whose will is void from now on */
-  constructor(siblings: Siblings | undefined, end: (session: Session, why: Ending) => void) {
+  constructor({
+    siblings,
+    end,
+    onWill,
+  }: {
+    readonly siblings: Siblings | undefined;
+    /** Ends a session whose will is void from now on. */
+    readonly end: (session: Session, why: Ending) => void;
+    /** Takes the wills where there are no other brokers. */
+    readonly onWill: (topic: string, payload: Buffer) => void;
+  }) {
     this.#siblings = siblings;
+    this.#onWill = onWill;
     const endVoid = (session: Session, why: Ending) => {
       session.isWillVoid = true;
       end(session, why);
@@ -36,9 +47,8 @@ export class NewestSessions {
     const { login } = session;
     if (login === undefined) throw new Error('a session that has not logged in');
     if (this.#siblings !== undefined) {
-      const leave = this.#siblings.enter(login);
-      if (leave === undefined) return false;
-      session.leave = leave;
+      session.entry = this.#siblings.enter(login);
+      if (session.entry === undefined) return false;
     }
     this.#newest.set(login.username, session);
     return true;
@@ -46,7 +56,7 @@ export class NewestSessions {
 
   /** Its connection has ended. */
   leave(session: Session): void {
-    session.leave();
+    session.entry?.leave();
     const username = session.login?.username;
     if (username === undefined) return;
     const forget = () => {
@@ -57,13 +67,19 @@ export class NewestSessions {
     else void this.#siblings.settled().then(forget);
   }
 
-  /** Calls `say`, unless the client is back already, here or elsewhere: then what its lost connection had to say is out of date. */
-  sayWill(session: Session, say: () => void): void {
-    const sayIfNewest = () => {
+  /** Hands the will on, unless the client is back already, here or elsewhere: then what its lost connection had to say is out of date. */
+  sayWill(session: Session, topic: string, payload: Buffer): void {
+    const isNewest = () => {
       const newest = session.login && this.#newest.get(session.login.username);
-      if (!session.isWillVoid && (newest === undefined || newest === session)) say();
+      return !session.isWillVoid && (newest === undefined || newest === session);
     };
-    if (this.#siblings === undefined) sayIfNewest();
-    else void this.#siblings.settled().then((isSure) => isSure && sayIfNewest());
+    if (this.#siblings === undefined) {
+      if (isNewest()) this.#onWill(topic, payload);
+      return;
+    }
+    // What is already known elsewhere spares the service a word; what it cannot know yet is judged there.
+    void this.#siblings
+      .settled()
+      .then((isSure) => isSure && isNewest() && session.entry?.sayWill(topic, payload));
   }
 }

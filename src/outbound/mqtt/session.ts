@@ -1,6 +1,6 @@
 // One connection to the embedded broker: who it is, and what the contract lets it do.
 import type { Client, ConnectPacket } from 'aedes';
-import type { MqttLogin } from '../../ports/telemetry.js';
+import type { MqttLogin, SiblingEntry } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { directionOf, kindUnder } from '../../wire/topics.js';
 import type { Connection } from './connection-limits.js';
@@ -57,8 +57,8 @@ export interface Session extends Connection {
   isRefused: boolean;
   /** Its last will is out of date: the charger is elsewhere, or may be. */
   isWillVoid: boolean;
-  /** What its siblings send on its behalf ends with it. */
-  leave: () => void;
+  /** At the siblings, where there are any. */
+  entry: SiblingEntry | undefined;
 }
 
 export function createSession(connection: Connection, limits: SessionLimits): Session {
@@ -74,7 +74,7 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
     ...bucketsOf(limits, 1),
     isRefused: false,
     isWillVoid: false,
-    leave() {},
+    entry: undefined,
   };
 }
 

@@ -1,14 +1,18 @@
 // A front's side of NATS: what its chargers say goes to the nodes, what nodes say to them comes back, and fronts tell each other who logged in.
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../ports/log.js';
-import type { MqttLogin, Siblings } from '../../ports/telemetry.js';
+import type { MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
 import {
   downFilterOf,
-  LOGIN_SUBJECT,
   type LoginMessage,
+  loginFilterOf,
   loginSchema,
+  loginSubjectOf,
+  parseBusMessage,
   topicOfSubject,
   upSubjectOf,
+  type WillMessage,
+  willSubjectOf,
 } from '../../wire/bus.js';
 import { NatsLink } from './nats-link.js';
 
@@ -41,7 +45,7 @@ export class FrontBus implements Siblings {
   start(onMessage: OnMessage): Promise<void> {
     this.#onMessage = onMessage;
     return this.#link.start({
-      onConnected: () => void this.#link.subscribe(LOGIN_SUBJECT, (_, payload) => this.#hearLogin(payload)),
+      onConnected: () => void this.#link.subscribe(loginFilterOf(), (_, payload) => this.#hearLogin(payload)),
       onLost: () => {
         this.#told.clear();
         this.#heard.clear();
@@ -65,14 +69,19 @@ export class FrontBus implements Siblings {
     return this.#link.stop();
   }
 
-  enter({ username, prefixes }: MqttLogin): (() => void) | undefined {
-    const login = ++this.#logins;
-    const message: LoginMessage = { front: this.#frontId, login, username };
-    if (!this.#link.publish(LOGIN_SUBJECT, JSON.stringify(message))) return undefined;
-    this.#told.set(username, login);
+  enter({ tenantUuid, username, prefixes }: MqttLogin): SiblingEntry | undefined {
+    const message: LoginMessage = { front: this.#frontId, login: ++this.#logins, username };
+    if (!this.#link.publish(loginSubjectOf(tenantUuid), JSON.stringify(message))) return undefined;
+    this.#told.set(username, message.login);
     const leave = prefixes.map((prefix) => this.#hear(prefix));
-    return () => {
-      for (const each of leave) each();
+    return {
+      leave() {
+        for (const each of leave) each();
+      },
+      sayWill: (topic, payload) => {
+        const will: WillMessage = { ...message, topic, payload: payload.toString() };
+        this.#link.publish(willSubjectOf(tenantUuid), JSON.stringify(will));
+      },
     };
   }
 
@@ -110,25 +119,18 @@ export class FrontBus implements Siblings {
 
   /** All fronts hear all logins in the same order, their own included: so each knows which of two is the newer one. */
   #hearLogin(payload: Buffer): void {
-    const { data, error } = loginSchema.safeParse(parseJson(payload));
-    if (error !== undefined) {
+    let told: LoginMessage;
+    try {
+      told = parseBusMessage(loginSchema, payload);
+    } catch (error) {
       this.#log.warn({ err: error }, 'a login that another front told cannot be read');
       return;
     }
-    const { front, login, username } = data;
+    const { front, login, username } = told;
     if (front === this.#frontId) {
       if (this.#told.get(username) === login) this.#told.delete(username);
     } else if (!this.#told.has(username)) {
       this.#onElsewhere(username);
     }
-  }
-}
-
-/** undefined, which no schema accepts, where it is not JSON. */
-function parseJson(payload: Buffer): unknown {
-  try {
-    return JSON.parse(payload.toString());
-  } catch {
-    return undefined;
   }
 }

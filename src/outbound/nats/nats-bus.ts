@@ -2,8 +2,19 @@
 
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { type Shard, shardOf } from '../../../machines/values/shards.js';
+import type { Log } from '../../ports/log.js';
 import type { MessageBus } from '../../ports/telemetry.js';
-import { downSubjectOf, topicOfSubject, upFilterOf } from '../../wire/bus.js';
+import {
+  downSubjectOf,
+  type LoginMessage,
+  loginFilterOf,
+  loginSchema,
+  parseBusMessage,
+  topicOfSubject,
+  upFilterOf,
+  willFilterOf,
+  willSchema,
+} from '../../wire/bus.js';
 import { NatsLink } from './nats-link.js';
 
 /** What is published while there is no connection is dropped, because it would be out of date by the time there is one. */
@@ -12,9 +23,13 @@ export class NatsBus implements MessageBus {
   #onMessage: (topic: string, payload: Buffer) => void = () => {};
   /** undefined: all. */
   #shards: Set<Shard> | undefined;
+  readonly #log: Log;
+  /** By username, the newest login that was heard of on this connection. One for each client of the tenants at most. */
+  readonly #newestLogins = new Map<string, Pick<LoginMessage, 'front' | 'login'>>();
 
   constructor(options: ConstructorParameters<typeof NatsLink>[0]) {
     this.#link = new NatsLink(options);
+    this.#log = options.log;
   }
 
   async start(
@@ -30,6 +45,7 @@ export class NatsBus implements MessageBus {
       },
       onLost: () => {
         wasLost = true;
+        this.#newestLogins.clear();
       },
     });
     // A first attempt that failed leaves a gap, too.
@@ -61,5 +77,31 @@ export class NatsBus implements MessageBus {
     this.#link.subscribe(upFilterOf(shard), (subject, payload) =>
       this.#onMessage(topicOfSubject(subject), payload),
     );
+    this.#link.subscribe(loginFilterOf(shard), (_, payload) =>
+      this.#orWarn(() => {
+        const { username, ...login } = parseBusMessage(loginSchema, payload);
+        this.#newestLogins.set(username, login);
+      }),
+    );
+    this.#link.subscribe(willFilterOf(shard), (_, payload) => this.#orWarn(() => this.#hearWill(payload)));
+  }
+
+  /**
+   * A front tells of a login before it hands on a word of that connection, and NATS keeps that order. So a will that comes after
+   * what the client has said elsewhere since comes after that login, too, and is out of date.
+   */
+  #hearWill(payload: Buffer): void {
+    const { front, login, username, topic, payload: said } = parseBusMessage(willSchema, payload);
+    const newest = this.#newestLogins.get(username);
+    if (newest !== undefined && (newest.front !== front || newest.login !== login)) return;
+    this.#onMessage(topic, Buffer.from(said));
+  }
+
+  #orWarn(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'what a front told cannot be read');
+    }
   }
 }
