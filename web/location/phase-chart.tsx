@@ -1,10 +1,8 @@
 // What the chargers drew on each phase of the grid over time, as a picture and in a sentence.
-import { useState } from 'preact/hooks';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { localText, utcText } from '../ui/time.js';
+import { Chart } from './chart.js';
 import { columnsOf, type StepLine, valueAt } from './step-line.js';
-import { StepPlot } from './step-plot.js';
 import type { Span } from './time-view.js';
 
 const HEIGHT_PX = 160;
@@ -21,63 +19,38 @@ interface Props {
 }
 
 export function PhaseChart({ phasesA, span, nowMs, asOfMs, onSelect }: Props) {
-  const [pointMs, setPoint] = useState<EpochMs>();
   if (phasesA.length === 0) return null;
-  const named = GRID_PHASES.map((phase, i) => ({ phase, line: phasesA[i] ?? [] }));
+  const named = GRID_PHASES.map((phase, i) => ({ phase, line: phasesA[i] ?? [], dash: DASHES[i] }));
   return (
-    <figure class="power-chart" aria-label="Amperes on each phase">
-      <ul class="legend" aria-hidden="true">
-        {named.map(({ phase }) => (
-          <li key={phase} class={phase.toLowerCase()}>
-            Highest on {phase}
-          </li>
-        ))}
-      </ul>
-      <StepPlot
-        lines={named.map(({ phase, line }, i) => ({
-          label: phase,
-          line,
-          colour: phase.toLowerCase(),
-          ...(DASHES[i] === undefined ? {} : { dash: DASHES[i] }),
-        }))}
-        unit="A"
-        span={span}
-        heightPx={HEIGHT_PX}
-        markMs={asOfMs ?? nowMs}
-        onSelect={onSelect}
-        onPoint={setPoint}
-      />
-      <p class="readout small quiet" aria-hidden="true">
-        {pointMs === undefined
-          ? 'Point at the chart to read it.'
-          : readout(
-              named.map(({ phase, line }) => [phase, valueAt(line, pointMs)]),
-              pointMs,
-            )}
-      </p>
-      <figcaption class="small">
-        {summary(named.map(({ phase, line }) => [phase, highestOf(line, span)]))}
-      </figcaption>
-    </figure>
+    <Chart
+      label="Amperes on each phase"
+      legend={named.map(({ phase }) => ({ colour: phase.toLowerCase(), text: `Highest on ${phase}` }))}
+      lines={named.map(({ phase, line, dash }) => ({
+        label: phase,
+        line,
+        colour: phase.toLowerCase(),
+        ...(dash === undefined ? {} : { dash }),
+      }))}
+      unit="A"
+      heightPx={HEIGHT_PX}
+      span={span}
+      markMs={asOfMs ?? nowMs}
+      onSelect={onSelect}
+      readingsAt={(atMs) => named.flatMap(({ phase, line }) => words(phase, valueAt(line, atMs)))}
+    >
+      {summary(named.flatMap(({ phase, line }) => words(phase, highestOf(line, span))))}
+    </Chart>
   );
 }
 
-type Named = readonly (readonly [phase: string, valueA: number | null])[];
-
-function asWords(named: Named): string {
-  return named
-    .flatMap(([phase, valueA]) => (valueA === null ? [] : [`${valueA.toFixed(1)} A on ${phase}`]))
-    .join(', ');
+function words(phase: string, valueA: number | null): string[] {
+  return valueA === null ? [] : [`${valueA.toFixed(1)} A on ${phase}`];
 }
 
-function readout(named: Named, atMs: EpochMs): string {
-  const at = new Date(atMs).toISOString();
-  return `${localText(at, true)} (${utcText(at)}): ${asWords(named) || 'nothing known'}`;
-}
-
-function summary(named: Named): string {
-  const words = asWords(named);
-  return words === '' ? 'No currents are known of this time.' : `The chargers drew at most ${words}.`;
+function summary(highest: readonly string[]): string {
+  return highest.length === 0
+    ? 'No currents are known of this time.'
+    : `The chargers drew at most ${highest.join(', ')}.`;
 }
 
 function highestOf(line: StepLine, { fromMs, toMs }: Span): number | null {

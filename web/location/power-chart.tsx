@@ -1,10 +1,9 @@
 // Power, a building beside it, effective limit and limit in force over time, as a picture and in sentences.
-import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import { kwText } from '../ui/figures.js';
-import { isOfToday, localText, utcText } from '../ui/time.js';
+import { isOfToday, localText } from '../ui/time.js';
+import { Chart, type LegendEntry } from './chart.js';
 import { columnsOf, type StepLine, valueAt } from './step-line.js';
-import { StepPlot } from './step-plot.js';
 import type { Span } from './time-view.js';
 import type { ChartLines } from './use-chart-lines.js';
 
@@ -21,55 +20,53 @@ interface Props {
 }
 
 export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
-  const [pointMs, setPoint] = useState<EpochMs>();
-  const past = {
+  const shown: ChartLines = {
+    ...lines,
     powerKw: endedAt(lines.powerKw, nowMs),
     buildingKw: endedAt(lines.buildingKw, nowMs),
     occupiedKw: endedAt(lines.occupiedKw, nowMs),
+    allowedKw: endedAt(lines.allowedKw, nowMs),
   };
-  const { powerKw, buildingKw, occupiedKw } = past;
   return (
-    <figure class="power-chart">
-      <ul class="legend" aria-hidden="true">
-        <li class="power">Power</li>
-        <li class="effective">Effective limit</li>
-        <li class="in-force">Limit in force</li>
-        {isKnown(buildingKw, span) && (
-          <>
-            <li class="building">Building</li>
-            <li class="occupied">Building and reserve</li>
-          </>
-        )}
-        {hasFollowing(lines, span) && (
-          <li class="following">Chargers may still be following a lower limit</li>
-        )}
-      </ul>
-      <StepPlot
-        lines={[
-          { label: 'Power', line: powerKw, colour: 'power', isFilled: true },
-          { label: 'Building', line: buildingKw, colour: 'building' },
-          { label: 'Building and reserve', line: occupiedKw, colour: 'building', dash: [2, 3] },
-          { label: 'Allowed', line: endedAt(lines.allowedKw, nowMs), colour: 'limit', isHidden: true },
-          { label: 'Limit in force', line: lines.inForceKw, colour: 'limit' },
-          // Dashed and on top, so that both lines can be seen where they coincide.
-          { label: 'Effective limit', line: lines.effectiveKw, colour: 'effective', dash: [6, 4] },
-        ]}
-        band={['Allowed', 'Limit in force']}
-        unit="kW"
-        span={span}
-        heightPx={HEIGHT_PX}
-        markMs={asOfMs ?? nowMs}
-        onSelect={onSelect}
-        onPoint={setPoint}
-      />
-      <p class="readout small quiet" aria-hidden="true">
-        {pointMs === undefined
-          ? 'Point at the chart to read it; drag to zoom.'
-          : readout({ ...lines, ...past }, pointMs)}
-      </p>
-      <figcaption class="small">{summary({ ...lines, ...past }, span, nowMs)}</figcaption>
-    </figure>
+    <Chart
+      legend={legendOf(shown, span)}
+      lines={[
+        { label: 'Power', line: shown.powerKw, colour: 'power', isFilled: true },
+        { label: 'Building', line: shown.buildingKw, colour: 'building' },
+        { label: 'Building and reserve', line: shown.occupiedKw, colour: 'building', dash: [2, 3] },
+        { label: 'Allowed', line: shown.allowedKw, colour: 'limit', isHidden: true },
+        { label: 'Limit in force', line: shown.inForceKw, colour: 'limit' },
+        // Dashed and on top, so that both lines can be seen where they coincide.
+        { label: 'Effective limit', line: shown.effectiveKw, colour: 'effective', dash: [6, 4] },
+      ]}
+      band={['Allowed', 'Limit in force']}
+      unit="kW"
+      heightPx={HEIGHT_PX}
+      span={span}
+      markMs={asOfMs ?? nowMs}
+      onSelect={onSelect}
+      readingsAt={(atMs) => readingsAt(shown, atMs)}
+    >
+      {summary(shown, span, nowMs)}
+    </Chart>
   );
+}
+
+function legendOf(lines: ChartLines, span: Span): LegendEntry[] {
+  return [
+    { colour: 'power', text: 'Power' },
+    { colour: 'effective', text: 'Effective limit' },
+    { colour: 'in-force', text: 'Limit in force' },
+    ...(isKnown(lines.buildingKw, span)
+      ? [
+          { colour: 'building', text: 'Building' },
+          { colour: 'occupied', text: 'Building and reserve' },
+        ]
+      : []),
+    ...(hasFollowing(lines, span)
+      ? [{ colour: 'following', text: 'Chargers may still be following a lower limit' }]
+      : []),
+  ];
 }
 
 function isKnown(line: StepLine, { fromMs, toMs }: Span): boolean {
@@ -88,16 +85,17 @@ function endedAt(line: StepLine, nowMs: EpochMs): StepLine {
   return [...line.filter(({ atMs }) => atMs <= nowMs), { atMs: nowMs + 1, value: null }];
 }
 
-function readout(lines: ChartLines, atMs: EpochMs): string {
-  const at = iso(atMs);
-  const words = [
-    ['power', valueAt(lines.powerKw, atMs)] as const,
-    ['effective limit', valueAt(lines.effectiveKw, atMs)] as const,
-    ['limit in force', valueAt(lines.inForceKw, atMs)] as const,
-    ['building', valueAt(lines.buildingKw, atMs)] as const,
-    ['building and reserve', valueAt(lines.occupiedKw, atMs)] as const,
-  ].flatMap(([name, kw]) => (kw === null ? [] : [`${name} ${kwText(kw)}`]));
-  return `${localText(at, true)} (${utcText(at)}): ${words.join(', ') || 'nothing known'}`;
+function readingsAt(lines: ChartLines, atMs: EpochMs): string[] {
+  return [
+    ['power', lines.powerKw] as const,
+    ['effective limit', lines.effectiveKw] as const,
+    ['limit in force', lines.inForceKw] as const,
+    ['building', lines.buildingKw] as const,
+    ['building and reserve', lines.occupiedKw] as const,
+  ].flatMap(([name, line]) => {
+    const kw = valueAt(line, atMs);
+    return kw === null ? [] : [`${name} ${kwText(kw)}`];
+  });
 }
 
 /** What the picture shows, in sentences: what happened, what is in force now, and what is planned. */
