@@ -2,33 +2,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../src/config.js';
 import { frontConfigOf } from '../../src/front.js';
 import { ROOT } from './document.js';
+import { containerPorts, disruptionBudget, documentsOf, fromSecret, probe } from './manifests.js';
 
 const NAME = 'headroom-front';
 const labels = z.strictObject({ 'app.kubernetes.io/name': z.literal(NAME) });
 const metadata = z.strictObject({ name: z.literal(NAME), labels });
 const selector = z.strictObject({ matchLabels: labels });
-const probe = z.strictObject({
-  httpGet: z.strictObject({ path: z.string(), port: z.literal('http') }),
-  periodSeconds: z.number(),
-  timeoutSeconds: z.number().optional(),
-  failureThreshold: z.number(),
-});
 const container = z.object({
   name: z.literal(NAME),
   image: z.string(),
   args: z.array(z.string()),
-  env: z.array(
-    z.strictObject({
-      name: z.string(),
-      valueFrom: z.strictObject({ secretKeyRef: z.strictObject({ name: z.string(), key: z.string() }) }),
-    }),
-  ),
-  ports: z.array(z.strictObject({ name: z.string(), containerPort: z.number() })),
+  env: z.array(fromSecret),
+  ports: containerPorts,
   readinessProbe: probe,
   livenessProbe: probe,
   startupProbe: probe,
@@ -50,12 +39,7 @@ const [service, budget, { spec: deployment }] = z
         ]),
       }),
     }),
-    z.strictObject({
-      apiVersion: z.literal('policy/v1'),
-      kind: z.literal('PodDisruptionBudget'),
-      metadata,
-      spec: z.strictObject({ maxUnavailable: z.literal(1), selector }),
-    }),
+    disruptionBudget(metadata, labels),
     z.strictObject({
       apiVersion: z.literal('apps/v1'),
       kind: z.literal('Deployment'),
@@ -74,12 +58,7 @@ const [service, budget, { spec: deployment }] = z
       }),
     }),
   ])
-  .parse(
-    parseAllDocuments(text).map((each) => {
-      expect(each.errors).toEqual([]);
-      return each.toJS();
-    }),
-  );
+  .parse(documentsOf('kubernetes-fronts.yaml'));
 const { serviceAccountName, containers } = deployment.template.spec;
 const [front] = containers;
 

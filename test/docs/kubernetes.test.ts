@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { loadConfig, SETTINGS, variableOf } from '../../src/config.js';
 import { Service } from '../../src/service.js';
@@ -13,19 +12,13 @@ import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { silentLog } from '../outbound/knex/harbour.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { ROOT } from './document.js';
+import { containerPorts, disruptionBudget, documentsOf, fromSecret, probe } from './manifests.js';
 
 const labels = z.strictObject({ 'app.kubernetes.io/name': z.literal('headroom') });
 const metadata = z.strictObject({ name: z.string(), labels });
-const probe = z.strictObject({
-  httpGet: z.strictObject({ path: z.string(), port: z.literal('http') }),
-  periodSeconds: z.number(),
-  timeoutSeconds: z.number().optional(),
-  failureThreshold: z.number(),
-});
-const keyRef = z.strictObject({ name: z.string(), key: z.string() });
 const variable = z.union([
   z.strictObject({ name: z.string(), value: z.string() }),
-  z.strictObject({ name: z.string(), valueFrom: z.strictObject({ secretKeyRef: keyRef }) }),
+  fromSecret,
   z.strictObject({
     name: z.string(),
     valueFrom: z.strictObject({ fieldRef: z.strictObject({ fieldPath: z.literal('metadata.name') }) }),
@@ -35,7 +28,7 @@ const container = z.strictObject({
   name: z.string(),
   image: z.string(),
   env: z.array(variable),
-  ports: z.array(z.strictObject({ name: z.string(), containerPort: z.number() })),
+  ports: containerPorts,
   readinessProbe: probe,
   livenessProbe: probe,
   startupProbe: probe,
@@ -88,12 +81,7 @@ const manifests = z
         ports: z.tuple([servicePort]),
       }),
     }),
-    z.strictObject({
-      apiVersion: z.literal('policy/v1'),
-      kind: z.literal('PodDisruptionBudget'),
-      metadata,
-      spec: z.strictObject({ maxUnavailable: z.literal(1), selector }),
-    }),
+    disruptionBudget(metadata, labels),
     z.strictObject({
       apiVersion: z.literal('apps/v1'),
       kind: z.literal('StatefulSet'),
@@ -108,12 +96,7 @@ const manifests = z
       }),
     }),
   ])
-  .parse(
-    parseAllDocuments(readFileSync(join(ROOT, 'kubernetes.yaml'), 'utf8')).map((each) => {
-      expect(each.errors).toEqual([]);
-      return each.toJS();
-    }),
-  );
+  .parse(documentsOf('kubernetes.yaml'));
 const [account, , nodes, , { spec: set }] = manifests;
 const [node] = set.template.spec.containers;
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');

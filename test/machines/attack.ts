@@ -1,4 +1,5 @@
 // What is done to a location under attack: faults of links, reboots, crashes, and what people do meanwhile.
+import { expect } from 'vitest';
 import type { ChargerTraits } from './hostile-charger.js';
 import type { SupervisorRig } from './supervisor-rig.js';
 
@@ -20,6 +21,23 @@ export function sumW(
   tenthsAOf: (traits: ChargerTraits) => number,
 ): number {
   return chargers.reduce((sum, each) => sum + (tenthsAOf(each) * 253 * each.phases) / 10, 0);
+}
+
+/** Faults until {@link ATTACKED_UNTIL_MS}, then all links whole: every charger has a lease again. @throws naming the seed */
+export function surviveAttack(rig: SupervisorRig, seed: number, attack: Attack): void {
+  try {
+    rig.run(90_000);
+    attackOn(rig, attack);
+    for (const { up, down } of rig.places) {
+      up.isNoisy = down.isNoisy = false;
+      up.open();
+      down.open();
+    }
+    rig.run(ATTACKED_UNTIL_MS + 132_000);
+    for (const { charger } of rig.places) expect(charger.hasLease, charger.traits.key).toBe(true);
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
 }
 
 /** A fault, or something that people do, every few seconds. */

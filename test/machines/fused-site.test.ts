@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
-import { ATTACKED_UNTIL_MS, type Attack, attackOn } from './attack.js';
+import { type Attack, surviveAttack } from './attack.js';
 import type { ChargerTraits } from './hostile-charger.js';
 import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
@@ -68,19 +68,7 @@ function survive(seed: number, attack: Attack): Happened {
   const { chargers, fuses } = siteOf(dice, attack.chargers);
   const rig = new SupervisorRig(seed, chargers, [PLENTY_W], fuses);
   for (const { charger } of rig.places) charger.wantsTenthsA = charger.traits.maxTenthsA;
-  try {
-    rig.run(90_000);
-    attackOn(rig, attack);
-    for (const place of rig.places) {
-      place.up.isNoisy = place.down.isNoisy = false;
-      place.up.open();
-      place.down.open();
-    }
-    rig.run(ATTACKED_UNTIL_MS + 132_000);
-    for (const { charger } of rig.places) expect(charger.hasLease, charger.traits.key).toBe(true);
-  } catch (error) {
-    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
-  }
+  surviveAttack(rig, seed, attack);
   return rig.happened;
 }
 

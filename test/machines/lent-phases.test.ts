@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
-import { ATTACKED_UNTIL_MS, attackOn, sumW } from './attack.js';
+import { sumW, surviveAttack } from './attack.js';
 import type { ChargerTraits } from './hostile-charger.js';
 import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
@@ -52,25 +52,13 @@ function survive(seed: number, isFused: boolean): Happened {
     ? new SupervisorRig(seed, chargers, [PLENTY_W], fusesOf(dice, chargers, isTight))
     : new SupervisorRig(seed, chargers, [limitW]);
   for (const { charger } of rig.places) charger.plugIn(charger.traits.maxTenthsA, dice.oneOf(1, 2, 3, 3), 0);
-  try {
-    rig.run(90_000);
-    attackOn(rig, {
-      chargers: chargers.length,
-      hasCrashes: true,
-      hasLocks: false,
-      isFailsafeKept: false,
-      hasReceipts: true,
-    });
-    for (const place of rig.places) {
-      place.up.isNoisy = place.down.isNoisy = false;
-      place.up.open();
-      place.down.open();
-    }
-    rig.run(ATTACKED_UNTIL_MS + 132_000);
-    for (const { charger } of rig.places) expect(charger.hasLease, charger.traits.key).toBe(true);
-  } catch (error) {
-    throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : error}`, { cause: error });
-  }
+  surviveAttack(rig, seed, {
+    chargers: chargers.length,
+    hasCrashes: true,
+    hasLocks: false,
+    isFailsafeKept: false,
+    hasReceipts: true,
+  });
   return rig.happened;
 }
 
