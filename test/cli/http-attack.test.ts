@@ -2,10 +2,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 import { type RawClient, rawClient, requestText } from '../inbound/http/raw-client.js';
+import { connectOnce } from '../mqtt-client.js';
 import { needing } from '../needs.js';
 import { run, serve, serveForFile, temporaryDirectory, writeFile } from './headroom.js';
 import { siteYaml, TENANT } from './site.js';
@@ -35,11 +35,10 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     const service = await serve(dataDir, {}, [], 256);
     const silent = await clients(service.httpUrl, MANY);
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
-    const charger = await connectAsync(service.mqttUrl, {
+    const charger = await connectOnce(service.mqttUrl, {
       clientId: 'q1-a',
       username: `${TENANT}/q1-a`,
       password: 'charger-secret',
-      reconnectPeriod: 0,
     });
     onTestFinished(() => charger.endAsync(true));
     expect((await fetch(`${service.httpUrl}/v1/openapi.json`)).status).toBe(200);

@@ -1,6 +1,7 @@
 // A charger written from the MQTT contract alone, every word of it in the test's hands: it draws, says and answers as told.
-import { connectAsync } from 'mqtt';
+
 import type { LimitMessage } from '../../src/wire/mqtt.js';
+import { connectOnce } from '../mqtt-client.js';
 import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
 import type { EnforcementRig } from './enforcement-rig.js';
 
@@ -33,15 +34,13 @@ export async function connectNaiveCharger(
 ): Promise<NaiveCharger> {
   const boot = 'naive-boot';
   const topic = (rest: string) => `ems/v1/${HARBOUR}/${locationId}/${controllerUuid}/${rest}`;
-  const client = await connectAsync(rig.mqttUrl, {
+  const client = await connectOnce(rig.mqttUrl, {
     clientId: controllerUuid,
     username: `${HARBOUR}/${controllerUuid}`,
     password: CHARGER_PASSWORD,
     protocolVersion: 4,
     keepalive: 30,
-    reconnectPeriod: 0,
   });
-  client.on('error', () => {});
   const closed = new Promise<void>((done) => client.once('close', () => done()));
   const limits: LimitMessage[] = [];
   const saidAtMs: number[] = [];

@@ -1,10 +1,11 @@
 // What any bus between chargers and the service keeps to, seen from both ends: real MQTT clients here, the port there.
-import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
+import type { IClientOptions, MqttClient } from 'mqtt';
 import type { TestOptions } from 'vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { MessageBus } from '../../src/ports/telemetry.js';
 import { eventually } from '../eventually.js';
+import { connectOnce } from '../mqtt-client.js';
 import { HARBOUR, STRANGER, topicOf } from './mqtt/broker-rig.js';
 
 export interface BusUnderTest {
@@ -60,11 +61,10 @@ export function describeBus(
       controller = 'q1-a',
       { tenant = HARBOUR, time = 0, ...rest }: IClientOptions & { tenant?: string; time?: number } = {},
     ): Promise<MqttClient> {
-      const client = await connectAsync(under.urlOf(time), {
+      const client = await connectOnce(under.urlOf(time), {
         clientId: controller,
         username: `${tenant}/${controller}`,
         password: `password of ${controller}`,
-        reconnectPeriod: 0,
         keepalive: 30,
         will: {
           topic: topicOf('state', controller, tenant),
@@ -74,7 +74,6 @@ export function describeBus(
         },
         ...rest,
       });
-      client.on('error', () => {});
       clients.push(client);
       return client;
     }

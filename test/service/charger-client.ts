@@ -1,6 +1,7 @@
 // A charger as its firmware would be: an mqtt.js client that logs in, says that it is there, and sends meter values.
-import { connectAsync, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import type { TenantUuid } from '../../machines/values/ids.js';
+import { connectOnce } from '../mqtt-client.js';
 import { CHARGER_PASSWORD, HARBOUR } from './running-service.js';
 
 export interface ChargerClient {
@@ -23,13 +24,12 @@ export async function connectCharger(
   const controllerUuid = `${locationId}-a`;
   const topic = (rest: string) => `ems/v1/${tenantUuid}/${locationId}/${controllerUuid}/${rest}`;
   const heartbeats = new Map<string, number>();
-  const client = await connectAsync(mqttUrl, {
+  const client = await connectOnce(mqttUrl, {
     clientId: controllerUuid,
     username: `${tenantUuid}/${controllerUuid}`,
     password: CHARGER_PASSWORD,
     protocolVersion: 4,
     keepalive: 30,
-    reconnectPeriod: 0,
     will: {
       topic: topic('state'),
       payload: Buffer.from(JSON.stringify({ v: 1, online: false, boot })),
@@ -37,7 +37,6 @@ export async function connectCharger(
       retain: true,
     },
   });
-  client.on('error', () => {});
   await client.publishAsync(topic('state'), JSON.stringify({ v: 1, online: true, boot }), {
     qos: 1,
     retain: true,

@@ -1,10 +1,11 @@
 // What went wrong with orders of a grid operator elsewhere does not here: they are shown, passed on as they are, and the chargers' alone.
-import { connectAsync } from 'mqtt';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { operatorLimitSchema } from '../../src/wire/grid-operator.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
+import { connectOnce } from '../mqtt-client.js';
 import { type OperatedService, runOperatedService } from './operator-answers.js';
 import { CHARGER_PASSWORD, HARBOUR, site, tenantWith } from './running-service.js';
 
@@ -72,13 +73,12 @@ describe('An order of the grid operator', () => {
 
   it('reaches the chargers as the power that it names, and not as a switch (evcc issue 33839: they were told 0 W)', async () => {
     await order('dimmed', 13);
-    const charger = await connectAsync(service.mqttUrl, {
+    const charger = await connectOnce(service.mqttUrl, {
       clientId: 'dimmed-a',
       username: `${HARBOUR}/dimmed-a`,
       password: CHARGER_PASSWORD,
       protocolVersion: 4 as const,
       keepalive: 30,
-      reconnectPeriod: 0,
     });
     const topic = `ems/v1/${HARBOUR}/dimmed/dimmed-a/c/1/meter`;
     let hb = 0;

@@ -1,11 +1,12 @@
 // Extension: the grid operator limits a location over REST and MQTT, whatever else is set, and nothing of it is lost.
-import { connectAsync, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { operatorHistorySchema, operatorLimitSchema } from '../../src/wire/grid-operator.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
 import { eventually } from '../eventually.js';
+import { connectOnce } from '../mqtt-client.js';
 import { bodyOf } from './answers.js';
 import { at, NOW, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
@@ -121,15 +122,13 @@ describe('GET /locations/{locationId}/timeline', () => {
 
 describe('A grid operator on MQTT', () => {
   async function connect(id: string): Promise<MqttClient> {
-    const client = await connectAsync(service.mqttUrl, {
+    const client = await connectOnce(service.mqttUrl, {
       clientId: `${id}-dso`,
       username: `${HARBOUR}/${id}-dso`,
       password: PASSWORD,
       protocolVersion: 4,
       keepalive: 30,
-      reconnectPeriod: 0,
     });
-    client.on('error', () => {});
     return client;
   }
   const topicOf = (id: string) => `ems/v1/${HARBOUR}/${id}/site/operator`;

@@ -1,5 +1,5 @@
 // Extension: a meter tells what the building beside the chargers takes of the connection, and the chargers keep to the rest.
-import { connectAsync, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { alarmListSchema } from '../../src/wire/operator-history.js';
@@ -7,6 +7,7 @@ import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
 import { siteMeterSchema } from '../../src/wire/site-meter.js';
 import { eventually } from '../eventually.js';
+import { connectOnce } from '../mqtt-client.js';
 import { bodyOf } from './answers.js';
 import { at, NOW, type OperatedService, runOperatedService } from './operator-answers.js';
 import { CHARGER_PASSWORD, HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
@@ -74,15 +75,13 @@ async function reads(id: string, powerW: number, more: object = {}) {
 }
 
 async function connect(clientId: string, password: string): Promise<MqttClient> {
-  const client = await connectAsync(service.mqttUrl, {
+  const client = await connectOnce(service.mqttUrl, {
     clientId,
     username: `${HARBOUR}/${clientId}`,
     password,
     protocolVersion: 4,
     keepalive: 30,
-    reconnectPeriod: 0,
   });
-  client.on('error', () => {});
   return client;
 }
 

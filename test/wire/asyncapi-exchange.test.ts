@@ -1,5 +1,5 @@
 // Virtual chargers and the service on the embedded broker: everything they say to each other is as the document says.
-import { connectAsync } from 'mqtt';
+
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { ChargerLink } from '../../sim/charger/charger-link.js';
@@ -9,6 +9,7 @@ import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
 import { systemClock } from '../../src/clock.js';
 import { hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
+import { connectOnce } from '../mqtt-client.js';
 import {
   CHARGER_PASSWORD,
   HARBOUR,
@@ -63,13 +64,12 @@ function tenant(maxCurrentA: number) {
 
 /** A gateway may hear what is sent to its chargers: raw bytes, QoS and retain as the broker delivers them. */
 async function listenDownward({ mqttUrl }: RunningService, said: Said[]): Promise<void> {
-  const client = await connectAsync(mqttUrl, {
+  const client = await connectOnce(mqttUrl, {
     clientId: 'ear',
     username: `${HARBOUR}/ear`,
     password: GATEWAY_PASSWORD,
     keepalive: 30,
     protocolVersion: 4,
-    reconnectPeriod: 0,
   });
   onTestFinished(() => client.endAsync(true));
   client.on('message', (topic, payload, { qos, retain }) =>

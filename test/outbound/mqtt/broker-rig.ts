@@ -1,7 +1,7 @@
 // A real embedded broker on a free port with two tenants' chargers and a gateway, and clients to try it with.
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
-import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
+import type { IClientOptions, MqttClient } from 'mqtt';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { systemClock } from '../../../src/clock.js';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
@@ -12,6 +12,7 @@ import type { Log } from '../../../src/ports/log.js';
 import { hashSecret } from '../../../src/secrets.js';
 import { TlsFiles } from '../../../src/tls-files.js';
 import { eventually } from '../../eventually.js';
+import { connectOnce } from '../../mqtt-client.js';
 import { silentLog } from '../../service/running-service.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
@@ -108,15 +109,13 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}, files?
 
   async function connect(name = 'q1-a', options: IClientOptions & { tenant?: string } = {}) {
     const { tenant = HARBOUR, ...rest } = options;
-    const client = await connectAsync(url, {
+    const client = await connectOnce(url, {
       clientId: name,
       username: `${tenant}/${name}`,
       password: `password of ${name}`,
-      reconnectPeriod: 0,
       keepalive: 30,
       ...rest,
     });
-    client.on('error', () => {});
     clients.push(client);
     return client;
   }

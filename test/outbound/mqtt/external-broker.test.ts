@@ -2,12 +2,13 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
-import { connectAsync, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { ExternalBroker } from '../../../src/outbound/mqtt/external-broker.js';
 import type { MessageBus } from '../../../src/ports/telemetry.js';
 import { eventually } from '../../eventually.js';
+import { connectOnce } from '../../mqtt-client.js';
 import { HARBOUR, type LogLine, nextMessage, recordingLog, STRANGER, topicOf } from './broker-rig.js';
 
 interface ForeignBroker {
@@ -59,8 +60,7 @@ function busAt(port: number, lines: LogLine[] = []): MessageBus {
 }
 
 async function chargerAt(port: number): Promise<MqttClient> {
-  const client = await connectAsync(`mqtt://127.0.0.1:${port}`, { clientId: 'charger', reconnectPeriod: 0 });
-  client.on('error', () => {});
+  const client = await connectOnce(`mqtt://127.0.0.1:${port}`, { clientId: 'charger' });
   undo.push(() => client.endAsync(true));
   return client;
 }
