@@ -215,12 +215,18 @@ interface NewPromise {
 
 export function promiseTo(
   entry: Entry,
-  { fromMs, ttlMs = entry.ttlMs, isWaiting = false, ...promised }: NewPromise,
+  { seq, limitTenthsA, phases, fromMs, ttlMs = entry.ttlMs, isWaiting = false }: NewPromise,
 ): Promised {
   const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
-  const endsAtMs = entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
-  const sure = isWaiting ? NO_CURRENT : onFirst(promised.limitTenthsA, promised.phases);
-  const promise = { ...promised, sure, endsAtMs, anchoredEndsAtMs, releasedAtMs: Number.POSITIVE_INFINITY };
+  const promise = {
+    seq,
+    limitTenthsA,
+    phases,
+    sure: isWaiting ? NO_CURRENT : onFirst(limitTenthsA, phases),
+    endsAtMs: entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY,
+    anchoredEndsAtMs,
+    releasedAtMs: Number.POSITIVE_INFINITY,
+  };
   entry.promises.add(promise);
   return promise;
 }
