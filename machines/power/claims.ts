@@ -11,7 +11,7 @@ export interface Claim {
   /** It makes no use of what it is given: unlocked, it gets what all others leave once they have what they can use. */
   readonly isResting?: boolean;
   /** The fuses it hangs on; left out where there are none. */
-  readonly load?: Load;
+  readonly load?: Load | undefined;
 }
 
 /** A connector as the fuses see it: each of its watts loads each of these poles. */

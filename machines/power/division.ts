@@ -110,22 +110,24 @@ export function keepAtRest(control: ConnectorControl): number {
   return heldWOf(control);
 }
 
-function claimOf(control: ConnectorControl, wantedTenthsA: number): Claim {
+function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: boolean): Claim {
   const { milliwattsPerTenth, leastTenthsA, maxTenthsA, poles } = control.holding;
   const heldTenthsA = heldTenthsAOf(control);
-  const heldLoadTenthsA = poles.length === 0 ? 0 : heldLoadTenthsAOf(control);
+  const hasFuses = poles.length > 0;
+  const heldLoadTenthsA = hasFuses ? heldLoadTenthsAOf(control) : 0;
   const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
   return {
     heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
     floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
     mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
-    ...(poles.length > 0 && { load: { poles, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } }),
+    isResting,
+    load: hasFuses ? { poles, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } : undefined,
   };
 }
 
 function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
-  return { ...claimOf(control, control.demand.mostTenthsA), isResting: isAtRest(control, limits) };
+  return claimOf(control, control.demand.mostTenthsA, isAtRest(control, limits));
 }
 
 /** A lock that has no car yet keeps its floor ready. */
@@ -133,7 +135,7 @@ function claimOfLocked(control: ConnectorControl): Claim {
   const { demand, holding } = control;
   const lockLimitKw = lockLimitKwOf(control) ?? 0;
   const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), holding.milliwattsPerTenth) : 0;
-  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA));
+  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), false);
 }
 
 /**
