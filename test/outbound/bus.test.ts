@@ -2,7 +2,7 @@
 // fronts owe each other beyond it is at the end.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { connectAsync, type MqttClient } from 'mqtt';
+import type { MqttClient } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { createMqttLogins } from '../../src/inbound/mqtt/logins.js';
@@ -14,6 +14,7 @@ import { NatsBus } from '../../src/outbound/nats/nats-bus.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { startMosquitto } from '../mosquitto.js';
+import { connectOnce } from '../mqtt-client.js';
 import { startNats } from '../nats.js';
 import { missingPrograms, needing } from '../needs.js';
 import { silentLog } from '../service/running-service.js';
@@ -113,7 +114,7 @@ async function startHeldWire(busUrl: string, text: string) {
 }
 
 describe(
-  'the will of a charger that logs in at another front',
+  'a charger at several fronts',
   needing(missingPrograms('nats-server')),
   () => {
     const undo: (() => unknown)[] = [];
@@ -141,14 +142,12 @@ describe(
     }
 
     async function charger(url: string, controller = 'q1-a'): Promise<MqttClient> {
-      const client = await connectAsync(url, {
+      const client = await connectOnce(url, {
         clientId: controller,
         username: `${HARBOUR}/${controller}`,
         password: `password of ${controller}`,
-        reconnectPeriod: 0,
         will: { topic: topicOf('state', controller), payload: Buffer.from('lost'), qos: 1, retain: true },
       });
-      client.on('error', () => {});
       undo.push(() => client.endAsync(true));
       return client;
     }
@@ -157,7 +156,7 @@ describe(
       client.publishAsync(topicOf('c/1/meter', controller), text, { qos: 1 });
     const hears = (text: string) => eventually(() => expect(heard).toContain(text));
 
-    it('is not taken, though its front had asked for logins elsewhere before there was one', async () => {
+    it('has no will taken that a login elsewhere made out of date, though its front could not know of that', async () => {
       await startNode();
       const wire = await startHeldWire(nats.url, 'lost');
       undo.push(() => wire.close());
@@ -175,7 +174,24 @@ describe(
       expect(heard).not.toContain('lost');
     });
 
-    it('is taken where it came first, and by a node that has heard of no login', async () => {
+    it('is let in only once no front can take a later login elsewhere for an earlier one', async () => {
+      await startNode();
+      const wire = await startHeldWire(nats.url, '/q1-a"');
+      undo.push(() => wire.close());
+      const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
+      let isIn = false;
+      const coming = charger(near.url).then(() => {
+        isIn = true;
+      });
+      await eventually(() => expect(wire.isHolding()).toBe(true));
+      await says(await charger(far.url, 'q1-b'), 'of another charger', 'q1-b');
+      await hears('of another charger');
+      expect(isIn).toBe(false);
+      wire.release();
+      await coming;
+    });
+
+    it('has its will taken where it came first, and by a node that has heard of no login', async () => {
       const front = await frontBy(nats.url);
       const first = await charger(front.url);
       await startNode();
@@ -187,7 +203,14 @@ describe(
       await hears('lost');
     });
 
-    it('is not said by a front that stops', async () => {
+    it('does not keep its front from stopping while NATS answers nothing', async () => {
+      const front = await startFront(nats.url);
+      await charger(front.url);
+      nats.pause();
+      await front.stop();
+    });
+
+    it('has no will said by a front that stops', async () => {
       await startNode();
       const [stopping, other] = [await startFront(nats.url), await frontBy(nats.url)];
       const left = await charger(stopping.url);

@@ -248,7 +248,7 @@ export class Gatekeeper {
     const reason = refusalOfConnect(login, claim, session, this.#settings);
     if (reason !== undefined) return reason;
     admit(session, login, this.#settings);
-    if (!this.#newest.enter(session)) {
+    if (!(await this.#newest.enter(session))) {
       session.client?.conn.destroy();
       return 'bus';
     }

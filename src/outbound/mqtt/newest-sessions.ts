@@ -42,8 +42,11 @@ export class NewestSessions {
     return this.#siblings?.isHealthy() ?? true;
   }
 
-  /** The session has logged in, and is its client's newest; false where the other brokers could not be told. */
-  enter(session: Session): boolean {
+  /**
+   * The session has logged in, and is its client's newest. Resolves once the other brokers are sure to hear of it before
+   * any login that the client begins after it was let in; to false where they cannot be told.
+   */
+  async enter(session: Session): Promise<boolean> {
     const { login } = session;
     if (login === undefined) throw new Error('a session that has not logged in');
     if (this.#siblings !== undefined) {
@@ -51,7 +54,7 @@ export class NewestSessions {
       if (session.entry === undefined) return false;
     }
     this.#newest.set(login.username, session);
-    return true;
+    return this.#siblings === undefined || this.#siblings.settled();
   }
 
   /** Its connection has ended. */

@@ -48,6 +48,8 @@ export class NatsLink {
   #sent = 0;
   #taken = 0;
   #isConfirming = false;
+  /** Who waits until the server has taken what was sent: told where the connection is lost. */
+  readonly #asking = new Set<() => void>();
   #isStopped = false;
   #cancel: Cancel = () => {};
   #connecting: Promise<void> = Promise.resolve();
@@ -105,9 +107,7 @@ export class NatsLink {
 
   /** Resolves to true once all that the server had for this process before is heard; to false where that cannot be known. */
   async settled(): Promise<boolean> {
-    const connection = this.#connection;
-    await connection?.flush().catch(() => {});
-    return connection !== undefined && this.#connection === connection;
+    return this.#connection !== undefined && (await this.#hasTaken(this.#connection));
   }
 
   async stop(): Promise<void> {
@@ -115,9 +115,11 @@ export class NatsLink {
     this.#cancel();
     await this.#connecting;
     const connection = this.#connection;
+    if (connection === undefined) return;
+    // What was sent is taken first, unless the server no longer answers.
+    await this.#hasTaken(connection);
     this.#lose(connection);
-    // What was sent is taken first.
-    await connection?.drain().catch(() => {});
+    await connection.close().catch(() => {});
   }
 
   #drop(): false {
@@ -186,22 +188,32 @@ export class NatsLink {
     this.#connectLater();
   }
 
-  #lose(connection: NatsConnection | undefined): void {
-    if (connection === undefined) return;
+  #lose(connection: NatsConnection): void {
+    if (this.#connection !== connection) return;
     this.#connection = undefined;
     this.#options.metrics.busConnected.dec();
+    for (const isLost of this.#asking) isLost();
     this.#user.onLost();
+  }
+
+  /** Resolves to true once the server has taken all that was sent until now, to false where the connection is lost before. */
+  #hasTaken(connection: NatsConnection): Promise<boolean> {
+    return new Promise((resolve) => {
+      // The library never answers who waits while the connection ends.
+      const isLost = () => resolve(false);
+      this.#asking.add(isLost);
+      connection
+        .flush()
+        .then(() => resolve(this.#connection === connection), isLost)
+        .finally(() => this.#asking.delete(isLost));
+    });
   }
 
   async #confirm(connection: NatsConnection): Promise<void> {
     this.#isConfirming = true;
     const sent = this.#sent;
-    try {
-      await connection.flush();
-      if (this.#connection === connection) this.#taken = sent;
-    } catch {
-      // It is lost, which is told by itself.
-    }
-    if (this.#connection === connection) this.#isConfirming = false;
+    if (!(await this.#hasTaken(connection))) return;
+    this.#taken = sent;
+    this.#isConfirming = false;
   }
 }
