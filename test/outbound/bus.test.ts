@@ -113,113 +113,109 @@ async function startHeldWire(busUrl: string, text: string) {
   };
 }
 
-describe(
-  'a charger at several fronts',
-  needing(missingPrograms('nats-server')),
-  () => {
-    const undo: (() => unknown)[] = [];
-    let heard: string[];
-    let nats: Awaited<ReturnType<typeof startNats>>;
-    beforeEach(async () => {
-      heard = [];
-      nats = await startNats();
-      undo.push(() => nats.stop());
+describe('a charger at several fronts', needing(missingPrograms('nats-server')), () => {
+  const undo: (() => unknown)[] = [];
+  let heard: string[];
+  let nats: Awaited<ReturnType<typeof startNats>>;
+  beforeEach(async () => {
+    heard = [];
+    nats = await startNats();
+    undo.push(() => nats.stop());
+  });
+  afterEach(async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  });
+
+  async function startNode(): Promise<void> {
+    const node = new NatsBus({ url: nats.url, name: 'node', ...common() });
+    undo.push(() => node.stop());
+    await node.start((_, payload) => heard.push(payload.toString()));
+  }
+
+  async function frontBy(busUrl: string) {
+    const front = await startFront(busUrl);
+    undo.push(front.stop);
+    return front;
+  }
+
+  async function charger(url: string, controller = 'q1-a'): Promise<MqttClient> {
+    const client = await connectOnce(url, {
+      clientId: controller,
+      username: `${HARBOUR}/${controller}`,
+      password: `password of ${controller}`,
+      will: { topic: topicOf('state', controller), payload: Buffer.from('lost'), qos: 1, retain: true },
     });
-    afterEach(async () => {
-      for (const step of undo.splice(0).reverse()) await step();
+    undo.push(() => client.endAsync(true));
+    return client;
+  }
+
+  const says = (client: MqttClient, text: string, controller = 'q1-a') =>
+    client.publishAsync(topicOf('c/1/meter', controller), text, { qos: 1 });
+  const hears = (text: string) => eventually(() => expect(heard).toContain(text));
+
+  it('has no will taken that a login elsewhere made out of date, though its front could not know of that', async () => {
+    await startNode();
+    const wire = await startHeldWire(nats.url, 'lost');
+    undo.push(() => wire.close());
+    const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
+    const before = await charger(near.url);
+    before.stream.destroy();
+    // The front has heard of no login, and says the will: it is on its way for as long as this lasts.
+    await eventually(() => expect(wire.isHolding()).toBe(true));
+    await says(await charger(far.url), 'at the other front');
+    await hears('at the other front');
+    wire.release();
+    // Of the same front, so it comes after the will.
+    await says(await charger(near.url, 'q1-b'), 'after the will', 'q1-b');
+    await hears('after the will');
+    expect(heard).not.toContain('lost');
+  });
+
+  it('is let in only once no front can take a later login elsewhere for an earlier one', async () => {
+    await startNode();
+    const wire = await startHeldWire(nats.url, '/q1-a"');
+    undo.push(() => wire.close());
+    const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
+    let isIn = false;
+    const coming = charger(near.url).then(() => {
+      isIn = true;
     });
+    await eventually(() => expect(wire.isHolding()).toBe(true));
+    await says(await charger(far.url, 'q1-b'), 'of another charger', 'q1-b');
+    await hears('of another charger');
+    expect(isIn).toBe(false);
+    wire.release();
+    await coming;
+  });
 
-    async function startNode(): Promise<void> {
-      const node = new NatsBus({ url: nats.url, name: 'node', ...common() });
-      undo.push(() => node.stop());
-      await node.start((_, payload) => heard.push(payload.toString()));
-    }
+  it('has its will taken where it came first, and by a node that has heard of no login', async () => {
+    const front = await frontBy(nats.url);
+    const first = await charger(front.url);
+    await startNode();
+    first.stream.destroy();
+    await hears('lost');
+    heard = [];
+    const second = await charger(front.url);
+    second.stream.destroy();
+    await hears('lost');
+  });
 
-    async function frontBy(busUrl: string) {
-      const front = await startFront(busUrl);
-      undo.push(front.stop);
-      return front;
-    }
+  it('does not keep its front from stopping while NATS answers nothing', async () => {
+    const front = await startFront(nats.url);
+    await charger(front.url);
+    nats.pause();
+    await front.stop();
+  });
 
-    async function charger(url: string, controller = 'q1-a'): Promise<MqttClient> {
-      const client = await connectOnce(url, {
-        clientId: controller,
-        username: `${HARBOUR}/${controller}`,
-        password: `password of ${controller}`,
-        will: { topic: topicOf('state', controller), payload: Buffer.from('lost'), qos: 1, retain: true },
-      });
-      undo.push(() => client.endAsync(true));
-      return client;
-    }
-
-    const says = (client: MqttClient, text: string, controller = 'q1-a') =>
-      client.publishAsync(topicOf('c/1/meter', controller), text, { qos: 1 });
-    const hears = (text: string) => eventually(() => expect(heard).toContain(text));
-
-    it('has no will taken that a login elsewhere made out of date, though its front could not know of that', async () => {
-      await startNode();
-      const wire = await startHeldWire(nats.url, 'lost');
-      undo.push(() => wire.close());
-      const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
-      const before = await charger(near.url);
-      before.stream.destroy();
-      // The front has heard of no login, and says the will: it is on its way for as long as this lasts.
-      await eventually(() => expect(wire.isHolding()).toBe(true));
-      await says(await charger(far.url), 'at the other front');
-      await hears('at the other front');
-      wire.release();
-      // Of the same front, so it comes after the will.
-      await says(await charger(near.url, 'q1-b'), 'after the will', 'q1-b');
-      await hears('after the will');
-      expect(heard).not.toContain('lost');
-    });
-
-    it('is let in only once no front can take a later login elsewhere for an earlier one', async () => {
-      await startNode();
-      const wire = await startHeldWire(nats.url, '/q1-a"');
-      undo.push(() => wire.close());
-      const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
-      let isIn = false;
-      const coming = charger(near.url).then(() => {
-        isIn = true;
-      });
-      await eventually(() => expect(wire.isHolding()).toBe(true));
-      await says(await charger(far.url, 'q1-b'), 'of another charger', 'q1-b');
-      await hears('of another charger');
-      expect(isIn).toBe(false);
-      wire.release();
-      await coming;
-    });
-
-    it('has its will taken where it came first, and by a node that has heard of no login', async () => {
-      const front = await frontBy(nats.url);
-      const first = await charger(front.url);
-      await startNode();
-      first.stream.destroy();
-      await hears('lost');
-      heard = [];
-      const second = await charger(front.url);
-      second.stream.destroy();
-      await hears('lost');
-    });
-
-    it('does not keep its front from stopping while NATS answers nothing', async () => {
-      const front = await startFront(nats.url);
-      await charger(front.url);
-      nats.pause();
-      await front.stop();
-    });
-
-    it('has no will said by a front that stops', async () => {
-      await startNode();
-      const [stopping, other] = [await startFront(nats.url), await frontBy(nats.url)];
-      const left = await charger(stopping.url);
-      await says(left, 'before');
-      await hears('before');
-      await stopping.stop();
-      await says(await charger(other.url, 'q1-b'), 'after', 'q1-b');
-      await hears('after');
-      expect(heard).not.toContain('lost');
-    });
-  },
-);
+  it('has no will said by a front that stops', async () => {
+    await startNode();
+    const [stopping, other] = [await startFront(nats.url), await frontBy(nats.url)];
+    const left = await charger(stopping.url);
+    await says(left, 'before');
+    await hears('before');
+    await stopping.stop();
+    await says(await charger(other.url, 'q1-b'), 'after', 'q1-b');
+    await hears('after');
+    expect(heard).not.toContain('lost');
+  });
+});
