@@ -48,6 +48,7 @@ export async function startDemoMeter(
     username: `${tenantUuid}/${siteMeter.meterUuid}`,
     password: siteMeter.mqttPassword ?? '',
     protocolVersion: 4,
+    reconnectOnConnackError: true,
   });
   client.on('error', () => {});
   let hb = 0;

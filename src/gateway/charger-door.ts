@@ -153,14 +153,17 @@ export class ChargerDoor {
     if (!hasCertificate || login === undefined) return CREDENTIALS;
     const key = `${tenantUuid}/${login.gatewayId}`;
     const known = this.#shared.get(key);
-    if (known !== undefined) return known;
+    if (known?.isRefused === false) return known;
     const uplink = await this.#open(tenantUuid, login.gatewayId, Buffer.from(login.password), undefined);
     if (!(uplink instanceof Uplink)) return uplink;
     // Two chargers may have come at once: the first login counts.
     const first = this.#shared.get(key);
-    if (first === undefined) this.#shared.set(key, uplink);
-    else await uplink.end();
-    return first ?? uplink;
+    if (first?.isRefused === false) {
+      await uplink.end();
+      return first;
+    }
+    this.#shared.set(key, uplink);
+    return uplink;
   }
 
   async #open(

@@ -56,6 +56,7 @@ export class Uplink implements ChargerUplink {
   readonly #client: MqttClient;
   readonly #attached = new Map<string, Attached>();
   #isListening = false;
+  #isRefused = false;
 
   /** @param will spoken by the broker should this connection break */
   constructor(login: UplinkLogin, will: { readonly topic: string; readonly payload: string } | undefined) {
@@ -68,6 +69,8 @@ export class Uplink implements ChargerUplink {
       keepalive: KEEPALIVE_S,
       connectTimeout: CONNECT_TIMEOUT_MS,
       reconnectPeriod: login.reconnectMs,
+      // The library takes every refusal for the last word; a server that is unavailable for a while does not mean it so.
+      reconnectOnConnackError: true,
       resubscribe: false,
       queueQoSZero: false,
       // Else the library keeps a buffer of its own for each of 65,536 numbers: 6 MB.
@@ -87,6 +90,11 @@ export class Uplink implements ChargerUplink {
     return this.#isListening;
   }
 
+  /** It was taken before, and is taken no longer: it does not try again. */
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
   /** Resolves with undefined once the service took the login. */
   async opened(): Promise<LoginFailure | undefined> {
     const failure = await new Promise<LoginFailure | undefined>((resolve) => {
@@ -97,8 +105,7 @@ export class Uplink implements ChargerUplink {
     // From here on a failure is one of an established login.
     this.#client.on('connect', () => void this.#subscribeAll());
     this.#client.on('error', (error) => {
-      if (failureOf(error) === 'password')
-        for (const { receiver } of this.#attached.values()) receiver.refused();
+      if (failureOf(error) === 'password') this.#refuse();
     });
     return failure;
   }
@@ -128,6 +135,13 @@ export class Uplink implements ChargerUplink {
 
   async end(): Promise<void> {
     await this.#client.endAsync(!this.#client.connected);
+  }
+
+  /** The service will not take this login the next time either. */
+  #refuse(): void {
+    this.#isRefused = true;
+    this.#client.end(true);
+    for (const { receiver } of this.#attached.values()) receiver.refused();
   }
 
   async #subscribeAll(): Promise<void> {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { CertificateFolder, type Identity, WITH_OPENSSL } from '../certificates.js';
 import { eventually } from '../eventually.js';
 import { CHARGER, type OcppSite, runOcppSite } from './ocpp-site.js';
+import { NOT_AUTHORIZED, startRefusingBroker } from './refusing-broker.js';
 
 let running: OcppSite | undefined;
 let folder: CertificateFolder | undefined;
@@ -17,12 +18,12 @@ function pems({ cert, key }: Identity) {
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
-async function secured(asksForCertificates: boolean) {
+async function secured(asksForCertificates: boolean, options: Parameters<typeof runOcppSite>[0] = {}) {
   folder = new CertificateFolder();
   const authority = folder.authority('site');
   const ca = readFileSync(authority.cert, 'utf8');
   const tls = { ...pems(folder.issue(authority)), ...(asksForCertificates ? { ca } : {}) };
-  running = await runOcppSite({ tls });
+  running = await runOcppSite({ tls, ...options });
   return { ...running, folder, authority, ca };
 }
 
@@ -61,5 +62,28 @@ describe('A gateway with a certificate', WITH_OPENSSL, () => {
     await expect(client({ wsOpts: { ca, ...other } }).connect()).rejects.toMatchObject({ code: 401 });
     expect(await count('headroom_gateway_refusals_total', { reason: 'certificate' })).toBe(1);
     expect(await count('headroom_gateway_refusals_total', { reason: 'tls' })).toBeGreaterThan(0);
+  });
+
+  it('logs in anew for a charger with a certificate, once a login that was refused is taken again', async () => {
+    const broker = await startRefusingBroker();
+    const { client, ca, folder, authority } = await secured(true, { mqttUrl: broker.url });
+    try {
+      const own = pems(folder.issue(authority, { cn: CHARGER, names: '' }));
+      const first = client({ wsOpts: { ca, ...own }, password: null });
+      const isCut = new Promise((resolve) => first.once('close', resolve));
+      await first.connect();
+      broker.refuseWith(NOT_AUTHORIZED);
+      broker.cutAll();
+      await isCut;
+      const again = client({ wsOpts: { ca, ...own }, password: null });
+      await expect(again.connect()).rejects.toMatchObject({ code: 401 });
+      broker.refuseWith(undefined);
+      const last = client({ wsOpts: { ca, ...own }, password: null });
+      await last.connect();
+      expect(broker.attemptsOf('bench')).toBe(4);
+    } finally {
+      await running?.gateway.stop();
+      await broker.close();
+    }
   });
 });
