@@ -182,7 +182,9 @@ export class ChargerPreparation {
 
   #installFailsafe(connector: SessionConnector, unit: RateUnit): void {
     const { lease } = connector;
-    this.#ask(lease.failsafe.requestOf(lease.rate, unit, lease.failsafe.mostA), (answer) => {
+    const request = lease.failsafe.requestOf(lease.rate, unit, lease.failsafe.mostA);
+    this.#ask(request, (answer) => {
+      if (answer.kind === 'done') lease.tookFailsafe(unit, request.limit);
       if (answer.kind !== 'refused') return;
       if (unit === 'A' && this.#abilities?.units.includes('W')) this.#installFailsafe(connector, 'W');
       else {

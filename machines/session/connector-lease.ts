@@ -12,7 +12,7 @@ import type {
 import { fallbackTo, type HeldLease, isSameTold, type LeaseSlot, type Told } from './held-lease.js';
 import { AGAIN_AFTER_MS, LeaseAttempt } from './lease-attempt.js';
 import { LeaseRate } from './lease-rate.js';
-import { type CountedPhases, type Rate, scheduleOf } from './lease-schedule.js';
+import { type CountedPhases, type Rate, type RateUnit, scheduleOf } from './lease-schedule.js';
 import { type Judged, LeaseTrust } from './lease-trust.js';
 import { type SentHeartbeat, SentHeartbeats } from './sent-heartbeats.js';
 
@@ -97,13 +97,15 @@ export class ConnectorLease {
     this.#transaction = undefined;
     this.#isDefaultInUse = true;
     this.#held = fallbackTo(this.failsafe.mostA);
-    this.distrust();
-  }
-
-  /** Its clock is another, or it kept nothing: what was planned by that is void, and it has to be shown anew. */
-  distrust(): void {
+    this.#rate.restart();
     this.countAnew();
     this.trust.forget();
+  }
+
+  /** Its clock is another: what was planned by that is void, and it has to show what it holds by the one it has now. */
+  distrust(): void {
+    this.countAnew();
+    this.trust.doubt();
   }
 
   /** Its clock was set: what was planned by it is void, and what it holds is written again with the next grant. */
@@ -135,6 +137,11 @@ export class ConnectorLease {
 
   learn(abilities: ChargerAbilities): void {
     this.#abilities = abilities;
+  }
+
+  /** It took a fail-safe profile in that unit. */
+  tookFailsafe(unit: RateUnit, limit: number): void {
+    this.#rate.took(unit, [limit]);
   }
 
   /** A heartbeat leaves now. @returns its number */

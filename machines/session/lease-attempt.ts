@@ -32,6 +32,8 @@ type Stage = 'set' | 'proof' | 'meter' | 'clear' | 'fallback';
 /** After no answer. */
 export const AGAIN_AFTER_MS = 5_000;
 const METERED_WITHIN_MS = 15_000;
+/** So often a profile of a transaction is sent again that was refused by a charger which takes others. */
+const REFUSALS_OF_A_TRANSACTION = 2;
 
 export class LeaseAttempt {
   readonly plan: LeasePlan;
@@ -42,6 +44,7 @@ export class LeaseAttempt {
   /** Until when the meter may show that it is kept to. */
   #meteredByMs = Number.POSITIVE_INFINITY;
   #shownLimit: number | undefined;
+  #refusals = 0;
 
   constructor(
     plan: LeasePlan,
@@ -59,7 +62,7 @@ export class LeaseAttempt {
 
   /** The charger is asked for it, and asked again where it does not answer. */
   get isAsking(): boolean {
-    return this.#stage !== 'set' && this.#stage !== 'meter';
+    return this.#stage === 'set' ? this.#refusals > 0 : this.#stage !== 'meter';
   }
 
   /**
@@ -125,11 +128,16 @@ export class LeaseAttempt {
 
   #wasSet(answer: GatewayAnswer, nowMs: number): Outcome {
     if (answer.kind === 'failed') return { kind: 'again', atMs: nowMs + AGAIN_AFTER_MS };
+    const { slot, schedule } = this.plan;
     if (answer.kind !== 'refused') {
+      this.#rate.took(schedule.unit, [schedule.limit, schedule.thenLimit]);
       this.#stage = 'proof';
       return { kind: 'goesOn' };
     }
-    if (this.#rate.adapts(this.plan.schedule)) return { kind: 'again', atMs: nowMs };
+    // As a rule the transaction is over, which it has not said yet.
+    if (slot === 'transaction' && this.#rate.isUnitTaken && ++this.#refusals <= REFUSALS_OF_A_TRANSACTION)
+      return { kind: 'later', atMs: nowMs + AGAIN_AFTER_MS };
+    if (this.#rate.adapts(schedule)) return { kind: 'again', atMs: nowMs };
     this.#trust.disprove(`it refuses charging profiles: ${answer.why}`);
     return { kind: 'refused' };
   }
@@ -155,6 +163,7 @@ export class LeaseAttempt {
     if (proof.verdict !== 'unkept') {
       this.#shownLimit = proof.limit;
       if (proof.verdict === 'proved') this.#trust.prove();
+      else this.#trust.keep();
       return { kind: 'followed' };
     }
     if (proof.excess < 1 && this.#rate.roundsDown(schedule)) return { kind: 'again', atMs: nowMs };
@@ -164,7 +173,10 @@ export class LeaseAttempt {
   /** Without a transaction nothing flows, and what was accepted counts for the next one. */
   #wasUnshown(nowMs: number): Outcome {
     if (this.plan.slot === 'transaction') return this.#watchMeter('it shows no limit at all', nowMs);
-    if (this.#trust.isProven) return { kind: 'followed' };
+    if (this.#trust.isKnownToKeep) {
+      this.#trust.keep();
+      return { kind: 'followed' };
+    }
     this.#trust.postpone();
     return { kind: 'unshown', atMs: nowMs + 500 * this.plan.limit.ttlS };
   }

@@ -7,6 +7,8 @@ export class LeaseRate {
   #unit: RateUnit | undefined;
   #stepA: 0.1 | 1 = 0.1;
   #phasesInUse: CountedPhases = 0;
+  #isUnitTaken = false;
+  #areTenthsTaken = false;
 
   constructor(rated: { readonly phases: 1 | 3; readonly voltageV: number }) {
     this.#rated = rated;
@@ -31,12 +33,32 @@ export class LeaseRate {
     if (phasesInUse > 0) this.#phasesInUse = phasesInUse;
   }
 
+  /** It started anew: it may take limits in another unit. That it rounds is remembered. */
+  restart(): void {
+    this.#unit = undefined;
+    this.#isUnitTaken = false;
+    this.#areTenthsTaken = false;
+  }
+
+  /** It took these limits. */
+  took(unit: RateUnit, limits: readonly number[]): void {
+    this.#unit ??= unit;
+    if (unit !== this.#unit) return;
+    this.#isUnitTaken = true;
+    if (unit === 'A' && !limits.every(Number.isInteger)) this.#areTenthsTaken = true;
+  }
+
+  /** It has taken limits in that unit since its start: what it refuses now, it refuses for another reason. */
+  get isUnitTaken(): boolean {
+    return this.#isUnitTaken;
+  }
+
   /** It refused that: whether it may take the same in whole amperes, or in W. */
   adapts({ unit, limit, thenLimit }: LeaseSchedule): boolean {
     const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
-    if (unit === 'A' && !isWhole && this.#stepA !== 1) {
+    if (unit === 'A' && !isWhole && this.#stepA !== 1 && !this.#areTenthsTaken) {
       this.#stepA = 1;
-    } else if (unit === 'A' && this.#unit === undefined) {
+    } else if (unit === 'A' && !this.#isUnitTaken) {
       this.#unit = 'W';
       this.#stepA = 0.1;
     } else return false;

@@ -14,6 +14,8 @@ export class LeaseTrust {
   /** It has not started since, as far as is known: what it showed to a gateway before this one still holds. */
   #isContinued = false;
   #showsIdle: boolean | undefined;
+  /** What it holds may end at another time than it was told: its clock is another. */
+  #isDoubted = false;
 
   constructor(judged: Judged) {
     this.#judged = judged;
@@ -26,9 +28,14 @@ export class LeaseTrust {
 
   /**
    * It has shown that it keeps leases: since its start, which may be before that of the gateway, or, where it shows nothing
-   * while no transaction runs, before its start.
+   * while no transaction runs, before its start. And it was told a lease since its clock was another.
    */
   get isProven(): boolean {
+    return this.isKnownToKeep && !this.#isDoubted;
+  }
+
+  /** The same, whatever its clock did: what it holds now may be from before that. */
+  get isKnownToKeep(): boolean {
     return this.#hasShown || (this.#isRemembered && (this.#isContinued || this.#showsIdle === false));
   }
 
@@ -47,13 +54,25 @@ export class LeaseTrust {
     this.#isContinued = isContinued;
   }
 
-  /** It has to be shown anew. */
+  /** It started anew: all of it has to be shown again. */
   forget(): void {
     this.#hasShown = false;
     this.#isContinued = false;
+    this.#isDoubted = false;
+  }
+
+  /** Its clock is another. That it lowers itself when a lease ends does not change by that; when the one it holds ends does. */
+  doubt(): void {
+    this.#isDoubted = true;
+  }
+
+  /** It holds what it was told by the clock that it has now, and nothing above that. */
+  keep(): void {
+    this.#isDoubted = false;
   }
 
   prove(): void {
+    this.keep();
     if (this.#hasShown) return;
     this.#hasShown = true;
     this.#judged(undefined, 'evidence');

@@ -127,6 +127,27 @@ describe('A grant', () => {
     expect(learnt.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
   });
 
+  it('of a transaction that the charger refuses, because that is over, says nothing of its unit', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.refusing = 'setLease';
+    charger.grant(10.5, 6).pass(3);
+    expect(charger.acks()).toHaveLength(1);
+    charger.refusing = undefined;
+    charger.unplug().plugIn(78).pass(11).grant(14.4, 6).pass(1);
+    expect(charger.limit).toBe(14.4);
+    expect(charger.lease?.lease).toBe('heartbeat');
+  });
+
+  it('of a transaction that the charger goes on refusing is refused, and costs it its lease', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.refusing = 'setLease';
+    charger.grant(10.5, 6).pass(9);
+    expect(charger.acks()).toHaveLength(1);
+    charger.pass(15);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 2, result: 'REJECTED' });
+    expect(charger.lease?.lease).toBe('none');
+  });
+
   it.each([
     [1, [6, 0, 0]],
     [2, [6, 6, 0]],
@@ -250,6 +271,28 @@ describe('A proven lease is lost', () => {
       expect(charger.notes.at(-1)).toMatch(stepMs < 0 ? /back/ : /forward/);
       charger.renewed(200, 16, 6);
       expect(charger.lease?.lease).toBe('heartbeat');
+    }
+  });
+
+  it('by its clock, and comes back while it is told 0 A: that it lowers itself it has shown, and what it holds it shows again', () => {
+    const charger = proven().renewed(40, 16, 6);
+    charger.ownOffsetMs -= 30_000;
+    charger.renewed(200, 0, 0);
+    expect(charger.lease?.lease).toBe('heartbeat');
+  });
+
+  it('by its clock, and not before it has taken a lease by the one that it has now', () => {
+    const charger = proven().renewed(40, 16, 6);
+    charger.ownOffsetMs -= 3_600_000;
+    charger.pass(200);
+    expect(charger.lease?.lease).toBe('none');
+    charger.grant(0, 0).pass(1);
+    expect(charger.lease?.lease).toBe('heartbeat');
+    // The lease of before would have begun to count again.
+    charger.session.closed();
+    for (let second = 0; second < 4_000; second++) {
+      charger.nowMs += 1_000;
+      expect(charger.limit).toBe(0);
     }
   });
 
