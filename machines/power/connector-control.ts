@@ -118,8 +118,10 @@ export interface ConnectorControl {
   hb: number | undefined;
   boot: string;
   heardAtMs: number;
-  /** The newest grant's limit; undefined where none was given since the charger started. */
+  /** The newest grant's limit; undefined where none was given since the charger started, or fell silent. */
   sentTenthsA: number | undefined;
+  /** The first of the grants that it was told since then. */
+  sentFromSeq: number;
   sentAtMs: number;
   /** When the lease of the newest grant ends at the latest, by a clock that is right. */
   leasedUntilMs: number;
@@ -177,6 +179,7 @@ export function createControl(
     boot: '',
     heardAtMs: 0,
     sentTenthsA: undefined,
+    sentFromSeq: 0,
     sentAtMs: Number.NEGATIVE_INFINITY,
     leasedUntilMs: Number.NEGATIVE_INFINITY,
     raisedAtMs: Number.NEGATIVE_INFINITY,

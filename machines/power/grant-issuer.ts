@@ -1,16 +1,18 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
 import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, isLocked, isReadOnly, linkOf } from './connector-control.js';
+import { type ConnectorControl, isLocked, isReadOnly } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant, LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
+import { BeyondGrants } from './ledger-room.js';
 import { isLending } from './lent-phases.js';
 import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
-import { lastingWOf, type PowerNeed, shortOfPower } from './shortage.js';
+import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
+import { isShortOf, isToldAnyway, obeysAnyway, thoseThatFit } from './told-anyway.js';
 
 /** A grant that was decided, with its connector. */
 export interface DecidedGrant {
@@ -46,6 +48,8 @@ export class GrantIssuer {
   #budgetW = 0;
   #clusterRoomW = 0;
   #raisesToW = 0;
+  /** Of those that cannot be relied upon, and do what they are told. */
+  #beyondGrants = new BeyondGrants([]);
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
@@ -77,15 +81,18 @@ export class GrantIssuer {
     this.#clusterRoomW = room.clusterRoomW;
     this.#raisesToW = room.raisesToW;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
-    const isShort = shortOfPower(need, budgetW) !== undefined;
+    const isShort = isShortOf(budgetW, need, uncontrolled);
+    this.#beyondGrants = new BeyondGrants(uncontrolled.filter(obeysAnyway).map(({ holding }) => holding));
     const grants = this.#grantTargets(controlled, isShort, nowMs);
     for (const control of late) {
       const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;
       if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
     }
     const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
-    for (const control of uncontrolled) {
+    for (const control of [...uncontrolled].sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
+      const isCounted = this.#beyondGrants.leaveOut(control.holding);
       const grant = this.#tellUncontrolled(control, { isShort, doesFit: fitting.has(control) }, nowMs);
+      if (isCounted) this.#beyondGrants.count(control.holding);
       if (grant !== undefined) grants.push(grant);
     }
     return grants;
@@ -146,7 +153,7 @@ export class GrantIssuer {
     const hadTenthsA =
       holding.lastSeq === 0 ? Math.min(tenthsAOf(control.slot.limitA ?? 0), boundTenthsA) : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isFloorDue = isShort && this.#doesClusterCarry(holding);
+    const isFloorDue = (isShort || this.#isRoomForLeast(holding)) && this.#doesClusterCarry(holding);
     const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA >= leastTenthsA);
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
@@ -187,7 +194,9 @@ export class GrantIssuer {
     control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
     if (!isToldAnyway(control)) return undefined;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
-    const isRoomy = this.#ledger.totalW <= this.#raisesToW && isCarried && !isNonCompliant;
+    // What it has it keeps while others may raise nothing.
+    const roomW = control.sentTenthsA === holding.maxTenthsA ? this.#budgetW : this.#raisesToW;
+    const isRoomy = this.#ledger.totalW <= roomW && isCarried && !isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs, isLocked(control));
@@ -201,12 +210,16 @@ export class GrantIssuer {
     const { holding, sentTenthsA = 0, slot } = control;
     const { leastTenthsA } = holding;
     const hasTenthsA = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0));
-    const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isRoomForIt = this.#withLeastW(holding) <= this.#raisesToW && isCarried;
+    const isCarried = this.#ledger.carriableTenthsA(holding, this.#beyondGrants) >= leastTenthsA;
     const has = hasTenthsA >= leastTenthsA;
     const isDue = isShort && isCarried && this.#doesClusterCarry(holding);
     const isKept = isLocked(control) ? has || isDue : has && doesFit;
-    return isKept || isRoomForIt ? leastTenthsA : 0;
+    return isKept || (isCarried && this.#isRoomForLeast(holding)) ? leastTenthsA : 0;
+  }
+
+  /** The least that it can be offered fits beside what may be drawn, if those obey that nobody relies on but that have obeyed. */
+  #isRoomForLeast(holding: Holding): boolean {
+    return this.#withLeastW(holding) - this.#beyondGrants.powerW <= this.#raisesToW;
   }
 
   /** What is reserved for all, but for this connector the least that it can be offered, W. */
@@ -254,6 +267,7 @@ export class GrantIssuer {
       isWaiting: mustStore,
     });
     noteTold(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
+    if (beforeTenthsA === undefined) control.sentFromSeq = seq;
     control.sentTenthsA = limitTenthsA;
     control.sentAtMs = nowMs;
     control.leasedUntilMs = heardAtMs + ttlMs;
@@ -284,35 +298,8 @@ function powersOf(
 }
 
 interface RoomForLeast {
-  /** Not everything fits that cannot be lowered, by what is reserved for it. */
+  /** Not everything fits that cannot be lowered. */
   readonly isShort: boolean;
   /** The least that it can be offered fits beside what nobody can be lowered below. */
   readonly doesFit: boolean;
-}
-
-/** Its maximum is reserved whatever it is told, and it listens. */
-function isToldAnyway(control: ConnectorControl): boolean {
-  const { holding, hb, spec } = control;
-  return holding.isWorstCase && linkOf(control) === 'online' && hb !== undefined && spec.isActive;
-}
-
-/**
- * Those of them that are told something anyway and whose least fits into `leftW` beside that of the others; locked ones are owed
- * theirs, fitting or not.
- */
-function thoseThatFit(
-  uncontrolled: readonly ConnectorControl[],
-  leftW: number,
-): ReadonlySet<ConnectorControl> {
-  let roomW = leftW;
-  for (const control of uncontrolled) if (!isToldAnyway(control)) roomW -= lastingWOf(control);
-  const fitting = new Set<ConnectorControl>();
-  const told = uncontrolled.filter(isToldAnyway);
-  for (const control of [...told.filter(isLocked), ...told.filter((each) => !isLocked(each))]) {
-    const { leastTenthsA, milliwattsPerTenth } = control.holding;
-    const leastW = wattsOfTenths(leastTenthsA, milliwattsPerTenth);
-    if (leastW <= roomW) fitting.add(control);
-    if (leastW <= roomW || isLocked(control)) roomW -= leastW;
-  }
-  return fitting;
 }

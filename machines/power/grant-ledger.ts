@@ -20,7 +20,7 @@ import {
   widen,
   wire,
 } from './ledger-entry.js';
-import { tenthsWithinRoom, wattsBeside } from './ledger-room.js';
+import { type BeyondGrants, tenthsWithinRoom, wattsBeside } from './ledger-room.js';
 import {
   ALL_PHASES,
   isWithin,
@@ -223,9 +223,9 @@ export class GrantLedger {
     return Math.min(tenthsWithinRoom(holding as Entry, roomW), this.carriableTenthsA(holding));
   }
 
-  /** What the others leave of every pole that the phases it uses may load; infinite where there is none. */
-  carriableTenthsA(holding: Holding): number {
-    return this.#poles.leftFor(holding);
+  /** What the others, but for `beyond`, leave of every pole that the phases it uses may load; infinite where there is none. */
+  carriableTenthsA(holding: Holding, beyond?: BeyondGrants): number {
+    return this.#poles.leftFor(holding, beyond);
   }
 
   /**

@@ -289,6 +289,10 @@ export function recount(entry: Entry, reservesOwn: boolean): void {
   [entry.entitledTenthsA] = entry.entitled;
   [entry.boundTenthsA] = entry.bounds;
   entry.boundW = wattsOn(entry, entry.bounds);
-  const leastTenthsA = keepsThen ? 0 : Math.min(entry.saidFailsafeTenthsA, maxTenthsA);
-  entry.loads = largerOf(entry.bounds, onFirst(leastTenthsA, ALL_PHASES));
+  entry.loads = largerOf(entry.bounds, leastLoadOf(entry));
+}
+
+/** What it falls back to by itself, for which fuses always have room. */
+export function leastLoadOf({ keepsThen, saidFailsafeTenthsA, maxTenthsA }: Entry): OwnPhases {
+  return onFirst(keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA), ALL_PHASES);
 }

@@ -1,5 +1,6 @@
 // What a grant needs room for in a ledger: itself, and what may be in force still on phases that it is not for.
-import { type Entry, lastingOn, wattsOn } from './ledger-entry.js';
+import type { Holding } from './holding.js';
+import { type Entry, lastingOn, leastLoadOf, wattsOn } from './ledger-entry.js';
 import {
   isWithin,
   largerOf,
@@ -45,4 +46,46 @@ export function tenthsWithinRoom(entry: Entry, roomW: number): number {
     if (tenthsA >= (entry.bounds[used - raised] ?? 0)) mostTenthsA = Math.max(mostTenthsA, tenthsA);
   }
   return mostTenthsA;
+}
+
+/** What is reserved for some beyond what they were granted, because they may not keep to that: W, and tenths of an ampere by pole. */
+export class BeyondGrants {
+  readonly #holdings = new Set<Holding>();
+  #powerW = 0;
+  readonly #tenthsAOfPole = new Map<number, number>();
+
+  constructor(holdings: readonly Holding[]) {
+    for (const holding of holdings) this.count(holding);
+  }
+
+  get powerW(): number {
+    return this.#powerW;
+  }
+
+  tenthsAOf(pole: number): number {
+    return this.#tenthsAOfPole.get(pole) ?? 0;
+  }
+
+  count(holding: Holding): void {
+    this.#holdings.add(holding);
+    this.#add(holding, 1);
+  }
+
+  /** Before anything else is granted to it. False where it was not counted. */
+  leaveOut(holding: Holding): boolean {
+    if (!this.#holdings.delete(holding)) return false;
+    this.#add(holding, -1);
+    return true;
+  }
+
+  #add(holding: Holding, sign: 1 | -1): void {
+    const entry = holding as Entry;
+    const { boundW, entitled, loads, allPoles } = entry;
+    this.#powerW += sign * (boundW - wattsOn(entry, entitled));
+    const granted = largerOf(entitled, leastLoadOf(entry));
+    for (const { pole, phase } of allPoles) {
+      const beyondTenthsA = (loads[phase] ?? 0) - (granted[phase] ?? 0);
+      this.#tenthsAOfPole.set(pole, this.tenthsAOf(pole) + sign * beyondTenthsA);
+    }
+  }
 }

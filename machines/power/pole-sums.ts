@@ -1,5 +1,6 @@
 // What the connectors of a ledger may load each pole with together, and what it can carry. Tenths of an ampere.
 import type { Holding } from './holding.js';
+import type { BeyondGrants } from './ledger-room.js';
 import type { OwnPhases } from './own-phases.js';
 
 export class PoleSums {
@@ -23,12 +24,16 @@ export class PoleSums {
       this.loadsTenthsA[pole] = (this.loadsTenthsA[pole] ?? 0) + (to[phase] ?? 0) - (from[phase] ?? 0);
   }
 
-  /** What the others leave of every pole that the phases it uses may load; infinite where there is none. */
-  leftFor({ allPoles, loads, usedPhases }: Holding): number {
+  /**
+   * What the others leave of every pole that the phases it uses may load; infinite where there is none.
+   * @param beyond as much of what is reserved for them as is not counted
+   */
+  leftFor({ allPoles, loads, usedPhases }: Holding, beyond?: BeyondGrants): number {
     let leastTenthsA = Number.POSITIVE_INFINITY;
     for (const { pole, phase } of allPoles) {
       if (phase >= usedPhases) continue;
-      const othersTenthsA = (this.loadsTenthsA[pole] ?? 0) - (loads[phase] ?? 0);
+      const countedTenthsA = (this.loadsTenthsA[pole] ?? 0) - (beyond?.tenthsAOf(pole) ?? 0);
+      const othersTenthsA = countedTenthsA - (loads[phase] ?? 0);
       leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[pole] ?? 0) - othersTenthsA);
     }
     return Math.max(0, leastTenthsA);

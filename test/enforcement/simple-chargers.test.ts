@@ -121,4 +121,50 @@ describe('a charger that keeps to no lease', () => {
     await rig.pass(60);
     expect(rig.chargers.map((charger) => charger.heldA())).toEqual([6, 0]);
   });
+
+  it.each([
+    ['limit', { permanentLimitKw: 14 }],
+    ['fuse', { permanentLimitKw: 40, connection: { currentA: [60, 60, 60], voltageV: 230 } }],
+  ] as const)(
+    'is offered its 6 A beside others like it that were told 0, though the %s does not carry their maxima',
+    async (_, plan) => {
+      const absent = { isAbsent: true, failsafeA: 0 };
+      rig = await createEnforcementRig([{ locationId: 'quay', ...plan, chargers: [absent, absent, absent] }]);
+      const simple = [];
+      for (const nth of [1, 2, 3]) simple.push(await connectNaiveCharger(rig, 'quay', `quay-${nth}`));
+      for (const each of simple) await each.state({ lease: 'none', keepsThen: true, failsafeA: 0 });
+      for (let seconds = 0; seconds < 60; seconds += 10) {
+        for (const each of simple) await each.meter(0, { status: 'SuspendedEVSE', limitA: 0 });
+        await rig.pass(1);
+        for (const each of simple) await each.ack();
+        await rig.pass(9);
+      }
+      for (const each of simple) await each.stop();
+      expect(simple.map((each) => each.last().limitA)).toEqual([6, 6, 6]);
+    },
+  );
+
+  it('has the 6 A of its lock once the others have left room for that, where all do fit in the end', async () => {
+    const chargers = [{ isAbsent: true, failsafeA: 0 }, { failsafeA: 0 }];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 20, chargers }]);
+    const other = rig.charger('quay-2');
+    await rig.lock('quay-1', 11);
+    await rig.lock('quay-2', 22);
+    await rig.until('the other charges', () => other.drawnA() > 25, 150);
+    await rig.cut(other);
+    const simple = await connectNaiveCharger(rig, 'quay', 'quay-1');
+    await simple.state({ lease: 'none', keepsThen: true, failsafeA: 0 });
+    const told: { readonly limitA: number; readonly othersA: number }[] = [];
+    for (let seconds = 0; seconds < 100; seconds += 5) {
+      await simple.meter(0, { status: 'SuspendedEVSE' });
+      await rig.pass(2);
+      const { limitA } = simple.last();
+      told.push({ limitA, othersA: other.drawnA() });
+      await simple.ack();
+      await rig.pass(3);
+    }
+    await simple.stop();
+    expect(told.at(-1)).toEqual({ limitA: 6, othersA: 0 });
+    expect(told.filter(({ limitA, othersA }) => limitA > 0 && othersA > 0)).toEqual([]);
+  });
 });

@@ -1,0 +1,65 @@
+// Connectors that cannot be relied upon and listen all the same: their maxima are reserved, and as a rule they do what they are told.
+import { type ConnectorControl, floorWOf, isLocked, linkOf } from './connector-control.js';
+import { heldWOf } from './failsafes.js';
+import { lastingWOf, type PowerNeed } from './shortage.js';
+
+/** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
+const LIMITS_ON_THEIR_WAY = 2;
+
+/** Its maximum is reserved whatever it is told, and it listens. */
+export function isToldAnyway({ holding, hb, spec, actor }: ConnectorControl): boolean {
+  return holding.isWorstCase && linkOf({ actor }) === 'online' && hb !== undefined && spec.isActive;
+}
+
+/**
+ * It takes what it is told since it is there, and draws no more: as a rule it has only not shown yet that its lease would end. Then
+ * what it was granted says what it may draw; and where it does not keep to that, it makes no difference what others are told.
+ */
+export function obeysAnyway(control: ConnectorControl): boolean {
+  const { holding, sentTenthsA, sentFromSeq } = control;
+  return mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq;
+}
+
+/** Whether not everything fits that cannot be lowered, once all do what they are told: then there is nothing to wait for. */
+export function isShortOf(
+  budgetW: number,
+  { lockedW, heldW }: PowerNeed,
+  uncontrolled: readonly ConnectorControl[],
+): boolean {
+  let neededW = lockedW + heldW;
+  for (const control of uncontrolled) neededW += neededWOf(control);
+  return neededW > budgetW;
+}
+
+/**
+ * Those of them that are told something anyway and whose least fits into `leftW` beside that of the others; locked ones are owed
+ * theirs, fitting or not.
+ */
+export function thoseThatFit(
+  uncontrolled: readonly ConnectorControl[],
+  leftW: number,
+): ReadonlySet<ConnectorControl> {
+  let roomW = leftW;
+  for (const control of uncontrolled) if (!isToldAnyway(control)) roomW -= lastingWOf(control);
+  const fitting = new Set<ConnectorControl>();
+  const told = uncontrolled.filter(isToldAnyway);
+  for (const control of [...told.filter(isLocked), ...told.filter((each) => !isLocked(each))]) {
+    const leastW = floorWOf(control);
+    if (leastW <= roomW) fitting.add(control);
+    if (leastW <= roomW || isLocked(control)) roomW -= leastW;
+  }
+  return fitting;
+}
+
+/** It has not drawn more than it was told, and took one of the newest limits: the others may be on their way. */
+function mayObey(control: ConnectorControl): boolean {
+  const { holding, compliance } = control;
+  const isTaking = holding.lastSeq - holding.ackedSeq <= LIMITS_ON_THEIR_WAY;
+  return isTaking && !compliance.isNonCompliant && isToldAnyway(control);
+}
+
+/** What it cannot be lowered below, W. */
+function neededWOf(control: ConnectorControl): number {
+  if (!mayObey(control)) return lastingWOf(control);
+  return isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
+}
