@@ -70,18 +70,18 @@ export function setTargets(
   }
 }
 
-/** Waives the fail-safes of those that `isWaived` names, and of nobody else; true where it is another's than before. */
+/** Waives the fail-safes of those that `isWaived` names, and of nobody else; true where that changes anybody's. */
 function waiveFailsafes(
   controlled: readonly ConnectorControl[],
   isWaived: (control: ConnectorControl) => boolean,
 ): boolean {
-  let isOther = false;
+  let isAnyChanged = false;
   for (const control of controlled) {
-    const isOwn = isWaived(control);
-    isOther ||= control.isFailsafeWaived !== isOwn;
-    control.isFailsafeWaived = isOwn;
+    const isWaivedNow = isWaived(control);
+    isAnyChanged ||= control.isFailsafeWaived !== isWaivedNow;
+    control.isFailsafeWaived = isWaivedNow;
   }
-  return isOther;
+  return isAnyChanged;
 }
 
 /**

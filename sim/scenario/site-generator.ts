@@ -1,11 +1,8 @@
 // Sites by the number: `sites:` makes the provisioning of thousands of connectors out of a few lines.
 import { z } from 'zod';
+import { ratingFields } from '../../src/provisioning/charger-schema.js';
 import { GROUP_RULE, powerSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
-import {
-  type ProvisioningFile,
-  provisioningSchema,
-  ratingFields,
-} from '../../src/provisioning/provisioning-schema.js';
+import { type ProvisioningFile, provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
 
 const MOST_CONNECTORS = 100_000;
 /** The embedded broker lets a charger subscribe to the limits of so many, beside `sync`. */

@@ -7,6 +7,7 @@ import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
 import { isStorable, LIMIT_KW_RULE, MOST_LIMIT_KW, STORABLE_RULE } from '../wire/rest.js';
 
 export const GROUP_RULE = 'must be a group of fields';
+export const FEEDER_RULE = 'must be the name of one feeder: what hangs on it hangs on those above it too';
 const ID_RULE = 'must be text of 1 to 128 characters of A-Z a-z 0-9 . _ : -';
 
 export function idSchema<T extends string>() {
@@ -68,4 +69,8 @@ export function efficiencySchema() {
 export function wholeSchema(min: number, max: number) {
   const rule = `must be a whole number from ${min} to ${max}`;
   return z.number(rule).int(rule).min(min, rule).max(max, rule);
+}
+
+export function statusSchema() {
+  return z.enum(['ACTIVE', 'INACTIVE'], 'must be ACTIVE or INACTIVE').default('ACTIVE');
 }

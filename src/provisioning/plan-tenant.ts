@@ -4,7 +4,8 @@ import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
 import type { PresetSecret } from './preset-secrets.js';
-import type { OperatorEntry, SiteMeterEntry, TenantEntry } from './provisioning-schema.js';
+import type { TenantEntry } from './provisioning-schema.js';
+import type { OperatorEntry, SiteMeterEntry } from './site-schema.js';
 
 /** A secret that was made because the file names none: it is shown once and kept nowhere but as a hash. */
 export interface IssuedSecret {
