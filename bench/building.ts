@@ -1,6 +1,7 @@
 // A site beside a building: how much energy its cars get of what somebody who knows the building could give them, and how steadily.
 
-import { type RunResult, runScenario } from '../sim/run/run-scenario.js';
+import type { RunResult } from '../sim/run/run-account.js';
+import { runScenario } from '../sim/run/run-scenario.js';
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { buildingWAt } from '../sim/world/building.js';

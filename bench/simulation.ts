@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { rehearse } from '../sim/run/rehearsal.js';
+import { rehearse } from '../sim/run/rehearse.js';
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import { openTraceReader } from '../sim/trace/trace-reader.js';
 import { systemClock } from '../src/clock.js';

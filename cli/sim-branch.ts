@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { runScenario } from '../sim/run/run-scenario.js';
+import { runFutures } from '../sim/run/run-scenario.js';
 import { branched, parseBranch } from '../sim/scenario/parse-branch.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { OperatorError } from '../src/ports/operator-error.js';
@@ -34,8 +34,11 @@ function readBranch(path: string, scenario: Scenario, { at }: BranchFlags): Scen
 
 async function runBoth(scenario: Scenario, otherwise: Scenario, folder: string, flags: BranchFlags) {
   const folders = [join(folder, 'planned'), join(folder, 'branch')] as const;
-  const planned = await runScenario(scenario, { outDir: folders[0] });
-  const branch = await runScenario(otherwise, { outDir: folders[1] });
+  const futures = [
+    { scenario, outDir: folders[0] },
+    { scenario: otherwise, outDir: folders[1] },
+  ];
+  const results = await runFutures(futures, { workers: flags.workers });
   const [one, other] = [await openRun(folders[0]), await openRun(folders[1])];
   try {
     const named = [
@@ -48,7 +51,7 @@ async function runBoth(scenario: Scenario, otherwise: Scenario, folder: string, 
     await one.close();
     await other.close();
   }
-  for (const { scenario: run, violations } of [planned, branch]) {
+  for (const { scenario: run, violations } of results) {
     const [first] = violations;
     if (first === undefined) continue;
     printNote(

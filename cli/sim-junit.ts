@@ -1,8 +1,10 @@
 // `--junit FILE` of the simulator's commands: what came of a run, or of each seed, for a CI server.
+
 import { writeFileSync } from 'node:fs';
+import { counted } from '../machines/values/counted.js';
 import { type JunitCase, junitXml } from '../sim/report/junit.js';
 import { formatFailure } from '../sim/run/expectation-judge.js';
-import type { RunResult } from '../sim/run/run-scenario.js';
+import type { RunResult } from '../sim/run/run-account.js';
 import type { SeedOutcome } from '../sim/run/seed-pool.js';
 import { toInstant } from '../src/wire/instants.js';
 
@@ -28,7 +30,7 @@ export function writeRunJunit(
   const [first] = violations;
   const told =
     first &&
-    `${summary.violations} violations, first ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`;
+    `${counted(summary.violations, 'violation')}, first ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`;
   const cases: readonly JunitCase[] = [
     { name: 'nothing happens that must never happen', problem: told, again },
     {
@@ -52,5 +54,5 @@ export function writeSeedsJunit(
   const cases = [...outcomes]
     .sort((a, b) => a.seed - b.seed)
     .map(({ seed, first }) => ({ name: `seed ${seed}`, problem: first, again: againOf(seed) }));
-  writeFileSync(file, junitXml({ name: `${outcomes.length} seeds`, path, elapsedMs, cases }));
+  writeFileSync(file, junitXml({ name: counted(outcomes.length, 'seed'), path, elapsedMs, cases }));
 }

@@ -1,4 +1,5 @@
 // What the simulator's commands may be told, checked; apart from what they do, so that their help loads none of it.
+import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../machines/values/time.js';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
@@ -34,6 +35,7 @@ export interface CompareFlags {
 
 export interface BranchFlags extends ScenarioFlags {
   readonly at: EpochMs;
+  readonly workers: number;
   readonly out?: string;
   readonly json?: true;
 }
@@ -79,6 +81,15 @@ export function transportOption(): Option {
     '--transport <kind>',
     'inProcess is fast; mqtt sends every message through the real broker; with ocpp every charger speaks OCPP to the gateway',
   ).choices(TRANSPORTS);
+}
+
+export function workersOption(): Option {
+  return new Option(
+    '--workers <n>',
+    'number of threads that share the locations; the run is the same with any number',
+  )
+    .argParser(wholeNumber(1, 64))
+    .default(availableParallelism());
 }
 
 export function junitOption(): Option {

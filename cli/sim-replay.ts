@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecordingFile } from '../sim/recording/recording-reader.js';
-import { TRACE_FILE } from '../sim/run/run-scenario.js';
+import { TRACE_FILE } from '../sim/run/run-account.js';
 import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
 import type { ConnectorAt, TraceState } from '../sim/trace/trace-state.js';
 import { OperatorError } from '../src/ports/operator-error.js';

@@ -1,7 +1,10 @@
 // `headroom sim run`: one scenario from beginning to end, with what came of it as a table and, on request, as files.
+
 import { SingleBar } from 'cli-progress';
+import { counted } from '../machines/values/counted.js';
 import { formatFailure } from '../sim/run/expectation-judge.js';
-import { REPORT_FILE, type RunProgress, type RunResult, runScenario } from '../sim/run/run-scenario.js';
+import { REPORT_FILE, type RunResult } from '../sim/run/run-account.js';
+import { type RunProgress, runScenario } from '../sim/run/run-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import type { FuseLoad } from '../sim/world/fuse-watch.js';
 import { systemClock } from '../src/clock.js';
@@ -80,7 +83,7 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
   const speed = Math.round(simulatedMs / Math.max(1, elapsedMs));
   const messages = counts.fromChargers + counts.toChargers;
   printLine(
-    `\n${scenario.name}, seed ${scenario.seed}: ${hours} h in ${(elapsedMs / 1000).toFixed(1)} s (${speed} × real time), ${messages} messages, ${summary.violations} violations`,
+    `\n${scenario.name}, seed ${scenario.seed}: ${hours} h in ${(elapsedMs / 1000).toFixed(1)} s (${speed} × real time), ${counted(messages, 'message')}, ${counted(summary.violations, 'violation')}`,
   );
   for (const { locationId, excusedKws, brokenKws } of imports)
     printLine(

@@ -19,6 +19,7 @@ import {
   seedOption,
   transportOption,
   wholeNumber,
+  workersOption,
 } from './sim-options.js';
 
 // What a command does is loaded to do it, and not for a page of help.
@@ -33,12 +34,7 @@ function runCommand(): Command {
     .addOption(seedOption())
     .addOption(daysOption())
     .addOption(transportOption())
-    .option(
-      '--workers <n>',
-      'number of threads that share the locations; the run is the same with any number',
-      wholeNumber(1, 64),
-      availableParallelism(),
-    )
+    .addOption(workersOption())
     .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
     .addOption(junitOption())
     .option('--json', 'print the result as JSON for scripts')
@@ -74,6 +70,7 @@ function branchCommand(): Command {
     .addOption(seedOption())
     .addOption(daysOption())
     .addOption(transportOption())
+    .addOption(workersOption())
     .option('--out <dir>', 'write compare.html there, and the files of both runs below')
     .option('--json', 'print the comparison as JSON for scripts')
     .action(

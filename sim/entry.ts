@@ -2,7 +2,8 @@
 export { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 export type { ConnectorSummary } from './report/connector-account.js';
 export type { LocationSummary, Summary } from './report/summary.js';
-export { type Rehearsal, rehearse } from './run/rehearsal.js';
+export type { Rehearsal } from './run/rehearsal.js';
+export { rehearse } from './run/rehearse.js';
 export type { ActionInput } from './scenario/action-schema.js';
 export type { FaultInput } from './scenario/fault-schema.js';
 export type { BranchInput } from './scenario/parse-branch.js';

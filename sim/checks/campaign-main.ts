@@ -1,10 +1,12 @@
 // The campaign from the command line: `npm run sim:campaign -- --seeds 1..200 --hours 24`, or `--planted` for planted bugs.
+
 import { existsSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { counted } from '../../machines/values/counted.js';
 import { toInstant } from '../../src/wire/instants.js';
-import { commitName } from '../run/run-scenario.js';
+import { commitName } from '../run/run-account.js';
 import { parseDuration } from '../scenario/moment.js';
 import { type CampaignResult, resultOf, runCampaign } from './campaign.js';
 import { CampaignLog } from './campaign-log.js';
@@ -74,9 +76,20 @@ function printFigures({ outcomes, reached }: CampaignResult, hours: number): voi
     table.push([text, String(reached.get(branch as keyof typeof RARE_BRANCHES) ?? 0)]);
   print(table.toString());
   const seconds = Math.round(process.uptime());
-  print(`${outcomes.length} seeds of ${hours} h, ${sum(({ messages }) => messages)} messages,`);
   print(
-    `${sum(({ faults }) => faults)} faults, ${sum(({ violations }) => violations)} violations, ${seconds} s`,
+    `${counted(outcomes.length, 'seed')} of ${hours} h, ${counted(
+      sum(({ messages }) => messages),
+      'message',
+    )},`,
+  );
+  print(
+    `${counted(
+      sum(({ faults }) => faults),
+      'fault',
+    )}, ${counted(
+      sum(({ violations }) => violations),
+      'violation',
+    )}, ${seconds} s`,
   );
 }
 
@@ -94,7 +107,7 @@ async function runSeeds(options: Options): Promise<void> {
       ? undefined
       : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes, sharded, ocpp });
   const before = log?.outcomes.length ?? 0;
-  if (before > 0) print(`${before} seeds are in ${keep} already`);
+  if (before > 0) print(`${counted(before, 'seed is', 'seeds are')} in ${keep} already`);
   const bar = new SingleBar({
     format:
       forMs === undefined

@@ -1,95 +1,103 @@
-// Where cells run: in this thread, or on a thread of their own; whoever asks cannot tell.
+// Where cells run: in this thread, or on threads of their own; whoever asks cannot tell.
 import { Worker } from 'node:worker_threads';
 import type { EpochMs } from '../../machines/values/time.js';
-import { type CellEnd, type CellNews, CellRun } from './cell-run.js';
+import {
+  type CellEnd,
+  type CellNews,
+  CellRun,
+  type CellSettings,
+  type Deed,
+  type DeedNews,
+} from './cell-run.js';
 import type { Cell } from './cells.js';
+import { Queue } from './queue.js';
 
-/** Some cells, in the order they were given; what is told of them is in that order. */
-export interface CellHost {
-  advance(instant: EpochMs): Promise<readonly CellNews[]>;
-  end(): Promise<readonly CellEnd[]>;
+/** A cell that runs somewhere. Time stands still in it until it is asked to go on. */
+export interface OpenCell {
+  /** What happened before its first instant was reached. */
+  readonly begun: CellNews;
+  /** Goes on to `instant`, and makes the calls of that instant. */
+  advance(instant: EpochMs): Promise<CellNews>;
+  do(deed: Deed): Promise<DeedNews>;
+  end(): Promise<CellEnd>;
   close(): Promise<void>;
 }
 
-export interface HostedCells {
-  readonly cells: readonly Cell[];
-  readonly settings: Readonly<Record<string, string>>;
+/** What one thread is asked to do, one after another: what a cell needs then stays near the processor. */
+export interface CellHost {
+  open(cell: Cell, settings?: CellSettings): Promise<OpenCell>;
+  /** To be called after its cells were closed. */
+  close(): Promise<void>;
 }
 
-/** One after another, each as far as is asked: what a cell needs then stays near the processor. */
 export class LocalCells implements CellHost {
-  readonly #runs: readonly CellRun[];
+  readonly #queue = new Queue();
 
-  static async open({ cells, settings }: HostedCells): Promise<LocalCells> {
-    const runs: CellRun[] = [];
-    try {
-      for (const cell of cells) runs.push(await CellRun.open(cell, settings));
-      return new LocalCells(runs);
-    } catch (error) {
-      await Promise.all(runs.map((run) => run.close()));
-      throw error;
-    }
+  async open(cell: Cell, settings?: CellSettings): Promise<OpenCell> {
+    const queue = this.#queue;
+    const run = await queue.add(() => CellRun.open(cell, settings));
+    return {
+      begun: run.news(),
+      advance: (instant) => queue.add(() => run.advance(instant)),
+      do: (deed) => queue.add(() => run.do(deed)),
+      end: () => queue.add(async () => run.end()),
+      close: () => queue.add(() => run.close()),
+    };
   }
 
-  private constructor(runs: readonly CellRun[]) {
-    this.#runs = runs;
-  }
-
-  async advance(instant: EpochMs): Promise<readonly CellNews[]> {
-    const news: CellNews[] = [];
-    for (const run of this.#runs) news.push(await run.advance(instant));
-    return news;
-  }
-
-  async end(): Promise<readonly CellEnd[]> {
-    return this.#runs.map((run) => run.end());
-  }
-
-  async close(): Promise<void> {
-    for (const run of this.#runs) await run.close();
-  }
+  async close(): Promise<void> {}
 }
 
-/** What a thread is asked; it answers each before it is asked the next. */
-export type CellOrder = { readonly advanceTo: EpochMs } | 'end' | 'close';
-export type CellAnswer = readonly CellNews[] | readonly CellEnd[] | 'open' | 'closed';
+/** What a thread is asked, of the cell with this number; it answers each before it is asked the next. */
+export type CellOrder =
+  | {
+      readonly kind: 'open';
+      readonly nth: number;
+      readonly cell: Cell;
+      readonly settings: CellSettings | undefined;
+    }
+  | { readonly kind: 'advance'; readonly nth: number; readonly instant: EpochMs }
+  | { readonly kind: 'do'; readonly nth: number; readonly deed: Deed }
+  | { readonly kind: 'end' | 'close'; readonly nth: number };
+export type CellAnswer = CellNews | DeedNews | CellEnd | undefined;
 
-export class ThreadCells implements CellHost {
-  readonly #thread: Worker;
+class ThreadCells implements CellHost {
+  readonly #thread = new Worker(new URL('./cell-thread.js', import.meta.url));
+  readonly #queue = new Queue();
+  #opened = 0;
+  #failure: Error | undefined;
 
-  static async open(hosted: HostedCells): Promise<ThreadCells> {
-    const thread = new Worker(new URL('./cell-thread.js', import.meta.url), { workerData: hosted });
-    const cells = new ThreadCells(thread);
-    await cells.#answer();
-    return cells;
+  constructor() {
+    // Told to whoever asks next, too.
+    this.#thread.on('error', (error) => {
+      this.#failure ??= error;
+    });
   }
 
-  private constructor(thread: Worker) {
-    this.#thread = thread;
-  }
-
-  async advance(instant: EpochMs): Promise<readonly CellNews[]> {
-    return (await this.#ask({ advanceTo: instant })) as readonly CellNews[];
-  }
-
-  async end(): Promise<readonly CellEnd[]> {
-    return (await this.#ask('end')) as readonly CellEnd[];
+  async open(cell: Cell, settings?: CellSettings): Promise<OpenCell> {
+    const nth = this.#opened++;
+    // The thread answers each order with what belongs to it.
+    const begun = (await this.#ask({ kind: 'open', nth, cell, settings })) as CellNews;
+    return {
+      begun,
+      advance: async (instant) => (await this.#ask({ kind: 'advance', nth, instant })) as CellNews,
+      do: async (deed) => (await this.#ask({ kind: 'do', nth, deed })) as DeedNews,
+      end: async () => (await this.#ask({ kind: 'end', nth })) as CellEnd,
+      // With a thread that failed its cells are gone already.
+      close: async () => void (await this.#ask({ kind: 'close', nth }).catch(() => {})),
+    };
   }
 
   async close(): Promise<void> {
-    // One that failed is gone already.
-    await this.#ask('close').catch(() => {});
     await this.#thread.terminate();
   }
 
   #ask(order: CellOrder): Promise<CellAnswer> {
-    const answer = this.#answer();
-    this.#thread.postMessage(order);
-    return answer;
+    return this.#queue.add(() => this.#answer(order));
   }
 
   /** @throws what the thread threw */
-  #answer(): Promise<CellAnswer> {
+  #answer(order: CellOrder): Promise<CellAnswer> {
     return new Promise((resolve, reject) => {
       const finish = (how: () => void) => {
         this.#thread.off('message', onMessage).off('error', onError).off('exit', onExit);
@@ -97,23 +105,45 @@ export class ThreadCells implements CellHost {
       };
       const onMessage = (answer: CellAnswer) => finish(() => resolve(answer));
       const onError = (error: Error) => finish(() => reject(error));
-      const onExit = () => finish(() => reject(new Error('a thread of the simulation ended early')));
+      const onExit = () => onError(new Error('a thread of the simulation ended early'));
+      if (this.#failure !== undefined) return reject(this.#failure);
       this.#thread.on('message', onMessage).on('error', onError).on('exit', onExit);
+      this.#thread.postMessage(order);
     });
   }
 }
 
-/** Opens `cells` on as many threads as asked for, in this one where that is one. The hosts together have them in order. */
-export async function openCells(hosted: HostedCells, workers: number): Promise<readonly CellHost[]> {
-  const { cells, settings } = hosted;
-  const threads = Math.min(workers, cells.length);
-  if (threads <= 1) return [await LocalCells.open(hosted)];
-  const edge = (nth: number) => Math.round((nth * cells.length) / threads);
-  const shares = Array.from({ length: threads }, (_, nth) => cells.slice(edge(nth), edge(nth + 1)));
-  const opened = await Promise.allSettled(shares.map((own) => ThreadCells.open({ cells: own, settings })));
-  const hosts = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-  const failed = opened.find((each) => each.status === 'rejected');
-  if (failed === undefined) return hosts;
-  await Promise.all(hosts.map((host) => host.close()));
-  throw failed.reason;
+/** Some hosts, among which cells are divided by their number, neighbours together. */
+export class CellHosts {
+  readonly #hosts: readonly CellHost[];
+  readonly #cells: number;
+
+  /** For `cells` cells on as many threads as asked for, in this one where that is one. */
+  constructor(cells: number, workers: number) {
+    const threads = Math.min(workers, cells);
+    this.#cells = cells;
+    this.#hosts =
+      threads <= 1 ? [new LocalCells()] : Array.from({ length: threads }, () => new ThreadCells());
+  }
+
+  /** @param place of the cell among all. */
+  open(place: number, cell: Cell, settings?: CellSettings): Promise<OpenCell> {
+    const host = this.#hosts[Math.floor((place * this.#hosts.length) / this.#cells)] ?? this.#hosts[0];
+    if (host === undefined) throw new RangeError('there is nowhere to run a cell');
+    return host.open(cell, settings);
+  }
+
+  /** All `cells`, in their order. @throws what the first that could not be opened threw; then none is open */
+  async openAll(cells: readonly Cell[], settings?: CellSettings): Promise<readonly OpenCell[]> {
+    const settled = await Promise.allSettled(cells.map((cell, place) => this.open(place, cell, settings)));
+    const open = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const failed = settled.find((each) => each.status === 'rejected');
+    if (failed === undefined) return open;
+    await Promise.all(open.map((cell) => cell.close()));
+    throw failed.reason;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#hosts.map((host) => host.close()));
+  }
 }

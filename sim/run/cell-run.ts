@@ -2,11 +2,12 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import type { BilledPeak } from '../checks/billed-watch.js';
 import type { ImportOver } from '../checks/import-watch.js';
-import { faultPlanOf } from '../scenario/fault-plan.js';
+import { type FaultEpisode, faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { FuseLoad } from '../world/fuse-watch.js';
 import type { Violation } from '../world/power-watch.js';
+import type { RestAnswer } from '../world/rest-client.js';
 import type { World } from '../world/world.js';
 import { type ActionCaller, createActionCaller } from './action-caller.js';
 import type { Cell } from './cells.js';
@@ -22,18 +23,46 @@ export interface CellNews {
   readonly violations: number;
 }
 
+/** What somebody does by hand, besides what the scenario says. Plain data: it may have to be done on another thread. */
+export type Deed =
+  | {
+      readonly kind: 'call';
+      readonly method: string;
+      readonly path: string;
+      readonly body: unknown;
+      readonly tenantUuid: string | undefined;
+    }
+  | { readonly kind: 'faults'; readonly plan: readonly FaultEpisode[] };
+
+export interface DeedNews extends CellNews {
+  /** Of a call. */
+  readonly answer: RestAnswer | undefined;
+}
+
 export interface CellEnd {
   readonly violations: readonly Violation[];
-  /** Of calls and questions. */
+  /** Of calls. */
   readonly failures: readonly Failure[];
+  /** Of questions. */
+  readonly unmet: readonly Failure[];
   readonly counts: World['counts'];
   readonly imports: readonly ImportOver[];
   readonly billedPeaks: readonly BilledPeak[];
   readonly fuses: readonly FuseLoad[];
 }
 
+/** How a cell is run. */
+export interface CellSettings {
+  /** Of the service, as environment variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What is expected of it is judged. */
+  readonly isJudged?: boolean;
+}
+
 export class CellRun {
   readonly #world: World;
+  readonly #faults: FaultPlayer;
+  readonly #chargers: ReadonlySet<string>;
   readonly #caller: ActionCaller;
   readonly #judge: ExpectationJudge;
   readonly #limitsOf: LimitsOf;
@@ -41,50 +70,80 @@ export class CellRun {
   #next: Stop | undefined;
   readonly #events: TraceEvent[];
 
-  /** @param settings of the service, as environment variables. */
-  static async open(cell: Cell, settings: Readonly<Record<string, string>> = {}): Promise<CellRun> {
+  /** At the first instant of the cell's scenario. */
+  static async open(cell: Cell, { environment, isJudged = true }: CellSettings = {}): Promise<CellRun> {
     const { scenario, visits, isFirst } = cell;
     const events: TraceEvent[] = [];
     const onEvent = (event: TraceEvent) => {
       if (isFirst || !isOfTheService(event)) events.push(event);
     };
-    const world = await createScenarioWorld(scenario, visits, onEvent, settings);
-    return new CellRun(scenario, world, events);
+    const world = await createScenarioWorld(scenario, visits, onEvent, environment);
+    const expectations = isJudged ? scenario.expectations.filter(isAsked) : [];
+    return new CellRun(scenario, world, events, new ExpectationJudge(expectations, boundariesOf(scenario)));
   }
 
   /** @param events where the world puts what happens, to be taken from there. */
-  private constructor(scenario: Scenario, world: World, events: TraceEvent[]) {
+  private constructor(scenario: Scenario, world: World, events: TraceEvent[], judge: ExpectationJudge) {
     this.#world = world;
     this.#events = events;
-    this.#judge = new ExpectationJudge(scenario.expectations.filter(isAsked), boundariesOf(scenario));
+    this.#judge = judge;
+    this.#chargers = new Set(world.runs.map((run) => run.charger.address.controllerUuid as string));
     this.#caller = createActionCaller(world);
     this.#limitsOf = createLimitsOf(world, scenario);
     this.#stops = createStops(scenario, this.#judge.questions);
     this.#next = this.#stops.next();
-    new FaultPlayer(world).play(faultPlanOf(scenario, scenario.seed));
+    this.#faults = new FaultPlayer(world);
+    this.#faults.play(faultPlanOf(scenario, scenario.seed));
+  }
+
+  /** What has to happen in the world yet, by number. */
+  get waiting(): number {
+    return this.#world.agenda.length;
+  }
+
+  /** What happened since it was asked last. */
+  news(): CellNews {
+    return { events: this.#events.splice(0), violations: this.#world.violations.length };
   }
 
   /** Goes on to `instant`, and makes the calls of that instant. */
   async advance(instant: EpochMs): Promise<CellNews> {
     for (; this.#next !== undefined && this.#next.atMs <= instant; this.#next = this.#stops.next()) {
       const { atMs, actions, isQuestion } = this.#next;
-      await this.#world.travelTo(atMs);
+      await this.#travelTo(atMs);
       for (const action of actions)
         if (!(await this.#caller.make(action))) this.#stops.repeat(action, atMs + CALL_AGAIN_MS);
       if (isQuestion) await this.#judge.ask(atMs, this.#limitsOf);
     }
-    await this.#world.travelTo(instant);
-    return { events: this.#events.splice(0), violations: this.#world.violations.length };
+    await this.#travelTo(instant);
+    return this.news();
+  }
+
+  /** Now, so far as it concerns the cell. */
+  async do(deed: Deed): Promise<DeedNews> {
+    if (deed.kind === 'call') {
+      const { method, path, body, tenantUuid } = deed;
+      const answer = await this.#world.call(method, path, body, tenantUuid);
+      return { ...this.news(), answer };
+    }
+    const isOwn = ({ charger }: FaultEpisode) =>
+      charger === undefined || this.#chargers.has(charger.controllerUuid);
+    this.#faults.play(deed.plan.filter(isOwn));
+    return { ...this.news(), answer: undefined };
   }
 
   end(): CellEnd {
     const { violations, counts, imports, billedPeaks, fuses } = this.#world;
-    const failures = [...this.#caller.failures, ...this.#judge.failures];
-    return { violations, counts, imports, billedPeaks, fuses, failures };
+    const [{ failures }, { failures: unmet }] = [this.#caller, this.#judge];
+    return { violations, counts, imports, billedPeaks, fuses, failures, unmet };
   }
 
   close(): Promise<void> {
     return this.#world.close();
+  }
+
+  async #travelTo(instant: EpochMs): Promise<void> {
+    if (instant > this.#world.nowMs()) await this.#world.travelTo(instant);
   }
 }
 

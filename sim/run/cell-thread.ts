@@ -1,18 +1,33 @@
 // A thread that runs the cells it was given, as far as it is asked to.
-import { parentPort, workerData } from 'node:worker_threads';
-import { type CellAnswer, type CellOrder, LocalCells } from './cell-hosts.js';
+import { parentPort } from 'node:worker_threads';
+import type { CellAnswer, CellOrder } from './cell-hosts.js';
+import { CellRun } from './cell-run.js';
 
-const cells = await LocalCells.open(workerData);
+const runs = new Map<number, CellRun>();
+
+function runOf(nth: number): CellRun {
+  const run = runs.get(nth);
+  if (run === undefined) throw new RangeError(`there is no cell ${nth} on this thread`);
+  return run;
+}
 
 async function follow(order: CellOrder): Promise<CellAnswer> {
-  if (order === 'end') return cells.end();
-  if (order !== 'close') return cells.advance(order.advanceTo);
-  await cells.close();
-  return 'closed';
+  const { nth } = order;
+  if (order.kind === 'open') {
+    const run = await CellRun.open(order.cell, order.settings);
+    runs.set(nth, run);
+    return run.news();
+  }
+  const run = runOf(nth);
+  if (order.kind === 'advance') return run.advance(order.instant);
+  if (order.kind === 'do') return run.do(order.deed);
+  if (order.kind === 'end') return run.end();
+  runs.delete(nth);
+  await run.close();
+  return undefined;
 }
 
 parentPort?.on('message', (order: CellOrder) => {
   // What is thrown here ends the thread, and is thrown where it was asked.
   void follow(order).then((answer) => parentPort?.postMessage(answer));
 });
-parentPort?.postMessage('open' satisfies CellAnswer);

@@ -1,11 +1,12 @@
 // Divides a scenario into parts that have nothing to do with each other, so that each runs by itself, on any thread.
-import type { Action, Scenario } from '../scenario/scenario.js';
+import { type Action, type Scenario, SERVICE_FAULTS } from '../scenario/scenario.js';
 import type { Visit } from '../sessions/visit.js';
 
 /** Some locations of a scenario, with all that befalls them, as a scenario of its own. Plain data. */
 export interface Cell {
   readonly scenario: Scenario;
   readonly visits: readonly Visit[];
+  readonly locationIds: ReadonlySet<string>;
   /** What befalls the service befalls it in every cell; the first tells of it. */
   readonly isFirst: boolean;
 }
@@ -18,32 +19,76 @@ const MOST_CONNECTORS = 100;
  * concern more than single locations, such as clusters, or logins speak for chargers of several.
  */
 export function cellsOf(scenario: Scenario, visits: readonly Visit[]): readonly Cell[] {
-  const homes = homesOf(scenario);
+  const homes = new Homes(scenario);
   const groups = isDivisible(scenario, homes) ? groupsOf(scenario) : [];
-  if (groups.length <= 1) return [{ scenario, visits, isFirst: true }];
+  if (groups.length <= 1) return [undivided(scenario, visits)];
   return groups.map((group, i) => cellOf(scenario, visits, homes, { group, isFirst: i === 0 }));
 }
 
-/** Whether an action is about one location that is known beforehand. */
-export function locationOf({ path, params }: Action, homes: ReadonlyMap<string, string>): string | undefined {
-  if (path.includes('/clusters')) return undefined;
-  return homes.get(params.locationId ?? '') ?? homes.get(params.controllerUuid ?? '');
+/** All of `scenario` as one cell. */
+export function undivided(scenario: Scenario, visits: readonly Visit[]): Cell {
+  const { tenants } = scenario.provision;
+  const locationIds = new Set(
+    tenants.flatMap(({ locations }) => locations.map(({ locationId }): string => locationId)),
+  );
+  return { scenario, visits, locationIds, isFirst: true };
 }
 
-/** The location of each location and charger, by id. */
-function homesOf({ provision }: Scenario): ReadonlyMap<string, string> {
-  const homes = new Map<string, string>();
-  for (const { locations } of provision.tenants)
-    for (const { locationId, chargers } of locations) {
-      homes.set(locationId, locationId);
-      for (const { controllerUuid } of chargers) homes.set(controllerUuid, locationId);
-    }
-  return homes;
+/** Whether more happens in `cell` than in `before`, which is the same cell before calls and faults were added to its scenario. */
+export function hasMore({ scenario: { actions, faults } }: Cell, { scenario: before }: Cell): boolean {
+  const added = faults.slice(before.faults.length);
+  return (
+    actions.length > before.actions.length ||
+    added.some(({ kind, chargers }) => SERVICE_FAULTS.includes(kind) || chargers.length > 0)
+  );
 }
 
-function isDivisible({ provision, actions }: Scenario, homes: ReadonlyMap<string, string>): boolean {
+/** At which location of a scenario something is. */
+export class Homes {
+  /** Of each location and charger, by id. */
+  readonly #homes = new Map<string, string>();
+  readonly #first: string;
+
+  constructor({ provision }: Scenario) {
+    for (const { locations } of provision.tenants)
+      for (const { locationId, chargers } of locations) {
+        this.#homes.set(locationId, locationId);
+        for (const { controllerUuid } of chargers) this.#homes.set(controllerUuid, locationId);
+      }
+    this.#first = this.#homes.values().next().value ?? '';
+  }
+
+  /** Where it is about one location that is known beforehand. */
+  ofAction({ path, params }: Action): string | undefined {
+    if (path.includes('/clusters')) return undefined;
+    return this.#homes.get(params.locationId ?? '') ?? this.#homes.get(params.controllerUuid ?? '');
+  }
+
+  /**
+   * Of a request to `path`, which begins after `/v1`; undefined where it is about more than one: a cluster, an organization, a
+   * list. What is unknown everywhere is as unknown at the first location.
+   */
+  ofPath(path: string): string | undefined {
+    const [, kind = '', id = ''] = path.split(/[/?#]/);
+    if (COUPLING.has(kind) || (kind === 'locations' && id === '')) return undefined;
+    return this.#homes.get(decoded(id)) ?? this.#first;
+  }
+}
+
+/** What of the interface concerns several locations. */
+const COUPLING: ReadonlySet<string> = new Set(['clusters', 'organizations', 'alarms']);
+
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+function isDivisible({ provision, actions }: Scenario, homes: Homes): boolean {
   const hasGateways = provision.tenants.some(({ gateways }) => gateways.length > 0);
-  return !hasGateways && actions.every((action) => locationOf(action, homes) !== undefined);
+  return !hasGateways && actions.every((action) => homes.ofAction(action) !== undefined);
 }
 
 /** Neighbours in the order of the file; what one line of the grid feeds stays together. */
@@ -85,7 +130,7 @@ function neighboursOf({ provision, grid, connectors }: Scenario) {
 function cellOf(
   scenario: Scenario,
   visits: readonly Visit[],
-  homes: ReadonlyMap<string, string>,
+  homes: Homes,
   { group, isFirst }: { readonly group: ReadonlySet<string>; readonly isFirst: boolean },
 ): Cell {
   const { provision, connectors, grid, buildings, actions, faults, expectations } = scenario;
@@ -97,6 +142,7 @@ function cellOf(
   const keys = new Set(own.map(({ key }) => key));
   return {
     isFirst,
+    locationIds: group,
     visits: visits.filter(({ connectorKey }) => keys.has(connectorKey)),
     scenario: {
       ...scenario,
@@ -105,7 +151,7 @@ function cellOf(
       grid: grid.filter(({ locationIds }) => locationIds.some((locationId) => group.has(locationId))),
       buildings: buildings.filter(({ locationId }) => group.has(locationId)),
       sessions: { kind: 'visits', visits: [] },
-      actions: actions.filter((action) => group.has(locationOf(action, homes) ?? '')),
+      actions: actions.filter((action) => group.has(homes.ofAction(action) ?? '')),
       // Each keeps its place: what is drawn for a fault is drawn by that.
       faults: faults.map((fault) => ({
         ...fault,

@@ -5,7 +5,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import { decodeEvents, type StretchStart, sizeOfEvents } from '../trace/trace-decoder.js';
 import { TraceEncoder } from '../trace/trace-encoder.js';
 import type { TraceEvent } from '../trace/trace-event.js';
-import { type ConnectorName, type TraceState, TraceStateFold } from '../trace/trace-state.js';
+import { TraceStateFold } from '../trace/trace-state.js';
 
 interface Block {
   readonly firstAtMs: EpochMs;
@@ -54,8 +54,11 @@ export class EventMemory {
     return this.#count;
   }
 
-  /** The state once everything that happened at `instant` has happened, so far as it is among the first `most` events. */
-  at(instant: EpochMs, connector?: ConnectorName, most: number = this.#count): TraceState {
+  /**
+   * The events that make up the state once everything that happened at `instant` has happened, so far as it is among the first
+   * `most` events.
+   */
+  newestAt(instant: EpochMs, most: number = this.#count): readonly TraceEvent[] {
     this.#cut();
     const last = this.#blocks.findLastIndex(
       (block) => block.firstAtMs <= instant && block.eventsBefore < most,
@@ -66,7 +69,7 @@ export class EventMemory {
     for (const block of this.#blocks.slice(Math.max(0, first), last + 1))
       for (const event of this.#eventsOf(block).slice(0, most - block.eventsBefore))
         if (event.atMs <= instant) then.apply(event);
-    return then.at(instant, connector);
+    return then.newest();
   }
 
   /** SHA-256 in hex of the first `most` events: that of a run's trace, where the events are the same. */
@@ -124,7 +127,8 @@ export class EventMemory {
 
 /**
  * The first instant before `instant` at which `again` tells otherwise than `recorded`; undefined where both tell the same up
- * to there. What happens at `instant` itself is not compared: a world that stops there has not come to the end of it.
+ * to there. In which order locations are told at one instant does not count: it is another where they ran in one world. What
+ * happens at `instant` itself is not compared: a world that stops there has not come to the end of it.
  */
 export function firstDifference(
   recorded: EventMemory,
@@ -136,13 +140,34 @@ export function firstDifference(
   return isSame ? undefined : instantOfDifference(recorded, again, instant);
 }
 
-function instantOfDifference(recorded: EventMemory, again: EventMemory, instant: EpochMs): EpochMs {
-  const told = recorded.events(recorded.countBefore(instant));
-  for (const event of again.events(again.countBefore(instant))) {
-    const then = told.next();
-    if (then.done === true || !isDeepStrictEqual(then.value, event))
-      return Math.min(event.atMs, then.value?.atMs ?? event.atMs);
+function instantOfDifference(
+  recorded: EventMemory,
+  again: EventMemory,
+  instant: EpochMs,
+): EpochMs | undefined {
+  const told = byInstant(recorded.events(recorded.countBefore(instant)));
+  for (const { atMs, texts } of byInstant(again.events(again.countBefore(instant)))) {
+    const then = told.next().value;
+    if (then === undefined) return atMs;
+    if (then.atMs !== atMs || !isDeepStrictEqual(then.texts, texts)) return Math.min(atMs, then.atMs);
   }
-  const missing = told.next();
-  return missing.done === true ? instant : missing.value.atMs;
+  return told.next().value?.atMs;
+}
+
+/** What happened at each instant, in an order that only depends on what it is. */
+function* byInstant(
+  events: Iterable<TraceEvent>,
+): Generator<{ readonly atMs: EpochMs; readonly texts: readonly string[] }, undefined> {
+  let atMs: EpochMs | undefined;
+  let texts: string[] = [];
+  for (const event of events) {
+    if (atMs !== undefined && event.atMs !== atMs) {
+      yield { atMs, texts: texts.sort() };
+      texts = [];
+    }
+    atMs = event.atMs;
+    texts.push(JSON.stringify(event));
+  }
+  if (atMs !== undefined) yield { atMs, texts: texts.sort() };
+  return undefined;
 }

@@ -1,26 +1,9 @@
-// Runs one scenario from its first instant to its last, and tells what came of it.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { makeDirectory } from '../../src/private-files.js';
-import { VERSION } from '../../src/version.js';
-import type { BilledPeak } from '../checks/billed-watch.js';
-import type { ImportOver } from '../checks/import-watch.js';
-import { type Summary, SummaryFold } from '../report/summary.js';
-import { writeReport } from '../report/write-report.js';
+// Runs one scenario from its first instant to its last, or several futures of one, and tells what came of it.
 import type { Scenario } from '../scenario/scenario.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
-import { createTraceHash } from '../trace/trace-hash.js';
-import { openTraceReader } from '../trace/trace-reader.js';
-import { openTraceWriter, type TraceWriter } from '../trace/trace-writer.js';
-import type { FuseLoad } from '../world/fuse-watch.js';
-import type { Violation } from '../world/power-watch.js';
-import type { World } from '../world/world.js';
-import { openCells } from './cell-hosts.js';
-import type { CellEnd } from './cell-run.js';
-import { cellsOf } from './cells.js';
-import { ExpectationJudge, type Failure, formatFailure, isAsked } from './expectation-judge.js';
-import { MergedEvents } from './merged-events.js';
+import { CellHosts, type OpenCell } from './cell-hosts.js';
+import { type Cell, cellsOf, hasMore } from './cells.js';
+import { RunAccount, type RunResult } from './run-account.js';
 
 export interface RunProgress {
   /** Of the scenario's duration. */
@@ -28,152 +11,114 @@ export interface RunProgress {
   readonly violations: number;
 }
 
-export interface RunResult {
-  readonly scenario: Scenario;
-  readonly summary: Summary;
-  readonly violations: readonly Violation[];
-  readonly failures: readonly Failure[];
-  /** SHA-256 of everything that happened. */
-  readonly hash: string;
-  readonly counts: World['counts'];
-  /** Of each site with a building. */
-  readonly imports: readonly ImportOver[];
-  /** Of each site whose average import is limited. */
-  readonly billedPeaks: readonly BilledPeak[];
-  /** Of each phase of each fuse. */
-  readonly fuses: readonly FuseLoad[];
+export interface RunOptions {
+  /** Of the service, as environment variables. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** How many threads share its locations, 1 unless told otherwise; the same course of events with any number. */
+  readonly workers?: number;
+  readonly onProgress?: (progress: RunProgress) => void;
 }
 
-export const REPORT_FILE = 'report.html';
-export const TRACE_FILE = 'trace.sqlite';
-export const SUMMARY_FILE = 'summary.json';
+/** A scenario, and where report.html, trace.sqlite and summary.json go; without `outDir` nothing is written. */
+export interface Future {
+  readonly scenario: Scenario;
+  readonly outDir?: string | undefined;
+}
+
+/** A cell, and of which futures it is one: their place, and its own among their cells. */
+interface SharedCell {
+  readonly cell: Cell;
+  readonly members: { readonly future: number; readonly nth: number }[];
+}
 
 /** Cells run this far, one after another, before what happened in them is put in order. */
 const STRETCH_MS = 300_000;
 
-/**
- * @param options.outDir where report.html, trace.sqlite and summary.json go; without it nothing is written.
- * @param options.settings of the service, as environment variables.
- * @param options.workers how many threads share its locations; the same course of events with any number.
- * @throws UnusableFileError where its sessions come from a file that cannot be used.
- */
+/** @throws UnusableFileError where its sessions come from a file that cannot be used. */
 export async function runScenario(
   scenario: Scenario,
-  options: {
-    readonly outDir?: string;
-    readonly settings?: Readonly<Record<string, string>>;
-    readonly workers?: number;
-    readonly onProgress?: (progress: RunProgress) => void;
-  } = {},
+  { outDir, ...options }: RunOptions & { readonly outDir?: string } = {},
 ): Promise<RunResult> {
-  const { outDir, settings = {}, workers = 1, onProgress = () => {} } = options;
-  const { startsAtMs, endsAtMs } = scenario;
+  const [result] = await runFutures([{ scenario, outDir }], options);
+  if (result === undefined) throw new RangeError('nothing was run');
+  return result;
+}
+
+/**
+ * Runs a scenario and branches of it side by side. A cell in which nothing is done otherwise is run once for all of them.
+ * @param futures the scenario first, then the same with more calls and faults.
+ * @throws UnusableFileError where their sessions come from a file that cannot be used.
+ */
+export async function runFutures(
+  futures: readonly Future[],
+  { settings = {}, workers = 1, onProgress = () => {} }: RunOptions = {},
+): Promise<readonly RunResult[]> {
   // A file of sessions that cannot be used is told before anything is written.
-  const cells = cellsOf(scenario, sessionsOf(scenario, scenario.seed));
-  const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
-  const hash = createTraceHash();
-  const summary = new SummaryFold(startsAtMs);
-  const judge = new ExpectationJudge(
-    scenario.expectations.filter((each) => !isAsked(each)),
-    [],
+  const divided = futures.map(({ scenario }) => cellsOf(scenario, sessionsOf(scenario, scenario.seed)));
+  const shared = sharedCells(divided);
+  const accounts = await Promise.all(
+    futures.map(({ scenario, outDir }, i) => RunAccount.open(scenario, divided[i]?.length ?? 0, outDir)),
   );
-  const events = new MergedEvents(cells.length, (event) => {
-    summary.add(event);
-    judge.add(event);
-    if (writer === undefined) hash.add(event);
-    else writer.add(event);
-  });
-  const hosts = await openCells({ cells, settings }, workers);
+  const hosts = new CellHosts(shared.length, workers);
+  const tell = (of: number, what: OpenCell['begun']) => {
+    for (const { future, nth } of shared[of]?.members ?? []) accounts[future]?.add(nth, what.events);
+  };
   try {
-    for (let atMs = startsAtMs; atMs < endsAtMs; ) {
-      atMs = Math.min(atMs + STRETCH_MS, endsAtMs);
-      const news = (await Promise.all(hosts.map((host) => host.advance(atMs)))).flat();
-      for (const [cell, each] of news.entries()) events.add(cell, each.events);
-      // At the instant itself more may happen.
-      events.emitBefore(atMs);
-      judge.judgeUntil(atMs - 1);
-      await writer?.drained();
-      const violations = news.reduce((sum, each) => sum + each.violations, 0);
-      onProgress({ simulatedMs: atMs - startsAtMs, violations });
+    const open = await hosts.openAll(
+      shared.map(({ cell }) => cell),
+      { environment: settings },
+    );
+    try {
+      for (const [i, { begun }] of open.entries()) tell(i, begun);
+      const { startsAtMs = 0, endsAtMs = 0 } = futures[0]?.scenario ?? {};
+      for (let atMs = startsAtMs; atMs < endsAtMs; ) {
+        atMs = Math.min(atMs + STRETCH_MS, endsAtMs);
+        const news = await Promise.all(open.map((cell) => cell.advance(atMs)));
+        for (const [i, each] of news.entries()) tell(i, each);
+        for (const account of accounts) await account.reached(atMs);
+        const violations = news.reduce((sum, each) => sum + each.violations, 0);
+        onProgress({ simulatedMs: atMs - startsAtMs, violations });
+      }
+      return await finish(accounts, shared, open);
+    } finally {
+      await Promise.all(open.map((cell) => cell.close()));
     }
-    events.emitBefore(endsAtMs + 1);
-    const done = summary.finish(endsAtMs);
-    const ends = (await Promise.all(hosts.map((host) => host.end()))).flat();
-    const failures = [...ends.flatMap((end) => end.failures), ...judge.finish(done)];
-    const digest = (await writer?.finish(endsAtMs)) ?? hash.digest();
-    const result = { ...togetherOf(ends), scenario, summary: done, failures, hash: digest };
-    if (outDir !== undefined) await writeResult(outDir, result);
-    return result;
   } finally {
-    await Promise.all(hosts.map((host) => host.close()));
+    await hosts.close();
   }
 }
 
-function togetherOf(
-  ends: readonly CellEnd[],
-): Pick<RunResult, 'violations' | 'counts' | 'imports' | 'billedPeaks' | 'fuses'> {
-  const violations = ends.flatMap((end) => end.violations).sort((a, b) => a.atMs - b.atMs);
-  const sum = (of: (end: CellEnd) => number) => ends.reduce((total, end) => total + of(end), 0);
-  const counts = {
-    fromChargers: sum((end) => end.counts.fromChargers),
-    toChargers: sum((end) => end.counts.toChargers),
-  };
-  const imports = ends.flatMap((end) => end.imports);
-  const billedPeaks = ends.flatMap((end) => end.billedPeaks);
-  return { violations, counts, imports, billedPeaks, fuses: ends.flatMap((end) => end.fuses) };
-}
-
-function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
-  const { name, seed, startsAtMs, utcOffsetMs, grid } = scenario;
-  makeDirectory(outDir);
-  // What an earlier run left must not lie beside the trace of one that is cut short.
-  for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
-  return openTraceWriter(join(outDir, TRACE_FILE), {
-    scenario: name,
-    seed,
-    startsAtMs,
-    utcOffsetMs,
-    commit: commitName(),
-    grid: grid.map(({ name: line, locationIds }) => ({ name: line, locationIds })),
-  });
-}
-
-async function writeResult(outDir: string, result: RunResult): Promise<void> {
-  const { scenario, summary, violations, failures, hash, counts, imports, billedPeaks, fuses } = result;
-  const { name, path, seed, transport } = scenario;
-  const about = {
-    scenario: name,
-    path,
-    seed,
-    transport,
-    hash,
-    counts,
-    imports,
-    billedPeaks,
-    fuses,
-    failures,
-  };
-  // The count of all is the summary's; those kept are told one by one.
-  const told = { ...about, ...summary, violationsKept: violations };
-  await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
-  const trace = await openTraceReader(join(outDir, TRACE_FILE));
-  try {
-    await writeReport(join(outDir, REPORT_FILE), trace, summary, failures.map(formatFailure));
-  } finally {
-    await trace.close();
+async function finish(
+  accounts: readonly RunAccount[],
+  shared: readonly SharedCell[],
+  open: readonly OpenCell[],
+): Promise<readonly RunResult[]> {
+  const ends = await Promise.all(open.map((cell) => cell.end()));
+  const results: RunResult[] = [];
+  for (const [future, account] of accounts.entries()) {
+    const own = shared.flatMap(({ members }, i) => {
+      const [end, member] = [ends[i], members.find((each) => each.future === future)];
+      // What was asked was asked for the first of them.
+      return end === undefined || member === undefined
+        ? []
+        : [{ end, nth: member.nth, isJudged: members[0] === member }];
+    });
+    results.push(await account.finish(own.sort((a, b) => a.nth - b.nth)));
   }
+  return results;
 }
 
-const SHOWN_DIGITS = 12;
-
-/** The commit of the checkout this runs in, or the version where there is none: a trace says which code it is of. */
-export function commitName(): string {
-  // From source or, compiled, from dist/.
-  const roots = ['../../.git/', '../../../.git/'].map((path) => new URL(path, import.meta.url));
-  const root = roots.find((url) => existsSync(new URL('HEAD', url)));
-  if (root === undefined) return VERSION;
-  const head = readFileSync(new URL('HEAD', root), 'utf8').trim();
-  const reference = head.startsWith('ref: ') ? new URL(head.slice('ref: '.length), root) : undefined;
-  if (reference === undefined) return head.slice(0, SHOWN_DIGITS);
-  return existsSync(reference) ? readFileSync(reference, 'utf8').trim().slice(0, SHOWN_DIGITS) : VERSION;
+/** @param divided the cells of each future, the first of which the others branch off. */
+function sharedCells(divided: readonly (readonly Cell[])[]): readonly SharedCell[] {
+  const [planned = []] = divided;
+  const shared: SharedCell[] = planned.map((cell, nth) => ({ cell, members: [{ future: 0, nth }] }));
+  for (const [future, cells] of divided.entries()) {
+    if (future === 0) continue;
+    for (const [nth, cell] of cells.entries()) {
+      const before = cells.length === planned.length ? shared[nth] : undefined;
+      if (before !== undefined && !hasMore(cell, before.cell)) before.members.push({ future, nth });
+      else shared.push({ cell, members: [{ future, nth }] });
+    }
+  }
+  return shared;
 }

@@ -1,6 +1,6 @@
 // What a mutant does to whole scenarios: which of their traces is another, to the byte, when the service runs with it.
 import { readFileSync } from 'node:fs';
-import { LocalCells } from '../../sim/run/cell-hosts.js';
+import { CellHosts } from '../../sim/run/cell-hosts.js';
 import { cellsOf } from '../../sim/run/cells.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
@@ -79,15 +79,18 @@ async function* play(name: string): AsyncGenerator<string> {
   const scenario = parseScenario(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'), path);
   const cells = cellsOf(scenario, sessionsOf(scenario, scenario.seed));
   const hashes = cells.map(createTraceHash);
-  const hosts = await LocalCells.open({ cells, settings: {} });
+  const hosts = new CellHosts(cells.length, 1);
+  const open = await hosts.openAll(cells);
   try {
+    for (const [cell, { begun }] of open.entries())
+      for (const event of begun.events) hashes[cell]?.add(event);
     for (let atMs = scenario.startsAtMs; atMs < scenario.endsAtMs; ) {
       atMs = Math.min(atMs + STRETCH_MS, scenario.endsAtMs);
-      for (const [cell, { events }] of (await hosts.advance(atMs)).entries())
-        for (const event of events) hashes[cell]?.add(event);
+      for (const [cell, each] of open.entries())
+        for (const event of (await each.advance(atMs)).events) hashes[cell]?.add(event);
       yield hashes.map((hash) => hash.digest()).join();
     }
   } finally {
-    await hosts.close();
+    await Promise.all(open.map((each) => each.close()));
   }
 }

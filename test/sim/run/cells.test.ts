@@ -1,7 +1,7 @@
 // A scenario runs in cells that know nothing of each other: no location may notice, and nobody who reads what happened.
 import { describe, expect, it } from 'vitest';
 import { CellRun } from '../../../sim/run/cell-run.js';
-import { type Cell, cellsOf } from '../../../sim/run/cells.js';
+import { type Cell, cellsOf, undivided } from '../../../sim/run/cells.js';
 import { MergedEvents } from '../../../sim/run/merged-events.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../../sim/scenario/scenario.js';
@@ -85,11 +85,7 @@ describe('A scenario is divided', () => {
 
   it('and no location notices, in any weather, through crashes and calls', async () => {
     const scenario = scenarioOf(CALLS + FAULTS);
-    const whole = await eventsOf({
-      scenario,
-      visits: sessionsOf(scenario, scenario.seed),
-      isFirst: true,
-    });
+    const whole = await eventsOf(undivided(scenario, sessionsOf(scenario, scenario.seed)));
     expect(whole.some((event) => event.kind === 'fault' && event.fault === 'serviceCrash')).toBe(true);
     for (const [i, cell] of cells(scenario).entries()) {
       const locationId = `site-${i + 1}`;

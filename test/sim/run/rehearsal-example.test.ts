@@ -1,7 +1,7 @@
 // The example of docs/simulation.md, as it stands there.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rehearse } from '../../../sim/run/rehearsal.js';
+import { rehearse } from '../../../sim/run/rehearse.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 
 it('asks an evening what would have been with half the power and a service that is killed', async () => {

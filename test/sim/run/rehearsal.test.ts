@@ -1,7 +1,8 @@
 // Time travel through a scenario: what has been can be looked at, and entered again as it was.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Play } from '../../../sim/run/play.js';
-import { rehearse } from '../../../sim/run/rehearsal.js';
+import { CellRun } from '../../../sim/run/cell-run.js';
+import { undivided } from '../../../sim/run/cells.js';
+import { rehearse } from '../../../sim/run/rehearse.js';
 import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../../sim/scenario/scenario.js';
@@ -47,9 +48,9 @@ const lowered = {
 describe('a rehearsal', () => {
   it('of two weeks of faults has no more waiting to happen than one of two hours', async () => {
     async function waiting(duration: string): Promise<number> {
-      const play = await Play.open(depot('heavy', duration));
-      onTestFinished(() => play.close());
-      return play.waiting;
+      const run = await CellRun.open(undivided(depot('heavy', duration), []));
+      onTestFinished(() => run.close());
+      return run.waiting;
     }
     expect(await waiting('14d')).toBe(await waiting('2h'));
   });

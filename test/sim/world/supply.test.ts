@@ -1,7 +1,7 @@
 // The voltage at the end of a line of the grid, and what it does to the cars there.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rehearse } from '../../../sim/run/rehearsal.js';
+import { rehearse } from '../../../sim/run/rehearse.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { GridLine } from '../../../sim/scenario/scenario.js';
 import { baseKwOf, voltagesOf } from '../../../sim/world/supply.js';

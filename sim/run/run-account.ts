@@ -1,0 +1,181 @@
+// What a run comes to, while it goes on and when it has ended: its trace and hash, its summary and report, its failures.
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EpochMs } from '../../machines/values/time.js';
+import { makeDirectory } from '../../src/private-files.js';
+import { VERSION } from '../../src/version.js';
+import type { BilledPeak } from '../checks/billed-watch.js';
+import type { ImportOver } from '../checks/import-watch.js';
+import { type Summary, SummaryFold } from '../report/summary.js';
+import { writeReport } from '../report/write-report.js';
+import type { Scenario } from '../scenario/scenario.js';
+import type { TraceEvent } from '../trace/trace-event.js';
+import { createTraceHash } from '../trace/trace-hash.js';
+import { openTraceReader } from '../trace/trace-reader.js';
+import { openTraceWriter, type TraceWriter } from '../trace/trace-writer.js';
+import type { FuseLoad } from '../world/fuse-watch.js';
+import type { Violation } from '../world/power-watch.js';
+import type { World } from '../world/world.js';
+import type { CellEnd } from './cell-run.js';
+import { ExpectationJudge, type Failure, formatFailure, isAsked } from './expectation-judge.js';
+import { MergedEvents } from './merged-events.js';
+
+export interface RunResult {
+  readonly scenario: Scenario;
+  readonly summary: Summary;
+  readonly violations: readonly Violation[];
+  readonly failures: readonly Failure[];
+  /** SHA-256 of everything that happened. */
+  readonly hash: string;
+  readonly counts: World['counts'];
+  /** Of each site with a building. */
+  readonly imports: readonly ImportOver[];
+  /** Of each site whose average import is limited. */
+  readonly billedPeaks: readonly BilledPeak[];
+  /** Of each phase of each fuse. */
+  readonly fuses: readonly FuseLoad[];
+}
+
+export const REPORT_FILE = 'report.html';
+export const TRACE_FILE = 'trace.sqlite';
+export const SUMMARY_FILE = 'summary.json';
+
+/** One cell of the run at its end, and whether what it was asked was asked for this run. */
+export interface AccountedEnd {
+  readonly end: CellEnd;
+  readonly isJudged: boolean;
+}
+
+export class RunAccount {
+  readonly #scenario: Scenario;
+  readonly #outDir: string | undefined;
+  readonly #writer: TraceWriter | undefined;
+  readonly #hash = createTraceHash();
+  readonly #summary: SummaryFold;
+  readonly #judge: ExpectationJudge;
+  readonly #events: MergedEvents;
+
+  /** @param outDir where report.html, trace.sqlite and summary.json go; nothing is written without it. */
+  static async open(scenario: Scenario, cells: number, outDir: string | undefined): Promise<RunAccount> {
+    const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
+    return new RunAccount(scenario, cells, outDir, writer);
+  }
+
+  private constructor(
+    scenario: Scenario,
+    cells: number,
+    outDir: string | undefined,
+    writer: TraceWriter | undefined,
+  ) {
+    this.#scenario = scenario;
+    this.#outDir = outDir;
+    this.#writer = writer;
+    this.#summary = new SummaryFold(scenario.startsAtMs);
+    const expectations = scenario.expectations.filter((each) => !isAsked(each));
+    this.#judge = new ExpectationJudge(expectations, []);
+    this.#events = new MergedEvents(cells, (event) => {
+      this.#summary.add(event);
+      this.#judge.add(event);
+      (writer ?? this.#hash).add(event);
+    });
+  }
+
+  /** What happened in one of its cells. */
+  add(cell: number, events: readonly TraceEvent[]): void {
+    this.#events.add(cell, events);
+  }
+
+  /** All cells have come to `instant`. */
+  async reached(instant: EpochMs): Promise<void> {
+    // At the instant itself more may happen.
+    this.#events.emitBefore(instant);
+    this.#judge.judgeUntil(instant - 1);
+    await this.#writer?.drained();
+  }
+
+  /** @param ends of its cells, in order. */
+  async finish(ends: readonly AccountedEnd[]): Promise<RunResult> {
+    const scenario = this.#scenario;
+    const { endsAtMs } = scenario;
+    this.#events.emitBefore(endsAtMs + 1);
+    const summary = this.#summary.finish(endsAtMs);
+    const failures = [
+      ...ends.flatMap(({ end, isJudged }) => (isJudged ? [...end.failures, ...end.unmet] : end.failures)),
+      ...this.#judge.finish(summary),
+    ];
+    const hash = (await this.#writer?.finish(endsAtMs)) ?? this.#hash.digest();
+    const result = { ...togetherOf(ends.map(({ end }) => end)), scenario, summary, failures, hash };
+    if (this.#outDir !== undefined) await writeResult(this.#outDir, result);
+    return result;
+  }
+}
+
+function togetherOf(
+  ends: readonly CellEnd[],
+): Pick<RunResult, 'violations' | 'counts' | 'imports' | 'billedPeaks' | 'fuses'> {
+  const violations = ends.flatMap((end) => end.violations).sort((a, b) => a.atMs - b.atMs);
+  const sum = (of: (end: CellEnd) => number) => ends.reduce((total, end) => total + of(end), 0);
+  const counts = {
+    fromChargers: sum((end) => end.counts.fromChargers),
+    toChargers: sum((end) => end.counts.toChargers),
+  };
+  const imports = ends.flatMap((end) => end.imports);
+  const billedPeaks = ends.flatMap((end) => end.billedPeaks);
+  return { violations, counts, imports, billedPeaks, fuses: ends.flatMap((end) => end.fuses) };
+}
+
+function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
+  const { name, seed, startsAtMs, utcOffsetMs, grid } = scenario;
+  makeDirectory(outDir);
+  // What an earlier run left must not lie beside the trace of one that is cut short.
+  for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
+  return openTraceWriter(join(outDir, TRACE_FILE), {
+    scenario: name,
+    seed,
+    startsAtMs,
+    utcOffsetMs,
+    commit: commitName(),
+    grid: grid.map(({ name: line, locationIds }) => ({ name: line, locationIds })),
+  });
+}
+
+async function writeResult(outDir: string, result: RunResult): Promise<void> {
+  const { scenario, summary, violations, failures, hash, counts, imports, billedPeaks, fuses } = result;
+  const { name, path, seed, transport } = scenario;
+  const about = {
+    scenario: name,
+    path,
+    seed,
+    transport,
+    hash,
+    counts,
+    imports,
+    billedPeaks,
+    fuses,
+    failures,
+  };
+  // The count of all is the summary's; those kept are told one by one.
+  const told = { ...about, ...summary, violationsKept: violations };
+  await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
+  const trace = await openTraceReader(join(outDir, TRACE_FILE));
+  try {
+    await writeReport(join(outDir, REPORT_FILE), trace, summary, failures.map(formatFailure));
+  } finally {
+    await trace.close();
+  }
+}
+
+const SHOWN_DIGITS = 12;
+
+/** The commit of the checkout this runs in, or the version where there is none: a trace says which code it is of. */
+export function commitName(): string {
+  // From source or, compiled, from dist/.
+  const roots = ['../../.git/', '../../../.git/'].map((path) => new URL(path, import.meta.url));
+  const root = roots.find((url) => existsSync(new URL('HEAD', url)));
+  if (root === undefined) return VERSION;
+  const head = readFileSync(new URL('HEAD', root), 'utf8').trim();
+  const reference = head.startsWith('ref: ') ? new URL(head.slice('ref: '.length), root) : undefined;
+  if (reference === undefined) return head.slice(0, SHOWN_DIGITS);
+  return existsSync(reference) ? readFileSync(reference, 'utf8').trim().slice(0, SHOWN_DIGITS) : VERSION;
+}
