@@ -137,6 +137,8 @@ function run(flags: ChargerFlags): void {
     cancelReport();
     await fleet.stop();
   });
+  // It runs for who reads its lines: `| head` has had enough of it.
+  process.stdout.once('error', () => process.kill(process.pid, 'SIGTERM'));
 }
 
 function misbehaveOption(): Option {

@@ -17,11 +17,12 @@ const program = new Command('headroom')
 for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command);
 endWithOurCodes(program);
 
-// The reader of the output may leave first, as `| head` does. That is no failure of the command.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
+// The reader of the output may leave first, as `| head` does. What the command does beside telling it is done all the same, and
+// its exit code says what came of that.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
 
 try {
   await program.parseAsync();

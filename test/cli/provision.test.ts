@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
 import { hashSecret, isPassword, isSecret, parseApiKey, secretIdOf } from '../../src/secrets.js';
-import { run, runJson, temporaryDirectory, writeFile } from './headroom.js';
+import { run, runJson, start, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
 interface Outcome {
@@ -193,5 +193,20 @@ describe('headroom provision', () => {
     const { code, stderr } = await run(['provision', '/no/such/file.yaml'], environment);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^headroom: cannot read \/no\/such\/file\.yaml: .*\n$/);
+  });
+
+  it('stores all of the file, and says so by its exit code, where nobody reads what it prints', async () => {
+    const another = `  - tenantUuid: another
+    name: Another
+    locations:
+      - { locationId: yard-1, name: Yard 1, permanentLimitKw: 20, chargers: [] }
+`;
+    const { file, environment } = place(`${siteYaml()}${another}`);
+    const { process: command, finished } = start(['provision', file], environment);
+    command.stdout?.destroy();
+    command.stderr?.destroy();
+    expect(await finished).toMatchObject({ code: 0 });
+    const { tenants } = await stored(environment);
+    expect(tenants.map(({ tenantUuid }) => tenantUuid).sort()).toEqual(['another', TENANT]);
   });
 });
