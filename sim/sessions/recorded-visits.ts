@@ -1,5 +1,7 @@
 // Visits out of recorded sessions: each station becomes a connector, and the file's time is moved to the scenario's.
+import { counted } from '../../machines/values/counted.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { toInstant } from '../../src/wire/instants.js';
 import type { RecordedSessions, Scenario, ScenarioConnector } from '../scenario/scenario.js';
 import { type RecordedSession, readSessionFile } from './session-file.js';
 import { quote } from './session-table.js';
@@ -26,7 +28,7 @@ function stationMap(
   if (homeless.length > 0) {
     const some = homeless.slice(0, 10).join(', ');
     throw new UnusableFileError([
-      `${path}: ${homeless.length} of its ${names.length} stations have no connector in the scenario: ${some}`,
+      `${path}: ${homeless.length} of its ${counted(names.length, 'station has', 'stations have')} no connector in the scenario: ${some}`,
     ]);
   }
   return new Map(pairs.flatMap(([name, connector]) => (connector === undefined ? [] : [[name, connector]])));
@@ -45,24 +47,41 @@ function overlapProblems(sessions: readonly RecordedSession[], path: string): re
   });
 }
 
+/** Of a file in which no car comes during the scenario: a run would hold every limit, and tell nothing. */
+function absenceProblem(
+  { path, fromMs }: RecordedSessions,
+  sessions: readonly RecordedSession[],
+  { startsAtMs, endsAtMs }: Scenario,
+): string {
+  const arrivals = sessions.map(({ arrivesAtMs }) => arrivesAtMs);
+  const earliest = arrivals.reduce((least, atMs) => Math.min(least, atMs), Number.POSITIVE_INFINITY);
+  const latest = arrivals.reduce((most, atMs) => Math.max(most, atMs), Number.NEGATIVE_INFINITY);
+  const [from, until] = [fromMs, fromMs + endsAtMs - startsAtMs].map(toInstant);
+  return (
+    `${path}: none of its ${counted(sessions.length, 'session')} arrives in the time that is simulated, from ${from} to ${until}; ` +
+    `the first arrives at ${toInstant(earliest)}, the last at ${toInstant(latest)}. ` +
+    'Let start, or "from" beside the file, be a time when cars came, and duration reach one'
+  );
+}
+
 /**
  * The sessions that arrive during the scenario. All are moved by the same time, so that what lies between them stays as
  * it was, even if clocks were put forward in between.
- * @throws UnusableFileError where the file cannot be used, a station has no connector, or cars share one.
+ * @throws UnusableFileError where the file cannot be used, a station has no connector, cars share one, or none arrives.
  */
-export function placeRecorded(
-  recorded: RecordedSessions,
-  { startsAtMs, endsAtMs, connectors }: Scenario,
-): readonly PlacedSession[] {
+export function placeRecorded(recorded: RecordedSessions, scenario: Scenario): readonly PlacedSession[] {
+  const { startsAtMs, endsAtMs, connectors } = scenario;
   const sessions = readSessionFile(recorded.path, recorded);
   const problems = overlapProblems(sessions, recorded.path);
   if (problems.length > 0) throw new UnusableFileError(problems.slice(0, 20));
   const connectorOf = stationMap(recorded, sessions, connectors);
   const shiftMs = startsAtMs - recorded.fromMs;
-  return sessions.flatMap((session) => {
+  const placed = sessions.flatMap((session) => {
     const connector = connectorOf.get(session.station);
     const arrivesAtMs = session.arrivesAtMs + shiftMs;
     if (connector === undefined || arrivesAtMs < startsAtMs || arrivesAtMs >= endsAtMs) return [];
     return [{ ...session, connector, arrivesAtMs, leavesAtMs: session.leavesAtMs + shiftMs }];
   });
+  if (placed.length === 0) throw new UnusableFileError([absenceProblem(recorded, sessions, scenario)]);
+  return placed;
 }

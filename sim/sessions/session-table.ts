@@ -1,7 +1,9 @@
 // A CSV file as a table, plain or gzipped, separated by commas or semicolons; what breaks it is told in plain words.
+
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
+import { counted } from '../../machines/values/counted.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 
 /** A line below the first: its fields by column. `info.lines` is its number in the file. */
@@ -52,7 +54,7 @@ function plainWordsOf({ code, column, record }: CsvError, columns: readonly stri
   switch (code) {
     case 'CSV_RECORD_INCONSISTENT_COLUMNS':
     case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH':
-      return `has ${Array.isArray(record) ? record.length : 'another number of'} fields, and the first line names ${columns.length} columns`;
+      return `has ${Array.isArray(record) ? counted(record.length, 'field') : 'another number of fields'}, and the first line names ${counted(columns.length, 'column')}`;
     case 'CSV_QUOTE_NOT_CLOSED':
       return `${name}has a quotation mark that is never closed`;
     case 'INVALID_OPENING_QUOTE':

@@ -59,6 +59,20 @@ describe('A file of recorded sessions', () => {
   const packed = file('local.csv.gz', gzipSync(LOCAL));
   file('marked.csv', `\uFEFF${PLAIN.replaceAll('\n', '\r\n')}`);
 
+  it('of which no car comes in the time that is simulated is refused in one line, with both times', () => {
+    const problem = problemsOf(() => visitsAt('2026-06-01T00:00:00Z', 'file: plain.csv'));
+    expect(problem).toBe(
+      `${join(folder, 'plain.csv')}: none of its 3 sessions arrives in the time that is simulated, ` +
+        'from 2026-06-01T00:00:00.000Z to 2026-06-03T00:00:00.000Z; the first arrives at 2019-03-09T14:20:00.000Z, ' +
+        'the last at 2019-03-10T09:30:00.000Z. Let start, or "from" beside the file, be a time when cars came, and duration reach one',
+    );
+    const later = "file: plain.csv, from: '2019-03-11T00:00:00Z'";
+    expect(problemsOf(() => visitsAt('2026-06-01T00:00:00Z', later))).toContain(
+      'from 2019-03-11T00:00:00.000Z to 2019-03-13T00:00:00.000Z',
+    );
+    expect(visitsAt('2019-03-10T00:00:00Z', 'file: plain.csv')).toHaveLength(1);
+  });
+
   it('is read in both formats, plain and gzipped, with times of any offset', () => {
     expect(readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' })[0]).toEqual({
       line: 2,
