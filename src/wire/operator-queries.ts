@@ -36,6 +36,17 @@ const spanParameters = {
   to: instantSchema.optional().meta({ description: 'End (exclusive); after from.' }),
 };
 
+/** The span of a history, whose rows are found by their windows and not by when they came. */
+const historySpanParameters = {
+  from: instantSchema
+    .optional()
+    .meta({ description: 'First instant (inclusive). Default: a day before `to`.' }),
+  to: instantSchema.optional().meta({
+    description:
+      'End (exclusive); after from. Default: now. A window that lies in the future is in no span that ends now: name a later `to`.',
+  }),
+};
+
 /** `at` of the answers that list a target's profiles. */
 export const asOfQuerySchema = z.object({
   at: instantSchema.optional().meta({
@@ -88,6 +99,9 @@ export type SpanQuery = Pick<TimelineQuery, 'from' | 'to'>;
 /** A page of what happened in a span of time. */
 export const spanPageQuerySchema = z.object({ ...spanParameters, ...pageQuerySchema.shape });
 export type SpanPageQuery = z.output<typeof spanPageQuerySchema>;
+
+/** A page of what was submitted. */
+export const historyQuerySchema = z.object({ ...historySpanParameters, ...pageQuerySchema.shape });
 
 export const powerQuerySchema = z.object({
   ...spanParameters,

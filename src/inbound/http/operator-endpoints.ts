@@ -18,6 +18,7 @@ import {
 } from '../../wire/operator-locations.js';
 import {
   asOfQuerySchema,
+  historyQuerySchema,
   pageQuerySchema,
   powerQuerySchema,
   spanPageQuerySchema,
@@ -85,7 +86,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       responseSchema: locationHistorySchema,
       errors: ['LOCATION_NOT_FOUND'],
     },
-    spanPageQuerySchema,
+    historyQuerySchema,
     ({ application, tenantUuid, param }, query) =>
       application.locationHistory(tenantUuid, param('locationId'), query),
   ),
@@ -151,7 +152,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       responseSchema: connectorHistorySchema,
       errors: ['CHARGER_NOT_FOUND'],
     },
-    spanPageQuerySchema,
+    historyQuerySchema,
     ({ application, tenantUuid, param }, query) =>
       application.connectorHistory(tenantUuid, param('controllerUuid'), param('connectorId'), query),
   ),
@@ -166,7 +167,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       responseSchema: organizationHistorySchema,
       errors: [],
     },
-    spanPageQuerySchema,
+    historyQuerySchema,
     ({ application, tenantUuid }, query) => application.organizationHistory(tenantUuid, query),
   ),
   withoutBody(
