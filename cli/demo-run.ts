@@ -1,7 +1,9 @@
 // What `headroom demo` does: the service, a tenant with sites, and virtual chargers, live with one command.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { counted } from '../machines/values/counted.js';
 import { type Fleet, startFleet } from '../sim/charger/fleet.js';
 import { CROWDED } from '../sim/charger/traffic.js';
 import { systemClock } from '../src/clock.js';
@@ -122,7 +124,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
   if (apiKey === undefined || locationId === undefined)
     throw new OperatorError(`${DEMO_FILE} names no key or location`);
   const site = await openDemoSite({ httpUrl, apiKey, locationIds });
-  const sizes = `${locationIds.length} locations, ${members.length} virtual chargers, embedded database and broker`;
+  const sizes = `${counted(locationIds.length, 'location')}, ${counted(members.length, 'virtual charger')}, embedded database and broker`;
   const { clusterId } = site;
   printLine(
     demoGuide({

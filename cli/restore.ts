@@ -1,7 +1,9 @@
 // `headroom restore FILE`: a backup takes the database's place, and the chargers follow it.
+
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { horizonMsOf } from '../machines/power/grant.js';
+import { counted } from '../machines/values/counted.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf } from '../src/config.js';
 import type { Restored } from '../src/outbound/knex/restore.js';
@@ -40,7 +42,7 @@ function tell(backup: string | undefined, restored: Restored, isDryRun: boolean,
     `The epoch went from ${epoch.before} to ${epoch.after}: chargers take what the next service tells them.`,
   );
   printLine(
-    `The maximum of ${connectors} connectors is reserved until old promises are over: ${reservedS} s from the start, with this lease and settling time.`,
+    `The maximum of ${counted(connectors, 'connector')} is reserved until old promises are over: ${reservedS} s from the start, with this lease and settling time.`,
   );
   printLine('You may start the service now.');
   if (backup !== undefined)

@@ -1,5 +1,7 @@
 // `headroom serve`: the service alone, until a signal ends it.
+
 import { Command, Option } from 'commander';
+import { counted } from '../machines/values/counted.js';
 import type { Recorder } from '../sim/recording/recorder.js';
 import { systemClock } from '../src/clock.js';
 import type { Config } from '../src/config.js';
@@ -60,7 +62,7 @@ async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
   const closeRecording = async () => {
     const lost = await recorder?.close();
     if (lost !== undefined && lost > 0)
-      printNote(`headroom: ${record} lacks the last ${lost} lines, which could not be written`);
+      printNote(`headroom: ${record} lacks the last ${counted(lost, 'line')}, which could not be written`);
   };
   const service = new Service(config, {
     ...recorder?.seams,

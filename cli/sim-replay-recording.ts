@@ -1,4 +1,5 @@
 // `headroom sim replay` of what a running service wrote down: whether it decides the same again, and its state at an instant.
+import { counted } from '../machines/values/counted.js';
 import type { EpochMs } from '../machines/values/time.js';
 import {
   formatDifference,
@@ -54,9 +55,9 @@ function printOutcome({ lives, turns, startsAtMs, endsAtMs, ...outcome }: Record
   const { agreed, differing, first, cutAtLine } = outcome;
   const started = lives === 1 ? 'once' : `${lives} times`;
   printLine(
-    `a service that was started ${started}, from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}: ${turns} events`,
+    `a service that was started ${started}, from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}: ${counted(turns, 'event')}`,
   );
-  printLine(`${agreed} limits agree, ${differing} differ`);
+  printLine(`${counted(agreed, 'limit agrees', 'limits agree')}, ${counted(differing, 'differs', 'differ')}`);
   if (cutAtLine !== undefined) printNote(`cut off within line ${cutAtLine}; read up to there`);
   if (first !== undefined) printNote(`first that differs: ${formatDifference(first)}`);
 }

@@ -1,6 +1,8 @@
 // `headroom sim seeds`: one scenario with many seeds, to find the one in which something breaks.
+
 import { fileURLToPath } from 'node:url';
 import { SingleBar } from 'cli-progress';
+import { counted } from '../machines/values/counted.js';
 import { runSeeds, type SeedOutcome } from '../sim/run/seed-pool.js';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import { sessionsOf } from '../sim/sessions/sessions-of.js';
@@ -54,7 +56,7 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
   else {
     const simulatedH = outcomes.reduce((sum, { simulatedMs }) => sum + simulatedMs, 0) / 3_600_000;
     printLine(
-      `${outcomes.length} seeds, ${simulatedH.toFixed(0)} h simulated in ${(elapsedMs / 1000).toFixed(1)} s: ${bad.length} with violations or unmet expectations`,
+      `${counted(outcomes.length, 'seed')}, ${simulatedH.toFixed(0)} h simulated in ${(elapsedMs / 1000).toFixed(1)} s: ${bad.length} with violations or unmet expectations`,
     );
     for (const { seed, first } of bad.slice(0, SHOWN)) {
       printNote(`seed ${seed}: ${first}`);

@@ -1,4 +1,5 @@
 // The database, looked at beside those who use it.
+import { counted } from '../../machines/values/counted.js';
 import {
   type Inspection,
   type SeenOwner,
@@ -64,7 +65,7 @@ export function judgeServer({ isReplica, flushes, asynchronousReplicas }: SeenSe
   if (asynchronousReplicas > 0)
     return [
       warn(
-        `PostgreSQL with ${asynchronousReplicas} asynchronous replicas: an answer may be lost with the primary`,
+        `PostgreSQL with ${counted(asynchronousReplicas, 'asynchronous replica')}: an answer may be lost with the primary`,
         'set synchronous_standby_names, or treat a failover as a restore',
       ),
     ];

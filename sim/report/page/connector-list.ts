@@ -1,4 +1,5 @@
 // Every connector's state and reason at the chosen instant beside its strip of the day, energy and throttling.
+import { counted } from '../../../machines/values/counted.js';
 import { element, say } from './element.js';
 import { drawStrip, forgetColours } from './strip.js';
 import { type ConnectorHistory, momentAt } from './unpack.js';
@@ -170,7 +171,7 @@ function entryOf(connector: ConnectorHistory, sharedLength: number): Entry {
     energy.title = energyTitle(summary.deliveredWh, summary.requestedWh, summary.sessions);
   const throttled = cell(summary === undefined ? '' : duration(summary.throttledS));
   if (summary !== undefined) {
-    throttled.title = `paused ${duration(summary.pausedS)}, ${summary.limitChanges} changes of limit`;
+    throttled.title = `paused ${duration(summary.pausedS)}, ${counted(summary.limitChanges, 'change', 'changes')} of limit`;
   }
   const name = element(
     'span',
@@ -188,7 +189,7 @@ function entryOf(connector: ConnectorHistory, sharedLength: number): Entry {
 }
 
 function energyTitle(deliveredWh: number, requestedWh: number, sessions: number): string {
-  return `${kwh(deliveredWh)} of ${kwh(requestedWh)} requested in ${sessions} sessions`;
+  return `${kwh(deliveredWh)} of ${kwh(requestedWh)} requested in ${counted(sessions, 'session')}`;
 }
 
 function show(entry: Entry, view: View, withStrip: boolean): void {

@@ -1,4 +1,5 @@
 // Violations, alarms, faults and actions on the time axis, a lane for each kind that occurred.
+import { counted } from '../../../machines/values/counted.js';
 import type { Mark } from '../report-data.js';
 import { clearedContext, colour, element, say } from './element.js';
 import { createLane, type Lane } from './lane.js';
@@ -63,7 +64,10 @@ function lanesOf({ marks }: Site): MarkLane[] {
     .sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || a.what.localeCompare(b.what))
     .map(({ what, kind, held }) => {
       const lane = createLane(`${what} (${held.length})`);
-      const canvas = element('canvas', { role: 'img', 'aria-label': `${held.length} times ${what}` });
+      const canvas = element('canvas', {
+        role: 'img',
+        'aria-label': `${counted(held.length, 'time')} ${what}`,
+      });
       lane.time.append(canvas);
       return { ...lane, kind, marks: held, canvas };
     });

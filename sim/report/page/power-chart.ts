@@ -1,4 +1,5 @@
 // Power against the limit over time, and both at the chosen instant.
+import { counted } from '../../../machines/values/counted.js';
 import { colour, element, say } from './element.js';
 import { type Drawing, keepTimeChart } from './time-chart.js';
 import { type History, momentAt, type Site, valueAt } from './unpack.js';
@@ -52,7 +53,7 @@ function countsAt({ site, instant }: View): string {
     if (!moment.mode.isOnline) count('offline');
   }
   const words = [...counts].map(([what, number]) => `${number} ${what}`);
-  const connectors = `${site.connectors.length} connector${site.connectors.length === 1 ? '' : 's'}`;
+  const connectors = counted(site.connectors.length, 'connector');
   return `${connectors}${words.length === 0 ? '' : `: ${words.join(', ')}`}`;
 }
 

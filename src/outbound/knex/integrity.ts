@@ -1,5 +1,7 @@
 // Whether an SQLite database is whole: read at each start, because damaged pages answer as if nothing were there.
+
 import type { Knex } from 'knex';
+import { counted } from '../../../machines/values/counted.js';
 
 // These rows are by far the most and decide nothing: a damaged one is reported when it is read.
 const UNCHECKED = 'power_minutes';
@@ -23,5 +25,5 @@ export async function integrityProblem(
   const dangling: { table: string; parent: string }[] = await knex.raw('pragma foreign_key_check');
   const [first] = dangling;
   if (first === undefined) return undefined;
-  return `${dangling.length} rows refer to what is not there, the first in ${first.table} to ${first.parent}`;
+  return `${counted(dangling.length, 'row refers', 'rows refer')} to what is not there, the first in ${first.table} to ${first.parent}`;
 }
