@@ -1,6 +1,6 @@
 // What came of each seed of a campaign, a line of JSON each: a night that was interrupted goes on where it stopped.
 import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs';
-import type { SeedOutcome } from './campaign-worker.js';
+import type { SeedOutcome } from './campaign-seed.js';
 
 /** What makes two runs of a seed the same: the state of the product, and how long and how large the runs are. */
 export interface CampaignSubject {

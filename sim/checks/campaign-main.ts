@@ -10,7 +10,7 @@ import { commitName } from '../run/run-account.js';
 import { parseDuration } from '../scenario/moment.js';
 import { type CampaignResult, resultOf, runCampaign } from './campaign.js';
 import { CampaignLog } from './campaign-log.js';
-import type { SeedOutcome } from './campaign-worker.js';
+import type { SeedOutcome } from './campaign-seed.js';
 import { RARE_BRANCHES } from './reached.js';
 
 interface Options {

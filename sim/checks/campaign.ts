@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { HostileSetting } from '../world/hostile-hours.js';
-import { failedSeed, type SeedOrder, type SeedOutcome } from './campaign-worker.js';
+import { failedSeed, type SeedOrder, type SeedOutcome } from './campaign-seed.js';
 import { RARE_BRANCHES, type RareBranch } from './reached.js';
 
 export interface CampaignResult {

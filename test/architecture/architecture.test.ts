@@ -5,6 +5,7 @@ import {
   bannedWords,
   cycles,
   importBreaches,
+  importedPrograms,
   longFiles,
   MOST_LINES_OF_A_FILE,
   misnamedFiles,
@@ -58,6 +59,10 @@ describe('The tree', () => {
     expect(partsOnTheirOwn([...product, ...pages])).toEqual([]);
   });
 
+  it('imports no file that takes orders of the process that started it', () => {
+    expect(importedPrograms(product)).toEqual([]);
+  });
+
   it(`has no file of more than ${MOST_LINES_OF_A_FILE} lines`, () => {
     expect(longFiles([...product, ...pages])).toEqual([]);
   });
@@ -87,6 +92,26 @@ describe('A file of a few lines', () => {
     const long = { path: 'src/part.ts', text: few.repeat(10) };
     expect(partsOnTheirOwn([long, importer('src/a.ts')])).toEqual([]);
     expect(partsOnTheirOwn([{ path: 'cli/part.ts', text: few }, importer('cli/a.ts')])).toEqual([]);
+  });
+});
+
+describe('A file that takes orders of its parent', () => {
+  const importer = { path: 'sim/a.ts', text: "import { x } from './worker.js';\n" };
+
+  it.each(["process.on('message', () => {});", "parentPort?.on('message', () => {});"])(
+    'is imported by nobody: %s',
+    (listens) => {
+      const worker = { path: 'sim/worker.ts', text: `export const x = 1;\n${listens}\n` };
+      expect(importedPrograms([worker, importer])).toHaveLength(1);
+    },
+  );
+
+  it('may be imported where it does so only once it is told to', () => {
+    const worker = {
+      path: 'sim/worker.ts',
+      text: "function begin() {\n  process.on('message', () => {});\n}\n",
+    };
+    expect(importedPrograms([worker, importer])).toEqual([]);
   });
 });
 

@@ -211,6 +211,19 @@ export function partsOnTheirOwn(sources: readonly Source[]): readonly Breach[] {
     .map(({ path }) => `${path} is a part of the one file that imports it`);
 }
 
+/** At its left edge, and so as it is loaded. */
+const LISTENS_TO_PARENT = /^(process|parentPort\??)\.on\('message'/m;
+
+/** A process that only needs something of such a file would take whatever its own parent says for an order. */
+export function importedPrograms(sources: readonly Source[]): readonly Breach[] {
+  const programs = sources.filter(({ text }) => LISTENS_TO_PARENT.test(text)).map(({ path }) => path);
+  return sources.flatMap((source) =>
+    importsOf(source)
+      .filter((target) => programs.includes(target))
+      .map((target) => `${source.path} imports ${target}, which takes orders of its parent`),
+  );
+}
+
 /** A component is imported by the name of its compiled file, which does not say that it is written as .tsx. */
 function scriptOf(path: string): string {
   return path.replace(/\.tsx$/, '.ts');
