@@ -19,6 +19,8 @@ export function removeWorldFolders(): void {
     if (name.startsWith(PREFIX)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
+/** Where temporary files lie in memory already, there: who has put them there removes them. */
 function worldsFolder(): string {
-  return existsSync(MEMORY) ? MEMORY : tmpdir();
+  const temporary = tmpdir();
+  return temporary.startsWith(`${MEMORY}/`) || !existsSync(MEMORY) ? temporary : MEMORY;
 }

@@ -34,10 +34,12 @@ const REGISTER = new URL('register.js', import.meta.url).href;
 
 describe('A bug planted on purpose', { concurrent: false }, () => {
   let planted: ChildProcess;
+  let ended: Promise<readonly (readonly string[])[]>;
   beforeAll(() => {
     planted = fork(fileURLToPath(new URL('planted-process.js', import.meta.url)), {
       execArgv: [...(config.test?.execArgv ?? []), '--import', REGISTER],
     });
+    ended = once(planted, 'exit').then(([code]) => [[`its process ended with ${code}`]]);
   });
   afterAll(() => void planted.kill());
 
@@ -51,8 +53,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
   ): Promise<readonly string[]> {
     const answered = once(planted, 'message');
     planted.send(order);
-    const ended = once(planted, 'exit').then(([code]) => [[`its process ended with ${code}`]]);
-    const [broken] = await Promise.race([answered, ended]);
+    const [broken = []] = await Promise.race([answered, ended]);
     return broken;
   }
 

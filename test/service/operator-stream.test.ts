@@ -27,8 +27,8 @@ afterEach(() => {
 });
 afterAll(() => service.stop());
 
-async function follow(query = '', tenantUuid = HARBOUR): Promise<EventReader> {
-  const headers = { 'x-api-key': apiKeyOf(tenantUuid) };
+async function follow(query = '', tenantUuid = HARBOUR, more: object = {}): Promise<EventReader> {
+  const headers = { 'x-api-key': apiKeyOf(tenantUuid), ...more };
   const reader = await readEvents(`${service.httpUrl}/v1/stream${query}`, headers);
   readers.push(reader);
   return reader;
@@ -114,6 +114,26 @@ describe('GET /stream', () => {
       const [first = Number.NaN, ...ids] = reader.events.map(({ id }) => Number(id));
       expect(ids).toEqual(ids.map((_, i) => first + 1 + i));
     }
+  });
+
+  it('replays nothing and tells of no gap, whichever event a reader says it had last, of another tenant too', async () => {
+    const mine = await follow();
+    for (const limitKw of [23, 24]) await submit('/locations/quay-1/schedules', limitKw, 0, 60);
+    await eventually(() => expect(mine.of('effectiveLimit')).toHaveLength(2));
+    const told = await follow('', RIVAL);
+    await submit('/locations/quay-1/schedules', 25, 0, 60, RIVAL);
+    await eventually(() => expect(told.of('effectiveLimit')).toHaveLength(1));
+    const lastIds = [mine.events.at(-1)?.id, told.events.at(-1)?.id, '0', '-1', '1e99', 'x'.repeat(1_000)];
+    const readers: EventReader[] = [];
+    for (const lastId of lastIds) readers.push(await follow('', RIVAL, { 'last-event-id': String(lastId) }));
+    await submit('/locations/quay-1/schedules', 26, 0, 60, RIVAL);
+    await eventually(() => expect(told.of('effectiveLimit')).toHaveLength(2));
+    const [, last] = told.of('effectiveLimit');
+    for (const reader of readers) await eventually(() => expect(reader.of('effectiveLimit')).toEqual([last]));
+    const first = Number(told.events[0]?.id);
+    const ids = told.events.map(({ id }) => Number(id));
+    expect(ids).toEqual(ids.map((_, i) => first + i));
+    expect(readers.flatMap(({ events }) => events).every(({ id }) => ids.includes(Number(id)))).toBe(true);
   });
 
   it('tells the power of a location once a second at most, and only when it changed', async () => {
