@@ -15,6 +15,9 @@ const EXEC_ARGV = process.versions.node.startsWith('20.') ? ['--interrupt-budget
 /** In the form that Node itself would load: vitest would take those for developers, which check more and are slower. */
 export const PACKAGES = { resolve: { conditions: ['node'] } };
 
+/** Of the longest random tests; `ALL_CASES=1` plays every case, as `.ci/run` does. */
+const SHARE_OF_CASES = (process.env.ALL_CASES ?? '') === '' ? 0.25 : 1;
+
 export default defineConfig({
   plugins: [compiledProduct()],
   test: {
@@ -27,6 +30,7 @@ export default defineConfig({
     // Three times as many as CI has cores: most of the time goes into waiting for leases, processes, databases and pages.
     maxWorkers: 6,
     execArgv: EXEC_ARGV,
+    provide: { shareOfCases: SHARE_OF_CASES },
     server: { deps: { external: [/\/dist\//] } },
     sequence: { sequencer: LongestFirst },
     testTimeout: HANGS_AFTER_MS,

@@ -1,9 +1,11 @@
-// The end of a test run in words: what was skipped and what for, which files took longest, and how long all took.
+// The end of a test run in words: what was skipped and what for, what was played in part, which files took longest, and how long
+// all took.
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
 import './needs.js';
 
 const SLOWEST = 10;
 const SHOWN_FROM_MS = 1_000;
+const ALL_ARE_PLAYED = 'ALL_CASES=1 plays all';
 
 export default class SummaryReporter implements Reporter {
   #startedMs = performance.now();
@@ -16,7 +18,13 @@ export default class SummaryReporter implements Reporter {
     const seconds = (performance.now() - this.#startedMs) / 1000;
     const minutes = `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
     process.stdout.write(
-      [...skippedLines(modules), ...slowestLines(modules), `\nTotal: ${minutes}`, ''].join('\n'),
+      [
+        ...skippedLines(modules),
+        ...partLines(modules),
+        ...slowestLines(modules),
+        `\nTotal: ${minutes}`,
+        '',
+      ].join('\n'),
     );
   }
 }
@@ -41,11 +49,22 @@ export function skippedLines(modules: readonly TestModule[]): readonly string[] 
 
 function reasonOf(test: TestCase): string {
   for (let task: TestCase | TestSuite | TestModule = test; task.type !== 'module'; task = task.parent) {
-    const { missing } = task.meta();
+    const { missing, isCaseLeftOut } = task.meta();
     if (missing !== undefined) return `missing on this machine: ${missing}`;
+    if (isCaseLeftOut === true) return `a random case of many (${ALL_ARE_PLAYED})`;
   }
   const result = test.result();
   return (result.state === 'skipped' ? result.note : undefined) ?? 'no reason given';
+}
+
+/** Tests that played a share of their random cases, by file. */
+export function partLines(modules: readonly TestModule[]): readonly string[] {
+  const lines = modules.flatMap((module) => {
+    const parts = [...module.children.allTests()].flatMap((test) => test.meta().cases ?? []);
+    const sum = (kind: 'played' | 'of') => parts.reduce((total, part) => total + part[kind], 0);
+    return parts.length === 0 ? [] : [`  ${sum('played')} of ${sum('of')} in ${module.relativeModuleId}`];
+  });
+  return lines.length === 0 ? [] : [`\nRandom cases played (${ALL_ARE_PLAYED}):`, ...lines];
 }
 
 /** The files that took longest, with the time of their tests, hooks and imports. */

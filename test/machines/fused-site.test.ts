@@ -75,8 +75,9 @@ function survive(seed: number, attack: Attack): Happened {
 describe('The fuses of a location under attack (P1 on every phase)', () => {
   for (const hasLocks of [false, true]) {
     it(`carry no more than they can, through faults, reboots and crashes${hasLocks ? ', and whatever is locked' : ''}`, () => {
-      let [raises, crashes, locks] = [0, 0, 0];
+      let [played, raises, crashes, locks] = [0, 0, 0, 0];
       for (const seed of seedsUpTo(60)) {
+        played++;
         const attack = { hasCrashes: true, hasLocks, isFailsafeKept: false, hasReceipts: true };
         const happened = survive(seed, { ...attack, chargers: 4 + (seed % 7) });
         raises += happened.raises;
@@ -84,7 +85,7 @@ describe('The fuses of a location under attack (P1 on every phase)', () => {
         locks += happened.lastResort;
       }
       // Nothing is proved of what never happened.
-      expect(Math.min(raises, crashes)).toBeGreaterThan(100);
+      expect(Math.min(raises, crashes)).toBeGreaterThan(2 * played);
       if (hasLocks) expect(locks).toBeGreaterThan(0);
     });
   }

@@ -16,6 +16,7 @@ import {
 import type { StreamEvent } from '../../src/wire/operator-stream.js';
 import { clusterDetailSchema, clusterListSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
+import { casesOf } from '../seeds.js';
 import { bodyOf } from './answers.js';
 import { HARBOUR, runService, site, tenantWith } from './running-service.js';
 
@@ -324,6 +325,6 @@ it('is one, however it is asked for and whatever was changed before', async () =
         await sites.service.stop();
       }
     }),
-    { numRuns: 10 },
+    { numRuns: casesOf(10) },
   );
 });
