@@ -106,6 +106,8 @@ export class Front {
     await bus.start((topic, payload) => broker.publish(topic, payload, TO_CHARGERS));
     this.#undo.push(() => broker.stop());
     const { url: mqttUrl } = await broker.start((topic, payload) => bus.send(topic, payload));
+    const { metrics } = this.#common;
+    metrics.measures.front = () => metrics.frontOpen.set(Number(bus.isHealthy() && broker.isHealthy()));
     const http = new HttpServer({ config, ...this.#common, tlsFiles });
     const health = createFrontHealth({ ...this.#common, broker, bus, version: VERSION });
     await http.answerWith((exchanges) =>

@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type LabelValues, Reg
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Bring up to date what is counted only when somebody reads it; enforcement puts them here. */
+/** Bring up to date what is counted only when somebody reads it; enforcement and a front put them here. */
 export interface Measures {
   links(): void;
   throttles(): void;
@@ -13,6 +13,7 @@ export interface Measures {
   siteMeters(): void;
   operatorLimits(): void;
   peakShaving(): void;
+  front(): void;
 }
 
 /** Counts for one set of labels. */
@@ -61,6 +62,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     siteMeters() {},
     operatorLimits() {},
     peakShaving() {},
+    front() {},
   };
   return {
     registry,
@@ -68,7 +70,7 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     ...httpMetrics(registers),
     ...commitMetrics(registers),
     ...actorMetrics(registers),
-    ...mqttMetrics(registers),
+    ...mqttMetrics(registers, measures),
     ...overloadMetrics(registers),
     ...siteMetrics(registers, measures),
     ...outsideMetrics(registers, measures),
@@ -110,6 +112,11 @@ function httpMetrics(registers: Registry[]) {
     shardsHeld: new Gauge({
       name: 'headroom_shards_held',
       help: 'Shards of the tenants that this node owns, where several nodes share them.',
+      registers,
+    }),
+    shardFailures: new Counter({
+      name: 'headroom_shard_failures_total',
+      help: 'Times that this node could not begin a shard that it had claimed.',
       registers,
     }),
     authFailures: new Counter({
@@ -187,7 +194,8 @@ function overloadMetrics(registers: Registry[]) {
 }
 
 /** Messages and connections of chargers. */
-function mqttMetrics(registers: Registry[]) {
+function mqttMetrics(registers: Registry[], measures: Measures) {
+  const of = (name: string, help: string) => ({ name, help, registers });
   return {
     mqttMessages: new TalliedCounter({
       name: 'headroom_mqtt_messages_total',
@@ -201,21 +209,26 @@ function mqttMetrics(registers: Registry[]) {
       labelNames: ['reason'],
       registers,
     }),
-    busConnected: new Gauge({
-      name: 'headroom_bus_connected',
-      help: 'Connections to NATS: one of a front, one for each part of the tenants that a node runs.',
-      registers,
+    busConnected: new Gauge(
+      of(
+        'headroom_bus_connected',
+        'Connections to NATS: one of a front, one for each part of the tenants that a node runs.',
+      ),
+    ),
+    busLinks: new Gauge(of('headroom_bus_links', 'Connections to NATS that there should be, made or not.')),
+    frontOpen: new Gauge({
+      ...of('headroom_front_open', 'Whether this front lets chargers in: 1 or 0; 0 where this is no front.'),
+      collect: () => measures.front(),
     }),
-    busDropped: new Counter({
-      name: 'headroom_bus_dropped_total',
-      help: 'Messages that were not sent over NATS, because it was away or took no more.',
-      registers,
-    }),
-    mqttConnections: new Gauge({
-      name: 'headroom_mqtt_connections',
-      help: 'Open MQTT connections of the embedded broker.',
-      registers,
-    }),
+    busDropped: new Counter(
+      of(
+        'headroom_bus_dropped_total',
+        'Messages that were not sent over NATS, because it was away or took no more.',
+      ),
+    ),
+    mqttConnections: new Gauge(
+      of('headroom_mqtt_connections', 'Open MQTT connections of the embedded broker.'),
+    ),
   };
 }
 

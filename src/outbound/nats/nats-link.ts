@@ -72,6 +72,7 @@ export class NatsLink {
   /** Resolves after the first attempt, good or bad; attempts go on until `stop`. */
   start(user: LinkUser): Promise<void> {
     this.#user = user;
+    this.#options.metrics.busLinks.inc();
     this.#connecting = this.#connect();
     return this.#connecting;
   }
@@ -111,6 +112,7 @@ export class NatsLink {
   }
 
   async stop(): Promise<void> {
+    if (!this.#isStopped) this.#options.metrics.busLinks.dec();
     this.#isStopped = true;
     this.#cancel();
     await this.#connecting;
