@@ -221,6 +221,7 @@ export class Service {
     this.#httpUrl = (await http.start()).url;
     this.#undo.push(() => http.stop());
     this.#undo.push(async () => {
+      http.drain();
       await handOver();
       // The other nodes believe for a moment that it is this one.
       await pause(clock, STILL_ASKED_MS);

@@ -17,6 +17,7 @@ import { within } from './nodes/within.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { SharedDatabase } from './ports/shared-database.js';
+import { StoreUnavailableError } from './ports/store.js';
 import { FINISH_WITHIN_MS, Term } from './term.js';
 import { VERSION } from './version.js';
 
@@ -31,6 +32,9 @@ interface ShardSetOptions
   /** Told of all that it owns whenever that changed. */
   readonly onShards: (held: readonly Shard[]) => void;
 }
+
+/** A node that stops lets its shards go to others one after another for so long, and then all that are left. */
+const MOVE_WITHIN_MS = 5_000;
 
 /** A shard that this node owns and runs. */
 interface HeldShard {
@@ -84,7 +88,15 @@ export class ShardSet {
 
   /** Hands every shard over; what is asked meanwhile is forwarded. */
   async handOver(): Promise<void> {
+    const { clock } = this.#options;
     await this.#roster.leave();
+    const moving = new AbortController();
+    await within(
+      clock,
+      MOVE_WITHIN_MS,
+      this.#roster.moved(moving.signal).catch(() => {}),
+    );
+    moving.abort();
     await Promise.all(this.#standbys.map((standby) => standby.stop()));
   }
 
@@ -147,6 +159,7 @@ export class ShardSet {
       ownership: {
         awaitVacancy: (signal) => this.#roster.awaitVacancy(shard, signal),
         claim: () => store.ownership.claim(),
+        announce: () => store.ownership.announce(),
         renew: () => store.ownership.renew(),
         release: () => store.ownership.release(),
         holder: async () => this.#roster.holderOf(shard),
@@ -171,8 +184,11 @@ export class ShardSet {
       await term.start();
     } catch (error) {
       await term.stop();
+      // That the database is away says nothing of the shard.
+      if (!(error instanceof StoreUnavailableError)) this.#couldNotBegin(shard, error);
       throw error;
     }
+    this.#roster.began(shard);
     const due = new DueAnswers();
     this.#held.set(shard, { term, due });
     this.#tell();
@@ -185,6 +201,16 @@ export class ShardSet {
         this.#tell();
       },
     };
+  }
+
+  #couldNotBegin(shard: Shard, error: unknown): void {
+    const { metrics, log } = this.#options;
+    metrics.shardFailures.inc();
+    if (this.#roster.couldNotBegin(shard))
+      log.error(
+        { err: error, shard },
+        'a shard cannot be begun here: it is left to other nodes, if there are any',
+      );
   }
 
   #heldShards(): readonly Shard[] {

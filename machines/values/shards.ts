@@ -21,14 +21,22 @@ export function shardOf(tenantUuid: TenantUuid): Shard {
  *
  * @param holders who owns each shard now; undefined where nobody does.
  * @param nodeIds of the nodes that live, in any order.
+ * @param declined by node, the shards that it could not run: it gets one of them only where every node has declined it.
  * @returns the node of each shard; undefined for all where no node lives.
  */
 export function assignShards(
   holders: readonly (string | undefined)[],
   nodeIds: readonly string[],
+  declined: ReadonlyMap<string, readonly Shard[]> = new Map(),
 ): readonly (string | undefined)[] {
+  const takersOf = (shard: Shard) => {
+    const willing = nodeIds.filter((nodeId) => declined.get(nodeId)?.includes(shard) !== true);
+    return willing.length === 0 ? nodeIds : willing;
+  };
+  const takers = holders.map((_, shard) => takersOf(shard));
   const held = new Map(nodeIds.map((nodeId) => [nodeId, [] as Shard[]]));
-  for (const [shard, nodeId] of holders.entries()) if (nodeId !== undefined) held.get(nodeId)?.push(shard);
+  for (const [shard, nodeId] of holders.entries())
+    if (nodeId !== undefined && takers[shard]?.includes(nodeId)) held.get(nodeId)?.push(shard);
   const room = quotasOf(held, holders.length);
   const assigned = holders.map((): string | undefined => undefined);
   const give = (shard: Shard, nodeId: string) => {
@@ -36,14 +44,19 @@ export function assignShards(
     room.set(nodeId, (room.get(nodeId) ?? 0) - 1);
   };
   for (const [nodeId, shards] of held) {
-    const byWeight = [...shards].sort((a, b) => weightOf(b, nodeId) - weightOf(a, nodeId) || a - b);
+    // What fewer nodes can run stays where it is.
+    const choicesOf = (shard: Shard) => takers[shard]?.length ?? 0;
+    const byWeight = [...shards].sort(
+      (a, b) => choicesOf(a) - choicesOf(b) || weightOf(b, nodeId) - weightOf(a, nodeId) || a - b,
+    );
     for (const shard of byWeight.slice(0, room.get(nodeId))) give(shard, nodeId);
   }
-  for (const shard of assigned.keys()) {
+  for (const [shard, nodes] of takers.entries()) {
     if (assigned[shard] !== undefined) continue;
-    const [first] = [...held.keys()]
-      .filter((nodeId) => (room.get(nodeId) ?? 0) > 0)
-      .sort((a, b) => weightOf(shard, b) - weightOf(shard, a) || order(a, b));
+    const hasRoom = (nodeId: string) => Number((room.get(nodeId) ?? 0) > 0);
+    const [first] = [...nodes].sort(
+      (a, b) => hasRoom(b) - hasRoom(a) || weightOf(shard, b) - weightOf(shard, a) || order(a, b),
+    );
     if (first !== undefined) give(shard, first);
   }
   return assigned;

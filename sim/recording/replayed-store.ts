@@ -36,6 +36,7 @@ export function createReplayedStore(): ReplayedStore {
     ownership: {
       awaitVacancy: unrecorded,
       claim: unrecorded,
+      announce: unrecorded,
       renew: unrecorded,
       release: unrecorded,
       holder: unrecorded,

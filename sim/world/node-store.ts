@@ -36,8 +36,8 @@ export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'o
   const shards = new Map<Shard, Store>();
   return {
     membership: {
-      join: () => reach(() => membership.join()),
-      renew: () => reach(() => membership.renew()),
+      join: (declined) => reach(() => membership.join(declined)),
+      renew: (declined) => reach(() => membership.renew(declined)),
       leave: () => reach(() => membership.leave()),
       view: () => reach(() => membership.view()),
     },
@@ -129,6 +129,7 @@ export class NodeStore {
           writers.claimed(name, term, host.aheadMs, owned);
           return term;
         }),
+      announce: () => this.#reach(() => ownership.announce()),
       renew: () => this.#reach(() => ownership.renew()),
       release: () => this.#reach(() => ownership.release()),
       holder: () => this.#reach(() => ownership.holder()),

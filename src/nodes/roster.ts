@@ -1,5 +1,5 @@
 // Keeps this node among those that live, and knows which of them owns each shard, and which of them each shard is for.
-import { assignShards, type Shard } from '../../machines/values/shards.js';
+import { ALL_SHARDS, assignShards, type Shard } from '../../machines/values/shards.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, type Holder } from '../ports/ownership.js';
@@ -9,6 +9,13 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 /** Membership is renewed so many times in the length of a lease. */
 const RENEWALS = 4;
 const LOOK_EVERY_MS = 250;
+/** Shards that are being taken up at one time: of many, the first then answer before the last begin. */
+const TAKEN_UP_AT_ONCE = 2;
+/** A shard that could not be begun so many times in a row is left to another node, for so long. */
+const ATTEMPTS = 3;
+const DECLINED_FOR_MS = 600_000;
+/** Where no other node can run it either, it is tried again so often. */
+const TRIED_AGAIN_AFTER_MS = 10_000;
 
 interface RosterOptions {
   readonly clock: Clock;
@@ -39,8 +46,10 @@ export class Roster {
   /** Nothing is claimed before: once a database is back, all nodes may be about to say that they live. */
   #claimsFromMs = 0;
   #renewAtMs = 0;
-  /** The shard that this node hands over; one at a time, so that the others go on. */
-  #moving: Shard | undefined;
+  /** Shards that this node is told to claim and has not begun. */
+  readonly #takingUp = new Set<Shard>();
+  /** By shard, how often in a row it could not be begun here, and when that was last. */
+  readonly #failed = new Map<Shard, { readonly times: number; readonly atMs: number }>();
   #cancel: Cancel = () => {};
   #looking: Promise<void> = Promise.resolve();
 
@@ -85,24 +94,87 @@ export class Roster {
     if (this.#isMember) void this.#leave();
   }
 
-  /** Resolves once the shard is for this node and nobody owns it, at the next look at the earliest. */
-  awaitVacancy(shard: Shard, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves once the shard is for this node and nobody owns it, at the next look at the earliest. It is being taken up from then
+   * on, until `began`, `couldNotBegin`, or this is asked again.
+   */
+  async awaitVacancy(shard: Shard, signal: AbortSignal): Promise<void> {
     const { clock, nodeId } = this.#options;
-    return this.#until(signal, () => {
-      if (this.#isLeaving || !this.#isMember || clock.monotonicMs() < this.#claimsFromMs) return false;
-      return this.#assigned[shard] === nodeId && this.#view.holders[shard] === undefined;
+    this.#takingUp.delete(shard);
+    await this.#until(signal, () => {
+      const nowMs = clock.monotonicMs();
+      if (this.#isLeaving || !this.#isMember || nowMs < this.#claimsFromMs) return false;
+      if (this.#assigned[shard] !== nodeId || this.#view.holders[shard] !== undefined) return false;
+      if (this.#takingUp.size >= TAKEN_UP_AT_ONCE || nowMs < this.#mayTryFromMs(shard)) return false;
+      this.#takingUp.add(shard);
+      return true;
     });
   }
 
-  /** Resolves once the shard, which this node owns, is for another one and it is its turn to move. */
+  /** The shard runs here. */
+  began(shard: Shard): void {
+    this.#takingUp.delete(shard);
+    this.#failed.delete(shard);
+    this.#tellWaiters();
+  }
+
+  /** What runs a shard failed to start. True where that was so often that this node leaves it to others, if there are any. */
+  couldNotBegin(shard: Shard): boolean {
+    this.#takingUp.delete(shard);
+    const times = (this.#failed.get(shard)?.times ?? 0) + 1;
+    this.#failed.set(shard, { times, atMs: this.#options.clock.monotonicMs() });
+    // The others are told at the next look.
+    this.#renewAtMs = 0;
+    this.#tellWaiters();
+    return times >= ATTEMPTS;
+  }
+
+  /**
+   * Resolves once the shard, which this node owns, is for another one and it is its turn to move: while that one takes up a shard, the
+   * tenants of the next go on here.
+   */
   awaitMove(shard: Shard, signal: AbortSignal): Promise<void> {
-    const { nodeId } = this.#options;
     return this.#until(signal, () => {
-      const home = this.#assigned[shard];
-      if (this.#view.holders[shard]?.nodeId !== nodeId || home === undefined || home === nodeId) return false;
-      this.#moving ??= shard;
-      return this.#moving === shard;
+      const home = this.#homeOf(shard);
+      if (home === undefined) return false;
+      const forIt = ALL_SHARDS.filter((each) => this.#assigned[each] === home && !this.#runs(home, each));
+      const onTheirWay = forIt.filter((each) => {
+        const holder = this.#view.holders[each];
+        return holder === undefined || holder.nodeId === home;
+      });
+      const before = forIt.filter((each) => each < shard && !onTheirWay.includes(each));
+      return onTheirWay.length + before.length < (this.#isLeaving ? TAKEN_UP_AT_ONCE : 1);
     });
+  }
+
+  /** Resolves once this node owns no shard that another one could run. */
+  moved(signal: AbortSignal): Promise<void> {
+    return this.#until(signal, () => ALL_SHARDS.every((shard) => this.#homeOf(shard) === undefined));
+  }
+
+  /** The other node that a shard of this one is for; undefined where it is for this one, or not its own. */
+  #homeOf(shard: Shard): string | undefined {
+    const { nodeId } = this.#options;
+    const home = this.#assigned[shard];
+    return this.#view.holders[shard]?.nodeId === nodeId && home !== nodeId ? home : undefined;
+  }
+
+  /** A node that has claimed a shard names itself as its holder once it runs it. */
+  #runs(nodeId: string, shard: Shard): boolean {
+    const holder = this.#view.holders[shard];
+    return holder?.nodeId === nodeId && holder.url !== undefined;
+  }
+
+  #mayTryFromMs(shard: Shard): number {
+    const failed = this.#failed.get(shard);
+    return failed === undefined || failed.times < ATTEMPTS ? 0 : failed.atMs + TRIED_AGAIN_AFTER_MS;
+  }
+
+  get #declined(): readonly Shard[] {
+    const fromMs = this.#options.clock.monotonicMs() - DECLINED_FOR_MS;
+    return [...this.#failed].flatMap(([shard, { times, atMs }]) =>
+      times >= ATTEMPTS && atMs > fromMs ? [shard] : [],
+    );
   }
 
   #until(signal: AbortSignal, isDue: () => boolean): Promise<void> {
@@ -155,7 +227,7 @@ export class Roster {
     const nowMs = clock.monotonicMs();
     if (this.#isMember && nowMs < this.#renewAtMs) return;
     try {
-      await (this.#isMember ? membership.renew() : membership.join());
+      await (this.#isMember ? membership.renew(this.#declined) : membership.join(this.#declined));
     } catch (error) {
       if (!(error instanceof ClockDifferenceError)) throw error;
       this.#isClockOff = true;
@@ -184,8 +256,12 @@ export class Roster {
     this.#assigned = assignShards(
       view.holders.map((holder) => holder?.nodeId),
       view.members.map((member) => member.nodeId),
+      new Map(view.members.map((member) => [member.nodeId, member.declined])),
     );
-    if (this.#moving !== undefined && view.holders[this.#moving]?.nodeId !== nodeId) this.#moving = undefined;
+    this.#tellWaiters();
+  }
+
+  #tellWaiters(): void {
     for (const waiter of [...this.#waiters]) if (waiter.isDue()) waiter.resolve();
   }
 }

@@ -92,6 +92,9 @@ export class Standby {
     tenure.begin(askedAtMs);
     try {
       const running = await begin(ownerTerm, tenure, lose);
+      await ownership
+        .announce()
+        .catch((error) => log.warn({ err: error }, `the next renewal says that ${owned} runs here`));
       log.info({ ownerTerm }, `this node owns ${owned}`);
       const ended = AbortSignal.any([signal, over.signal]);
       await (awaitMove?.(ended).catch(() => {}) ?? aborted(ended));

@@ -3,7 +3,7 @@
 /** The node that owns the database, or a shard. */
 export interface Holder {
   readonly nodeId: string;
-  /** Where other nodes reach its REST side; undefined where it names none. */
+  /** Where other nodes reach its REST side; undefined where it names none, or has yet to begin what it owns. */
   readonly url: string | undefined;
 }
 
@@ -31,6 +31,12 @@ export interface Ownership {
    * @throws StoreUnavailableError
    */
   claim(): Promise<number>;
+  /**
+   * What is owned runs now: from here on the holder has a URL, so that other nodes send it requests. Of the whole database it has
+   * one from the claim on, because who stands by waits for it anyway.
+   * @throws StoreUnavailableError, and then the next renewal tells it.
+   */
+  announce(): Promise<void>;
   /**
    * Whether this node still owns the database; its lease, if any, then counts anew. False once another claimed it.
    * @throws StoreUnavailableError

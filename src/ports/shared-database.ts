@@ -3,10 +3,15 @@ import type { Shard } from '../../machines/values/shards.js';
 import type { Holder } from './ownership.js';
 import type { Store } from './store.js';
 
+/** A node that shards are given to. */
+export interface Member extends Holder {
+  /** Shards that it tried to run and could not: they are for others, where one of these can. */
+  readonly declined: readonly Shard[];
+}
+
 /** Who lives, and who owns what, at one instant of the database's clock. */
 export interface ClusterView {
-  /** The nodes that shards are given to. */
-  readonly members: readonly Holder[];
+  readonly members: readonly Member[];
   /** By shard; undefined where nobody owns it. */
   readonly holders: readonly (Holder | undefined)[];
 }
@@ -14,13 +19,13 @@ export interface ClusterView {
 /** This node among those that share the tenants of one database. */
 export interface Membership {
   /**
-   * Makes this node one of those that shards are given to; it is one for as long as a lease lasts.
+   * Makes this node one of those that shards are given to, but for those that it declines; it is one for as long as a lease lasts.
    * @throws ClockDifferenceError where this node's clock is off.
    * @throws StoreUnavailableError
    */
-  join(): Promise<void>;
+  join(declined: readonly Shard[]): Promise<void>;
   /** Its lease counts anew. @throws StoreUnavailableError */
-  renew(): Promise<void>;
+  renew(declined: readonly Shard[]): Promise<void>;
   /** No shard is given to this node any more. */
   leave(): Promise<void>;
   /** @throws StoreUnavailableError */

@@ -133,6 +133,53 @@ describe('The assignment of shards to nodes', () => {
     );
   });
 
+  const anyDeclined = anyHoldings.chain(({ living, holders }) =>
+    fc.record({
+      living: fc.constant(living),
+      holders: fc.constant(holders),
+      declined: fc
+        .array(fc.tuple(fc.constantFrom(...living), fc.nat(SHARDS - 1)), { maxLength: 30 })
+        .map(
+          (pairs) =>
+            new Map(
+              living.map((nodeId) => [
+                nodeId,
+                pairs.filter(([node]) => node === nodeId).map(([, shard]) => shard),
+              ]),
+            ),
+        ),
+    }),
+  );
+
+  it('gives a shard to no node that declined it, unless all did', () => {
+    fc.assert(
+      fc.property(anyDeclined, ({ living, holders, declined }) => {
+        for (const [shard, nodeId = ''] of assignShards(holders, living, declined).entries()) {
+          const isDeclinedBy = (node: string) => declined.get(node)?.includes(shard) === true;
+          expect(living).toContain(nodeId);
+          if (isDeclinedBy(nodeId)) expect(living.every(isDeclinedBy)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it('stays even where one node of several declines a shard, and comes to rest', () => {
+    fc.assert(
+      fc.property(
+        anyHoldings.filter(({ living }) => living.length > 1),
+        fc.nat(SHARDS - 1),
+        ({ living, holders }, shard) => {
+          const declined = new Map([[living[0] ?? '', [shard]]]);
+          let now = assignShards(holders, living, declined);
+          for (let round = 0; round < 2; round++) now = assignShards(now, living, declined);
+          expect(assignShards(now, living, declined)).toEqual(now);
+          const loads = loadsOf(now, living);
+          expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
+        },
+      ),
+    );
+  });
+
   it('is of nobody where no node lives', () => {
     expect(assignShards(nobody, [])).toEqual(nobody);
   });

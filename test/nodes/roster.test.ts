@@ -20,7 +20,7 @@ interface Node {
   readonly name: string;
   readonly database: SharedDatabase;
   readonly roster: Roster;
-  /** Shards that are vacant and for this node, or, of its own, for another one, as it was told. */
+  /** Shards that are vacant and for this node, or, of its own, for another one, as it was told. Each is begun at once. */
   readonly vacant: Set<Shard>;
   readonly moving: Shard[];
   readonly leaving: AbortController;
@@ -79,13 +79,19 @@ describe('the rosters of several nodes', () => {
     vacant.clear();
     for (const shard of ALL_SHARDS)
       roster.awaitVacancy(shard, leaving.signal).then(
-        () => vacant.add(shard),
+        () => {
+          vacant.add(shard);
+          roster.began(shard);
+        },
         () => {},
       );
   }
 
-  function own({ database }: Node, shard: Shard): Promise<number> {
-    return database.shard(shard).ownership.claim();
+  /** And runs it. */
+  async function own({ database }: Node, shard: Shard): Promise<void> {
+    const { ownership } = database.shard(shard);
+    await ownership.claim();
+    await ownership.announce();
   }
 
   it('give each shard to one of them, and as many to each', async () => {
@@ -142,6 +148,77 @@ describe('the rosters of several nodes', () => {
     expect(first.vacant.size).toBe(0);
   });
 
+  it('hand over no shard to a node that has yet to take up the one before', async () => {
+    const [first, second] = [await start('first'), await start('second')];
+    // All are owned, and some are for a third.
+    for (const shard of ALL_SHARDS) await own(shard % 2 === 0 ? first : second, shard);
+    await start('third');
+    for (const { roster, moving, leaving } of [first, second])
+      for (const shard of ALL_SHARDS)
+        roster.awaitMove(shard, leaving.signal).then(
+          () => moving.push(shard),
+          () => {},
+        );
+    await eventually(() => expect(first.moving.length + second.moving.length).toBeGreaterThan(0));
+    const looks = 4 * 250;
+    for (const node of [first, second])
+      for (const shard of node.moving) await node.database.shard(shard).ownership.release();
+    const told = first.moving.length + second.moving.length;
+    // The third claims nothing: all that is not on its way stays where it is, however long.
+    await new Promise<void>((resolve) => void systemClock.after(looks, resolve));
+    expect(first.moving.length + second.moving.length).toBe(told);
+    expect(told).toBe(1);
+  });
+
+  it('hand all over to the others before a node that leaves has to let go', async () => {
+    const [first, second] = [await start('first'), await start('second')];
+    for (const shard of [1, 2, 3, 4, 5]) await own(first, shard);
+    for (const shard of ALL_SHARDS) if (shard === 0 || shard > 5) await own(second, shard);
+    const { roster, database, leaving } = first;
+    const order: string[] = [];
+    // It was alone with the first a moment ago, and was told of all that are vacant then.
+    askAnew(second);
+    const moving = [1, 2, 3, 4, 5].map(async (shard) => {
+      await roster.awaitMove(shard, leaving.signal);
+      order.push(`released ${shard}`);
+      await database.shard(shard).ownership.release();
+      await eventually(() => expect(second.vacant).toContain(shard));
+      await own(second, shard);
+      order.push(`claimed ${shard}`);
+    });
+    await roster.leave();
+    const moved = roster.moved(leaving.signal);
+    await Promise.all([moved, ...moving]);
+    // The third is released only once one of the first two is taken up.
+    const releases = order.flatMap((step, place) => (step.startsWith('released') ? [place] : []));
+    expect(releases).toHaveLength(5);
+    expect(releases[2]).toBeGreaterThan(order.findIndex((step) => step.startsWith('claimed')));
+  });
+
+  it('leave a shard that one of them cannot begin to another one', async () => {
+    const [first, second] = [await start('first'), await start('second')];
+    const { roster, leaving, vacant } = first;
+    await eventually(() => expect(vacant.size).toBeGreaterThan(0));
+    const [shard = 0] = vacant;
+    second.vacant.delete(shard);
+    askAnew(second);
+    expect([roster.couldNotBegin(shard), roster.couldNotBegin(shard)]).toEqual([false, false]);
+    expect(roster.couldNotBegin(shard)).toBe(true);
+    await eventually(() => expect(second.vacant).toContain(shard));
+    // It is for the other one as long as that one lives.
+    let isToldAgain = false;
+    roster.awaitVacancy(shard, leaving.signal).then(
+      () => {
+        isToldAgain = true;
+      },
+      () => {},
+    );
+    await own(second, shard);
+    await second.database.shard(shard).ownership.release();
+    await new Promise<void>((resolve) => void systemClock.after(1_000, resolve));
+    expect(isToldAgain).toBe(false);
+  });
+
   it('give a node nothing whose clock is off, until it is right', async () => {
     let offMs = 5_000;
     const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + offMs };
@@ -158,8 +235,8 @@ describe('the rosters of several nodes', () => {
     const away = () => Promise.reject(new StoreUnavailableError('cut off'));
     const wrap = (membership: Membership): Membership => ({
       ...membership,
-      join: () => (isCutOff ? away() : membership.join()),
-      renew: () => (isCutOff ? away() : membership.renew()),
+      join: (declined) => (isCutOff ? away() : membership.join(declined)),
+      renew: (declined) => (isCutOff ? away() : membership.renew(declined)),
       leave: () => membership.leave(),
       view: () => (isCutOff ? away() : membership.view()),
     });

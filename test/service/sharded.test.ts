@@ -79,7 +79,11 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  async function startNode(seams: Seams = {}): Promise<Node> {
+  /** @param spoil puts itself between the node and its database */
+  async function startNode(
+    seams: Seams = {},
+    spoil = (database: SharedDatabase): SharedDatabase => database,
+  ): Promise<Node> {
     const config = loadConfig(
       {},
       {
@@ -99,7 +103,11 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
       metrics: createMetrics(),
       ...seams,
       onShards: (held) => void Object.assign(node, { held }),
-      wrapDatabase: (database) => Object.assign(node, { database }).database,
+      wrapDatabase: (opened) => {
+        const database = spoil(opened);
+        node.database = database;
+        return database;
+      },
     });
     const node: Node = { url: '', service, logged, database: undefined, held: [] };
     nodes.push(node);
@@ -274,5 +282,37 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     const health = await fetch(`${off.url}/health`);
     expect([health.status, await health.json()]).toMatchObject([503, { checks: { clock: 'failing' } }]);
     expect([first.held, off.held]).toEqual([ALL_SHARDS, []]);
+  });
+
+  it('leave a shard that one of them cannot begin to another one, which goes on with it', async () => {
+    const [first] = (await startNodes(1)) as [Node];
+    const broken = shardOf(TENANTS[0] as TenantUuid);
+    const unreadable = () => Promise.reject(new Error('a row that this node cannot read'));
+    const second = await startNode({}, (database) => ({
+      ...database,
+      shard: (shard) =>
+        shard === broken ? { ...database.shard(shard), loadTenant: unreadable } : database.shard(shard),
+    }));
+    // The first has it, and it may move only once that one is gone.
+    await areShared(first, second);
+    const third = await startNode();
+    await areShared(first, second, third);
+    await first.service.stop();
+    await areShared(second, third);
+    expect(third.held).toContain(broken);
+    const isTold = ([, text]: readonly [object, string]) => text.includes('left to other nodes');
+    const failures = async () => {
+      const text = await (await fetch(`${second.url}/metrics`)).text();
+      return Number(/^headroom_shard_failures_total (\d+)/m.exec(text)?.[1]);
+    };
+    // Whether it was ever for the second depends on the names of the nodes. Where it was, it was let go after three attempts.
+    expect(await failures()).toBe(second.logged.some(isTold) ? 3 : 0);
+    await third.service.stop();
+    await eventually(async () => expect(await failures()).toBeGreaterThanOrEqual(3));
+    expect(second.logged.some(isTold)).toBe(true);
+    const fourth = await startNode();
+    await areShared(second, fourth);
+    expect(fourth.held).toContain(broken);
+    expect((await put(second, TENANTS[0] as TenantUuid, 13)).status).toBe(200);
   });
 });

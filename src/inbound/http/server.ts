@@ -59,6 +59,7 @@ export class HttpServer {
   readonly #connections: Connections;
   readonly #server: Server;
   #isStopping = false;
+  #isDraining = false;
 
   constructor({ config, tlsFiles, ...parts }: ServerParts) {
     this.#config = config;
@@ -77,6 +78,7 @@ export class HttpServer {
       ...parts,
       handle: (request, response) => {
         request.url = readableTarget(request.url ?? '/');
+        if (this.#isDraining) response.shouldKeepAlive = false;
         this.#answering.due.take(response);
         this.#answering.listener(request, response);
       },
@@ -117,10 +119,19 @@ export class HttpServer {
     return listen(this.#server, this.#config, this.#scheme);
   }
 
+  /**
+   * From now on each answer is the last of its connection: the client's next request goes elsewhere, and not into a connection that is
+   * about to be closed. New connections are still taken.
+   */
+  drain(): void {
+    this.#isDraining = true;
+    for (const response of this.#exchanges.unanswered.values()) response.shouldKeepAlive = false;
+  }
+
   /** Takes nothing new and resolves when what was accepted is answered, within 10 s. */
   stop(): Promise<void> {
     this.#isStopping = true;
-    for (const response of this.#exchanges.unanswered.values()) response.shouldKeepAlive = false;
+    this.drain();
     this.#exchanges.openStreams.endAll();
     const cancel = this.#connections.stop();
     return new Promise((resolve) => {

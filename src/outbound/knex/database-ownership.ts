@@ -54,6 +54,7 @@ export class DatabaseOwnership implements Ownership {
   readonly #node: OwnNode;
   readonly #onClaimed: OwnershipOptions['onClaimed'];
   #ownerTerm: number | undefined;
+  #isAnnounced = false;
 
   constructor({ knex, clock, databaseClock, owned, log, node, onClaimed }: OwnershipOptions) {
     this.#knex = knex;
@@ -81,6 +82,7 @@ export class DatabaseOwnership implements Ownership {
       try {
         const { ownerTerm, position } = await orUnavailable(() => this.#claimAfter(before));
         this.#ownerTerm = ownerTerm;
+        this.#isAnnounced = false;
         this.#onClaimed(ownerTerm, position);
         await this.#endSessionsOf(before);
         return ownerTerm;
@@ -95,13 +97,19 @@ export class DatabaseOwnership implements Ownership {
     }
   }
 
+  async announce(): Promise<void> {
+    this.#isAnnounced = true;
+    await this.renew();
+  }
+
   async renew(): Promise<boolean> {
     const ownerTerm = this.#ownerTerm;
     if (ownerTerm === undefined) return true;
-    const { leaseMs } = this.#node;
+    const { leaseMs, url } = this.#node;
     if (leaseMs !== undefined) {
       const aliveUntil = this.#databaseClock.inMs(leaseMs);
-      return orUnavailable(() => this.#owned.renew(this.#knex, ownerTerm, aliveUntil));
+      const nodeUrl = this.#isAnnounced ? url() : undefined;
+      return orUnavailable(() => this.#owned.renew(this.#knex, { ownerTerm, aliveUntil, nodeUrl }));
     }
     const own = (trx: Knex) => this.#owned.row(trx).where({ epoch: ownerTerm }).first('epoch');
     return orUnavailable(() => inTransaction(this.#knex, async (trx) => (await own(trx)) !== undefined));

@@ -20,6 +20,7 @@ import * as operatorMayPause from './migrations/0018-operator-may-pause.js';
 import * as shards from './migrations/0019-shards.js';
 import * as phaseCurrents from './migrations/0020-phase-currents.js';
 import * as buildingPower from './migrations/0021-building-power.js';
+import * as declinedShards from './migrations/0022-declined-shards.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -47,6 +48,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0019-shards', ...shards },
   { name: '0020-phase-currents', ...phaseCurrents },
   { name: '0021-building-power', ...buildingPower },
+  { name: '0022-declined-shards', ...declinedShards },
 ];
 
 /** The migrations, for knex. */

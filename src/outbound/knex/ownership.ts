@@ -61,6 +61,13 @@ export interface Begun {
   readonly position?: Position;
 }
 
+export interface Renewal {
+  readonly ownerTerm: number;
+  readonly aliveUntil: Knex.Raw;
+  /** Where the owner answers, once it does. */
+  readonly nodeUrl: string | undefined;
+}
+
 /** The row that says who owns something: the whole database, or a shard of its tenants. Both draw their terms from one counter. */
 export interface OwnedRow {
   /** What is owned, as people are told. */
@@ -70,8 +77,8 @@ export interface OwnedRow {
   rival(knex: Knex): Promise<OwnedBy | undefined>;
   /** Begins a new term, in which `owner` owns it; undefined where it is not vacant. */
   begin(knex: Knex, owner: Owner, ifVacant?: IfVacant): Promise<Begun | undefined>;
-  /** The lease of `ownerTerm` lasts until `aliveUntil` from now on; false where that term has passed. */
-  renew(knex: Knex, ownerTerm: number, aliveUntil: Knex.Raw): Promise<boolean>;
+  /** The lease of the term lasts until `aliveUntil` from now on; false where that term has passed. */
+  renew(knex: Knex, renewal: Renewal): Promise<boolean>;
   /**
    * Counts a commit of `ownerTerm` and refuses it where that term has passed; the last statement of each commit. Until it
    * ends nobody can begin another term, so that what a new owner reads is all that the one before it wrote.
@@ -103,7 +110,7 @@ export const WHOLE_DATABASE: OwnedRow = {
       await trx('shards').update({ epoch: position.ownerTerm, ...NOBODY });
       return { ownerTerm: position.ownerTerm, position };
     }),
-  renew: (knex, ownerTerm, aliveUntil) =>
+  renew: (knex, { ownerTerm, aliveUntil }) =>
     inTransaction(knex, async (trx) => {
       const own = trx('owner').where({ epoch: ownerTerm });
       return (await own.update({ alive_until_ms: aliveUntil })) > 0;

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { SHARDS, type Shard } from '../../../machines/values/shards.js';
 import type { Holder } from '../../ports/ownership.js';
-import type { ClusterView, Membership } from '../../ports/shared-database.js';
+import type { ClusterView, Member, Membership } from '../../ports/shared-database.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import type { DatabaseClock } from './database-clock.js';
 import type { OwnNode } from './database-ownership.js';
-import { inClaim, isVacantAt, NOBODY, type OwnedRow } from './ownership.js';
+import { inClaim, isVacantAt, NOBODY, type OwnedRow, type Renewal } from './ownership.js';
 import { inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
@@ -30,11 +30,11 @@ export function shardRow(shard: Shard, renewals: Renewals): OwnedRow {
           .modify(
             (query) => ifVacant && query.where({ epoch: ifVacant.ownerTerm }).where(isVacantAt(ifVacant.now)),
           )
-          .update({ epoch: ownerTerm, ...owner }),
+          .update({ epoch: ownerTerm, ...owner, node_url: null }),
       );
       return taken > 0 ? { ownerTerm } : undefined;
     },
-    renew: (knex, ownerTerm, aliveUntil) => renewals.renew(knex, { shard, ownerTerm, aliveUntil }),
+    renew: (knex, renewal) => renewals.renew(knex, { shard, ...renewal }),
     async countCommitOf(trx, ownerTerm) {
       const counted = { commits: trx.raw('commits + 1') };
       const rows = await trx('shards').where({ shard, epoch: ownerTerm }).update(counted);
@@ -58,18 +58,16 @@ function nextTerm(knex: Knex, now: Knex.Raw | undefined): Promise<number | undef
   });
 }
 
-interface Renewal {
+interface ShardRenewal extends Renewal {
   readonly shard: Shard;
-  readonly ownerTerm: number;
-  readonly aliveUntil: Knex.Raw;
 }
 
 /** Renews in one transaction whatever shards of a node ask for it at one time: each commit waits for the disk. */
 export class Renewals {
-  #asked: Renewal[] = [];
+  #asked: ShardRenewal[] = [];
   #renewed: Promise<ReadonlySet<Shard>> | undefined;
 
-  async renew(knex: Knex, renewal: Renewal): Promise<boolean> {
+  async renew(knex: Knex, renewal: ShardRenewal): Promise<boolean> {
     this.#asked.push(renewal);
     this.#renewed ??= nextTurn().then(() => this.#renewAll(knex));
     return (await this.#renewed).has(renewal.shard);
@@ -79,16 +77,31 @@ export class Renewals {
     const asked = this.#asked;
     this.#asked = [];
     this.#renewed = undefined;
+    // All of a node name the same URL, but for those that it has yet to begin.
+    const [running, beginning] = [
+      asked.filter(({ nodeUrl }) => nodeUrl !== undefined),
+      asked.filter(({ nodeUrl }) => nodeUrl === undefined),
+    ];
     return inTransaction(knex, async (trx) => {
-      const rows: { shard: Shard }[] = await trx('shards')
-        .where((own) => {
-          for (const { shard, ownerTerm } of asked) own.orWhere({ shard, epoch: ownerTerm });
-        })
-        .update({ alive_until_ms: asked[0]?.aliveUntil })
-        .returning('shard');
-      return new Set(rows.map(({ shard }) => shard));
+      const renewed = new Set<Shard>();
+      for (const renewals of [running, beginning])
+        for (const shard of await renewIn(trx, renewals)) renewed.add(shard);
+      return renewed;
     });
   }
+}
+
+/** Those of them whose term has not passed. */
+async function renewIn(trx: Knex.Transaction, renewals: readonly ShardRenewal[]): Promise<readonly Shard[]> {
+  const [first] = renewals;
+  if (first === undefined) return [];
+  const rows: { shard: Shard }[] = await trx('shards')
+    .where((own) => {
+      for (const { shard, ownerTerm } of renewals) own.orWhere({ shard, epoch: ownerTerm });
+    })
+    .update({ alive_until_ms: first.aliveUntil, ...(first.nodeUrl && { node_url: first.nodeUrl }) })
+    .returning('shard');
+  return rows.map(({ shard }) => shard);
 }
 
 interface ViewRow {
@@ -96,6 +109,8 @@ interface ViewRow {
   readonly shard: Shard | null;
   readonly node_id: string;
   readonly node_url: string | null;
+  /** Of a member. */
+  readonly declined: string | null;
 }
 
 export class DatabaseMembership implements Membership {
@@ -109,16 +124,21 @@ export class DatabaseMembership implements Membership {
     this.#node = node;
   }
 
-  async join(): Promise<void> {
+  async join(declined: readonly Shard[]): Promise<void> {
     await orUnavailable(() => this.#clock.check());
-    await this.renew();
+    await this.renew(declined);
     const forgotten = this.#clock.inMs(-FORGOTTEN_AFTER_MS);
     await orUnavailable(() => this.#knex('members').where('alive_until_ms', '<', forgotten).delete());
   }
 
-  async renew(): Promise<void> {
+  async renew(declined: readonly Shard[]): Promise<void> {
     const { nodeId, url, leaseMs } = this.#node;
-    const row = { node_id: nodeId, node_url: url() ?? null, alive_until_ms: this.#clock.inMs(leaseMs) };
+    const row = {
+      node_id: nodeId,
+      node_url: url() ?? null,
+      declined: declined.join(' '),
+      alive_until_ms: this.#clock.inMs(leaseMs),
+    };
     await orUnavailable(() => this.#knex('members').insert(row).onConflict('node_id').merge());
   }
 
@@ -129,10 +149,11 @@ export class DatabaseMembership implements Membership {
   async view(): Promise<ClusterView> {
     const rows: ViewRow[] = await orUnavailable(() => this.#look());
     const holders: (Holder | undefined)[] = Array.from({ length: SHARDS }, () => undefined);
-    const members: Holder[] = [];
-    for (const { shard, node_id: nodeId, node_url } of rows) {
+    const members: Member[] = [];
+    for (const { shard, node_id: nodeId, node_url, declined } of rows) {
       const node = { nodeId, url: node_url ?? undefined };
-      if (shard === null) members.push(node);
+      if (shard === null)
+        members.push({ ...node, declined: declined ? declined.split(' ').map(Number) : [] });
       else holders[shard] = node;
     }
     return { members, holders };
@@ -143,7 +164,9 @@ export class DatabaseMembership implements Membership {
       query.whereNotNull('node_id').where('alive_until_ms', '>', this.#clock.inMs(0));
     return this.#knex('shards')
       .modify(lives)
-      .select('shard', 'node_id', 'node_url')
-      .unionAll(this.#knex('members').modify(lives).select(this.#knex.raw('null'), 'node_id', 'node_url'));
+      .select('shard', 'node_id', 'node_url', this.#knex.raw('null as declined'))
+      .unionAll(
+        this.#knex('members').modify(lives).select(this.#knex.raw('null'), 'node_id', 'node_url', 'declined'),
+      );
   }
 }

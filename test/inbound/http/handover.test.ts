@@ -36,3 +36,16 @@ it('a change of what answers waits for what the one before took, and not for wha
   await allAnswered;
   expect(isStandbyDone).toBe(true);
 });
+
+it('each answer of a server that is about to stop ends its connection, and new ones are taken', async () => {
+  rig = await createRig();
+  const service = holding();
+  await rig.server.answerWith(service.answering);
+  for (const [taken, connection] of ['keep-alive', 'close', 'close'].entries()) {
+    if (taken === 1) rig.server.drain();
+    const asked = rig.call('GET', '/a');
+    await eventually(() => expect(service.held).toHaveLength(taken + 1));
+    service.held[taken]?.end('a');
+    expect((await asked).headers.get('connection')).toBe(connection);
+  }
+});

@@ -103,6 +103,8 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     expect(await b.ownership.holder()).toBeUndefined();
     await a.ownership.awaitVacancy(new AbortController().signal);
     await a.ownership.claim();
+    expect(await b.ownership.holder()).toMatchObject({ nodeId: 'a' });
+    await a.ownership.announce();
     expect(await b.ownership.holder()).toEqual({ nodeId: 'a', url: 'http://a.example' });
     await expect(b.ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
   });
@@ -258,12 +260,27 @@ function describeShards(
     expect((await a.shard(ANOTHER).revisionSince(0)).tenants).toEqual([]);
   });
 
+  it('says where the owner of a shard is once it runs there', async () => {
+    const [a, b] = await twoNodes();
+    const { ownership } = a.shard(OURS);
+    await ownership.claim();
+    await ownership.renew();
+    const seen = async () => (await b.membership.view()).holders[OURS];
+    expect(await seen()).toEqual({ nodeId: 'a', url: undefined });
+    await ownership.announce();
+    expect(await seen()).toEqual({ nodeId: 'a', url: 'http://a.example' });
+    await ownership.release();
+    await ownership.claim();
+    expect(await seen()).toEqual({ nodeId: 'a', url: undefined });
+  });
+
   it('lists who lives and who owns what, until they leave or their leases end', async () => {
     const [a, b] = await twoNodes();
-    await a.membership.join();
-    await b.membership.join();
+    await a.membership.join([]);
+    await b.membership.join([OURS, ANOTHER]);
     await a.shard(OURS).ownership.claim();
-    const [ofA, ofB] = ['a', 'b'].map((nodeId) => ({ nodeId, url: `http://${nodeId}.example` }));
+    const ofA = { nodeId: 'a', url: 'http://a.example', declined: [] };
+    const ofB = { nodeId: 'b', url: 'http://b.example', declined: [OURS, ANOTHER] };
     const { members, holders } = await b.membership.view();
     expect(members).toHaveLength(2);
     expect(members).toEqual(expect.arrayContaining([ofA, ofB]));
@@ -272,15 +289,19 @@ function describeShards(
     );
     await a.membership.leave();
     await a.shard(OURS).ownership.release();
-    expect(await b.membership.view()).toEqual({ members: [ofB], holders: ALL_SHARDS.map(() => undefined) });
+    await b.membership.renew([]);
+    expect(await b.membership.view()).toEqual({
+      members: [{ ...ofB, declined: [] }],
+      holders: ALL_SHARDS.map(() => undefined),
+    });
   });
 
   it('forgets a member that does not renew', async () => {
     const [a, b] = await twoNodes(SHORT_MS);
-    await a.membership.join();
-    await b.membership.join();
+    await a.membership.join([]);
+    await b.membership.join([]);
     await eventually(async () => {
-      await b.membership.renew();
+      await b.membership.renew([]);
       expect((await b.membership.view()).members.map(({ nodeId }) => nodeId)).toEqual(['b']);
     });
   });
@@ -313,7 +334,7 @@ function describeShards(
     const databaseUrl = await serverOf().createDatabase();
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 2_600 };
     const off = await shared(databaseUrl, 'off', LONG_MS, clock);
-    await expect(off.membership.join()).rejects.toBeInstanceOf(ClockDifferenceError);
+    await expect(off.membership.join([])).rejects.toBeInstanceOf(ClockDifferenceError);
     expect((await off.membership.view()).members).toEqual([]);
   });
 }
