@@ -9,6 +9,7 @@ import { createHealth } from './health.js';
 import { createCredentialDirectory } from './inbound/http/credentials.js';
 import type { Exchanges } from './inbound/http/exchange.js';
 import { createExpressApp } from './inbound/http/express-app.js';
+import type { Hop } from './inbound/http/forwarding.js';
 import type { NodeTokens } from './inbound/http/node-tokens.js';
 import type { Tokens } from './inbound/http/tokens.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
@@ -33,6 +34,8 @@ export interface TermSeams {
   readonly createGateway?: () => ChargerGateway;
   /** Stands between the service and its broker. */
   readonly wrapBus?: (bus: MessageBus) => MessageBus;
+  /** Between a node and those that it forwards to. */
+  readonly hop?: Hop;
   /** Builds the actors; a test, recorder or replay puts itself between them and their ports here. */
   readonly createActors?: typeof createActorSystem;
 }

@@ -41,7 +41,13 @@ const LONGEST_STORM_MS = 300_000;
 const LONGEST_OUTAGE_MS = 20_000;
 const LONGEST_BUSY_MS = 60_000;
 const LONGEST_BROKER_RESTART_MS = 15_000;
-const NODE_FAULTS = ['nodeFrozen', 'nodeCutFromDatabase', 'nodeCutFromBroker', 'nodeClockOff'] as const;
+const NODE_FAULTS = [
+  'nodeFrozen',
+  'nodeCutFromDatabase',
+  'nodeCutFromBroker',
+  'nodeClockOff',
+  'nodeCutFromNodes',
+] as const;
 const NODE_FAULT_EVERY_MS = 300_000;
 const TROUBLED_EVERY_MS = 30_000;
 const LONGEST_NODE_FAULT_MS = 30_000;

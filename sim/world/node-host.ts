@@ -14,6 +14,8 @@ interface Waiter {
 export class NodeHost {
   isCutFromDatabase = false;
   isCutFromBroker = false;
+  /** What it asks of other nodes does not arrive, or what they answer does not. */
+  cutFromNodes: 'requests' | 'answers' | undefined;
   wasFrozen = false;
   /** By how much its wall clock is ahead, ms. */
   aheadMs = 0;

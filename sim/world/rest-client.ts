@@ -19,12 +19,12 @@ const IDLE_AT_MOST_MS = 1_000;
 const agent = new Agent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
 const tlsAgent = new TlsAgent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
 
-/** `ca` has signed the certificate of a service that speaks HTTPS. @throws what the connection throws. */
+/** `ca` has signed the certificate of a service that speaks HTTPS; `signal`: the client waits no longer. @throws what the connection throws. */
 export async function callService(
   httpUrl: string,
   apiKey: string,
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
-  ca?: string,
+  { ca, signal }: { readonly ca?: string | undefined; readonly signal?: AbortSignal } = {},
 ): Promise<RestAnswer> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -48,7 +48,7 @@ export async function callService(
     };
     const request =
       ca === undefined
-        ? sendPlain(url, { method, headers, agent }, take)
+        ? sendPlain(url, { method, headers, agent, ...(signal && { signal }) }, take)
         : sendEncrypted(url, { method, headers, agent: tlsAgent, ca }, take);
     request.on('error', reject);
     request.end(payload);

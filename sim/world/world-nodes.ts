@@ -11,6 +11,7 @@ import { Service } from '../../src/service.js';
 import type { Question } from '../checks/inquiry.js';
 import { WriterWatch } from '../checks/writer-watch.js';
 import type { Carrier, CarrierLife } from './carrier.js';
+import { NodeHop } from './node-hop.js';
 import { NodeHost } from './node-host.js';
 import { type NodeReach, NodeStore, sharedAsReached } from './node-store.js';
 import type { Outstanding } from './outstanding.js';
@@ -20,7 +21,12 @@ import type { LifeEvents } from './service-life.js';
 import { NO_ANSWER, type ServiceHost } from './world-service.js';
 
 /** What may befall one node. */
-export type NodeFault = 'nodeFrozen' | 'nodeCutFromDatabase' | 'nodeCutFromBroker' | 'nodeClockOff';
+export type NodeFault =
+  | 'nodeFrozen'
+  | 'nodeCutFromDatabase'
+  | 'nodeCutFromBroker'
+  | 'nodeCutFromNodes'
+  | 'nodeClockOff';
 
 const OWNER_TTL_S = 5;
 const THE_DATABASE = 'the database';
@@ -32,6 +38,7 @@ interface Node {
   readonly host: NodeHost;
   readonly metrics: Metrics;
   readonly carried: CarrierLife;
+  readonly hop: NodeHop;
   readonly service: Service;
   httpUrl: string;
 }
@@ -67,6 +74,7 @@ export class WorldNodes implements ServiceHost {
   #whenActive = () => {};
   #ids = 0;
   #lives = 0;
+  #asked = 0;
 
   constructor(options: WorldNodesOptions) {
     this.#options = options;
@@ -142,27 +150,53 @@ export class WorldNodes implements ServiceHost {
     for (const bury of living.map((node) => this.#kill(node))) await bury();
   }
 
-  async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
+  /** A client asks any node, as a balancer has it; what watches asks the one that runs the tenant. */
+  async ask(question: Question, tenantUuid: string, who: 'client' | 'watch' = 'watch'): Promise<RestAnswer> {
     const asked = this.#owners.get(tenantUuid);
     if (asked === undefined || !isWell(asked)) return NO_ANSWER;
+    const via = who === 'client' ? (this.#anyWell() ?? asked) : asked;
+    const leaving = new AbortController();
     const key = this.#options.keys.get(tenantUuid) ?? '';
-    const answered = callService(asked.httpUrl, key, question).catch(() => NO_ANSWER);
-    // A client gives up on a node that freezes or dies in the middle of an answer.
-    const answer = await Promise.race([answered, asked.host.still().then(() => NO_ANSWER)]);
+    const answered = callService(via.httpUrl, key, question, { signal: leaving.signal }).catch(
+      () => NO_ANSWER,
+    );
+    let stopListening = () => {};
+    const waiting = new Promise<'waits'>((resolve) => {
+      stopListening = via.hop.whenWaiting(() => resolve('waits'));
+    });
+    // A client gives up on a node that freezes or dies in the middle of an answer, and on one that waits for another.
+    const still = Promise.race([asked.host.still(), via.host.still()]).then(() => NO_ANSWER);
+    const answer = await Promise.race([answered, still, waiting]);
+    stopListening();
+    if (answer === 'waits') {
+      const left = via.hop.clientLeft();
+      leaving.abort();
+      await left;
+      return NO_ANSWER;
+    }
     return isWell(asked) && this.#owners.get(tenantUuid) === asked ? answer : NO_ANSWER;
   }
 
-  /** What befalls the node at `place` from now on; the function ends it. Clocks go wrong only where a node stands by. */
+  /** As a balancer chooses: each in its turn, of those that are well. */
+  #anyWell(): Node | undefined {
+    const first = this.#asked++ % this.count;
+    const inTurn = [...this.#nodes.slice(first), ...this.#nodes.slice(0, first)];
+    return inTurn.find((node) => isWell(node) && node?.httpUrl !== '');
+  }
+
+  /** What befalls the node at `place` from now on; the function ends it. Clocks go wrong only where a node stands by; `ahead` says which half of its way to other nodes is cut. */
   strike(fault: NodeFault, place: number | 'active', ahead: 1 | -1): () => void {
     const node = place === 'active' ? this.#active : this.#nodes[place];
     if (node === undefined || (fault === 'nodeClockOff' && node === this.#active)) return () => {};
     const { host } = node;
     if (fault === 'nodeClockOff') host.aheadMs = ahead * CLOCK_OFF_MS;
     else if (fault === 'nodeFrozen') host.freeze();
+    else if (fault === 'nodeCutFromNodes') host.cutFromNodes = ahead > 0 ? 'requests' : 'answers';
     else this.#setCut(host, fault, true);
     return () => {
       if (fault === 'nodeClockOff') host.aheadMs = 0;
       else if (fault === 'nodeFrozen') host.thaw();
+      else if (fault === 'nodeCutFromNodes') host.cutFromNodes = undefined;
       else this.#setCut(host, fault, false);
     };
   }
@@ -170,7 +204,12 @@ export class WorldNodes implements ServiceHost {
   /** Whatever befell any of them is over. */
   endFaults(): void {
     for (const { host } of this.#nodes.filter((node) => node !== undefined)) {
-      Object.assign(host, { aheadMs: 0, isCutFromDatabase: false, isCutFromBroker: false });
+      Object.assign(host, {
+        aheadMs: 0,
+        isCutFromDatabase: false,
+        isCutFromBroker: false,
+        cutFromNodes: undefined,
+      });
       host.thaw();
     }
   }
@@ -198,6 +237,7 @@ export class WorldNodes implements ServiceHost {
     const host = new NodeHost(clock);
     const name = `node ${place + 1}, life ${++this.#lives}`;
     const metrics = createMetrics();
+    const hop = new NodeHop(host);
     const granted = (tenantUuid: TenantUuid) => this.writers.granted(name, this.#ownedOf(tenantUuid));
     const carried = carrier.open({ host, granted });
     const at: Omit<NodeReach, 'owned'> = {
@@ -220,6 +260,7 @@ export class WorldNodes implements ServiceHost {
       metrics,
       newId: () => `id-${++this.#ids}`,
       ...carried.seams,
+      hop,
       wrapStore: (store) => new NodeStore(store, { ...at, owned: THE_DATABASE }).asStore(),
       wrapDatabase: (database) => sharedAsReached(database, at),
       onRole: (role, { httpUrl }) => {
@@ -228,7 +269,7 @@ export class WorldNodes implements ServiceHost {
       },
       onShards: (held) => this.#tell(node, (shard) => held.includes(shard), events),
     });
-    const node: Node = { name, host, metrics, carried, service, httpUrl: '' };
+    const node: Node = { name, host, metrics, carried, hop, service, httpUrl: '' };
     this.#nodes[place] = node;
     const { httpUrl } = await service.start();
     node.httpUrl = httpUrl;

@@ -41,7 +41,7 @@ export interface ServiceHost {
   /** For good. */
   stop(): Promise<void>;
   /** If the service died meanwhile, its answer is lost. */
-  ask(question: Question, tenantUuid: string): Promise<RestAnswer>;
+  ask(question: Question, tenantUuid: string, who?: 'client' | 'watch'): Promise<RestAnswer>;
 }
 
 export class WorldService implements ServiceHost {
@@ -119,7 +119,9 @@ export class WorldService implements ServiceHost {
   async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
     const asked = this.#life;
     if (asked === undefined) return NO_ANSWER;
-    const answer = await callService(asked.httpUrl, this.#keys.get(tenantUuid) ?? '', question, this.#ca);
+    const answer = await callService(asked.httpUrl, this.#keys.get(tenantUuid) ?? '', question, {
+      ca: this.#ca,
+    });
     return this.#life === asked ? answer : NO_ANSWER;
   }
 }

@@ -134,7 +134,7 @@ export class World {
     if (!service.isUp) return NO_ANSWER;
     const call = { method, path, body };
     book.before(call);
-    const answer = await service.ask(call, tenantUuid);
+    const answer = await service.ask(call, tenantUuid, 'client');
     await pace.untilIdle();
     // Death was meant for this call, or for nobody.
     this.#doom = undefined;

@@ -13,7 +13,17 @@ import type { Answer } from './exchange.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter } from './refusal.js';
 
+/** What lies between this node and the others, and who watches it: a simulator cuts it, and lets time go on where a request waits. */
+export interface Hop {
+  wrap(agent: Dispatcher): Dispatcher;
+  /** A request waits here for a node that answers it. */
+  waits(): void;
+  /** The client of a request is gone, with its answer or without. */
+  left(): void;
+}
+
 interface ForwardingParts {
+  readonly seams?: { readonly hop?: Hop };
   readonly config: {
     readonly httpBodyLimitBytes: number;
     /** Nodes may share a certificate that nobody else signed. */
@@ -61,9 +71,12 @@ type Outcome = 'answered' | 'refused' | 'lost';
 export class Forwarding {
   readonly #parts: ForwardingParts;
   readonly #agent: Agent;
+  readonly #others: Dispatcher;
+  readonly #hop: Hop | undefined;
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
+    this.#hop = parts.seams?.hop;
     const { tlsCert } = parts.config;
     this.#agent = new Agent({
       // A request may wait for a slow database, and a stream has no end.
@@ -74,6 +87,7 @@ export class Forwarding {
         ...(tlsCert && { ca: [...rootCertificates, readFileSync(tlsCert, 'utf8')] }),
       },
     });
+    this.#others = this.#hop?.wrap(this.#agent) ?? this.#agent;
   }
 
   close(): Promise<void> {
@@ -88,7 +102,10 @@ export class Forwarding {
     // The connection, the log, who counts what is due, this and the pipeline all wait for its end.
     response.setMaxListeners(20);
     const leaving = new AbortController();
-    response.on('close', () => leaving.abort());
+    response.on('close', () => {
+      leaving.abort();
+      this.#hop?.left();
+    });
     const body = await wholeBody(request, config.httpBodyLimitBytes);
     const untilMs = clock.monotonicMs() + WAIT_AT_MOST_MS;
     while (!leaving.signal.aborted) {
@@ -104,6 +121,7 @@ export class Forwarding {
         metrics.forwardedRequests.inc({ outcome: 'vacant' });
         throw vacant();
       }
+      this.#hop?.waits();
       await new Promise<void>((resolve) => clock.after(LOOK_EVERY_MS, resolve));
     }
   }
@@ -123,7 +141,7 @@ export class Forwarding {
     const gone = new AbortController();
     const unwatch = this.#watch(holder, to, gone);
     try {
-      const answer = await this.#agent.request({
+      const answer = await this.#others.request({
         origin: url,
         path: request.originalUrl,
         method: request.method as Dispatcher.HttpMethod,

@@ -5,6 +5,8 @@ import { WriterWatch } from '../../../sim/checks/writer-watch.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import type { Violation } from '../../../sim/world/power-watch.js';
+import { createWorld, type World } from '../../../sim/world/world.js';
+import { provisioningSchema } from '../../../src/provisioning/provisioning-schema.js';
 import { testSeeds } from '../../seeds.js';
 
 const MINUTE_MS = 60_000;
@@ -13,6 +15,7 @@ const NODE_FAULTS = [
   'nodeCutFromDatabase',
   'nodeCutFromBroker',
   'nodeClockOff',
+  'nodeCutFromNodes',
   'serviceCrash',
 ];
 
@@ -56,6 +59,50 @@ describe('Three nodes that share the tenants, of which everything goes wrong', (
     expect(hours.violations).toEqual([]);
     // Each shard had an owner, and some had several.
     expect(hours.terms).toBeGreaterThan(SHARDS);
+  });
+});
+
+describe('A node that is cut off from the other nodes', () => {
+  const TENANTS = [0, 1, 2].map((i) => `0000000${i}-6d0f-4e0e-9f0a-5f6c3b1d2a10`);
+  const PLACES = [0, 1, 2];
+  const CUT_MS = 20_000;
+
+  async function threeNodes(): Promise<World> {
+    const tenants = TENANTS.map((tenantUuid, i) => ({
+      tenantUuid,
+      name: `Tenant ${i}`,
+      features: ['energy-management'],
+      locations: [{ locationId: `quay-${i}`, name: 'Quay', permanentLimitKw: 50 }],
+    }));
+    const parsed = provisioningSchema.parse({ tenants });
+    return createWorld({ ...parsed, seed: 1, startMs: 0, nodes: 3, isSharded: true });
+  }
+
+  /** What three requests of each tenant are answered: one by way of each node. */
+  async function answers(world: World, limitKw: number): Promise<number[]> {
+    const statuses: number[] = [];
+    for (const [i, tenantUuid] of TENANTS.entries())
+      for (const _ of PLACES)
+        statuses.push(
+          (await world.call('PUT', `/locations/quay-${i}/limit`, { limitKw }, tenantUuid)).status,
+        );
+    return statuses;
+  }
+
+  it('answers for its own tenants, hands on nothing until it is over, and no answer is lost or made up', async () => {
+    const world = await threeNodes();
+    await world.advance(30_000);
+    expect(await answers(world, 40)).toEqual(Array.from({ length: 9 }, () => 200));
+    for (const place of PLACES) world.strikeNode('nodeCutFromNodes', place, CUT_MS, 1);
+    // Of three ways to each tenant one is that to its owner.
+    expect((await answers(world, 41)).filter((status) => status === 200)).toHaveLength(3);
+    await world.advance(2 * CUT_MS);
+    for (const place of PLACES) world.strikeNode('nodeCutFromNodes', place, CUT_MS, -1);
+    expect((await answers(world, 42)).filter((status) => status === 200)).toHaveLength(3);
+    await world.advance(2 * CUT_MS);
+    expect(await answers(world, 43)).toEqual(Array.from({ length: 9 }, () => 200));
+    expect(world.violations).toEqual([]);
+    await world.close();
   });
 });
 
