@@ -22,7 +22,8 @@ function shareOfCases(): number {
 export function casesOf(most: number, least = 1): number {
   const played = Math.min(most, Math.max(least, Math.ceil(most * shareOfCases())));
   const meta = TestRunner.getCurrentTest()?.meta;
-  if (meta !== undefined && played < most) meta.cases = { played, of: most };
+  if (meta !== undefined && played < most)
+    meta.cases = { played: (meta.cases?.played ?? 0) + played, of: (meta.cases?.of ?? 0) + most };
   return played;
 }
 

@@ -2,9 +2,14 @@
 import type { Source } from './sources.js';
 import { isSyntaxNode, parse } from './syntax.js';
 
+/** To look into the few files with such a text is much less work than to parse all. */
+const MAY_HAVE_ONE = /\.\.\.[\s(]*\{/;
+
 /** Each such spread, as `file:line`. */
 export function literalSpreads(sources: readonly Source[]): readonly string[] {
-  return sources.flatMap((source) => spreadsBelow(parse(source), source));
+  return sources
+    .filter(({ text }) => MAY_HAVE_ONE.test(text))
+    .flatMap((source) => spreadsBelow(parse(source), source));
 }
 
 function spreadsBelow(node: unknown, source: Source): readonly string[] {

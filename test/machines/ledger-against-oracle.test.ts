@@ -8,6 +8,7 @@ import type { Entry, Restored } from '../../machines/power/ledger-entry.js';
 import { coveredOn } from '../../machines/power/ledger-room.js';
 import type { PhaseCount } from '../../machines/power/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
+import { casesOf } from '../seeds.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -251,7 +252,7 @@ describe('A ledger beside an oracle that keeps all grants and acknowledgements f
           }
         },
       ),
-      { numRuns: 400 },
+      { numRuns: casesOf(400) },
     );
   });
 });

@@ -1,6 +1,7 @@
 // Random days of a location and its connectors, against an oracle that only knows the list of submissions.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { casesOf } from '../seeds.js';
 import { eraMs, limitKw, moved, profileWithin } from './arbitraries.js';
 import { CONNECTORS, LOCATION, SiteRig } from './site-rig.js';
 
@@ -55,7 +56,7 @@ function holdsFor(passMs: fc.Arbitrary<number>, numRuns: number): void {
       for (const step of steps) step(site);
       site.passEverything();
     }),
-    { numRuns },
+    { numRuns: casesOf(numRuns) },
   );
 }
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { STEP_TENTHS_A, type SteadyClaim, steadyShares } from '../../machines/power/steady-shares.js';
+import { casesOf } from '../seeds.js';
 
 const SINGLE_PHASE_MW = 20_800;
 const THREE_PHASE_MW = 69_000;
@@ -30,7 +31,7 @@ function check(each: (claims: readonly SteadyClaim[], leftW: number, shares: rea
     fc.property(someCases, ([claims, leftW]) => {
       each(claims, leftW, steadyShares(claims, leftW));
     }),
-    { numRuns: 3_000 },
+    { numRuns: casesOf(3_000) },
   );
 }
 
