@@ -1,6 +1,7 @@
 // Several nodes of the production service in one world: one writes at a time, whatever befalls them, and power stays within limits.
 import { afterAll, describe, expect, it } from 'vitest';
 import { SHARDS } from '../../../machines/values/shards.js';
+import { HUNGRY } from '../../../sim/charger/traffic.js';
 import { WriterWatch } from '../../../sim/checks/writer-watch.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
@@ -75,7 +76,14 @@ describe('A node that is cut off from the other nodes', () => {
       locations: [{ locationId: `quay-${i}`, name: 'Quay', permanentLimitKw: 50 }],
     }));
     const parsed = provisioningSchema.parse({ tenants });
-    return createWorld({ ...parsed, seed: 1, startMs: 0, nodes: 3, isSharded: true });
+    return createWorld({
+      ...parsed,
+      seed: 1,
+      startMs: 0,
+      nodes: 3,
+      isSharded: true,
+      visitorsOf: () => HUNGRY,
+    });
   }
 
   /** What three requests of each tenant are answered: one by way of each node. */
