@@ -85,7 +85,7 @@ export interface Instant {
 
 /** @param horizonMs how far a lease that is given now reaches. */
 export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, horizonMs: number): Budget {
-  const { stack, limit, permanentLimitKw, connectors } = location;
+  const { stack, limit, permanentLimitKw, operatorLimitKw, connectors } = location;
   const untilInstant = now + horizonMs;
   const limitW = wattsOfLimit(limit.limitKw);
   let [lowest, lowestW] = [limit, limitW];
@@ -107,7 +107,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     isOrdered: ORDERED.has(lowest.cause.kind),
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
-    operatorW: wattsOfLimit(location.operatorLimitKw ?? Number.POSITIVE_INFINITY),
+    operatorW: operatorLimitKw === undefined ? Number.POSITIVE_INFINITY : wattsOfLimit(operatorLimitKw),
     clusterRoomW: Math.min(...[...location.clusterShares.values()].map(({ roomW }) => roomW)),
     raisesToW: Math.min(lowestW, ...[...location.clusterShares.values()].map(({ raisesToW }) => raisesToW)),
     isClusterBound: lowest.cause.kind === 'clusterShare',

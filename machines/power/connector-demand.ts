@@ -56,6 +56,9 @@ export interface Demand {
   isFoundPaused: boolean;
   /** It has charged since it came or was paused last. */
   hasCharged: boolean;
+  /** For how long it has charged since it came. */
+  chargedMs: number;
+  heardAtMs: number;
   /** Since when it has drawn clearly less than it may; undefined while it does not. */
   belowSinceMs: number | undefined;
   /** What it drew since then, as far as that counts: larger ones before smaller ones. */
@@ -86,6 +89,8 @@ export function createDemand(maxTenthsA: number): Demand {
     isResting: false,
     isFoundPaused: false,
     hasCharged: false,
+    chargedMs: 0,
+    heardAtMs: 0,
     belowSinceMs: undefined,
     peaks: [],
     restingSinceMs: 0,
@@ -104,11 +109,13 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   const hasCar = status === undefined || !WITHOUT_CAR.has(status);
   if (hasCar !== demand.hasCar) {
     // A car that just came is judged by its next readings.
-    Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs });
+    Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs, heardAtMs: nowMs });
     if (hasCar) takeOver(demand, reading, nowMs);
     return true;
   }
   if (!hasCar) return false;
+  if (drawnTenthsA >= RESTING_TENTHS_A) demand.chargedMs += nowMs - demand.heardAtMs;
+  demand.heardAtMs = nowMs;
   if (limitTenthsA < leastTenthsA) {
     demand.belowSinceMs = undefined;
     demand.hasCharged = false;

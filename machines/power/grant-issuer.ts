@@ -3,11 +3,11 @@
 import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, isReadOnly } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
-import type { Grant, LentTo } from './grant.js';
+import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import { BeyondGrants } from './ledger-room.js';
-import { isLending } from './lent-phases.js';
+import { isLending, lentTo } from './lent-phases.js';
 import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
@@ -33,12 +33,18 @@ interface GrantRoom {
   readonly raisesToW: number;
   /** What no grant can lower. */
   readonly need: PowerNeed;
+  /** The grid operator may order less at any moment, and announces nothing. */
+  readonly areOrdersExpected: boolean;
 }
 
 /** Raises are this far apart (rule 9). */
 const RAISE_EVERY_MS = 10_000;
 /** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
 const RENEW_AFTER_HEARTBEATS = 0.75;
+/** Unless its lease ends so soon that the next heartbeat could come too late. */
+const RENEW_BEFORE_HEARTBEATS = 1.25;
+/** How long a lease lasts where less may be ordered at any moment. */
+const SHORT_LEASE_HEARTBEATS = 1.5;
 /** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
 const TAKING_STOCK_MS = 3_000;
 
@@ -50,6 +56,7 @@ export class GrantIssuer {
   #raisesToW = 0;
   /** Of those that cannot be relied upon, and do what they are told. */
   #beyondGrants = new BeyondGrants([]);
+  #areOrdersExpected = false;
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
@@ -80,6 +87,7 @@ export class GrantIssuer {
     this.#budgetW = budgetW;
     this.#clusterRoomW = room.clusterRoomW;
     this.#raisesToW = room.raisesToW;
+    this.#areOrdersExpected = room.areOrdersExpected;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     const isShort = isShortOf(budgetW, need, uncontrolled);
     this.#beyondGrants = new BeyondGrants(uncontrolled.filter(obeysAnyway).map(({ holding }) => holding));
@@ -103,8 +111,11 @@ export class GrantIssuer {
     const { sentTenthsA, sentAtMs, holding } = control;
     if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
     const isTaken = holding.ackedSeq === holding.lastSeq;
-    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * control.timing.heartbeatMs : TOLD_AGAIN_AFTER_MS;
-    if (nowMs - sentAtMs < afterMs || control.heardAtMs <= sentAtMs) return undefined;
+    const { heartbeatMs } = control.timing;
+    const endsSoon = control.leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * heartbeatMs;
+    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * heartbeatMs : TOLD_AGAIN_AFTER_MS;
+    if (nowMs - sentAtMs < afterMs && !(isTaken && endsSoon)) return undefined;
+    if (control.heardAtMs <= sentAtMs) return undefined;
     return this.#grant(control, sentTenthsA, nowMs);
   }
 
@@ -117,6 +128,12 @@ export class GrantIssuer {
       if (isDue && atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
     }
     return nextMs;
+  }
+
+  /** How long its lease lasts: short where an order may come and its end stops nobody, so that no other is stopped for it. */
+  #ttlMsFor({ holding, timing }: ConnectorControl, thenTenthsA: number): number {
+    if (!this.#areOrdersExpected || thenTenthsA < holding.leastTenthsA) return holding.ttlMs;
+    return Math.min(holding.ttlMs, SHORT_LEASE_HEARTBEATS * timing.heartbeatMs);
   }
 
   #isTakingStock(nowMs: number): boolean {
@@ -251,7 +268,8 @@ export class GrantIssuer {
     const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
     // What leaves at once lasts no longer than is on disk.
-    const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(holding.ttlMs, storedTtlMs) : holding.ttlMs;
+    const givenTtlMs = this.#ttlMsFor(control, thenTenthsA);
+    const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
     const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
     const mustStore =
       limitTenthsA > control.storedLimitTenthsA ||
@@ -262,6 +280,7 @@ export class GrantIssuer {
       limitTenthsA,
       thenTenthsA,
       heardAtMs,
+      ttlMs: givenTtlMs,
       isLockFloor,
       budgetW: this.#raisesToW,
       isWaiting: mustStore,
@@ -277,13 +296,6 @@ export class GrantIssuer {
     const grant: Grant = isLending(control) ? { ...numbers, lent: lentTo(control) } : numbers;
     return { control, grant, mustStore, beforeTenthsA };
   }
-}
-
-/** A grant for some of its phases is for the session of its car alone. */
-function lentTo(control: ConnectorControl): LentTo | undefined {
-  const { session, holding } = control;
-  if (!isLending(control) || session.id === undefined) return undefined;
-  return { session: session.id, phases: holding.usedPhases };
 }
 
 /** The powers that a grant tells: of a DC connector those at the car, which it keeps to. */

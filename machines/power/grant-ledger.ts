@@ -40,6 +40,8 @@ export interface NewGrant {
   readonly thenTenthsA: number;
   /** When the heartbeat it answers was received. */
   readonly heardAtMs: number;
+  /** How long its lease lasts by a clock that is right; never longer than where it is left out. */
+  readonly ttlMs?: number | undefined;
   readonly budgetW: number;
   /** The 6 A floor of a lock: it leaves whatever the budget, but overloads no fuse (who gets how much, 4). */
   readonly isLockFloor?: boolean;
@@ -47,7 +49,7 @@ export interface NewGrant {
   readonly isWaiting?: boolean;
 }
 
-/** The ledger of one location's connectors. All times are of one monotonic clock, in ms. */
+/** The ledger of one location's connectors. Times of one monotonic clock, ms. */
 export class GrantLedger {
   readonly #entries = new Set<Entry>();
   readonly #timing: GrantTiming;
@@ -230,14 +232,13 @@ export class GrantLedger {
 
   /**
    * Records a grant before it leaves and gives its `seq`.
-   * @throws LedgerError where the sum of all bounds would be above the budget or what a pole can carry, and the grant is no
-   * renewal or decrease (rule 2).
+   * @throws LedgerError where the sum of all bounds would exceed the budget or a pole, and it is no renewal or decrease (rule 2).
    */
   grant(holding: Holding, grant: NewGrant): number {
-    const { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor, isWaiting } = grant;
+    const { limitTenthsA, thenTenthsA, heardAtMs, ttlMs, budgetW, isLockFloor, isWaiting } = grant;
     const entry = holding as Entry;
     const phases = entry.usedPhases;
-    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs, isWaiting };
+    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs, ttlMs, isWaiting };
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
     // What lasts is not judged again, and no bound moves.
     const isWithinMaximum = mostTenthsA <= entry.maxTenthsA;

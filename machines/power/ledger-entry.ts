@@ -146,7 +146,7 @@ export function lastingTenthsA(entry: Entry): number {
  */
 export function renew(
   entry: Entry,
-  { seq, limitTenthsA, phases, fromMs }: NewPromise,
+  { seq, limitTenthsA, phases, fromMs, ttlMs = entry.ttlMs }: NewPromise,
   thenTenthsA: number,
 ): boolean {
   const { told, waiting, lease, promises } = entry;
@@ -154,7 +154,7 @@ export function renew(
   const { promise, fallsBackTo } = told;
   if (promise.limitTenthsA !== limitTenthsA || promise.phases !== phases) return false;
   if (!isOnFirst(fallsBackTo, thenTenthsA, phases)) return false;
-  const anchoredEndsAtMs = fromMs + longestLeaseMsOf(entry);
+  const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
   const endsAtMs = lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
   if (!promises.renew(promise, seq, endsAtMs, anchoredEndsAtMs)) return false;
   told.seq = seq;

@@ -1,6 +1,7 @@
 // What a car shows of the phases it uses, and who may lend the others: only a charger whose grants end with the session.
 
 import { type ConnectorControl, createSessionKnown } from './connector-control.js';
+import type { LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { MeterReading } from './meter-ledger.js';
 import {
@@ -162,4 +163,11 @@ function hasEndedEarly(
 ): boolean {
   const isTaken = holding.ackedSeq === holding.lastSeq && holding.lastSeq > 0;
   return seq === 0 && isTaken && leasedUntilMs - nowMs > EARLY_MS;
+}
+
+/** A grant for some of its phases is for the session of its car alone. */
+export function lentTo(control: ConnectorControl): LentTo | undefined {
+  const { session, holding } = control;
+  if (!isLending(control) || session.id === undefined) return undefined;
+  return { session: session.id, phases: holding.usedPhases };
 }

@@ -53,6 +53,8 @@ interface OwnDescription {
 const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 /** Without anything happening a location looks at itself this often. */
 const REST_MS = 60_000;
+/** A grid operator that limited the location may do so again for this long. */
+const ORDERS_EXPECTED_FOR_MS = 3_600_000;
 
 export class LocationSupervisor {
   /** What its connectors report. */
@@ -70,6 +72,7 @@ export class LocationSupervisor {
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #followedByMs = Number.NEGATIVE_INFINITY;
+  #operatorLimitedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ timing, ownerTerm }: SupervisorOptions) {
     this.timing = timing;
@@ -257,7 +260,9 @@ export class LocationSupervisor {
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled);
-    const grantRoom = { budgetW, clusterRoomW, raisesToW, need };
+    if (budget.operatorW < Number.POSITIVE_INFINITY) this.#operatorLimitedAtMs = nowMs;
+    const areOrdersExpected = nowMs - this.#operatorLimitedAtMs < ORDERS_EXPECTED_FOR_MS;
+    const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected };
     return {
       grants: this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs),
       isReservedOtherwise: this.reserved.noteDecision(need),

@@ -1,4 +1,4 @@
-// Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that waited longest.
+// Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that had least and waited longest.
 
 import type { Throttle } from './connector.machine.js';
 import { type ConnectorControl, floorWOf, isLocked, throttleOf, turnOf } from './connector-control.js';
@@ -8,6 +8,8 @@ export const TURN_MS = 15 * 60_000;
 export const LONGEST_TURN_MS = 90 * 60_000;
 /** Nobody waits longer than this for its turn, where turns are not shortened below the least by it. */
 const LONGEST_WAIT_MS = 120 * 60_000;
+/** Having charged for longer than this puts a car no further back: one that charged all night is not kept waiting all day. */
+const MOST_CHARGED_MS = 2 * LONGEST_TURN_MS;
 /** A car that was just paused, or just let charge, is not switched back for this long. */
 export const DWELL_MS = 60_000;
 /** A charger that is lowered has acknowledged it by then, unless it does so with its next heartbeat only. */
@@ -98,7 +100,6 @@ export interface Swaps {
 interface Ranked {
   readonly control: ConnectorControl;
   rank: number;
-  readonly hasHadTurn: boolean;
   readonly sinceMs: number;
 }
 
@@ -111,8 +112,13 @@ function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs:
   for (const each of past) if (!leaving.has(each)) each.rank = RANKS.inTurn;
 }
 
+/** The one first that has charged least since it came, where a minute of waiting makes up for a minute of charging. */
 function byWait(a: Ranked, b: Ranked): number {
-  return Number(a.hasHadTurn) - Number(b.hasHadTurn) || a.sinceMs - b.sinceMs;
+  return waitsInEffectSinceMs(a) - waitsInEffectSinceMs(b);
+}
+
+function waitsInEffectSinceMs({ sinceMs, control }: Ranked): number {
+  return sinceMs + Math.min(control.demand.chargedMs, MOST_CHARGED_MS);
 }
 
 /** As many of `past`, the longest in their turn first, as one of `waiting` needs; all where they suffice for nobody. */
@@ -134,7 +140,7 @@ function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readon
 
 /**
  * The connectors in the order of their turns; ties by key, so that every run decides alike.
- * A car that has just come is let charge before one that has had a turn.
+ * Of those that wait, first the one that has charged least, less what it has waited.
  */
 export function inTurnOrder(
   controls: readonly ConnectorControl[],
@@ -146,12 +152,11 @@ export function inTurnOrder(
     return {
       control,
       rank: rankOf(control, nowMs, turnMs),
-      hasHadTurn: pausedSinceMs !== undefined,
       sinceMs: onSinceMs ?? pausedSinceMs ?? control.demand.arrivedAtMs,
     };
   });
   keepOthersInTurn(ranked, nowMs, swapsFromMs);
-  // The one that waited longest goes first; of those past their turn, the one that has had the least of it.
+  // Of those past their turn the one goes first that has had the least of it.
   ranked.sort(
     (a, b) =>
       a.rank - b.rank ||

@@ -230,7 +230,7 @@ export class ConnectorLease {
     const heartbeat = this.#heartbeats.get(limit.ref);
     if (heartbeat?.ownMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) return 'EXPIRED';
     this.#fence = { epoch, seq };
-    if (this.#isHeldAlready(limit, nowMs)) {
+    if (this.#isHeldAlready(limit, this.#endOf(limit, heartbeat), nowMs)) {
       this.#held = { ...this.#held, epoch, seq, limit };
       this.#wanted = undefined;
       return 'APPLIED';
@@ -239,12 +239,12 @@ export class ConnectorLease {
     return undefined;
   }
 
-  /** The same again needs no word to the charger, and no write to its flash, before half of its lease is over. */
-  #isHeldAlready(limit: LimitToTake, nowMs: number): boolean {
+  /** The same again, for no less time, needs no word to the charger, and no write to its flash, before half of its lease is over. */
+  #isHeldAlready(limit: LimitToTake, endsAtMs: number, nowMs: number): boolean {
     const held = this.#held;
     const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
     const isSame = isSameGrant && isSameTold(held.told, this.#toldOf(limit, held.endsAtMs, nowMs));
-    const isFresh = held.endsAtMs - nowMs > held.ttlMs / 2;
+    const isFresh = held.endsAtMs <= endsAtMs && held.endsAtMs - nowMs > held.ttlMs / 2;
     const isHere = held.slot === this.#slot && held.counted === this.rate.counted;
     return this.#attempt === undefined && isSame && isFresh && isHere;
   }

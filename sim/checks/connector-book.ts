@@ -2,10 +2,10 @@
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PoleName } from '../world/site-fuses.js';
-import { HeartbeatLog } from './heartbeat-log.js';
+import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
 import { KnownSessions } from './known-sessions.js';
 
-/** How long leases and chargers may take, ms. `leaseMs` is a whole lease by the slowest clock there may be. */
+/** How long leases and chargers may take, ms. `leaseMs` is the longest lease there may be, by the slowest clock. */
 export interface LeaseTimes {
   readonly leaseMs: number;
   readonly settleMs: number;
@@ -36,6 +36,8 @@ interface Promised extends Numbered {
   readonly limitA: number;
   /** On so many of its phases. */
   readonly phases: number;
+  /** How long its lease lasts by the slowest clock. */
+  readonly leaseMs: number;
   /** Lease and settling time are over by then. */
   overAtMs: number;
 }
@@ -142,18 +144,19 @@ export class ConnectorBook {
     return { ...limit, limitA, thenA };
   }
 
-  /** A lease that answers a heartbeat which was heard at `heardAtMs` is over, by the slowest clock. */
-  isOver(heardAtMs: number, nowMs: number): boolean {
-    return this.lease === 'heartbeat' && heardAtMs + this.#times.leaseMs <= nowMs;
+  /** The lease of a limit that answers a heartbeat which was heard at `heardAtMs` is over, by the slowest clock. */
+  isOver(limit: LimitMessage, heardAtMs: number, nowMs: number): boolean {
+    return this.lease === 'heartbeat' && heardAtMs + leaseMsOf(limit) <= nowMs;
   }
 
   /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */
   give(limit: LimitMessage, heardAtMs: number, nowMs: number): void {
     const { epoch, seq, limitA, thenA, phases = ALL } = limit;
     this.#given[seq % GIVEN_KEPT] = limit;
-    const { leaseMs, settleMs } = this.#times;
-    const overAtMs = this.lease === 'heartbeat' ? heardAtMs + leaseMs + settleMs : Number.POSITIVE_INFINITY;
-    this.#promise({ epoch, seq, limitA, phases, overAtMs }, nowMs);
+    const leaseMs = leaseMsOf(limit);
+    const isCounted = this.lease === 'heartbeat';
+    const overAtMs = isCounted ? heardAtMs + leaseMs + this.#times.settleMs : Number.POSITIVE_INFINITY;
+    this.#promise({ epoch, seq, limitA, phases, leaseMs, overAtMs }, nowMs);
     const newest = this.#thens.at(-1) ?? this.#acknowledgedThen;
     if (newest.thenA !== thenA || newest.phases !== phases) this.#thens.push({ epoch, seq, thenA, phases });
     this.told = limit;
@@ -194,10 +197,11 @@ export class ConnectorBook {
   noteApplied(applied: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, applied)) return;
     this.holds = applied;
-    const { leaseMs, settleMs } = this.#times;
+    const { settleMs } = this.#times;
     for (const each of this.#promised) {
       if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
-      else if (each.seq === applied.seq) each.overAtMs = Math.min(each.overAtMs, nowMs + leaseMs + settleMs);
+      else if (each.seq === applied.seq)
+        each.overAtMs = Math.min(each.overAtMs, nowMs + each.leaseMs + settleMs);
     }
     const before = this.#acknowledgedThen;
     while (this.#thens[0] !== undefined && !isOlder(applied, this.#thens[0])) {
@@ -207,7 +211,14 @@ export class ConnectorBook {
     const { thenA: limitA, phases } = before;
     const now = this.#acknowledgedThen;
     if (limitA > now.thenA || phases > now.phases)
-      this.#promised.unshift({ epoch: applied.epoch, seq: 0, limitA, phases, overAtMs: nowMs + settleMs });
+      this.#promised.unshift({
+        epoch: applied.epoch,
+        seq: 0,
+        limitA,
+        phases,
+        leaseMs: 0,
+        overAtMs: nowMs + settleMs,
+      });
   }
 
   /** Something of it was heard. */

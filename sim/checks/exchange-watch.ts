@@ -9,13 +9,13 @@ import type { OutletState } from '../charger/virtual-charger.js';
 import type { WorldCharger } from '../world/charger-run.js';
 import type { Report } from '../world/power-watch.js';
 import { type ConnectorBook, isOlder, type Numbered } from './connector-book.js';
+import { leaseMsOf } from './heartbeat-log.js';
 import type { Reached } from './reached.js';
 import type { SiteBooks } from './site-book.js';
 
 type ConnectorMessage = Exclude<ChargerMessage, { kind: 'state' }>;
 
-/** The slowest clock of a charger: its seconds last this much longer. */
-const SLOWEST = 1.02;
+/** What a charger reckons may be rounded by so much. */
 const ROUNDING_MS = 1;
 
 export class ExchangeWatch {
@@ -185,7 +185,7 @@ export class ExchangeWatch {
 
 /** When the lease of a limit ends at the latest, by the slowest clock. */
 function latestEndMs({ said }: ConnectorBook, { boot, ref, ttlS }: LimitMessage): number {
-  return (said.atMs(boot, ref) ?? 0) + 1000 * ttlS * SLOWEST + ROUNDING_MS;
+  return (said.atMs(boot, ref) ?? 0) + leaseMsOf({ ttlS }) + ROUNDING_MS;
 }
 
 /** The most loaded phase, or what the power comes to on all of them. */

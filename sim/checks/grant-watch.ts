@@ -54,7 +54,7 @@ export class GrantWatch {
     this.#judgeCurrents(book, limit);
     this.#judgeLent(book, limit);
     // Its charger refuses one of which the lease is over.
-    if (!book.isOver(heardAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
+    if (!book.isOver(limit, heardAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
     book.give(limit, heardAtMs, this.#clock.monotonicMs());
   }

@@ -53,3 +53,11 @@ export class HeartbeatLog {
     return log;
   }
 }
+
+/** Clocks of chargers may run this much slow. */
+const SLOWEST = 1.02;
+
+/** How long the lease of a limit lasts by the slowest clock, whole ms. */
+export function leaseMsOf({ ttlS }: { readonly ttlS: number }): number {
+  return Math.ceil(1000 * ttlS * SLOWEST);
+}

@@ -99,6 +99,17 @@ describe('A grant', () => {
     expect(charger.limit).toBe(16);
   });
 
+  it('that renews for a shorter time than the charger was told is written at once: it would keep to it for too long', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    const writes = () => charger.requests.filter(({ kind }) => kind === 'setLease').length;
+    const before = writes();
+    charger.grant(16, 6, { ttlS: 20 }).pass(1);
+    expect(writes() - before).toBe(1);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
+    charger.pass(30);
+    expect(charger.limit).toBe(6);
+  });
+
   it('that changes is written at once', () => {
     const charger = charging().grant(16, 6).pass(1);
     charger.grant(10, 6);

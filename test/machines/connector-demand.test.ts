@@ -56,6 +56,20 @@ describe('A connector', () => {
     },
   );
 
+  it('counts for how long its car has charged, pauses and rests left out, and begins anew with the next car', () => {
+    const demand = withCar();
+    draw(demand, [320, 320], [10_000, 100_000]);
+    expect(demand.chargedMs).toBe(100_000);
+    draw(demand, [0, 0], [110_000, 200_000]);
+    draw(demand, [0, 60], [210_000, 300_000]);
+    draw(demand, [60, 60], [310_000, 340_000]);
+    expect(demand.chargedMs).toBe(140_000);
+    foldDemand(demand, { ...CHARGING, status: 'Available' }, 350_000);
+    foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 400_000);
+    foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 410_000);
+    expect(demand.chargedMs).toBe(10_000);
+  });
+
   it('forgets what the car before wanted', () => {
     const demand = withCar();
     draw(demand, [100, 320], [10_000, 60_000]);

@@ -15,6 +15,8 @@ interface Limit {
 export class KnownLimits {
   /** The lowest there will ever be; known from the start. */
   readonly lowestW: number;
+  /** The grid operator sets them. */
+  areOrders = false;
   readonly #limits: Limit[] = [];
 
   constructor(lowestW: number) {
@@ -52,7 +54,7 @@ export class KnownLimits {
     const { lowestW } = this;
     const rest = {
       isOrdered: true,
-      operatorW: Number.POSITIVE_INFINITY,
+      operatorW: this.areOrders ? limitW : Number.POSITIVE_INFINITY,
       clusterRoomW: Number.POSITIVE_INFINITY,
       isClusterBound: false,
       isLockNear: () => false,

@@ -42,6 +42,7 @@ function rigOf(seed: number, attack: Attack): SupervisorRig {
     ? Math.max(lowW, Math.ceil(failsafesW))
     : Math.ceil(0.9 * mostW + failsafesW);
   const rig = new SupervisorRig(seed, chargers, [firstW, lowW]);
+  if (seed % 3 === 0) rig.takeOrders();
   for (const { charger } of rig.places) charger.wantsTenthsA = charger.traits.maxTenthsA;
   rig.run(FAULTS_FROM_MS);
   return rig;

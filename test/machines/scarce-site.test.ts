@@ -139,6 +139,28 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
     expect(leastOf(rig, 2 * MINUTE_MS)).toBe(60);
   });
 
+  it('stops nobody for a charger that had missed a heartbeat when the grid operator, who limits the site, orders less', () => {
+    const rig = roomy();
+    rig.takeOrders();
+    rig.run(rig.agenda.nowMs + 20_000);
+    cut(rig, 0);
+    rig.run(rig.agenda.nowMs + 10_000);
+    rig.limitFrom(rig.agenda.nowMs, LOW_W);
+    expect(leastOf(rig, 2 * MINUTE_MS)).toBe(60);
+    expect(rig.ableW()).toBeLessThanOrEqual(LOW_W);
+  });
+
+  it('shortens no lease for the grid operator whose end would stop a car', () => {
+    const rig = siteOf(
+      87,
+      Array.from({ length: 8 }, () => ({})),
+    );
+    rig.takeOrders();
+    rig.run(rig.agenda.nowMs + 20_000);
+    cut(rig, 0);
+    expect(leastOf(rig, 45_000)).toBeGreaterThan(100);
+  });
+
   it('stops as many as must make room for a lease that lasts longer, and lets the others keep their fail-safes', () => {
     const rig = roomy();
     cut(rig, 0);

@@ -140,6 +140,12 @@ export class SupervisorRig {
     this.agenda.run(untilMs, () => this.#check());
   }
 
+  /** From now on the grid operator sets its limits. */
+  takeOrders(): void {
+    this.#limits.areOrders = true;
+    this.#site?.decideSoon();
+  }
+
   /** The location's limit is another from then on: a scheduled change where that is later, else one that binds now. */
   limitFrom(fromMs: number, limitW: number): void {
     this.#limits.set(fromMs, limitW, this.agenda.nowMs);

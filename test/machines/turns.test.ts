@@ -23,6 +23,7 @@ interface Turn {
   readonly pausedSinceMs?: number;
   readonly arrivedAtMs?: number;
   readonly isResting?: boolean;
+  readonly chargedMs?: number;
 }
 
 /** Connectors with a car each, by name. */
@@ -30,20 +31,22 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
   const timing = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
   const supervisor = new LocationSupervisor({ timing, ownerTerm: 1 });
   const spec = { phases: 3, voltageV: 230, maxCurrentA: 32, isActive: true, failsafeA: 0 } as const;
-  return Object.entries(turns).map(([key, { arrivedAtMs = 0, isResting = false, ...turn }]) => {
-    const { onSinceMs, pausedSinceMs } = turn;
-    const actor = createConnectorActor(key);
-    const control = supervisor.place({ key, spec }, actor, 0);
-    Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting });
-    const throttle = (each: Throttle, nowMs: number) =>
-      actor.send({ type: 'throttle.changed', throttle: each, hasCar: true, nowMs });
-    if (onSinceMs !== undefined) throttle('free', onSinceMs);
-    if (pausedSinceMs !== undefined) {
-      throttle('free', 0);
-      throttle('paused', pausedSinceMs);
-    }
-    return control;
-  });
+  return Object.entries(turns).map(
+    ([key, { arrivedAtMs = 0, isResting = false, chargedMs = 0, ...turn }]) => {
+      const { onSinceMs, pausedSinceMs } = turn;
+      const actor = createConnectorActor(key);
+      const control = supervisor.place({ key, spec }, actor, 0);
+      Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
+      const throttle = (each: Throttle, nowMs: number) =>
+        actor.send({ type: 'throttle.changed', throttle: each, hasCar: true, nowMs });
+      if (onSinceMs !== undefined) throttle('free', onSinceMs);
+      if (pausedSinceMs !== undefined) {
+        throttle('free', 0);
+        throttle('paused', pausedSinceMs);
+      }
+      return control;
+    },
+  );
 }
 
 function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
@@ -62,14 +65,25 @@ describe('The order in which floors are given', () => {
     ).toEqual(['inTurn', 'waiting', 'pastTurn', 'resting']);
   });
 
-  it('begins with who has just come, and with whoever waited longest', () => {
+  it('begins with the car that has charged least, where a minute of waiting makes up for a minute of charging', () => {
     expect(
       orderOf({
-        b: { pausedSinceMs: NOW_MS - 200_000 },
+        d: { pausedSinceMs: NOW_MS - 400_000, chargedMs: 350_000 },
         c: { arrivedAtMs: NOW_MS - 100_000 },
+        b: { pausedSinceMs: NOW_MS - 400_000, chargedMs: 200_000 },
         a: { arrivedAtMs: NOW_MS - 300_000 },
       }),
-    ).toEqual(['a', 'c', 'b']);
+    ).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('puts nobody further back than three hours for what it has charged', () => {
+    const night = { pausedSinceMs: NOW_MS - 9_000_000, chargedMs: 100_000_000 };
+    const threeHoursMs = 3 * 3_600_000;
+    const orderWith = (ms: number) => orderOf({ night, came: { arrivedAtMs: NOW_MS - 9_000_000 + ms } });
+    expect([orderWith(threeHoursMs - 1), orderWith(threeHoursMs + 1)]).toEqual([
+      ['came', 'night'],
+      ['night', 'came'],
+    ]);
   });
 
   it('lets go first of whoever has charged longest past its turn', () => {
