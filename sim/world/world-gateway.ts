@@ -52,7 +52,9 @@ export class WorldGateway {
     return speaking(protocol, bridge, { clock, log, idTags: { kind: 'all' } });
   }
 
+  /** Nothing where it lives: it died twice, and is back after the shorter time. */
   start(): void {
+    if (this.#life !== undefined) return;
     const { tenants, heartbeatMs, log } = this.#options;
     const life = { isLiving: true };
     const clock = mortal(this.#options.clock, life);

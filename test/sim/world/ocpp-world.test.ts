@@ -1,12 +1,16 @@
 // Chargers that speak OCPP, behind the gateway's own sessions, in worlds in which everything goes wrong and in one in which only they do.
 import { describe, expect, it } from 'vitest';
+import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { LEASELESS, type OcppBehaviour, type OcppTraits } from '../../../sim/charger/ocpp-traits.js';
 import { HUNGRY, type Traffic } from '../../../sim/charger/traffic.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
+import { WorldGateway } from '../../../sim/world/world-gateway.js';
 import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
 import { testSeeds } from '../../seeds.js';
+import { silentLog } from '../../service/running-service.js';
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
@@ -24,26 +28,34 @@ interface Live {
 /** What shows only when it starts, or by what it draws. */
 const FOUND_LATER: readonly OcppBehaviour[] = ['shows-only', 'forgets-profiles'];
 
+const TENANT_OF_ONE = {
+  tenantUuid: TENANT,
+  name: 'OCPP',
+  features: ['energy-management'],
+  apiKeys: [{}],
+  locations: [
+    {
+      locationId: 'quay',
+      name: 'Quay',
+      permanentLimitKw: 30,
+      chargers: [
+        {
+          controllerUuid: 'c1',
+          connectors: [{ connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
+        },
+      ],
+    },
+  ],
+};
+
 /** One charger of 32 A at a location of 30 kW, with a hungry car. */
 async function withCharger(
   traits: Partial<OcppTraits>,
   course: (world: World, live: () => Promise<Live['connectors'][number] | undefined>) => Promise<void>,
   traffic: Traffic = HUNGRY,
 ): Promise<World> {
-  const charger = {
-    controllerUuid: 'c1',
-    connectors: [{ connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
-  };
-  const location = { locationId: 'quay', name: 'Quay', permanentLimitKw: 30, chargers: [charger] };
-  const tenant = {
-    tenantUuid: TENANT,
-    name: 'OCPP',
-    features: ['energy-management'],
-    apiKeys: [{}],
-    locations: [location],
-  };
   const world = await createWorld({
-    tenants: parseProvisioning(JSON.stringify({ tenants: [tenant] }), 'ocpp-world').tenants,
+    tenants: parseProvisioning(JSON.stringify({ tenants: [TENANT_OF_ONE] }), 'ocpp-world').tenants,
     seed: 1,
     startMs: START_MS,
     visitorsOf: () => traffic,
@@ -183,5 +195,25 @@ describe('A charger that speaks OCPP', () => {
         expect(world.runs[0]?.charger.physicalPowerW()).toBeGreaterThan(20_000);
       }
     });
+  });
+});
+
+describe('The gateway of a world', () => {
+  it('that dies again before it is back lives once, and not beside itself on one disk', () => {
+    const { tenants } = parseProvisioning(JSON.stringify({ tenants: [TENANT_OF_ONE] }), 'ocpp-world');
+    const clock = createVirtualClock(START_MS);
+    const gateway = new WorldGateway({ tenants, heartbeatMs: 10_000, clock, log: silentLog });
+    const address = {
+      tenantUuid: TENANT as TenantUuid,
+      locationId: 'quay' as LocationId,
+      controllerUuid: 'c1' as ControllerUuid,
+    };
+    gateway.die();
+    gateway.die();
+    gateway.start();
+    const bridge = gateway.bridgeOf(address);
+    gateway.start();
+    expect(bridge).toBeDefined();
+    expect(gateway.bridgeOf(address)).toBe(bridge);
   });
 });
