@@ -4,6 +4,7 @@ import { clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import type { Measure } from './measure.js';
+import { connectNaiveCharger } from './naive-charger.js';
 
 const LATE = { traits: { misbehaviours: ['late-reaction'] } } as const;
 const MEMBERS = ['east', 'west'] as const;
@@ -80,6 +81,28 @@ describe('the members of a cluster', () => {
     await rig.pass(45);
     expect(rig.powerKw('west')).toBeLessThan(9);
     await rig.until('west has its share', () => rig.powerKw('west') > 0.9 * 22, 120);
+  });
+
+  it('lower no charger without a lease for one that needs more than its share, as they lower nobody else', async () => {
+    rig = await createEnforcementRig([
+      {
+        locationId: 'east',
+        permanentLimitKw: 44,
+        chargers: [{ traits: { lease: 'none' }, maxCurrentA: 16 }],
+      },
+      { locationId: 'west', permanentLimitKw: 44, chargers: [{ isAbsent: true, failsafeA: 0 }, {}] },
+    ]);
+    await rig.call('POST', '/clusters', { name: 'Both', locationIds: MEMBERS, limitKw: CAP_KW });
+    const [simple, other] = [rig.charger('east-1'), rig.charger('west-2')];
+    await rig.until('both charge', () => simple.heldA() === 16 && other.drawnA() > 25, 150);
+    const joining = await connectNaiveCharger(rig, 'west', 'west-1');
+    await joining.state({ lease: 'none', keepsThen: true, failsafeA: 0 });
+    for (let second = 0; second < 30; second++) {
+      if (second % 10 === 0) await joining.meter(0, { status: 'SuspendedEVSE' });
+      await rig.pass(1);
+      expect(simple.heldA()).toBe(16);
+    }
+    await joining.stop();
   });
 
   it('keep to a cap that is lowered, raised and taken away', async () => {

@@ -313,6 +313,16 @@ export const PLANTS = [
     ocpp: true,
   },
   {
+    // Several without a lease wait for each other's maxima for good.
+    name: 'nobody-obeys-anyway',
+    file: 'machines/power/told-anyway.js',
+    text: 'mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq',
+    bug: 'control === undefined',
+    seed: 113,
+    invariant: 'P4',
+    ocpp: true,
+  },
+  {
     name: 'lease-counted-from-now',
     file: 'machines/session/connector-lease.js',
     text: 'heartbeat?.ownMs',
