@@ -14,6 +14,7 @@ const MEGABYTES = 6_144;
 export class SimulationChild {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
+  readonly #ended: Promise<string>;
 
   /** @param task.product this release unless given. */
   constructor(task: Omit<SimulationTask, 'product'> & { readonly product?: string }) {
@@ -26,6 +27,7 @@ export class SimulationChild {
         stdio: ['pipe', 'pipe', 'inherit'],
       },
     );
+    this.#ended = once(this.#child, 'exit').then(([code, signal]) => `${signal ?? `exit code ${code}`}`);
     if (this.#child.stdout === null) throw new Error('a child without a standard output');
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
   }
@@ -54,7 +56,7 @@ export class SimulationChild {
 
   async #next(): Promise<Line> {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error('the simulation ended early');
+    if (done) throw new Error(`the simulation ended early, by ${await this.#ended}`);
     return JSON.parse(value);
   }
 }

@@ -1,7 +1,8 @@
 // What a building drew, from a CSV file: a time and a power a line, each until the next.
 import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
-import { quote, type Row, readSessionTable, type SessionTable } from '../sessions/session-table.js';
+import { quote } from '../../src/provisioning/quote.js';
+import { type Row, readSessionTable, type SessionTable } from '../sessions/session-table.js';
 import { instantsOf, parseWrittenTime, type TimeZone } from './time-zone.js';
 
 /** From `fromMs` on it draws `kw`; below 0 where it feeds back. */

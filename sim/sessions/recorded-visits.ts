@@ -1,10 +1,10 @@
 // Visits out of recorded sessions: each station becomes a connector, and the file's time is moved to the scenario's.
 import { counted } from '../../machines/values/counted.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { quote } from '../../src/provisioning/quote.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { RecordedSessions, Scenario, ScenarioConnector } from '../scenario/scenario.js';
 import { type RecordedSession, readSessionFile } from './session-file.js';
-import { quote } from './session-table.js';
 
 /** A session at its connector, at the times of the scenario. */
 export interface PlacedSession extends RecordedSession {

@@ -1,8 +1,9 @@
 // Recorded sessions from a CSV file, in the columns that public data sets use.
 import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { quote } from '../../src/provisioning/quote.js';
 import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/time-zone.js';
-import { quote, type Row, readSessionTable, type SessionTable } from './session-table.js';
+import { type Row, readSessionTable, type SessionTable } from './session-table.js';
 
 /** One line of the file, at the times it says. Energy in Wh; `maxKw` where the file tells it. */
 export interface RecordedSession {

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { counted } from '../../machines/values/counted.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { quote } from '../../src/provisioning/quote.js';
 
 /** A line below the first: its fields by column. `info.lines` is its number in the file. */
 export interface Row {
@@ -21,14 +22,6 @@ export interface SessionTable {
 
 const LARGEST_BYTES = 256_000_000;
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
-const LONGEST_QUOTED = 60;
-
-/** Text out of the file, which may be anything, in quotes and without what a terminal would obey. */
-export function quote(text: string): string {
-  const shown = text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text;
-  // JSON leaves DEL and the second set of control characters as they are.
-  return JSON.stringify(shown).replace(/[\u007f-\u009f]/g, '?');
-}
 
 function textOf(path: string): string {
   try {

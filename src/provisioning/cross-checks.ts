@@ -1,8 +1,10 @@
 // What no single field can tell: ids used twice, a gateway for chargers that are not there, a fail-safe above the maximum.
 // It reads the raw document, so that these errors are told together with those of the shape.
+
 import { parseApiKey } from '../secrets.js';
 import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
 import { fuseProblems } from './fuse-checks.js';
+import { quote, quotedIfOdd } from './quote.js';
 
 export type { FieldPath, FieldProblem } from './found-fields.js';
 
@@ -11,7 +13,7 @@ const LEASE_OUTLASTS_HEARTBEATS = 3;
 /** `tenants[0].name` for people. */
 export function formatPath(path: FieldPath): string {
   return path
-    .map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`))
+    .map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${quotedIfOdd(step)}`))
     .join('');
 }
 
@@ -24,7 +26,7 @@ function duplicates(found: readonly Found[], scope: string, show = (value: strin
     const first = firstAt.get(key);
     if (first === undefined) firstAt.set(key, path);
     else {
-      const message = `"${key}" is already used by ${formatPath(first)}; it must be unique ${scope}`;
+      const message = `${quote(key)} is already used by ${formatPath(first)}; it must be unique ${scope}`;
       problems.push({ path, message });
     }
   }

@@ -5,6 +5,7 @@ import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, pa
 import { z } from 'zod';
 import { OperatorError } from '../ports/operator-error.js';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
+import { quote } from './quote.js';
 
 /** A file that cannot be used; `problems` are lines `file:line:column field.path: what is wrong, what it must be`. */
 export class UnusableFileError extends OperatorError {
@@ -34,6 +35,9 @@ export interface YamlContent<T> {
   /** `file:line:column` of a field, for what turns out wrong with it later. */
   place(path: FieldPath): string;
 }
+
+/** So many problems are told of a file; who mends them hears of the rest. */
+const MOST_PROBLEMS = 100;
 
 /** Ten times as much as 10,000 connectors need, one a line. */
 const LONGEST_TEXT = 16_000_000;
@@ -80,7 +84,7 @@ function describeValue(value: unknown, isSecret: boolean): string {
   if (value === null) return 'is empty';
   if (isSecret) return 'is not usable';
   if (typeof value === 'object') return Array.isArray(value) ? 'is a list' : 'is a group of fields';
-  return `is ${JSON.stringify(value)}`;
+  return `is ${typeof value === 'string' ? quote(value) : String(value)}`;
 }
 
 function valueAt(root: unknown, path: FieldPath): unknown {
@@ -101,7 +105,7 @@ function shapeProblems<S extends z.ZodType>(
   const path = issue.path.filter((step) => typeof step !== 'symbol');
   if (issue.code === 'unrecognized_keys') {
     const known = fieldsAt(schema, path, root);
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, MOST_PROBLEMS).map((key) => ({
       path: [...path, key],
       message: `is not a field known here; ${suggest(key, known)}`,
     }));
@@ -137,11 +141,14 @@ function documentOf(text: string, fileName: string, lineCounter: LineCounter): D
   if (text.length > LONGEST_TEXT) {
     throw new UnusableFileError([`${fileName} YAML: must be at most ${LONGEST_TEXT / 1_000_000} MB`]);
   }
+  const tooDeep = new UnusableFileError([`${fileName} YAML: is nested too deeply`]);
   try {
-    return parseDocument(text, { lineCounter, prettyErrors: false });
+    const document = parseDocument(text, { lineCounter, prettyErrors: false });
+    // The parser tells what the engine told it.
+    if (document.errors.some(({ message }) => message.startsWith('Maximum call stack'))) throw tooDeep;
+    return document;
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new UnusableFileError([`${fileName} YAML: is nested too deeply`]);
+    throw error instanceof RangeError ? tooDeep : error;
   }
 }
 
@@ -158,7 +165,7 @@ function plainData(document: Document, fileName: string): unknown {
  * The file's content, valid and with defaults filled in.
  * @param text YAML 1.2.
  * @param fileName how errors name the file.
- * @throws UnusableFileError with every problem, in the order of the file.
+ * @throws UnusableFileError with every problem, in the order of the file; of more than a hundred with a hundred.
  */
 export function parseYaml<S extends z.ZodType>(
   text: string,
@@ -172,15 +179,20 @@ export function parseYaml<S extends z.ZodType>(
     return `${fileName}:${Math.max(line, 1)}:${Math.max(col, 1)}`;
   };
   if (document.errors.length > 0) {
-    throw new UnusableFileError(document.errors.map((e) => `${placeAt(e.pos[0])} YAML: ${e.message}`));
+    throw new UnusableFileError(
+      document.errors.slice(0, MOST_PROBLEMS).map((e) => `${placeAt(e.pos[0])} YAML: ${e.message}`),
+    );
   }
   const content = plainData(document, fileName);
   const parsed = shape.schema.safeParse(content);
+  const issues = parsed.error?.issues.slice(0, MOST_PROBLEMS) ?? [];
   const found = [
-    ...(parsed.error?.issues.flatMap((issue) => shapeProblems(issue, content, shape)) ?? []),
+    ...issues.flatMap((issue) => shapeProblems(issue, content, shape)),
     ...(shape.crossCheck?.(content) ?? []),
     ...(parsed.success ? (shape.check?.(parsed.data) ?? []) : []),
-  ].map((problem) => ({ ...problem, offset: offsetOf(document, problem.path) }));
+  ]
+    .slice(0, MOST_PROBLEMS)
+    .map((problem) => ({ ...problem, offset: offsetOf(document, problem.path) }));
   if (parsed.success && found.length === 0) {
     return { data: parsed.data, place: (path) => placeAt(offsetOf(document, path)) };
   }

@@ -545,3 +545,29 @@ describe('A scenario file that is wrong', () => {
     );
   });
 });
+
+describe('Of a scenario that nobody can have meant', () => {
+  function problemsOf(text: string): readonly string[] {
+    try {
+      parseScenario(text, 'odd.yaml');
+    } catch (error) {
+      if (error instanceof UnusableFileError) return error.problems;
+      throw error;
+    }
+    return [];
+  }
+
+  it('a hundred problems are told, each in a short line that no terminal obeys', () => {
+    const fields = Array.from({ length: 3000 }, (_, i) => `odd${i}: 1`).join('\n');
+    expect(problemsOf(`${QUAY}\n${fields}\n`)).toHaveLength(100);
+    const long = problemsOf(QUAY.replace('name: Quay', `name: ${'x'.repeat(1_000_000)}`));
+    expect(long).toEqual([`odd.yaml:1:1 name: is "${'x'.repeat(60)}…"; must be text of 1 to 200 characters`]);
+    const [red] = problemsOf(`${QUAY}\n"\\u001b[31mred": 1\n`);
+    expect(red).toContain('"\\u001b[31mred": is not a field known here');
+  });
+
+  it('the depth is told in one line', () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    expect(problemsOf(`${QUAY}\nx: ${deep}\n`)).toEqual(['odd.yaml YAML: is nested too deeply']);
+  });
+});
