@@ -83,10 +83,10 @@ export class ConnectorLease {
   }
 
   get nextDueMs(): number {
-    const meteredByMs = this.#attempt?.meteredByMs ?? NEVER;
+    const meterDueMs = this.#attempt?.meterDueMs ?? NEVER;
     const isAsking = this.#wanted !== undefined || this.#attempt?.isAsking === true;
     const againAtMs = isAsking ? this.#againAtMs : NEVER;
-    return Math.min(this.#held.endsAtMs, meteredByMs, againAtMs);
+    return Math.min(this.#held.endsAtMs, meterDueMs, againAtMs);
   }
 
   /** The charger, or the gateway, started anew as `boot`: nothing is known of it any more. */
@@ -191,6 +191,7 @@ export class ConnectorLease {
       this.failsafe.ask(thenA);
       return this.failsafe.requestOf(this.rate, attempt.plan.schedule.unit, thenA);
     }
+    if (attempt?.asksMeter(nowMs) === true) return { kind: 'askValues', evse: this.#spec.evse };
     const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
     return attempt?.requestOf(this.#spec.evse, as);
   }
@@ -304,11 +305,10 @@ export class ConnectorLease {
     const { limit, told, slot, schedule, endsAtMs } = plan;
     this.#attempt = undefined;
     const { epoch, seq, ttlS } = limit;
-    // Less than 6 A is none.
     const limitA = schedule.limit === 0 ? 0 : Math.min(told.limitA, heldA);
     const thenA = schedule.thenLimit === 0 ? 0 : told.thenA;
-    const { counted } = schedule;
-    this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs: 1000 * ttlS, slot, counted };
+    const as = { slot, counted: schedule.counted };
+    this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs: 1000 * ttlS, ...as };
     this.#events.acknowledged(limit, 'APPLIED');
     this.advance(nowMs);
   }

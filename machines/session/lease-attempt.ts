@@ -32,6 +32,8 @@ type Stage = 'set' | 'proof' | 'meter' | 'clear' | 'fallback';
 /** After no answer. */
 export const AGAIN_AFTER_MS = 5_000;
 const METERED_WITHIN_MS = 15_000;
+/** The meter is asked for so often meanwhile: many report more rarely than that. Charger and car need a moment to follow. */
+const ASKS_METER_EVERY_MS = 5_000;
 /** So often a profile of a transaction is sent again that was refused by a charger which takes others. */
 const REFUSALS_OF_A_TRANSACTION = 2;
 
@@ -43,6 +45,7 @@ export class LeaseAttempt {
   #stage: Stage = 'set';
   /** Until when the meter may show that it is kept to. */
   #meteredByMs = Number.POSITIVE_INFINITY;
+  #asksMeterAtMs = Number.POSITIVE_INFINITY;
   #shownLimit: number | undefined;
   #refusals = 0;
 
@@ -81,16 +84,26 @@ export class LeaseAttempt {
     return this.#meteredByMs;
   }
 
+  /** When it has to be looked at next while it waits for the meter; infinite where it does not. */
+  get meterDueMs(): number {
+    return Math.min(this.#meteredByMs, this.#asksMeterAtMs);
+  }
+
   /** The default of before has to be gone first. */
   clearDefault(): void {
-    this.#stage = 'clear';
-    this.#meteredByMs = Number.POSITIVE_INFINITY;
+    this.#goOnTo('clear');
   }
 
   /** The fail-safe profile has to be another first. */
   lowerFallback(): void {
-    this.#stage = 'fallback';
-    this.#meteredByMs = Number.POSITIVE_INFINITY;
+    this.#goOnTo('fallback');
+  }
+
+  /** The charger is asked for its meter values now, where it is time for that. */
+  asksMeter(nowMs: number): boolean {
+    if (nowMs < this.#asksMeterAtMs) return false;
+    this.#asksMeterAtMs = nowMs + ASKS_METER_EVERY_MS;
+    return true;
   }
 
   /** What the charger is to be asked for it; undefined where it waits for the meter, or for its fail-safe profile. */
@@ -124,6 +137,12 @@ export class LeaseAttempt {
   /** Whether the meter shows that it is kept to, which draws `mostA` on its most loaded phase. */
   isShownBy(mostA: number): boolean {
     return this.#stage === 'meter' && mostA > 0 && mostA <= (this.plan.limit.limitA + 0.5) * 1.1;
+  }
+
+  #goOnTo(stage: 'clear' | 'fallback'): void {
+    this.#stage = stage;
+    this.#meteredByMs = Number.POSITIVE_INFINITY;
+    this.#asksMeterAtMs = Number.POSITIVE_INFINITY;
   }
 
   #wasSet(answer: GatewayAnswer, nowMs: number): Outcome {
@@ -185,6 +204,7 @@ export class LeaseAttempt {
     this.#trust.disprove(why);
     this.#stage = 'meter';
     this.#meteredByMs = nowMs + METERED_WITHIN_MS;
+    this.#asksMeterAtMs = nowMs + ASKS_METER_EVERY_MS;
     return { kind: 'goesOn' };
   }
 }

@@ -366,6 +366,34 @@ describe('A proven lease is lost', () => {
   });
 });
 
+describe('A charger that does not show its schedule', () => {
+  it('is asked for its meter values, so that it can show what it does however rarely it reports', () => {
+    const charger = charging({ hidesSchedule: true });
+    const say = charger.values.bind(charger);
+    charger.values = () => {};
+    charger.grant(10, 6).pass(4);
+    expect(charger.requests.at(-1)?.kind).not.toBe('askValues');
+    charger.pass(2);
+    expect(charger.requests.at(-1)).toEqual({ kind: 'askValues', evse: 1 });
+    say();
+    charger.pass(1);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 1, result: 'APPLIED' });
+    const { length } = charger.requests;
+    charger.pass(20);
+    expect(charger.requests.slice(length).map(({ kind }) => kind)).not.toContain('askValues');
+  });
+
+  it('and says no values, though it is asked twice, is refused its grant after 15 s', () => {
+    const charger = charging({ hidesSchedule: true });
+    charger.values = () => {};
+    charger.grant(10, 6).pass(14);
+    expect(charger.acks()).toEqual([]);
+    expect(charger.requests.filter(({ kind }) => kind === 'askValues').length).toBeGreaterThanOrEqual(2);
+    charger.pass(2);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: 1, result: 'REJECTED' });
+  });
+});
+
 describe('A clock that is set back by two seconds', () => {
   const set = (charger: TestCharger) => {
     charger.ownOffsetMs -= 2_000;
