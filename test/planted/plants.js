@@ -172,7 +172,7 @@ export const PLANTS = [
     text: 'Math.ceil(ttlMs * DRIFT)',
     bug: 'ttlMs',
     seed: 1,
-    invariant: 'P1',
+    invariant: 'P2',
   },
   {
     name: 'end-exclusive-broken',
