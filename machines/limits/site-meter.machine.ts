@@ -59,6 +59,17 @@ export function siteMeterOutlookOf(actor: SiteMeterActor): LimitOutlook {
   return { limitKw: siteMeterReportOf(actor).headroomW / 1000, endsAtMs: Number.POSITIVE_INFINITY };
 }
 
+/** Whether it leaves the chargers the same, and is as much in doubt. */
+export function isSameReport(a: SiteMeterReport, b: SiteMeterReport): boolean {
+  return (
+    a.state === b.state &&
+    a.doubt === b.doubt &&
+    a.headroomW === b.headroomW &&
+    a.reserveW === b.reserveW &&
+    String(a.occupiedTenthsA) === String(b.occupiedTenthsA)
+  );
+}
+
 /** What it says as of the last event. */
 export function siteMeterReportOf(actor: SiteMeterActor): SiteMeterReport {
   const { value, context } = actor.getSnapshot();

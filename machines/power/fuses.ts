@@ -63,6 +63,9 @@ export function gridPhaseOf(rotation: Rotation | null | undefined, own: number):
   return place < 0 ? undefined : place;
 }
 
+/** On no fuse that is known, by the number of phases. */
+const NO_POLES = { 1: [[]], 3: [[], [], []] } as const;
+
 /** The connection and the feeders of one location. */
 export class Fuses {
   /** Named by their place here everywhere else. */
@@ -124,6 +127,7 @@ export class Fuses {
   /** The same of each of its own phases, in their order: all three where nobody said how it is wired. */
   polesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
     const path = this.#pathTo(feeder);
+    if (path.length === 0) return NO_POLES[phases];
     return [0, 1, 2].slice(0, phases).map((own) => {
       const place = gridPhaseOf(rotation, own);
       const of = place === undefined ? [0, 1, 2] : [place];

@@ -80,14 +80,23 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
 
 /** Its phases load these poles from here on. */
 export function wire(entry: Entry, polesOfPhases: readonly (readonly number[])[]): void {
+  entry.allPoles = firstPhasesOf(polesOfPhases);
+  entry.phases = polesOfPhases.length;
+  use(entry, entry.usedPhases);
+}
+
+/** Of connectors of which no fuse is known: most, who share it. */
+const NO_POLES: readonly PhaseOfPole[] = [];
+
+/** Each pole, with the first phase that may load it. */
+function firstPhasesOf(polesOfPhases: readonly (readonly number[])[]): readonly PhaseOfPole[] {
+  if (polesOfPhases.every((poles) => poles.length === 0)) return NO_POLES;
   const firstPhase = new Map<number, number>();
   for (const [phase, poles] of polesOfPhases.entries())
     for (const pole of poles) if (!firstPhase.has(pole)) firstPhase.set(pole, phase);
   const allPoles: PhaseOfPole[] = [...firstPhase].map(([pole, phase]) => ({ pole, phase }));
   // Poles have the same order whichever phase loads them: where several are full, the first of them is named.
-  entry.allPoles = allPoles.sort((a, b) => a.pole - b.pole);
-  entry.phases = polesOfPhases.length;
-  use(entry, entry.usedPhases);
+  return allPoles.sort((a, b) => a.pole - b.pole);
 }
 
 /** A tenth of an ampere on all of its phases carries so much from here on. */
