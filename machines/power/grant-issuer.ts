@@ -43,8 +43,9 @@ const RAISE_EVERY_MS = 10_000;
 const RENEW_AFTER_HEARTBEATS = 0.75;
 /** Unless its lease ends so soon that the next heartbeat could come too late. */
 const RENEW_BEFORE_HEARTBEATS = 1.25;
-/** How long a lease lasts where less may be ordered at any moment. */
+/** How long a lease lasts where less may be ordered at any moment, if that is as soon as an order must be followed. */
 const SHORT_LEASE_HEARTBEATS = 1.5;
+const ORDER_FOLLOWED_WITHIN_MS = 15_000;
 /** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
 const TAKING_STOCK_MS = 3_000;
 
@@ -133,7 +134,8 @@ export class GrantIssuer {
   /** How long its lease lasts: short where an order may come and its end stops nobody, so that no other is stopped for it. */
   #ttlMsFor({ holding, timing }: ConnectorControl, thenTenthsA: number): number {
     if (!this.#areOrdersExpected || thenTenthsA < holding.leastTenthsA) return holding.ttlMs;
-    return Math.min(holding.ttlMs, SHORT_LEASE_HEARTBEATS * timing.heartbeatMs);
+    const shortMs = SHORT_LEASE_HEARTBEATS * timing.heartbeatMs;
+    return shortMs <= ORDER_FOLLOWED_WITHIN_MS ? Math.min(holding.ttlMs, shortMs) : holding.ttlMs;
   }
 
   #isTakingStock(nowMs: number): boolean {

@@ -78,6 +78,19 @@ describe('A charger with a lease of its own', () => {
     expect(site.reservedW(193_600)).toBe(0);
   });
 
+  it('keeps its length while the grid operator limits, since a shorter one would end too late for the order as well', () => {
+    const grantBy = (timing: typeof SLOW | null) => {
+      const site = new Site(timing);
+      const spec = { ...SPEC, failsafeA: 6, timing };
+      site.supervisor.place({ key: 'slow', spec }, site.control.actor, 0);
+      site.supervisor.describe(site.control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
+      site.hear(0);
+      return site.decide(0, { ...ROOMY, operatorW: 50_000 });
+    };
+    expect(grantBy(SLOW)).toMatchObject({ ttlMs: 180_000, limitTenthsA: 320 });
+    expect(grantBy(null)).toMatchObject({ ttlMs: 15_000, limitTenthsA: 320 });
+  });
+
   it('has the budget of its location look ahead to its end', () => {
     expect(new Site().supervisor.horizonMs).toBe(horizonMsOf({ ttlMs: 180_000, settleMs: 10_000 }));
     expect(new Site(null).supervisor.horizonMs).toBe(horizonMsOf(TIMING));
