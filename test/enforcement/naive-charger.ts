@@ -41,7 +41,6 @@ export async function connectNaiveCharger(
     protocolVersion: 4,
     keepalive: 30,
   });
-  const closed = new Promise<void>((done) => client.once('close', () => done()));
   const limits: LimitMessage[] = [];
   const saidAtMs: number[] = [];
   let syncs = 0;
@@ -62,8 +61,10 @@ export async function connectNaiveCharger(
   }
 
   async function publish(to: string, message: Fields): Promise<void> {
-    // What the broker refuses it never acknowledges: it cuts the connection.
-    await Promise.race([client.publishAsync(to, JSON.stringify(message), { qos: 1 }), closed]);
+    await client.publishAsync(to, JSON.stringify(message), { qos: 1 }).catch((error) => {
+      // What the broker refuses it never acknowledges: it cuts the connection.
+      if (client.connected) throw error;
+    });
     await rig.settle();
   }
 
