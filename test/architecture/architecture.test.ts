@@ -256,7 +256,7 @@ describe('The banned words', () => {
 
 describe('The rules for files', () => {
   it('count lines', () => {
-    const most = '// Why it exists.\n' + 'x();\n'.repeat(MOST_LINES_OF_A_FILE - 1);
+    const most = `// Why it exists.\n${'x();\n'.repeat(MOST_LINES_OF_A_FILE - 1)}`;
     expect(longFiles(planted('src/a.ts', most))).toEqual([]);
     expect(longFiles(planted('src/a.ts', `${most}x();\n`))).toHaveLength(1);
   });
