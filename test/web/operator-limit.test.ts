@@ -43,8 +43,20 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
       expect(await page.getByLabel('Now').innerText()).toContain('The grid operator limits the location.'),
     );
     await expectAccessible(page);
+    const chart = page.getByLabel('Limits and power');
+    await chart.getByText('Grid operator', { exact: true }).waitFor();
+    await eventually(async () =>
+      expect(await chart.innerText()).toContain('The grid operator allowed between 8.0 kW and 12.0 kW while'),
+    );
     await say({ isActive: false });
     await eventually(async () => expect(await banner.count()).toBe(0));
+    // Whoever comes later reads it from the orders that are kept.
+    const later = (await rig.open({ hash: '/locations/quay-1' })).getByLabel('Limits and power');
+    await eventually(async () =>
+      expect(await later.innerText()).toContain(
+        'The grid operator allowed 12.0 kW while it limited the location.',
+      ),
+    );
     await rig.closePages();
   });
 });

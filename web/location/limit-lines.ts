@@ -2,6 +2,7 @@
 import { compositeTimeline, EMPTY_STACK, putProfile } from '../../machines/limits/profile-stack.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
+import type { OperatorHistory } from '../../src/wire/grid-operator.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { Step, StepLine } from './step-line.js';
@@ -71,6 +72,11 @@ export function effectiveHistory(history: LocationHistory, window: TimeWindow): 
       value: segment.limitKw ?? null,
     }));
   });
+}
+
+/** What the grid operator let the location use, kW; nothing where it did not limit it. */
+export function operatorLine({ events }: Pick<OperatorHistory, 'events'>): StepLine {
+  return events.map(({ recordedAt, limitKw }) => ({ atMs: Date.parse(recordedAt), value: limitKw }));
 }
 
 /** What is planned: the effective limit, and the limit in force. */

@@ -32,7 +32,7 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
   const nowMs = clock.nowMs();
   const timeline = useTimeline(locationId, view, nowMs);
   const { live, limits, reread } = useLocation(locationId, () => timeline.reread(SOON_MS));
-  const past = usePast(locationId, view, nowMs);
+  const past = usePast(locationId, view, nowMs, live.value?.operatorLimit != null);
   const pastState = usePastState(locationId, asOfMs);
   const lines = useChartLines(past.value, useLiveLines(live.value), timeline.value);
   if (live.value !== undefined && live.value.at !== serverAt) setServerAt(live.value.at);

@@ -1,4 +1,4 @@
-// Power, a building beside it, effective limit and limit in force over time, as a picture and in sentences.
+// Power, a building beside it, the grid operator's limit, effective limit and limit in force over time, as a picture and in sentences.
 import type { EpochMs } from '../../machines/values/time.js';
 import { kwText } from '../ui/figures.js';
 import { isOfToday, localText } from '../ui/time.js';
@@ -26,6 +26,8 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
     buildingKw: endedAt(lines.buildingKw, nowMs),
     occupiedKw: endedAt(lines.occupiedKw, nowMs),
     allowedKw: endedAt(lines.allowedKw, nowMs),
+    // How long the operator goes on, nobody knows.
+    operatorKw: endedAt(lines.operatorKw, nowMs),
   };
   return (
     <Chart
@@ -36,7 +38,8 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
         { label: 'Building and reserve', line: shown.occupiedKw, colour: 'building', dash: [2, 3] },
         { label: 'Allowed', line: shown.allowedKw, colour: 'limit', isHidden: true },
         { label: 'Limit in force', line: shown.inForceKw, colour: 'limit' },
-        // Dashed and on top, so that both lines can be seen where they coincide.
+        // Dashed and on top, so that all lines can be seen where they coincide.
+        { label: 'Grid operator', line: shown.operatorKw, colour: 'operator', dash: [10, 8] },
         { label: 'Effective limit', line: shown.effectiveKw, colour: 'effective', dash: [6, 4] },
       ]}
       band={['Allowed', 'Limit in force']}
@@ -63,6 +66,7 @@ function legendOf(lines: ChartLines, span: Span): LegendEntry[] {
           { colour: 'occupied', text: 'Building and reserve' },
         ]
       : []),
+    ...(isKnown(lines.operatorKw, span) ? [{ colour: 'operator', text: 'Grid operator' }] : []),
     ...(hasFollowing(lines, span)
       ? [{ colour: 'following', text: 'Chargers may still be following a lower limit' }]
       : []),
@@ -90,6 +94,7 @@ function readingsAt(lines: ChartLines, atMs: EpochMs): string[] {
     ['power', lines.powerKw] as const,
     ['effective limit', lines.effectiveKw] as const,
     ['limit in force', lines.inForceKw] as const,
+    ['grid operator', lines.operatorKw] as const,
     ['building', lines.buildingKw] as const,
     ['building and reserve', lines.occupiedKw] as const,
   ].flatMap(([name, line]) => {
@@ -103,7 +108,13 @@ function summary(lines: ChartLines, { fromMs, toMs }: Span, nowMs: EpochMs): str
   const past = { fromMs, toMs: Math.min(toMs, nowMs) };
   const nowKw = valueAt(lines.inForceKw, nowMs);
   return [
-    ...(fromMs < nowMs ? [pastSentence(lines.powerKw, past), ...buildingSentences(lines, past)] : []),
+    ...(fromMs < nowMs
+      ? [
+          pastSentence(lines.powerKw, past),
+          ...buildingSentences(lines, past),
+          ...operatorSentences(lines, past),
+        ]
+      : []),
     ...(nowKw === null ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
     plannedSentence(lines.inForceKw, nowKw, nowMs),
   ].join(' ');
@@ -133,6 +144,15 @@ function buildingSentences({ buildingKw, occupiedKw }: ChartLines, { fromMs, toM
   const mostOccupied = Math.max(...occupied.filter((kw) => kw !== null));
   const withReserve = `${kwText(mostOccupied)} with what was kept free for it to rise`;
   return [`The building took at most ${kwText(Math.max(...known))}, and ${withReserve}.`];
+}
+
+function operatorSentences({ operatorKw }: ChartLines, { fromMs, toMs }: Span): string[] {
+  const [, allowed = []] = columnsOf([operatorKw], fromMs, toMs);
+  const known = allowed.filter((kw) => kw !== null);
+  if (known.length === 0) return [];
+  const [least, most] = [kwText(Math.min(...known)), kwText(Math.max(...known))];
+  const range = least === most ? most : `between ${least} and ${most}`;
+  return [`The grid operator allowed ${range} while it limited the location.`];
 }
 
 function spanText({ fromMs, toMs }: Span): string {

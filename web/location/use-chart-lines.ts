@@ -1,11 +1,12 @@
 // Everything the location's chart draws, on one time axis: stored minutes, then live events, then what is planned.
 import { useMemo } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { OperatorHistory } from '../../src/wire/grid-operator.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
-import { effectiveHistory, futureLines, pastLines } from './limit-lines.js';
+import { effectiveHistory, futureLines, operatorLine, pastLines } from './limit-lines.js';
 import { bridged, continued, highestOfLast, type StepLine, until } from './step-line.js';
 import { type Span, spanOf, stepSecondsOf, type TimeView } from './time-view.js';
 import type { LiveLines } from './use-live-lines.js';
@@ -28,6 +29,8 @@ export interface ChartLines {
   /** What a building takes of the connection beside the chargers, and that with its reserve; nothing where no meter tells it. */
   readonly buildingKw: StepLine;
   readonly occupiedKw: StepLine;
+  /** What the grid operator lets the location use; nothing where it does not limit it. */
+  readonly operatorKw: StepLine;
   /** The highest current of each roll-up on L1, L2 and L3 of the grid, A; no lines where none is known. */
   readonly phasesA: readonly StepLine[];
 }
@@ -36,6 +39,7 @@ interface Past {
   readonly powerKw: StepLine;
   readonly buildingKw: StepLine;
   readonly occupiedKw: StepLine;
+  readonly operatorKw: StepLine;
   readonly phasesA: readonly StepLine[];
   readonly inForceKw: StepLine;
   readonly effectiveKw: StepLine;
@@ -49,6 +53,7 @@ const NOTHING: Past = {
   powerKw: [],
   buildingKw: [],
   occupiedKw: [],
+  operatorKw: [],
   phasesA: [],
   inForceKw: [],
   effectiveKw: [],
@@ -56,15 +61,28 @@ const NOTHING: Past = {
   stepMs: MINUTE_MS,
 };
 
-/** What has been in the stretch that is shown; read again each minute. */
-export function usePast(locationId: string, view: TimeView, nowMs: EpochMs): Resource<Past> {
+/** What has been in the stretch that is shown; read again each minute. `hasOperator`: a grid operator may limit the location. */
+export function usePast(
+  locationId: string,
+  view: TimeView,
+  nowMs: EpochMs,
+  hasOperator: boolean,
+): Resource<Past> {
   const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   const { fromMs, toMs } = spanOf(view, minuteMs);
   const untilMs = Math.min(toMs, minuteMs + MINUTE_MS);
   const step = stepSecondsOf({ fromMs, toMs });
   return useResource(
-    (client, signal) => readPast(client, signal, locationId, { fromMs, toMs: untilMs }, step),
-    [locationId, fromMs, untilMs, step],
+    async (client, signal) => {
+      if (untilMs <= fromMs) return NOTHING;
+      const asked = { locationId, fromMs, toMs: untilMs };
+      const [past, operatorKw] = await Promise.all([
+        readPast(client, signal, asked, step),
+        hasOperator ? readOperator(client, signal, asked) : [],
+      ]);
+      return { ...past, operatorKw };
+    },
+    [locationId, fromMs, untilMs, step, Number(hasOperator)],
   );
 }
 
@@ -88,7 +106,8 @@ export function useChartLines(
   timeline: LocationTimeline | undefined,
 ): ChartLines {
   return useMemo(() => {
-    const { powerKw, buildingKw, occupiedKw, phasesA, inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
+    const { powerKw, buildingKw, occupiedKw, operatorKw, phasesA, inForceKw, effectiveKw, stepMs } =
+      past ?? NOTHING;
     const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
     const pastInForceKw = bridged(inForceKw, live.inForceKw, UNTOLD_AT_MOST_MS);
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
@@ -99,26 +118,35 @@ export function useChartLines(
       allowedKw: highestOfLast(pastInForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs)),
       buildingKw: bridged(buildingKw, live.buildingKw, UNTOLD_AT_MOST_MS),
       occupiedKw: bridged(occupiedKw, live.occupiedKw, UNTOLD_AT_MOST_MS),
+      operatorKw: continued(operatorKw, live.operatorKw),
       phasesA,
     };
   }, [past, live, timeline]);
 }
 
+interface AskedSpan extends Span {
+  readonly locationId: string;
+}
+
 async function readPast(
   client: ApiClient,
   signal: AbortSignal,
-  locationId: string,
-  { fromMs, toMs }: Span,
+  { locationId, fromMs, toMs }: AskedSpan,
   step: number,
-): Promise<Past> {
-  if (toMs <= fromMs) return NOTHING;
-  const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString());
+): Promise<Omit<Past, 'operatorKw'>> {
+  const span = queryOf({ fromMs, toMs });
   const [power, history] = await Promise.all([
-    client.get<LocationPower>(
-      path`/locations/${locationId}/power?from=${from ?? ''}&to=${to ?? ''}&step=${step}`,
+    client.get<LocationPower>(`${path`/locations/${locationId}/power`}?${span}&step=${step}`, signal),
+    readPages<LocationHistory>(
+      client,
       signal,
+      `${path`/locations/${locationId}/history`}?${span}`,
+      (whole, page) => ({
+        ...page,
+        submissions: [...whole.submissions, ...page.submissions],
+        permanentLimits: [...whole.permanentLimits, ...page.permanentLimits],
+      }),
     ),
-    readHistory(client, signal, path`/locations/${locationId}/history?from=${from ?? ''}&to=${to ?? ''}`),
   ]);
   const firstSetAt = history.permanentLimits[0]?.setAt;
   return {
@@ -129,20 +157,35 @@ async function readPast(
   };
 }
 
+async function readOperator(
+  client: ApiClient,
+  signal: AbortSignal,
+  { locationId, ...span }: AskedSpan,
+): Promise<StepLine> {
+  const history = await readPages<OperatorHistory>(
+    client,
+    signal,
+    `${path`/locations/${locationId}/operator-limit/history`}?${queryOf(span)}`,
+    (whole, page) => ({ ...page, events: [...whole.events, ...page.events] }),
+  );
+  return operatorLine(history);
+}
+
+function queryOf({ fromMs, toMs }: Span): string {
+  return path`from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
+}
+
 /** All pages as one. */
-async function readHistory(
+async function readPages<Page extends { readonly nextCursor: string | null }>(
   client: ApiClient,
   signal: AbortSignal,
   address: string,
-): Promise<LocationHistory> {
-  let whole = await client.get<LocationHistory>(address, signal);
+  joined: (whole: Page, page: Page) => Page,
+): Promise<Page> {
+  let whole = await client.get<Page>(address, signal);
   while (whole.nextCursor !== null) {
-    const page = await client.get<LocationHistory>(`${address}&${path`cursor=${whole.nextCursor}`}`, signal);
-    whole = {
-      ...page,
-      submissions: [...whole.submissions, ...page.submissions],
-      permanentLimits: [...whole.permanentLimits, ...page.permanentLimits],
-    };
+    const page = await client.get<Page>(`${address}&${path`cursor=${whole.nextCursor}`}`, signal);
+    whole = joined(whole, page);
   }
   return whole;
 }

@@ -13,9 +13,10 @@ export interface LiveLines {
   readonly inForceKw: StepLine;
   readonly buildingKw: StepLine;
   readonly occupiedKw: StepLine;
+  readonly operatorKw: StepLine;
 }
 
-const NOTHING: LiveLines = { powerKw: [], inForceKw: [], buildingKw: [], occupiedKw: [] };
+const NOTHING: LiveLines = { powerKw: [], inForceKw: [], buildingKw: [], occupiedKw: [], operatorKw: [] };
 
 /** Begins anew after a lost connection: what happened meanwhile only roll-ups know. */
 export function useLiveLines(live: LocationLive | undefined): LiveLines {
@@ -30,19 +31,20 @@ export function useLiveLines(live: LocationLive | undefined): LiveLines {
   if (live === undefined || (seen.current.live === live && lines.current !== NOTHING)) return lines.current;
   seen.current = { live, epoch };
   const atMs = Date.parse(live.at);
-  const { powerKw, inForceKw, buildingKw, occupiedKw } = lines.current;
-  const { siteMeter } = live;
+  const { powerKw, inForceKw, buildingKw, occupiedKw, operatorKw } = lines.current;
+  const { siteMeter, operatorLimit } = live;
   lines.current = {
     powerKw: appended(powerKw, atMs, live.actualKw),
     inForceKw: appended(inForceKw, atMs, live.gridLimitKw),
     buildingKw: siteMeter === null ? [] : appended(buildingKw, atMs, siteMeter.buildingKw),
     occupiedKw:
       siteMeter === null ? [] : appended(occupiedKw, atMs, siteMeter.buildingKw + siteMeter.reserveKw),
+    operatorKw: operatorLimit === null ? [] : appended(operatorKw, atMs, operatorLimit.limitKw),
   };
   return lines.current;
 }
 
-function appended(line: StepLine, atMs: EpochMs, value: number): StepLine {
+function appended(line: StepLine, atMs: EpochMs, value: number | null): StepLine {
   const last = line.at(-1);
   if (last !== undefined && (last.value === value || atMs <= last.atMs)) return line;
   const [first] = line;
