@@ -190,9 +190,9 @@ export const operatorMachine = setup({
   guards: {
     isResumedIn: ({ context }, { state }: { readonly state: OperatorState }) => context.resumed === state,
     isNewLimit: ({ context, event }) =>
-      event.type === 'order.received' && isNew(context, event.order) && isInForce(event.order, event.now),
+      event.type === 'order.received' && isNew(context, event) && isInForce(event.order, event.now),
     isNewRelease: ({ context, event }) =>
-      event.type === 'order.received' && isNew(context, event.order) && !isInForce(event.order, event.now),
+      event.type === 'order.received' && isNew(context, event) && !isInForce(event.order, event.now),
     isLost: ({ context }) => context.now >= lostAtMs(context),
     isOrderOver: ({ context }) =>
       context.now >= orderEndsAtMs(context) && orderEndsAtMs(context) < lostAtMs(context),
@@ -268,13 +268,19 @@ export const operatorMachine = setup({
   },
 });
 
-/** Two orders that say different things of one instant are both taken, in the order they come: clocks may tell whole seconds. */
+/**
+ * Two orders that say different things of one instant are both taken, in the order they come: clocks may tell whole seconds.
+ * One that has ended by itself and comes again says nothing of now.
+ */
 function isNew(
   { newestSentAtMs, order: held }: OperatorContext,
-  { sentAtMs, limitKw, endsAtMs }: OperatorOrder,
+  { order, now }: { readonly order: OperatorOrder; readonly now: EpochMs },
 ): boolean {
+  const { sentAtMs, limitKw, endsAtMs } = order;
   if (newestSentAtMs === undefined || sentAtMs > newestSentAtMs) return true;
-  return sentAtMs === held?.sentAtMs && (limitKw !== held.limitKw || endsAtMs !== held.endsAtMs);
+  if (sentAtMs !== held?.sentAtMs) return false;
+  if (limitKw !== undefined && held.limitKw === undefined && !isInForce(order, now)) return false;
+  return limitKw !== held.limitKw || endsAtMs !== held.endsAtMs;
 }
 
 function isInForce({ limitKw, endsAtMs }: OperatorOrder, now: EpochMs): boolean {

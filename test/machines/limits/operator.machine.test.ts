@@ -130,6 +130,13 @@ describe('Silence of the operator', () => {
     expect(reached(order(0, undefined), time(120_000))).toEqual(FAILSAFE);
   });
 
+  it('is not broken by an order that has ended and comes again', () => {
+    const ends = { endsAtMs: 30 * S };
+    const twice = [order(0, 10, ends), time(30 * S), order(60 * S, 10, { ...ends, sentAtMs: 0 })];
+    expect(reached(...twice)).toEqual(FREE);
+    expect(reached(...twice, time(120 * S))).toEqual(FAILSAFE);
+  });
+
   it('is broken by each heartbeat', () => {
     expect(reached(order(0, 10), beat(119 * S), time(238 * S))).toEqual(limitedTo(10));
     expect(reached(order(0, 10), beat(119 * S), time(239 * S))).toEqual(FAILSAFE);
