@@ -116,7 +116,9 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     const nodes = [a, b, await node(databaseUrl, 'c')];
     const claims = await Promise.allSettled(nodes.map(({ ownership }) => ownership.claim()));
     const terms = claims.flatMap((claim) => (claim.status === 'fulfilled' ? [claim.value] : []));
-    expect(terms).toEqual([first + 1]);
+    expect(terms).toHaveLength(1);
+    // One that was too late for a shard may have drawn a term before the one that got it.
+    expect(terms[0]).toBeGreaterThan(first);
   });
 
   it('ends with the lease of one that does not renew, and not before', async () => {
