@@ -50,35 +50,26 @@ export function buildingWAt(building: Building, seed: number, atMs: EpochMs): nu
   return Math.round(1000 * kw + 40 * noise(seed + 7, Math.floor(atMs / STEP_MS)));
 }
 
+interface BuildingRunOptions {
+  readonly seed: number;
+  readonly agenda: Agenda;
+  readonly nowMs: () => EpochMs;
+  readonly monotonicMs: () => number;
+  /** What the location's chargers draw, W. */
+  readonly drawnW: () => number;
+  readonly watch: ImportWatch;
+  /** The message reaches the service, where one lives: true. */
+  readonly say: (message: object) => boolean;
+}
+
 export class BuildingRun {
   readonly #building: Building;
-  readonly #options: {
-    readonly seed: number;
-    readonly agenda: Agenda;
-    readonly nowMs: () => EpochMs;
-    readonly monotonicMs: () => number;
-    readonly drawnW: () => number;
-    readonly watch: ImportWatch;
-    /** The message reaches the service, where one lives: true. */
-    readonly say: (message: object) => boolean;
-  };
+  readonly #options: BuildingRunOptions;
   #hb = 0;
   #stuckW: number | undefined;
   #nextReadingMs = 0;
 
-  constructor(
-    building: Building,
-    options: {
-      readonly seed: number;
-      readonly agenda: Agenda;
-      readonly nowMs: () => EpochMs;
-      readonly monotonicMs: () => number;
-      /** What the location's chargers draw, W. */
-      readonly drawnW: () => number;
-      readonly watch: ImportWatch;
-      readonly say: (message: object) => boolean;
-    },
-  ) {
+  constructor(building: Building, options: BuildingRunOptions) {
     this.#building = building;
     this.#options = options;
   }

@@ -4,7 +4,7 @@ import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { type Attack, surviveAttack } from './attack.js';
-import type { ChargerTraits } from './hostile-charger.js';
+import { CALM, type ChargerTraits } from './hostile-charger.js';
 import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const LETTERS = ['R', 'S', 'T'] as const;
@@ -91,23 +91,19 @@ describe('The fuses of a location under attack (P1 on every phase)', () => {
   }
 });
 
-const CALM: Omit<ChargerTraits, 'key'> = {
-  phases: 1,
-  voltageV: 230,
-  maxTenthsA: 320,
-  failsafeTenthsA: 0,
-  keepsThen: true,
-  lease: 'heartbeat',
-  secondLastsS: 1,
-  ackAfterMs: 0,
-};
+const ONE_PHASE = { ...CALM, phases: 1 } as const;
 
 /** Twelve cars of one phase behind 63 A, after ten minutes. */
 function twelve(phaseOf: (i: number) => number, isTold: boolean): SupervisorRig {
   const chargers = Array.from({ length: 12 }, (_, i) => {
     const gridPhase = phaseOf(i);
     const rotation = LETTERS[gridPhase];
-    return { ...CALM, key: `quay/${i}`, gridPhase, ...(isTold && rotation !== undefined && { rotation }) };
+    return {
+      ...ONE_PHASE,
+      key: `quay/${i}`,
+      gridPhase,
+      ...(isTold && rotation !== undefined && { rotation }),
+    };
   });
   const fuses = new Fuses({ currentA: [63, 63, 63], voltageV: 230 }, []);
   const rig = new SupervisorRig(1, chargers, [PLENTY_W], fuses);

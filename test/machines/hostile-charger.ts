@@ -32,6 +32,18 @@ export interface ChargerTraits {
   readonly switchesPhases?: boolean;
 }
 
+/** Of a charger of three phases that does all it is told at once. */
+export const CALM: Omit<ChargerTraits, 'key'> = {
+  phases: 3,
+  voltageV: 230,
+  maxTenthsA: 320,
+  failsafeTenthsA: 0,
+  keepsThen: true,
+  lease: 'heartbeat',
+  secondLastsS: 1,
+  ackAfterMs: 0,
+};
+
 export interface Acknowledged {
   readonly boot: string;
   readonly epoch: number;

@@ -4,7 +4,7 @@ import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { sumW, surviveAttack } from './attack.js';
-import type { ChargerTraits } from './hostile-charger.js';
+import { CALM, type ChargerTraits } from './hostile-charger.js';
 import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const PLENTY_W = 1_000_000;
@@ -79,17 +79,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
   }
 });
 
-const CALM: Omit<ChargerTraits, 'key'> = {
-  phases: 3,
-  gridPhase: 0,
-  voltageV: 230,
-  maxTenthsA: 320,
-  failsafeTenthsA: 0,
-  keepsThen: true,
-  lease: 'heartbeat',
-  secondLastsS: 1,
-  ackAfterMs: 0,
-};
+const ON_L1 = { ...CALM, gridPhase: 0 };
 const ROTATIONS = ['RST', 'STR', 'TRS'] as const;
 
 /** So many cars of three phases and 22 kW at chargers that end grants with the session, after ten minutes. */
@@ -112,7 +102,7 @@ function cars(
 ): SupervisorRig {
   const chargers = Array.from({ length: count }, (_, i) => {
     const rotation = ROTATIONS[i % 3];
-    return { ...CALM, key: `quay/${i}`, ...(rotation !== undefined && { rotation }), ...traits };
+    return { ...ON_L1, key: `quay/${i}`, ...(rotation !== undefined && { rotation }), ...traits };
   });
   const rig = new SupervisorRig(1, chargers, [limitW], fuses);
   for (const { charger } of rig.places) charger.plugIn(320, carPhases, 0);

@@ -2,19 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 import { DWELL_MS, LONGEST_TURN_MS } from '../../machines/power/turns.js';
-import type { ChargerTraits } from './hostile-charger.js';
+import { CALM, type ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
-const TRAITS: Omit<ChargerTraits, 'key'> = {
-  phases: 3,
-  voltageV: 230,
-  maxTenthsA: 320,
-  failsafeTenthsA: 0,
-  keepsThen: true,
-  lease: 'heartbeat',
-  secondLastsS: 1,
-  ackAfterMs: 0,
-};
 /** W of one ampere on three phases. */
 const AMPERE_W = 690;
 const MINUTE_MS = 60_000;
@@ -25,7 +15,7 @@ function siteOf(
   chargers: readonly Partial<ChargerTraits>[],
   fuses: Fuses = NO_FUSES,
 ): SupervisorRig {
-  const traits = chargers.map((each, i) => ({ ...TRAITS, key: `quay/${i}`, ...each }));
+  const traits = chargers.map((each, i) => ({ ...CALM, key: `quay/${i}`, ...each }));
   const rig = new SupervisorRig(1, traits, [500_000, limitA * AMPERE_W], fuses);
   for (const place of rig.places) place.charger.wantsTenthsA = 320;
   rig.run(MINUTE_MS);

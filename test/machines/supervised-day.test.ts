@@ -1,18 +1,9 @@
 // What a location does on a calm day (power safety: rules 7 to 9, who gets how much): the supervisor with links that work.
 import { describe, expect, it } from 'vitest';
-import type { ChargerTraits } from './hostile-charger.js';
+import { CALM } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
-const TRAITS: Omit<ChargerTraits, 'key'> = {
-  phases: 3,
-  voltageV: 230,
-  maxTenthsA: 320,
-  failsafeTenthsA: 60,
-  keepsThen: true,
-  lease: 'heartbeat',
-  secondLastsS: 1,
-  ackAfterMs: 0,
-};
+const TRAITS = { ...CALM, failsafeTenthsA: 60 };
 /** W of one ampere on three phases. */
 const AMPERE_W = 690;
 

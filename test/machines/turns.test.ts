@@ -13,7 +13,7 @@ import {
   turnMsOf,
 } from '../../machines/power/turns.js';
 import { createConnectorActor } from './connector-actor.js';
-import type { ChargerTraits } from './hostile-charger.js';
+import { CALM } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
 const NOW_MS = 10_000_000;
@@ -179,16 +179,7 @@ describe('A turn', () => {
 
 describe('20 cars where five floors fit', () => {
   it('all charge within 5 h, each for about its quarter of the time, never more than five at once', () => {
-    const charger: Omit<ChargerTraits, 'key'> = {
-      phases: 3,
-      voltageV: 230,
-      maxTenthsA: 320,
-      failsafeTenthsA: 60,
-      keepsThen: true,
-      lease: 'heartbeat',
-      secondLastsS: 1,
-      ackAfterMs: 0,
-    };
+    const charger = { ...CALM, failsafeTenthsA: 60 };
     const chargers = Array.from({ length: 20 }, (_, i) => ({ ...charger, key: `quay/${i}` }));
     // Room for all first, so that the chargers can be told to fall back to 0.
     const floorsW = 5 * 6 * 3 * 230;

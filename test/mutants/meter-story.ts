@@ -1,23 +1,15 @@
 // Twenty minutes of a site whose building is metered (read while cars come and go, late, silent, and after a crash), and of one
 // whose average import is limited.
-import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { toInstant } from '../../src/wire/instants.js';
-import { type Deed, type Story, TENANT } from './story.js';
+import { type Deed, type Story, sceneOf } from './story.js';
 
 const LASTS_MINUTES = 20;
 const TOWER_READ_EVERY_MS = 2_000;
 
-const SCENE = parseScenario(
-  `name: A metered site
-start: 2026-06-01T12:00:00Z
-duration: ${LASTS_MINUTES}m
-provision:
-  tenants:
-    - tenantUuid: ${TENANT}
-      name: Harbour Charging
-      features: [energy-management]
-      locations:
-        - locationId: tower
+const SCENE = sceneOf(
+  'A metered site',
+  LASTS_MINUTES,
+  `        - locationId: tower
           name: Tower
           permanentLimitKw: 100
           gridLimitKw: 60
@@ -29,8 +21,8 @@ provision:
           permanentLimitKw: 100
           peakShaving: { limitKw: 8, windowS: 300 }
           chargers:
-            - { controllerUuid: s1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32, failsafeA: 0 }] }
-vehicles:
+            - { controllerUuid: s1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32, failsafeA: 0 }] }`,
+  `vehicles:
   - { name: scooter, maxKw: 5, phases: 3, taper: none }
 sessions:
   visits:
@@ -42,7 +34,6 @@ sessions:
     - { connector: t1/1, vehicle: scooter, arrives: +243s, leaves: +258s, energyKwh: 500 }
     - { connector: t1/1, vehicle: scooter, arrives: +273s, leaves: +288s, energyKwh: 500 }
 `,
-  'tower.yaml',
 );
 
 const READS = [

@@ -1,27 +1,17 @@
 // Twenty minutes of four sites that a grid operator limits, frees and forgets, through a crash.
-import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { toInstant } from '../../src/wire/instants.js';
-import { call, type Deed, MINUTE_MS, type Story, TENANT } from './story.js';
+import { call, type Deed, MINUTE_MS, type Story, sceneOf } from './story.js';
 
 const LASTS_MINUTES = 20;
 
 /** No chargers: what the grid operator lets a location draw does not hang on who draws it. */
-const SCENE = parseScenario(
-  `name: Four sites of a grid operator
-start: 2026-06-01T12:00:00Z
-duration: ${LASTS_MINUTES}m
-provision:
-  tenants:
-    - tenantUuid: ${TENANT}
-      name: Harbour Charging
-      features: [energy-management]
-      locations:
-        - { locationId: alone, name: Alone, permanentLimitKw: 10, operator: { operatorUuid: o1, failsafeKw: 5, heartbeatS: 30 } }
+const SCENE = sceneOf(
+  'Four sites of a grid operator',
+  LASTS_MINUTES,
+  `        - { locationId: alone, name: Alone, permanentLimitKw: 10, operator: { operatorUuid: o1, failsafeKw: 5, heartbeatS: 30 } }
         - { locationId: held, name: Held, permanentLimitKw: 10, operator: { operatorUuid: o2, failsafeKw: 5, heartbeatS: 30 } }
         - { locationId: freed, name: Freed, permanentLimitKw: 10, operator: { operatorUuid: o3, failsafeKw: 5, heartbeatS: 30 } }
-        - { locationId: lost, name: Lost, permanentLimitKw: 10, operator: { operatorUuid: o4, failsafeKw: 5, heartbeatS: 30 } }
-`,
-  'four-sites.yaml',
+        - { locationId: lost, name: Lost, permanentLimitKw: 10, operator: { operatorUuid: o4, failsafeKw: 5, heartbeatS: 30 } }`,
 );
 
 const READS = [

@@ -1,25 +1,15 @@
 // Eight minutes of a service that comes late to what is due: a little, too little to matter, and for long.
-import { parseScenario } from '../../sim/scenario/parse-scenario.js';
-import { type Deed, type Story, TENANT } from './story.js';
+import { type Deed, type Story, sceneOf } from './story.js';
 
 const LASTS_MINUTES = 8;
 /** Later than the service takes for other work of its own. */
 const LATE_MS = 800;
 const LOOK_MS = 1_000 + LATE_MS;
 
-const SCENE = parseScenario(
-  `name: A site of a starved service
-start: 2026-06-01T12:00:00Z
-duration: ${LASTS_MINUTES}m
-provision:
-  tenants:
-    - tenantUuid: ${TENANT}
-      name: Harbour Charging
-      features: [energy-management]
-      locations:
-        - { locationId: quay, name: Quay, permanentLimitKw: 20 }
-`,
-  'starved.yaml',
+const SCENE = sceneOf(
+  'A site of a starved service',
+  LASTS_MINUTES,
+  `        - { locationId: quay, name: Quay, permanentLimitKw: 20 }`,
 );
 
 /** So many looks at the clock come late. */

@@ -1,24 +1,16 @@
 // Half an hour of two sites with chargers: limits, locks, a cluster and the organization, cars, lost chargers and a crash.
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
-import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { World } from '../../sim/world/world.js';
 import { toInstant } from '../../src/wire/instants.js';
-import { type Ask, call, type Deed, type Ear, MINUTE_MS, type Story, TENANT } from './story.js';
+import { type Ask, call, type Deed, type Ear, MINUTE_MS, type Story, sceneOf, TENANT } from './story.js';
 
 const LASTS_MINUTES = 28;
 
 /** Two sites with more cars than their limits have room for. */
-const SCENE = parseScenario(
-  `name: Two sites
-start: 2026-06-01T12:00:00Z
-duration: ${LASTS_MINUTES}m
-provision:
-  tenants:
-    - tenantUuid: ${TENANT}
-      name: Harbour Charging
-      features: [energy-management]
-      locations:
-        - locationId: quay
+const SCENE = sceneOf(
+  'Two sites',
+  LASTS_MINUTES,
+  `        - locationId: quay
           name: Quay
           permanentLimitKw: 24
           gridLimitKw: 40
@@ -31,8 +23,8 @@ provision:
           permanentLimitKw: 22
           chargers:
             - { controllerUuid: p1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
-            - { controllerUuid: p2, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }
-vehicles:
+            - { controllerUuid: p2, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }`,
+  `vehicles:
   - { name: van, maxKw: 22, phases: 3, taper: none }
   - { name: scooter, maxKw: 5, phases: 3, taper: none }
 sessions:
@@ -44,7 +36,6 @@ sessions:
     - { connector: p1/1, vehicle: van, arrives: +40s, leaves: +14m, energyKwh: 500 }
     - { connector: p1/1, vehicle: van, arrives: +20m, energyKwh: 500 }
 `,
-  'two-sites.yaml',
 );
 
 /** What is asked every half minute. */

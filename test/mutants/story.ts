@@ -1,5 +1,6 @@
 // What everybody outside the service sees of a story, line by line: answers, stream, log, metrics, limits and currents.
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../sim/scenario/scenario.js';
 import { createArrivals } from '../../sim/sessions/arrivals.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
@@ -37,6 +38,24 @@ export interface Story {
 export const MINUTE_MS = 60_000;
 export const TENANT = 'harbour' as TenantUuid;
 const LOOK_EVERY_MINUTES = 0.5;
+
+/** A scene of one tenant. @param locations as in its provisioning file. @param rest further fields of the scenario file */
+export function sceneOf(name: string, lastsMinutes: number, locations: string, rest = ''): Scenario {
+  return parseScenario(
+    `name: ${name}
+start: 2026-06-01T12:00:00Z
+duration: ${lastsMinutes}m
+provision:
+  tenants:
+    - tenantUuid: ${TENANT}
+      name: Harbour Charging
+      features: [energy-management]
+      locations:
+${locations}
+${rest}`,
+    'story.yaml',
+  );
+}
 
 export function call(method: string, path: string, body?: unknown): Deed {
   return (_, ask) => ask(method, path, body);

@@ -1,7 +1,7 @@
 // The fuses of a location in a provisioning file: what they become, and what is said of those that cannot be.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { problemsOf } from './problems.js';
+import { expectRefused } from './problems.js';
 
 const SITE = `tenants:
   - tenantUuid: harbour
@@ -107,9 +107,7 @@ describe('Fuses in a provisioning file', () => {
       '[40, 40, 0]',
       'connectors[1].rotation: would load phase L3 of feeder "hall", which has no fuse',
     ],
-  ])('with %s are refused in one line at the field', (_, from, to, message) => {
-    expect(SITE).toContain(from);
-    const problems = problemsOf(SITE.replace(from, to));
-    expect(problems.filter((line) => line.includes(message))).toHaveLength(1);
-  });
+  ])('with %s are refused in one line at the field', (_, from, to, message) =>
+    expectRefused(SITE, from, to, message),
+  );
 });

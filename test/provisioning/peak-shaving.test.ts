@@ -1,7 +1,7 @@
 // The average that a tariff bills in a provisioning file: windows of a quarter of an hour, and what is said of others.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
+import { problemsOf } from './problems.js';
 
 const siteWith = (peakShaving: string) => `tenants:
   - tenantUuid: harbour
@@ -9,16 +9,6 @@ const siteWith = (peakShaving: string) => `tenants:
     locations:
       - { locationId: quay-1, name: Quay 1, permanentLimitKw: 50, peakShaving: ${peakShaving} }
 `;
-
-function problemsOf(peakShaving: string): string {
-  try {
-    parseProvisioning(siteWith(peakShaving), 'site.yaml');
-  } catch (error) {
-    if (error instanceof UnusableFileError) return error.problems.join();
-    throw error;
-  }
-  return '';
-}
 
 describe('Peak shaving in a provisioning file', () => {
   it('has windows of a quarter of an hour unless the file says otherwise', () => {
@@ -37,6 +27,6 @@ describe('Peak shaving in a provisioning file', () => {
     ['a misspelt field', '{ limitKw: 40, window: 900 }', 'peakShaving'],
     ['a number alone', '40', 'peakShaving'],
   ])('is refused with %s, naming the field', (_what, text, named) => {
-    expect(problemsOf(text)).toContain(named);
+    expect(problemsOf(siteWith(text)).join()).toContain(named);
   });
 });

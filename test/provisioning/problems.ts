@@ -1,4 +1,5 @@
 // What is said of a provisioning file, as the lines that an operator reads.
+import { expect } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 
@@ -11,4 +12,11 @@ export function problemsOf(text: string): readonly string[] {
     throw error;
   }
   return [];
+}
+
+/** Expects one line that says `message` where the file has `to` instead of `from`. */
+export function expectRefused(text: string, from: string, to: string, message: string): void {
+  expect(text).toContain(from);
+  const problems = problemsOf(text.replace(from, to));
+  expect(problems.filter((line) => line.includes(message))).toHaveLength(1);
 }
