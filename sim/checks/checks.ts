@@ -47,6 +47,8 @@ export interface CheckedWorld {
   readonly monotonicMs: () => number;
   /** The least that the grid operator let a location use lately, W. */
   readonly operatorW: (locationId: string) => number;
+  /** The grid operator may order less at any moment. */
+  readonly areOrdersExpected: (locationId: string) => boolean;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
   /** Of the running service; undefined where none runs. */

@@ -9,8 +9,7 @@ import { KnownSessions } from './known-sessions.js';
 export interface LeaseTimes {
   readonly leaseMs: number;
   readonly settleMs: number;
-  /** Three heartbeats. */
-  readonly silenceMs: number;
+  readonly heartbeatMs: number;
 }
 
 export interface ConnectorFacts {
@@ -30,6 +29,9 @@ export interface ConnectorFacts {
   /** Those that each of its own phases may load. */
   readonly polesOfPhases: readonly (readonly PoleName[])[];
 }
+
+/** Without a word for so many heartbeats it counts as out of reach. */
+const SILENT_AFTER_HEARTBEATS = 3;
 
 /** A limit that left, until it can be in force no longer. */
 interface Promised extends Numbered {
@@ -119,7 +121,7 @@ export class ConnectorBook {
   #thens: (Numbered & Then)[] = [];
   /** When a limit for fewer phases than it has left last: until then others could use the rest. */
   lentAtMs = Number.NEGATIVE_INFINITY;
-  readonly #times: LeaseTimes;
+  readonly times: LeaseTimes;
   /** The most it was told lately, and in as long before. */
   #mostToldA = 0;
   #mostToldBeforeA: number;
@@ -129,7 +131,7 @@ export class ConnectorBook {
   constructor(site: SiteBook, facts: ConnectorFacts, times: LeaseTimes) {
     this.site = site;
     this.facts = facts;
-    this.#times = times;
+    this.times = times;
     this.#acknowledgedThen = { thenA: facts.failsafeA, phases: ALL };
     this.#mostToldBeforeA = facts.failsafeA;
   }
@@ -155,7 +157,7 @@ export class ConnectorBook {
     this.#given[seq % GIVEN_KEPT] = limit;
     const leaseMs = leaseMsOf(limit);
     const isCounted = this.lease === 'heartbeat';
-    const overAtMs = isCounted ? heardAtMs + leaseMs + this.#times.settleMs : Number.POSITIVE_INFINITY;
+    const overAtMs = isCounted ? heardAtMs + leaseMs + this.times.settleMs : Number.POSITIVE_INFINITY;
     this.#promise({ epoch, seq, limitA, phases, leaseMs, overAtMs }, nowMs);
     const newest = this.#thens.at(-1) ?? this.#acknowledgedThen;
     if (newest.thenA !== thenA || newest.phases !== phases) this.#thens.push({ epoch, seq, thenA, phases });
@@ -197,7 +199,7 @@ export class ConnectorBook {
   noteApplied(applied: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, applied)) return;
     this.holds = applied;
-    const { settleMs } = this.#times;
+    const { settleMs } = this.times;
     for (const each of this.#promised) {
       if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
       else if (each.seq === applied.seq)
@@ -223,7 +225,7 @@ export class ConnectorBook {
 
   /** Something of it was heard. */
   hear(nowMs: number, isNewBoot: boolean): void {
-    if (isNewBoot || nowMs - this.#heardAtMs > this.#times.silenceMs) this.onlineSinceMs = nowMs;
+    if (isNewBoot || this.isSilent(nowMs)) this.onlineSinceMs = nowMs;
     this.#heardAtMs = nowMs;
   }
 
@@ -234,7 +236,7 @@ export class ConnectorBook {
 
   /** It was silent for so long, or signed off, that the service counts it as out of reach. */
   isSilent(nowMs: number): boolean {
-    return nowMs - this.#heardAtMs > this.#times.silenceMs;
+    return nowMs - this.#heardAtMs > SILENT_AFTER_HEARTBEATS * this.times.heartbeatMs;
   }
 
   /** Its meter shows that much. */

@@ -1,10 +1,11 @@
 // Judges every limit that leaves the service: that it fits beside what all others may be entitled to (P2), that it is one
-// that may be commanded (P3), that it can be told from every other (P7).
+// that may be commanded (P3), that it can be told from every other (P7), and ends soon where a grid operator may order less (P18).
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { isOlder } from './connector-book.js';
+import { FOLLOWED_MS } from './import-watch.js';
 import type { Reached } from './reached.js';
 
 /** What a limit entitles to at most, on so many phases. */
@@ -23,12 +24,15 @@ const TOLERANCE_W = 1;
 const TOLERANCE_A = 0.05;
 /** The least power of a DC connector is rounded up to whole tenths. */
 const DC_ROUNDING_A = 0.1;
+/** While less may be ordered at any moment, a lease whose end stops no car is over after so many heartbeats if that is soon enough. */
+const SHORT_LEASE_HEARTBEATS = 1.5;
 
 export class GrantWatch {
   readonly #oracle: LimitOracle;
   readonly #watch: PowerWatch;
   readonly #sites: ReadonlyMap<string, SiteBook>;
   readonly #clock: Instants;
+  readonly #areOrdersExpected: (locationId: string) => boolean;
   readonly #reached: Reached;
   readonly #report: Report;
 
@@ -37,6 +41,8 @@ export class GrantWatch {
     readonly watch: PowerWatch;
     readonly sites: ReadonlyMap<string, SiteBook>;
     readonly clock: Instants;
+    /** The grid operator may order less at any moment. */
+    readonly areOrdersExpected: (locationId: string) => boolean;
     readonly reached: Reached;
     readonly report: Report;
   }) {
@@ -44,6 +50,7 @@ export class GrantWatch {
     this.#watch = options.watch;
     this.#sites = options.sites;
     this.#clock = options.clock;
+    this.#areOrdersExpected = options.areOrdersExpected;
     this.#reached = options.reached;
     this.#report = options.report;
   }
@@ -53,6 +60,7 @@ export class GrantWatch {
     const heardAtMs = this.#judgeNumbers(book, limit);
     this.#judgeCurrents(book, limit);
     this.#judgeLent(book, limit);
+    this.#judgeLease(book, limit);
     // Its charger refuses one of which the lease is over.
     if (!book.isOver(limit, heardAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
@@ -98,6 +106,20 @@ export class GrantWatch {
     else if (book.switchesPhases) this.#reached.note('phasesSwitched');
     else if (seenPhases === 0 || seenPhases > phases)
       this.#violate('P7', book, `it is for ${phases} phases, and its car was seen to use ${seenPhases}`);
+  }
+
+  /** Whoever is cut off has fallen back by itself when the others must keep to an order that nobody announced. */
+  #judgeLease(book: ConnectorBook, { thenA, ttlS }: LimitMessage): void {
+    const { leastA, efficiency } = book.facts;
+    const shortS = (SHORT_LEASE_HEARTBEATS * book.times.heartbeatMs) / 1000;
+    if (ttlS <= shortS || 1000 * shortS > FOLLOWED_MS) return;
+    if (thenA < (efficiency === undefined ? leastA : leastA + DC_ROUNDING_A) - 1e-6) return;
+    if (!this.#areOrdersExpected(book.site.locationId)) return;
+    this.#violate(
+      'P18',
+      book,
+      `its lease lasts ${ttlS} s while the grid operator may order less, at most ${shortS} s then`,
+    );
   }
 
   /** Everything the others may be entitled to, and this one by the limit that leaves. */

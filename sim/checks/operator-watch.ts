@@ -37,12 +37,18 @@ interface Site {
   /** What held from when on, W, or the floors of locks where those are more; the last ones. */
   limits: { readonly fromMs: EpochMs; readonly limitW: number }[];
   isOver: boolean;
+  /** From when to when it was limited last, by the service's life that runs. */
+  limitedFromMs: EpochMs;
+  limitedUntilMs: EpochMs;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 const LOOK_EVERY_MS = 1_000;
 const ASK_EVERY_MS = 20_000;
 const TOLERANCE_W = 2;
+/** Who limited a site may do so again for this long; a service decides anew within so much of an order. */
+const ORDERS_EXPECTED_FOR_MS = 3_600_000;
+const DECIDED_MS = 2_000;
 
 interface WatchedWorld {
   readonly tenants: readonly TenantEntry[];
@@ -95,6 +101,18 @@ export class OperatorWatch {
     return Math.min(...(site?.limits.map(({ limitW }) => limitW) ?? []), NEVER);
   }
 
+  /** The operator limits the location, or did within the last hour: it may order less at any moment. */
+  areOrdersExpected(locationId: string): boolean {
+    const site = this.#sites.find((each) => each.locationId === locationId);
+    if (site === undefined || !this.#world.isServiceUp()) return false;
+    const now = this.#world.nowMs();
+    this.#pass(site, now);
+    return (
+      site.limitedFromMs + DECIDED_MS <= now &&
+      now < site.limitedUntilMs + ORDERS_EXPECTED_FOR_MS - DECIDED_MS
+    );
+  }
+
   /** The service answered a call. An order that could not be written holds all the same. */
   called({ method, path, body }: Question, { status }: RestAnswer): void {
     const locationId = /^\/locations\/([^/]+)\/operator-limit$/.exec(path)?.[1];
@@ -130,8 +148,8 @@ export class OperatorWatch {
     for (const site of this.#sites) {
       // Nothing was written yet of a site that never left its first state.
       if (site.phase === 'INIT') enter(site, 'INIT', now);
-      site.heardAtMs = now;
-      site.backAtMs = NEVER;
+      Object.assign(site, { heardAtMs: now, backAtMs: NEVER, limitedFromMs: now });
+      if (limitKwOf(site) === NEVER) site.limitedUntilMs = Number.NEGATIVE_INFINITY;
     }
   }
 
@@ -229,6 +247,8 @@ function siteOf(
     newest: '',
     limits: [],
     isOver: false,
+    limitedFromMs: now,
+    limitedUntilMs: Number.NEGATIVE_INFINITY,
   };
   enter(site, 'INIT', now);
   return site;
@@ -258,7 +278,11 @@ function dueOf({ phase, sinceMs, heardAtMs, backAtMs, orderEndsAtMs, ...rule }: 
 function enter(site: Site, phase: Phase, fromMs: EpochMs): void {
   site.phase = phase;
   site.sinceMs = fromMs;
-  site.limits.push({ fromMs, limitW: limitKwOf(site) * 1000 });
+  const limitW = limitKwOf(site) * 1000;
+  site.limits.push({ fromMs, limitW });
+  const wasLimited = site.limitedUntilMs === NEVER;
+  if (limitW < NEVER && !wasLimited) Object.assign(site, { limitedFromMs: fromMs, limitedUntilMs: NEVER });
+  if (limitW === NEVER && wasLimited) site.limitedUntilMs = fromMs;
 }
 
 function limitKwOf({ phase, failsafeKw, orderKw }: Site): number {

@@ -21,7 +21,7 @@ function timesOf(timing: LeaseTiming | undefined, usual: LeaseTimes): LeaseTimes
   return {
     leaseMs: longestLeaseMsOf(timing),
     settleMs: usual.settleMs,
-    silenceMs: 3 * timing.heartbeatMs,
+    heartbeatMs: timing.heartbeatMs,
   };
 }
 

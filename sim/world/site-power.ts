@@ -77,10 +77,13 @@ export class SitePower {
 
   /** A charger without a connection is advanced only now and then: its cars may have done something since. */
   #refresh(locationId: string): void {
+    let isAnother = false;
     for (const run of this.#runs) {
       if (run.charger.address.locationId !== locationId) continue;
       run.charger.advance(this.#monotonicMs());
-      this.#measure(run);
+      if (this.#measure(run)) isAnother = true;
     }
+    // Whoever looks sees it first, so nobody else would record it.
+    if (isAnother) this.#tracer?.power(locationId, this.watch.powerW(locationId));
   }
 }

@@ -284,7 +284,7 @@ export class WorldParts {
       times: {
         leaseMs: longestLeaseMsOf({ ttlMs: 1000 * leaseTtlS }),
         settleMs: 1000 * settleS,
-        silenceMs: 3000 * heartbeatS,
+        heartbeatMs: 1000 * heartbeatS,
       },
       soon: (task) => this.pace.soon(task),
       at: (atMs, task) => this.pace.agenda.at(atMs - startMs, task),
@@ -294,6 +294,7 @@ export class WorldParts {
       metrics: () => this.service.metrics,
       stoodStill: () => this.nodes?.stoodStill === true,
       operatorW: (locationId) => this.operators.leastW(locationId),
+      areOrdersExpected: (locationId) => this.operators.areOrdersExpected(locationId),
       shards: this.nodes?.shards ?? 0,
     });
   }

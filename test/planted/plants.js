@@ -279,6 +279,17 @@ export const PLANTS = [
     minutes: 20,
   },
   {
+    // One that is cut off keeps what it had for a minute, and the others stop for it.
+    name: 'lease-stays-long',
+    file: 'machines/power/grant-issuer.js',
+    text: '!this.#areOrdersExpected || thenTenthsA < holding.leastTenthsA',
+    bug: 'this.#areOrdersExpected !== undefined',
+    seed: 1,
+    invariant: 'P18',
+    scenario: 'operator-signals.yaml',
+    minutes: 20,
+  },
+  {
     name: 'rotation-ignored',
     file: 'machines/power/fuses.js',
     within: 'const of = place === undefined ? [0, 1, 2] : [place];',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
 import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
-const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
+const TIMES = { leaseMs: 61_200, settleMs: 10_000, heartbeatMs: 10_000 };
 
 function bookOf(failsafeA = 0): ConnectorBook {
   const site: SiteBook = {

@@ -5,7 +5,7 @@ import { LateWatch } from '../../../sim/checks/late-watch.js';
 import { LimitOracle } from '../../../sim/world/limit-oracle.js';
 import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
-const TIMES = { leaseMs: 61_200, settleMs: 10_000, silenceMs: 30_000 };
+const TIMES = { leaseMs: 61_200, settleMs: 10_000, heartbeatMs: 10_000 };
 /** W of an ampere. */
 const WATTS = 690;
 const LIMIT_W = 20 * WATTS;
