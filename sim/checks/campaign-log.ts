@@ -1,10 +1,16 @@
 // What came of each seed of a campaign, a line of JSON each: a night that was interrupted goes on where it stopped.
-import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { z } from 'zod';
+import { OperatorError } from '../../src/ports/operator-error.js';
 import type { SeedOutcome } from './campaign-seed.js';
+import { RARE_BRANCHES, type RareBranch } from './reached.js';
 
 /** What makes two runs of a seed the same: the state of the product, and how long and how large the runs are. */
 export interface CampaignSubject {
+  /** For whoever reads the file. */
   readonly commit: string;
+  /** Of the compiled product, which may differ from its commit. */
+  readonly code: string;
   readonly hours: number;
   /** At each of two locations. */
   readonly chargers: number;
@@ -15,58 +21,103 @@ export interface CampaignSubject {
   readonly ocpp?: boolean | undefined;
 }
 
-type Line = CampaignSubject & SeedOutcome;
+const wholeSchema = z.int().nonnegative();
+/** Of a line that any version wrote: what makes it of another subject may be missing. */
+const lineSchema = z.object({
+  commit: z.string(),
+  code: z.string().optional(),
+  hours: z.number(),
+  chargers: z.number(),
+  nodes: z.number().optional(),
+  sharded: z.boolean().optional(),
+  ocpp: z.boolean().optional(),
+  seed: wholeSchema,
+  violation: z
+    .object({ atMs: z.number(), invariant: z.string(), target: z.string(), detail: z.string() })
+    .optional(),
+  violations: wholeSchema,
+  reached: z.array(z.tuple([z.string(), wholeSchema])),
+  messages: wholeSchema,
+  faults: wholeSchema,
+});
+type Line = z.output<typeof lineSchema>;
+
+const NEWLINE = 0x0a;
+/** How every line begins. */
+const BEGINNING = '{"commit":';
 
 export class CampaignLog {
   readonly #path: string;
   readonly #subject: CampaignSubject;
-  readonly #outcomes: SeedOutcome[];
+  readonly #outcomes = new Map<number, SeedOutcome>();
+  #sizeBytes: number;
 
-  /** Reads what is there; half a line at its end, of a campaign that was killed, is cut off. @throws Error where a line is none. */
+  /**
+   * Reads what is there; half a line at its end, of a campaign that was killed, is cut off.
+   * @throws OperatorError where a line is no outcome; then the file is left as it is.
+   */
   constructor(path: string, subject: CampaignSubject) {
     this.#path = path;
     this.#subject = subject;
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-    if (whole.length < text.length) truncateSync(path, Buffer.byteLength(whole));
-    this.#outcomes = whole
-      .split('\n')
-      .slice(0, -1)
-      .map((line, i) => parsed(line, `${path}:${i + 1}`))
-      .filter((line) => isOf(line, subject));
+    const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+    this.#sizeBytes = bytes.lastIndexOf(NEWLINE) + 1;
+    const lines = bytes.toString('utf8', 0, this.#sizeBytes).split('\n').slice(0, -1);
+    for (const [i, text] of lines.entries()) {
+      const line = parsed(text, `${path}:${i + 1}`);
+      if (isOf(line, subject)) this.#outcomes.set(line.seed, outcomeOf(line));
+    }
+    const half = bytes.toString('utf8', this.#sizeBytes);
+    if (half === '') return;
+    if (!half.startsWith(BEGINNING) && !BEGINNING.startsWith(half))
+      throw noOutcome(`${path}:${lines.length + 1}`);
+    truncateSync(path, this.#sizeBytes);
   }
 
   /** Of this subject, from earlier and from now. */
   get outcomes(): readonly SeedOutcome[] {
-    return this.#outcomes;
+    return [...this.#outcomes.values()];
   }
 
   has(seed: number): boolean {
-    return this.#outcomes.some((outcome) => outcome.seed === seed);
+    return this.#outcomes.has(seed);
   }
 
+  /** @throws OperatorError where another campaign writes to the file. */
   add(outcome: SeedOutcome): void {
-    this.#outcomes.push(outcome);
-    const line: Line = { ...this.#subject, ...outcome };
-    appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
+    if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) !== this.#sizeBytes)
+      throw new OperatorError(
+        `${this.#path}: is written by another campaign, too; run one at a time, or each with a file of its own`,
+      );
+    this.#outcomes.set(outcome.seed, outcome);
+    const line = Buffer.from(`${JSON.stringify({ ...this.#subject, ...outcome })}\n`);
+    appendFileSync(this.#path, line);
+    this.#sizeBytes += line.length;
   }
 }
 
-function parsed(line: string, where: string): Line {
+function noOutcome(where: string): OperatorError {
+  return new OperatorError(
+    `${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one`,
+  );
+}
+
+function parsed(text: string, where: string): Line {
   try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null && 'seed' in value && 'reached' in value)
-      // Written by `add`, whose type it is.
-      return value as Line;
+    return lineSchema.parse(JSON.parse(text));
   } catch {
-    // Told below, like any other line that is none.
+    throw noOutcome(where);
   }
-  throw new Error(`${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one`);
 }
 
-function isOf(line: Line, { commit, hours, chargers, nodes, sharded, ocpp }: CampaignSubject): boolean {
-  if (line.ocpp !== ocpp) return false;
-  const isAsLarge =
-    line.hours === hours && line.chargers === chargers && line.nodes === nodes && line.sharded === sharded;
-  return line.commit === commit && isAsLarge;
+/** Branches that have another name now are not those of this product. */
+function outcomeOf({ seed, violation, violations, reached, messages, faults }: Line): SeedOutcome {
+  const known = reached.flatMap(([name, count]) =>
+    Object.hasOwn(RARE_BRANCHES, name) ? [[name as RareBranch, count] as const] : [],
+  );
+  return { seed, violation, violations, reached: known, messages, faults };
+}
+
+function isOf(line: Line, { code, hours, chargers, nodes, sharded, ocpp }: CampaignSubject): boolean {
+  const isSameWorld = line.nodes === nodes && line.sharded === sharded && line.ocpp === ocpp;
+  return line.code === code && line.hours === hours && line.chargers === chargers && isSameWorld;
 }

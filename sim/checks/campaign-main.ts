@@ -1,10 +1,12 @@
 // The campaign from the command line: `npm run sim:campaign -- --seeds 1..200 --hours 24`, or `--planted` for planted bugs.
 
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { counted } from '../../machines/values/counted.js';
+import { OperatorError } from '../../src/ports/operator-error.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { commitName } from '../run/run-account.js';
 import { parseDuration } from '../scenario/moment.js';
@@ -38,12 +40,19 @@ interface Plant {
 
 const HOUR_MS = 3_600_000;
 const ALL_SEEDS = '1..200';
+const MOST_SEEDS = 100_000;
 /** In a checkout only: an installed product has none of it. */
 const PLANTING = new URL('../../../test/planted/', import.meta.url);
+/** What a seed runs, as it was compiled. */
+const CODE = ['machines/', 'src/', 'sim/'].map((folder) => new URL(`../../${folder}`, import.meta.url));
 
 function parseSeeds(text: string): readonly number[] {
-  const [, from = '', to = from] = /^(\d+)(?:\.\.(\d+))?$/.exec(text) ?? [];
+  const [, from = '', to = from] = /^(\d{1,9})(?:\.\.(\d{1,9}))?$/.exec(text) ?? [];
   if (from === '' || Number(to) < Number(from)) throw new InvalidArgumentError('must be such as 7 or 1..200');
+  if (Number(to) - Number(from) >= MOST_SEEDS)
+    throw new InvalidArgumentError(
+      `must be ${MOST_SEEDS} seeds at most; --for goes on for as long as you say`,
+    );
   return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);
 }
 
@@ -93,6 +102,14 @@ function printFigures({ outcomes, reached }: CampaignResult, hours: number): voi
   );
 }
 
+function codeDigest(): string {
+  const hash = createHash('sha256');
+  for (const folder of CODE)
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort())
+      if (name.endsWith('.js')) hash.update(`${name}\n`).update(readFileSync(new URL(name, folder)));
+  return hash.digest('hex').slice(0, 16);
+}
+
 /** Without an end where there is a time for it. */
 function* seedsOf({ seeds, for: forMs }: Options, log: CampaignLog | undefined): Generator<number> {
   for (const seed of seeds) if (log?.has(seed) !== true) yield seed;
@@ -105,7 +122,15 @@ async function runSeeds(options: Options): Promise<void> {
   const log =
     keep === undefined
       ? undefined
-      : new CampaignLog(keep, { commit: commitName(), hours, chargers, nodes, sharded, ocpp });
+      : new CampaignLog(keep, {
+          commit: commitName(),
+          code: codeDigest(),
+          hours,
+          chargers,
+          nodes,
+          sharded,
+          ocpp,
+        });
   const before = log?.outcomes.length ?? 0;
   if (before > 0) print(`${counted(before, 'seed is', 'seeds are')} in ${keep} already`);
   const bar = new SingleBar({
@@ -190,8 +215,14 @@ const command = new Command('sim:campaign')
   .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)
   .option(
     '--keep <file>',
-    'what came of each seed, a line of JSON each; those it has of this commit are not run again',
+    'what came of each seed, a line of JSON each; those it has of the same code are not run again',
   )
   .option('--planted [name]', 'plant each known bug instead, and find the first seed that catches it', false)
   .action((options: Options) => (options.planted === false ? runSeeds(options) : searchPlanted(options)));
-await command.parseAsync();
+try {
+  await command.parseAsync();
+} catch (error) {
+  if (!(error instanceof OperatorError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

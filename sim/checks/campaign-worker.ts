@@ -12,3 +12,6 @@ process.on('message', (order: SeedOrder) => {
     },
   );
 });
+
+// Nobody waits for the seed any more.
+process.on('disconnect', () => process.exit(1));

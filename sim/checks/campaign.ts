@@ -29,6 +29,7 @@ interface CampaignOptions extends HostileSetting {
   readonly onOutcome?: (outcome: SeedOutcome) => void;
 }
 
+/** @throws what `onOutcome` throws; then no process of it is left */
 export async function runCampaign({
   seeds,
   isFirstEnough = false,
@@ -40,25 +41,36 @@ export async function runCampaign({
 }: CampaignOptions): Promise<CampaignResult> {
   const waiting = seeds[Symbol.iterator]();
   const outcomes: SeedOutcome[] = [];
+  const children = new Set<ChildProcess>();
+  let isGivenUp = false;
 
   function next(): number | undefined {
     const isOver = isFirstEnough && outcomes.some(({ violation }) => violation !== undefined);
-    return isOver || isTimeOver() ? undefined : waiting.next().value;
+    return isGivenUp || isOver || isTimeOver() ? undefined : waiting.next().value;
   }
 
   async function work(): Promise<void> {
     let child: ChildProcess | undefined;
     for (let seed = next(); seed !== undefined; seed = next()) {
       child ??= fork(WORKER, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      children.add(child);
       const outcome = await ask(child, { ...setting, seed });
-      if (child.exitCode !== null || child.signalCode !== null) child = undefined;
+      if (isGivenUp) return;
+      if (child.exitCode !== null || child.signalCode !== null) {
+        children.delete(child);
+        child = undefined;
+      }
       outcomes.push(outcome);
       onOutcome?.(outcome);
     }
-    child?.kill();
   }
 
-  await Promise.all(Array.from({ length: processes }, work));
+  try {
+    await Promise.all(Array.from({ length: processes }, work));
+  } finally {
+    isGivenUp = true;
+    for (const child of children) child.kill();
+  }
   return resultOf(outcomes);
 }
 

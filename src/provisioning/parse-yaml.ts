@@ -1,7 +1,18 @@
 // Reads a YAML file into a zod schema and tells everything that is wrong with it at once, each with its line and field.
 
 import { closest, distance } from 'fastest-levenshtein';
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  YAMLParseError,
+} from 'yaml';
 import { z } from 'zod';
 import { OperatorError } from '../ports/operator-error.js';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
@@ -136,16 +147,46 @@ function offsetOf(document: Document, path: FieldPath): number {
   return offset;
 }
 
+/** The parser speaks to programmers in one of its messages. */
+function messageOf({ code, message }: YAMLParseError): string {
+  return code === 'MULTIPLE_DOCS' ? 'must be one document; another begins here' : message;
+}
+
+function repeatedKeys(document: Document): readonly YAMLParseError[] {
+  const repeated: YAMLParseError[] = [];
+  visit(document, {
+    Map(_, { items }) {
+      const known = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (known.has(key.value)) {
+          const [from = 0, to = from] = key.range ?? [];
+          repeated.push(new YAMLParseError([from, to], 'DUPLICATE_KEY', 'Map keys must be unique'));
+        }
+        known.add(key.value);
+      }
+    },
+  });
+  return repeated;
+}
+
 /** The document of `text`; one that is too long or nested too deeply is told like any other problem. */
 function documentOf(text: string, fileName: string, lineCounter: LineCounter): Document {
   if (text.length > LONGEST_TEXT) {
     throw new UnusableFileError([`${fileName} YAML: must be at most ${LONGEST_TEXT / 1_000_000} MB`]);
   }
+  const odd = text.indexOf('\ufffd');
+  if (odd !== -1) {
+    const line = text.slice(0, odd).split('\n').length;
+    throw new UnusableFileError([`${fileName}:${line}:1 YAML: is not UTF-8; save the file as UTF-8`]);
+  }
   const tooDeep = new UnusableFileError([`${fileName} YAML: is nested too deeply`]);
   try {
-    const document = parseDocument(text, { lineCounter, prettyErrors: false });
+    // The parser would compare each key with all before it.
+    const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
     // The parser tells what the engine told it.
     if (document.errors.some(({ message }) => message.startsWith('Maximum call stack'))) throw tooDeep;
+    if (document.errors.length === 0) document.errors.push(...repeatedKeys(document));
     return document;
   } catch (error) {
     throw error instanceof RangeError ? tooDeep : error;
@@ -180,7 +221,7 @@ export function parseYaml<S extends z.ZodType>(
   };
   if (document.errors.length > 0) {
     throw new UnusableFileError(
-      document.errors.slice(0, MOST_PROBLEMS).map((e) => `${placeAt(e.pos[0])} YAML: ${e.message}`),
+      document.errors.slice(0, MOST_PROBLEMS).map((e) => `${placeAt(e.pos[0])} YAML: ${messageOf(e)}`),
     );
   }
   const content = plainData(document, fileName);

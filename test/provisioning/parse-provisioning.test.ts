@@ -297,6 +297,8 @@ describe('A provisioning file', () => {
     ['tenants: {}', /^site\.yaml:1:1 tenants: is a group of fields; must be a list$/],
     ['tenants:\n  - name: "open', /^site\.yaml:2:\d+ YAML: Missing closing "quote$/],
     ['tenants:\n  - { name: a, name: b }', /^site\.yaml:2:\d+ YAML: Map keys must be unique$/],
+    ['tenants: {}\n---\ntenants: {}', /^site\.yaml:2:1 YAML: must be one document; another begins here$/],
+    ['tenants:\n  - name: Stra\ufffde', /^site\.yaml:2:1 YAML: is not UTF-8; save the file as UTF-8$/],
     ['tenants: *nowhere', /^site\.yaml.* YAML: Unresolved alias/],
     ['tenants: [{ __proto__: { name: T }, tenantUuid: t, name: T }]', /__proto__: is not a field known here/],
   ])('that is %j is refused with one readable line', (text, message) => {

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../../eventually.js';
 
 type Campaign = typeof import('../../../sim/checks/campaign.js');
+type CampaignLogModule = typeof import('../../../sim/checks/campaign-log.js');
 
 const MAIN = new URL('../../../dist/sim/checks/campaign-main.js', import.meta.url);
 
@@ -80,8 +82,57 @@ it('counts a violation that was kept, and says what is no outcome', async () => 
   const kept = await campaign('--seeds', '1', '--keep', path);
   expect(kept.code).toBe(1);
   expect(kept.stdout).toContain('Run it again: npm run sim:campaign -- --seeds 1 --hours 0.05 --chargers 1');
-  writeFileSync(path, 'something else\n');
-  const { code, stderr } = await campaign('--seeds', '1', '--keep', path);
-  expect(code).not.toBe(0);
-  expect(stderr).toContain('night.jsonl:1: is no outcome of a seed');
+  for (const [text, where] of [
+    ['something else\n', 1],
+    ['{"name":"a file of somebody else, in one line"}', 1],
+    [`${JSON.stringify(line)}\n${JSON.stringify({ ...line, reached: 5 })}\n`, 2],
+  ] as const) {
+    writeFileSync(path, text);
+    const { code, stderr } = await campaign('--seeds', '1', '--keep', path);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `${path}:${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one\n`,
+    });
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  }
+});
+
+it('runs a seed again that other code ran, and counts one once that is there twice', async () => {
+  const path = file();
+  await campaign('--seeds', '1', '--keep', path);
+  const line = JSON.parse(readFileSync(path, 'utf8'));
+  const other = JSON.stringify({ ...line, code: 'other' });
+  writeFileSync(path, `${other}\n`);
+  const again = await campaign('--seeds', '1', '--keep', path);
+  expect(again.stdout).not.toContain('already');
+  expect(seedsIn(path)).toEqual([1, 1]);
+  appendFileSync(path, `${JSON.stringify({ ...line, commit: 'later' })}\n`);
+  const { stdout } = await campaign('--seeds', '1', '--keep', path);
+  expect(stdout).toMatch(/^1 seed is in .* already\n/);
+  expect(stdout).toContain('\n1 seed of 0.05 h');
+});
+
+it('ends where another campaign writes to its file, and leaves no process behind', async () => {
+  const path = file();
+  const { CampaignLog } = (await import(new URL('campaign-log.js', MAIN).href)) as CampaignLogModule;
+  const { runCampaign } = (await import(new URL('campaign.js', MAIN).href)) as Campaign;
+  const subject = { commit: 'a', code: 'b', hours: 0.05, chargers: 1 };
+  const [ours, theirs] = [new CampaignLog(path, subject), new CampaignLog(path, subject)];
+  const before = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+  const campaign = runCampaign({
+    seeds: endless(),
+    chargers: 1,
+    durationMs: 180_000,
+    processes: 2,
+    onOutcome(outcome) {
+      theirs.add(outcome);
+      ours.add(outcome);
+    },
+  });
+  await expect(campaign).rejects.toThrow(`${path}: is written by another campaign, too`);
+  expect(seedsIn(path)).toHaveLength(1);
+  await eventually(() => {
+    const left = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+    expect(left).toBe(before);
+  });
 });

@@ -566,6 +566,14 @@ describe('Of a scenario that nobody can have meant', () => {
     expect(red).toContain('"\\u001b[31mred": is not a field known here');
   });
 
+  it('a field that is there twice is told, among 250,000 others as well', () => {
+    const fields = Array.from({ length: 250_000 }, (_, i) => `odd${i}: 1`).join('\n');
+    const text = `${QUAY}\n${fields}\n`;
+    expect(problemsOf(`${text}odd7: 2`)).toEqual([
+      `odd.yaml:${text.split('\n').length}:1 YAML: Map keys must be unique`,
+    ]);
+  });
+
   it('the depth is told in one line', () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     expect(problemsOf(`${QUAY}\nx: ${deep}\n`)).toEqual(['odd.yaml YAML: is nested too deeply']);
