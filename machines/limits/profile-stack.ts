@@ -18,10 +18,9 @@ export const EMPTY_STACK: ProfileStack = [];
 
 /** The stack with `profile` in its slot; the profile that held the slot, if any, is replaced. */
 export function putProfile(stack: ProfileStack, profile: LimitProfile): ProfileStack {
-  const at = stack.findIndex((held) => held.priority >= profile.priority);
-  if (at === -1) return [...stack, profile];
-  const replaces = stack[at]?.priority === profile.priority;
-  return [...stack.slice(0, at), profile, ...stack.slice(replaces ? at + 1 : at)];
+  const found = stack.findIndex((held) => held.priority >= profile.priority);
+  const at = found === -1 ? stack.length : found;
+  return stack.toSpliced(at, stack[at]?.priority === profile.priority ? 1 : 0, profile);
 }
 
 /** The stack without the profile of `priority`. */

@@ -56,7 +56,7 @@ export class GrantIssuer {
   #clusterRoomW = 0;
   #raisesToW = 0;
   /** Of those that cannot be relied upon, and do what they are told. */
-  #beyondGrants = new BeyondGrants([]);
+  #beyondGrants = BeyondGrants.of([]);
   #areOrdersExpected = false;
   #stockTakenAtMs: number | undefined;
 
@@ -91,7 +91,7 @@ export class GrantIssuer {
     this.#areOrdersExpected = room.areOrdersExpected;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     const isShort = isShortOf(budgetW, need, uncontrolled);
-    this.#beyondGrants = new BeyondGrants(uncontrolled.filter(obeysAnyway).map(({ holding }) => holding));
+    this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(obeysAnyway).map(({ holding }) => holding));
     const grants = this.#grantTargets(controlled, isShort, nowMs);
     for (const control of late) {
       const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;

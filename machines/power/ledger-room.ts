@@ -54,8 +54,12 @@ export class BeyondGrants {
   #powerW = 0;
   readonly #tenthsAOfPole = new Map<number, number>();
 
-  constructor(holdings: readonly Holding[]) {
-    for (const holding of holdings) this.count(holding);
+  /** For most locations, at most times, that is nobody: all of them share one. */
+  static of(holdings: readonly Holding[]): BeyondGrants {
+    if (holdings.length === 0) return NOBODY;
+    const beyond = new BeyondGrants();
+    for (const holding of holdings) beyond.count(holding);
+    return beyond;
   }
 
   get powerW(): number {
@@ -89,3 +93,6 @@ export class BeyondGrants {
     }
   }
 }
+
+/** Only who was counted before is left out and counted again, so nothing is ever added to it. */
+const NOBODY = new BeyondGrants();

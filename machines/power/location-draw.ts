@@ -19,7 +19,7 @@ export class LocationDraw {
   #estimatedW: number | undefined;
   #gridTenthsA: GridTenthsA | undefined;
   /** What each connector counts with in that. */
-  readonly #countedOf = new Map<ConnectorControl, GridTenthsA>();
+  #countedOf: Map<ConnectorControl, GridTenthsA> | undefined;
 
   constructor(meters: MeterLedger, connectors: Connectors) {
     this.#meters = meters;
@@ -35,7 +35,7 @@ export class LocationDraw {
 
   /** A reading of `control` came. */
   follow(control: ConnectorControl): void {
-    if (this.#gridTenthsA === undefined) return;
+    if (this.#gridTenthsA === undefined || this.#countedOf === undefined) return;
     const counted = onGridPhases(control);
     const [l1, l2, l3] = this.#countedOf.get(control) ?? NOTHING;
     if (counted[0] === l1 && counted[1] === l2 && counted[2] === l3) return;
@@ -48,9 +48,10 @@ export class LocationDraw {
   estimate(): void {
     const { fuses, controls } = this.#connectors;
     this.#estimatedW = estimatedWOf(controls.values());
-    this.#countedOf.clear();
     const before = this.#gridTenthsA;
-    this.#gridTenthsA = fuses.poles.length === 0 ? undefined : NOTHING;
+    const areFusesKnown = fuses.poles.length > 0;
+    this.#gridTenthsA = areFusesKnown ? NOTHING : undefined;
+    this.#countedOf = areFusesKnown ? new Map() : undefined;
     for (const control of controls.values()) this.follow(control);
     // The same sum stays the same object, which is how a minute sees that nothing changed.
     if (before?.every((tenthsA, i) => tenthsA === this.#gridTenthsA?.[i]) === true)

@@ -74,6 +74,8 @@ const RETIRED_BOOTS = 8;
 
 /** What changes hands as `MeterSlot`. */
 interface Entry extends Writable<MeterSlot> {
+  /** It is there while it is fresh. */
+  fresh: FreshList;
   /** Of the newest state of its boot that has one; -1 before. */
   stateSeqNo: number;
   retiredBoots: string[] | undefined;
@@ -83,8 +85,13 @@ interface Entry extends Writable<MeterSlot> {
 
 /** Fresh entries that turn stale after the same time, oldest reading first, so that expiry needs no search. */
 class FreshList {
+  readonly staleAfterMs: number;
   oldest: Entry | undefined;
   #newest: Entry | undefined;
+
+  constructor(staleAfterMs: number) {
+    this.staleAfterMs = staleAfterMs;
+  }
 
   insert(entry: Entry): void {
     let older = this.#newest;
@@ -115,9 +122,8 @@ class FreshList {
  */
 export class MeterLedger {
   readonly #staleAfterMs: number;
-  readonly #entries = new Map<string, Entry>();
-  /** By `staleAfterMs`; there are few different ones. */
-  readonly #fresh = new Map<number, FreshList>();
+  /** There are few: most chargers have the heartbeat of the service. */
+  #freshLists: readonly FreshList[] = [];
   #latestMs = Number.NEGATIVE_INFINITY;
   #measuredW = 0;
 
@@ -131,10 +137,10 @@ export class MeterLedger {
     return this.#measuredW;
   }
 
-  /** @param staleAfterMs three of its own heartbeats. Throws where `key` is taken. */
+  /** @param staleAfterMs three of its own heartbeats. */
   addConnector(key: string, staleAfterMs = this.#staleAfterMs): MeterSlot {
-    if (this.#entries.has(key)) throw new Error(`connector ${key} is in the ledger already`);
     const entry: Entry = {
+      fresh: this.#freshListOf(staleAfterMs),
       staleAfterMs,
       isCurrent: true,
       key,
@@ -153,16 +159,17 @@ export class MeterLedger {
       older: undefined,
       newer: undefined,
     };
-    this.#entries.set(key, entry);
     return entry;
   }
 
   /** Its heartbeats come otherwise from now on. */
   setStaleAfter(slot: MeterSlot, staleAfterMs: number): void {
     const entry = slot as Entry;
-    if (entry.isFresh) this.#freshOf(entry).remove(entry);
+    if (staleAfterMs === entry.staleAfterMs) return;
+    if (entry.isFresh) entry.fresh.remove(entry);
     entry.staleAfterMs = staleAfterMs;
-    if (entry.isFresh) this.#freshOf(entry).insert(entry);
+    entry.fresh = this.#freshListOf(staleAfterMs);
+    if (entry.isFresh) entry.fresh.insert(entry);
   }
 
   /** Takes its power out of the sum; the slot refuses everything from then on. */
@@ -171,15 +178,6 @@ export class MeterLedger {
     if (!entry.isCurrent) return;
     if (entry.isFresh) this.#leaveFresh(entry);
     entry.isCurrent = false;
-    this.#entries.delete(entry.key);
-  }
-
-  connector(key: string): MeterSlot | undefined {
-    return this.#entries.get(key);
-  }
-
-  connectors(): Iterable<MeterSlot> {
-    return this.#entries.values();
   }
 
   record(slot: MeterSlot, reading: MeterReading, nowMs: number): RecordResult {
@@ -189,8 +187,7 @@ export class MeterLedger {
     if (reading.boot !== undefined && reading.boot !== entry.boot) this.#startBoot(entry, reading.boot);
     this.#measuredW += reading.powerW - (entry.isFresh ? entry.powerW : 0);
     entry.powerW = reading.powerW;
-    const fresh = this.#freshOf(entry);
-    if (entry.isFresh) fresh.remove(entry);
+    if (entry.isFresh) entry.fresh.remove(entry);
     entry.receivedAtMs = atMs;
     if (reading.hb !== undefined) entry.hb = reading.hb;
     entry.status = reading.status;
@@ -200,7 +197,7 @@ export class MeterLedger {
     entry.energyWh = reading.energyWh;
     const isResumed = !entry.isFresh;
     entry.isFresh = true;
-    fresh.insert(entry);
+    entry.fresh.insert(entry);
     return isResumed ? 'resumed' : 'accepted';
   }
 
@@ -221,24 +218,16 @@ export class MeterLedger {
   /** When the oldest fresh reading came: all that are heard have reported since. undefined while none is fresh. */
   oldestReadingAtMs(): number | undefined {
     let oldestMs: number | undefined;
-    for (const { oldest } of this.#fresh.values())
+    for (const { oldest } of this.#freshLists)
       if (oldest?.receivedAtMs !== undefined)
         oldestMs = Math.min(oldestMs ?? Number.POSITIVE_INFINITY, oldest.receivedAtMs);
     return oldestMs;
   }
 
-  /** When the next reading is fresh no longer; undefined while none is. Ask again after `expire` and `resumed`. */
-  nextStaleAtMs(): number | undefined {
-    let nextMs: number | undefined;
-    for (const { oldest } of this.#fresh.values())
-      if (oldest !== undefined) nextMs = Math.min(nextMs ?? Number.POSITIVE_INFINITY, staleAtMs(oldest));
-    return nextMs;
-  }
-
   /** Lets go of the readings that are fresh no longer at `nowMs`, telling of each. */
   expire(nowMs: number, onStale: (slot: MeterSlot) => void): void {
     const atMs = this.#notBefore(nowMs);
-    for (const fresh of this.#fresh.values())
+    for (const fresh of this.#freshLists)
       while (fresh.oldest !== undefined && atMs >= staleAtMs(fresh.oldest)) {
         const entry = fresh.oldest;
         this.#leaveFresh(entry);
@@ -251,10 +240,12 @@ export class MeterLedger {
     return this.#latestMs;
   }
 
-  #freshOf({ staleAfterMs }: Entry): FreshList {
-    const fresh = this.#fresh.get(staleAfterMs) ?? new FreshList();
-    this.#fresh.set(staleAfterMs, fresh);
-    return fresh;
+  #freshListOf(staleAfterMs: number): FreshList {
+    const known = this.#freshLists.find((each) => each.staleAfterMs === staleAfterMs);
+    if (known !== undefined) return known;
+    const added = new FreshList(staleAfterMs);
+    this.#freshLists = this.#freshLists.concat(added);
+    return added;
   }
 
   #isNews(entry: Entry, reading: MeterReading, atMs: number): boolean {
@@ -284,7 +275,7 @@ export class MeterLedger {
   }
 
   #leaveFresh(entry: Entry): void {
-    this.#freshOf(entry).remove(entry);
+    entry.fresh.remove(entry);
     this.#measuredW -= entry.powerW;
     entry.isFresh = false;
   }

@@ -275,9 +275,9 @@ function placeConnectors(location: LocationEntity, { controls }: LocationSupervi
   const before = new Map(connectors);
   connectors.clear();
   for (const record of location.record.connectors) {
-    const key = connectorKey(record);
-    const control = controls.get(key);
-    if (control === undefined) throw new Error(`the location has no connector ${key}`);
+    const control = controls.get(connectorKey(record));
+    if (control === undefined) throw new Error(`the location has no connector ${connectorKey(record)}`);
+    const { key } = control;
     const held = before.get(key);
     const connector: ConnectorEntity =
       held?.control === control
