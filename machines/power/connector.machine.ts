@@ -47,7 +47,7 @@ export interface Turn {
   readonly pausedSinceMs: number | undefined;
 }
 
-export const NO_TURN: Turn = { onSinceMs: undefined, pausedSinceMs: undefined };
+const NO_TURN: Turn = { onSinceMs: undefined, pausedSinceMs: undefined };
 
 /**
  * What a connector tells its location, so that the location speaks for the whole site. It is told to be locked again

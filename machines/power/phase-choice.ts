@@ -4,7 +4,7 @@ import { canSwitch, isSwitched } from './lent-phases.js';
 import type { PhaseCount } from './own-phases.js';
 
 /** A switch stops the car for a moment and wears the contactor: who charges is switched this often at most. */
-export const SWITCHED_APART_MS = 10 * 60_000;
+const SWITCHED_APART_MS = 10 * 60_000;
 /** One car after another is stopped for it, so that the others go on meanwhile. */
 const ONE_AFTER_ANOTHER_MS = 30_000;
 /** More phases must have been worth it for this long: what there is for a moment would switch everybody to and fro. */

@@ -26,11 +26,6 @@ export interface ConnectorRating {
   readonly dc?: DcRating | null;
 }
 
-/** Power in W of `currentA` per phase on all phases of the connector, rounded to the watt. */
-export function wattsOf(currentA: number, rating: ConnectorRating): number {
-  return Math.round(currentA * rating.voltageV * rating.phases);
-}
-
 /** Tenths of an ampere, rounded down: what may safely be promised of `currentA`. */
 export function tenthsAOf(currentA: number): number {
   return Math.floor(currentA * 10 + 1e-6);
@@ -40,7 +35,7 @@ export function tenthsAOf(currentA: number): number {
 const CAP_VOLTAGE = 1.1;
 
 /** The voltage a current is taken to have before it was ever measured: nominal + 10 %, in whole volts, rounded up. */
-export function capVoltageV({ voltageV }: Pick<ConnectorRating, 'voltageV'>): number {
+function capVoltageV({ voltageV }: Pick<ConnectorRating, 'voltageV'>): number {
   return Math.ceil(voltageV * CAP_VOLTAGE - 1e-6);
 }
 

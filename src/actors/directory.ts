@@ -1,5 +1,5 @@
 // Maps ids to actor systems, tells them events, and carries their effects to one another: the only way between entities.
-import type { ClusterEffect, ClusterEvent, ClusterShare } from '../../machines/limits/cluster.machine.js';
+import type { ClusterEffect, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember, GrantedShare } from '../../machines/limits/cluster-shares.js';
 import type { HolderEvent } from '../../machines/limits/profile-holder.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
@@ -82,10 +82,6 @@ export class Directory {
   /** Time comes first: what ended or began by now did so before anything else that happens. */
   #isLate(entity: TimedEntity, { type }: LocationEvent | HolderEvent, now: EpochMs): boolean {
     return type !== 'boundary.reached' && this.#scheduler.isDue(entity, now);
-  }
-
-  tellCluster(cluster: ClusterEntity, event: ClusterEvent): void {
-    this.together(() => cluster.actor.send(event));
   }
 
   /** Runs several `tell…` as one: the clusters they touch share anew once, after all of them. */

@@ -28,7 +28,7 @@ export const alarmListSchema = z
   .meta({ id: 'AlarmList' });
 export type AlarmList = z.output<typeof alarmListSchema>;
 
-export const submissionSchema = z
+const submissionSchema = z
   .object({
     priority: prioritySchema,
     limitKw: z.number(),

@@ -32,7 +32,7 @@ export const gridLimitCauseSchema = z
   .meta({ id: 'GridLimitCause' });
 export type GridLimitCause = z.output<typeof gridLimitCauseSchema>;
 
-export const locationSummarySchema = z
+const locationSummarySchema = z
   .object({
     locationId: z.string(),
     name: z.string(),
@@ -85,7 +85,7 @@ export const fuseLiveSchema = z
   .meta({ id: 'FuseLive' });
 export type FuseLive = z.output<typeof fuseLiveSchema>;
 
-export const connectorLiveSchema = z
+const connectorLiveSchema = z
   .object({
     controllerUuid: z.string(),
     connectorId: z.string(),

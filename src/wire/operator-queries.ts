@@ -8,7 +8,7 @@ import { instantSchema, LIMIT_KW_RULE, MOST_LIMIT_KW, PRIORITY_RULE } from './re
 const DAY_S = 86_400;
 
 /** Rows of a page where the caller names no number, and at most. */
-export const ROWS_AT_MOST = 1_000;
+const ROWS_AT_MOST = 1_000;
 
 /** A number written with decimal digits alone: no sign, no exponent, no `0x`. */
 function digits<S extends z.ZodNumber>(schema: S) {

@@ -48,7 +48,7 @@ export type StreamEventBody = {
 export type StreamEvent = StreamEventBody & { readonly id: number };
 
 /** The last event of a stream that the service ends: why, in the words of the error envelope. */
-export const streamClosedSchema = errorEnvelopeSchema.shape.error;
+const streamClosedSchema = errorEnvelopeSchema.shape.error;
 
 /** One event of any name, as `data:` carries it. */
 export const streamDataSchema = z

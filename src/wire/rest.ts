@@ -195,7 +195,7 @@ const estimatedKwSchema = z.number().optional().meta({
   description: 'How much of it silent connectors count with; left out where everything is measured.',
 });
 
-export const liveStatusSchema = z
+const liveStatusSchema = z
   .object({
     actualTotalKw: z.number(),
     estimatedTotalKw: estimatedKwSchema,

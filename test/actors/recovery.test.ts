@@ -136,7 +136,7 @@ describe('a cluster whose actor threw', () => {
         },
       },
     ];
-    if (cluster !== undefined) directory.tellCluster(cluster, { type: 'members.changed', members });
+    directory.together(() => cluster?.actor.send({ type: 'members.changed', members }));
     expect(defects).toHaveLength(1);
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
     expect(directory.tenant(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().status).toBe('active');

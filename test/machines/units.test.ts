@@ -6,13 +6,11 @@ import {
   dcWOfTenths,
   gridWOfDcW,
   leastTenthsAOf,
-  MINIMUM_CURRENT_A,
   MINIMUM_TENTHS_A,
   milliwattsPerTenthA,
   tenthsAOf,
   tenthsOfDcW,
   tenthsWithin,
-  wattsOf,
   wattsOfLimit,
   wattsOfTenths,
 } from '../../machines/values/units.js';
@@ -28,7 +26,6 @@ describe('Current and power of a connector (section 8)', () => {
     [{ phases: 1, voltageV: 230, maxCurrentA: 32 }, 1_380],
     [{ phases: 1, voltageV: 120, maxCurrentA: 16 }, 720],
   ] as const)('the floor of 6 A of %o is %d W', (each: ConnectorRating, floorW) => {
-    expect(wattsOf(MINIMUM_CURRENT_A, each)).toBe(floorW);
     expect(wattsOfTenths(MINIMUM_TENTHS_A, milliwattsPerTenthA(each.voltageV, each.phases))).toBe(floorW);
   });
 

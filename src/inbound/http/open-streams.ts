@@ -12,7 +12,7 @@ export interface OpenStreams {
 }
 
 /** Enough for the screens of a control room and some programs. It is bounded because each stream may hold a buffer. */
-export const STREAMS_PER_TENANT = 20;
+const STREAMS_PER_TENANT = 20;
 const WAIT_MS = 15_000;
 
 export function createOpenStreams(): OpenStreams {

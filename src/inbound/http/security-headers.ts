@@ -5,7 +5,7 @@ import helmet, { type HelmetOptions } from 'helmet';
 import type { Headers } from './refusal.js';
 
 /** The headers helmet sets with these options, names in lower case. */
-export function securityHeaders(options: HelmetOptions): Headers {
+function securityHeaders(options: HelmetOptions): Headers {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
   helmet(options)(request, response, () => undefined);
