@@ -25,7 +25,7 @@ export interface Window {
   readonly untilMs: number;
 }
 
-export const STEP_MS = 5 * 60_000;
+const STEP_MS = 5 * 60_000;
 export const STEP_H = STEP_MS / 3_600_000;
 
 const FILE = 'acn-caltech-2019-03.csv';

@@ -7,7 +7,7 @@ import type { PowerRecord } from '../src/ports/records.js';
 import type { Change } from '../src/ports/store.js';
 import { silentLog } from './site.js';
 
-export const DEMO_TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
+const DEMO_TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

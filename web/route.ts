@@ -6,7 +6,7 @@ export type Route =
   | { readonly page: 'location'; readonly locationId: string }
   | { readonly page: 'cluster'; readonly clusterId: string };
 
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [page = '', id, ...rest] = hash
     .replace(/^#?\/?/, '')
     .split('/')

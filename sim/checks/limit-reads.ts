@@ -36,7 +36,7 @@ interface ClusterView {
 const DECIDED_MS = 250;
 const TOLERANCE_KW = 0.0015;
 
-export function statusOf({ startsAtMs, endsAtMs }: Submission, nowMs: EpochMs): string {
+function statusOf({ startsAtMs, endsAtMs }: Submission, nowMs: EpochMs): string {
   if (endsAtMs <= nowMs) return 'EXPIRED';
   return startsAtMs <= nowMs ? 'ACTIVE' : 'SCHEDULED';
 }

@@ -9,7 +9,7 @@ export interface Column {
   readonly differences: readonly number[];
 }
 
-export function createColumn(): Column {
+function createColumn(): Column {
   const differences: number[] = [];
   let last = 0;
   return {

@@ -22,7 +22,7 @@ export async function writeReport(
   await writeFile(path, await reportHtml(await collectReport(trace, summary, unmet, compared)));
 }
 
-export async function reportHtml(data: ReportData): Promise<string> {
+async function reportHtml(data: ReportData): Promise<string> {
   const script = readPage('page.js');
   const style = readPage('page.css');
   const packed = (await gzipped(JSON.stringify(data))).toString('base64');

@@ -30,7 +30,7 @@ export interface CellHost {
   close(): Promise<void>;
 }
 
-export class LocalCells implements CellHost {
+class LocalCells implements CellHost {
   readonly #queue = new Queue();
 
   async open(cell: Cell, settings?: CellSettings): Promise<OpenCell> {

@@ -39,7 +39,7 @@ export interface RunResult {
 
 export const REPORT_FILE = 'report.html';
 export const TRACE_FILE = 'trace.sqlite';
-export const SUMMARY_FILE = 'summary.json';
+const SUMMARY_FILE = 'summary.json';
 
 /** One cell of the run at its end, and whether what it was asked was asked for this run. */
 export interface AccountedEnd {

@@ -81,7 +81,7 @@ const SUBJECTS: Readonly<Record<Measure | 'reason' | 'alarmOpen' | 'alarmClosed'
   violations: ['any'],
 };
 export type MeasureName = keyof typeof SUBJECTS;
-export const MEASURE_NAMES = Object.keys(SUBJECTS) as MeasureName[];
+const MEASURE_NAMES = Object.keys(SUBJECTS) as MeasureName[];
 const OF_THE_RUN: ReadonlySet<string> = new Set(RUN_MEASURES);
 
 /** The measures that `entry` says something of. */

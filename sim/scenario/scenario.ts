@@ -176,7 +176,7 @@ export interface Bounds {
 }
 
 /** Held at an instant (`fromMs` = `untilMs`) or at every instant of a span. */
-export const INSTANT_MEASURES = ['effectiveLimitKw', 'gridLimitKw', 'powerKw', 'limitA'] as const;
+const INSTANT_MEASURES = ['effectiveLimitKw', 'gridLimitKw', 'powerKw', 'limitA'] as const;
 /** Of the whole run. */
 export const RUN_MEASURES = [
   'energyShare',

@@ -30,7 +30,7 @@ export type NodeFault =
 
 const OWNER_TTL_S = 5;
 const THE_DATABASE = 'the database';
-export const CLOCK_OFF_MS = 5_000;
+const CLOCK_OFF_MS = 5_000;
 
 /** One life of a node. */
 interface Node {

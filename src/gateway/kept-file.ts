@@ -6,7 +6,7 @@ import type { ChargerAddress } from '../../machines/values/ids.js';
 import { OperatorError } from '../ports/operator-error.js';
 
 /** Told of a file that cannot be used. */
-export class KeptFileError extends OperatorError {}
+class KeptFileError extends OperatorError {}
 
 /** One value for each charger; those without one are left out. */
 export class KeptFile<T> {

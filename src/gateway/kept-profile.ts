@@ -4,7 +4,7 @@ import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import { type Guarded, UnusableMessage } from './dialect.js';
 import { isOwnProfileId } from './own-profiles.js';
 
-export const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
+const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
 export const REJECTED: Guarded = { kind: 'answered', answer: { status: 'Rejected' } };
 
 export interface GuardParts {

@@ -59,7 +59,7 @@ export const stopTransactionSchema = z.object({
 });
 
 /** A charging profile of a management system. */
-export const profileSchema = z.object({
+const profileSchema = z.object({
   chargingProfileId: z.number().int(),
   transactionId: z.number().int().optional(),
   stackLevel: z.number().int().min(0),

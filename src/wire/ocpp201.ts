@@ -81,7 +81,7 @@ export const compositeSchema = z.object({
 });
 
 /** A charging profile of a management system. Of several schedules, which only ISO 15118 knows, the first counts. */
-export const profileSchema = z.object({
+const profileSchema = z.object({
   id: z.number().int(),
   stackLevel: z.number().int().min(0),
   chargingProfilePurpose: z.string(),

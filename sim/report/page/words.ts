@@ -81,7 +81,7 @@ export function iso(instant: number): string {
 }
 
 /** `17:00:03` in UTC. */
-export function timeOfDay(instant: number): string {
+function timeOfDay(instant: number): string {
   return iso(instant).slice(11, 19);
 }
 
