@@ -15,10 +15,18 @@ export interface Tally {
   writesLost: number;
   doubleWriters: number;
   acknowledged: number;
-  refused: number;
+  /** By what was answered: how often, by fault. */
+  readonly refused: Map<string, number>;
   unanswered: number;
-  /** By fault, the longest time without a successful answer of sites that it hit, and of all others. */
-  readonly gapsMs: Map<string, { hitMs: number[]; othersMs: number[] }>;
+  /** By fault, the longest times of its rounds. */
+  readonly gapsMs: Map<string, Gaps>;
+}
+
+/** Of each round: without a successful answer of REST, of sites that were hit and of all others; of a connector without a renewed lease. */
+export interface Gaps {
+  readonly hitMs: number[];
+  readonly othersMs: number[];
+  readonly silentMs: number[];
 }
 
 export function pause(ms: number): Promise<void> {
@@ -34,6 +42,8 @@ export class Writers {
   /** By site: when a request succeeded last, and the longest time without one since it was asked last. */
   readonly #gaps = new Map<ClusterSite, { answeredAtMs: number; longestMs: number }>();
   #isOver = false;
+  /** What is done at the moment, as refusals are counted. */
+  #during = 'nothing';
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(cluster: Cluster, tally: Tally) {
@@ -51,6 +61,11 @@ export class Writers {
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#writing;
+  }
+
+  /** Refusals are counted by this from now on. */
+  during(fault: string): void {
+    this.#during = fault;
   }
 
   /** The longest time that a site of `shards` (of any, if left out) had no successful answer since it was asked last. */
@@ -71,15 +86,15 @@ export class Writers {
     if (site === undefined) return;
     for (let turn = first; !this.#isOver; turn++) {
       const node = nodes[turn % nodes.length];
-      if (node === undefined || node.role === 'stopped' || node.isPaused) {
+      if (node === undefined || node.role === 'stopped' || node.role === 'starting' || node.isPaused) {
         await pause(20);
         continue;
       }
       const limitKw = ++this.#lastKw;
-      const status = await this.#put(node, site, { ...WINDOW, limitKw, priority: limitKw % 10 });
-      if (status === 200) this.#take(site, limitKw);
-      else if (status === undefined) this.#tally.unanswered++;
-      else this.#tally.refused++;
+      const answer = await this.#put(node, site, { ...WINDOW, limitKw, priority: limitKw % 10 });
+      if (answer === undefined) this.#tally.unanswered++;
+      else if (answer.status === 200) this.#take(site, limitKw);
+      else this.#countRefusal(answer);
       await pause(20);
     }
   }
@@ -95,7 +110,17 @@ export class Writers {
     this.acknowledged.push({ site, limitKw });
   }
 
-  async #put(node: Node, { locationId, apiKey }: ClusterSite, body: object): Promise<number | undefined> {
+  #countRefusal({ status, text }: { readonly status: number; readonly text: string }): void {
+    const { refused } = this.#tally;
+    const key = `${this.#during}: ${status} ${/"message":"([^"]*)"/.exec(text)?.[1] ?? text}`;
+    refused.set(key, (refused.get(key) ?? 0) + 1);
+  }
+
+  async #put(
+    node: Node,
+    { locationId, apiKey }: ClusterSite,
+    body: object,
+  ): Promise<{ readonly status: number; readonly text: string } | undefined> {
     const leaving = new AbortController();
     const cancel = systemClock.after(10_000, () => leaving.abort());
     const answer = await fetch(`${node.httpUrl}/v1/locations/${locationId}/schedules`, {
@@ -103,17 +128,29 @@ export class Writers {
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: leaving.signal,
-    }).catch(() => undefined);
+    })
+      .then(async (response) => ({ status: response.status, text: await response.text() }))
+      .catch(() => undefined);
     cancel();
-    return answer?.status;
+    return answer;
   }
 }
 
-/** Looks at the chargers many times a second: who lost a lease that ran, and whether limits add up to too much. */
+/** A connector's lease: what was left of it when it was looked at last, and since when it was not renewed. */
+interface Renewed {
+  leftS: number;
+  sinceMs: number;
+  /** Of all times between renewals since this was asked last. */
+  longestMs: number;
+  readonly locationId: string;
+}
+
+/** Looks at the chargers many times a second: who lost a lease that ran, how long each waits for the next, and whether limits add up to too much. */
 export class Watch {
   readonly #cluster: Cluster;
   readonly #tally: Tally;
   readonly #leased = new Set<string>();
+  readonly #renewed = new Map<string, Renewed>();
   #cancel = () => {};
 
   constructor(cluster: Cluster, tally: Tally) {
@@ -127,10 +164,48 @@ export class Watch {
       allowedW.set(locationId, (allowedW.get(locationId) ?? 0) + limitW);
       if (leaseLeftS !== null) this.#leased.add(controllerUuid);
       else if (this.#leased.delete(controllerUuid)) this.#tally.leasesLost++;
+      this.#noteLease(controllerUuid, locationId, leaseLeftS ?? 0);
     }
     for (const { locationId, limitKw } of this.#cluster.sites)
       if ((allowedW.get(locationId) ?? 0) > 1000 * limitKw + 1) this.#tally.limitsBroken++;
     this.#cancel = systemClock.after(SAMPLE_EVERY_MS, () => this.start());
+  }
+
+  /** The longest time that a connector of the sites waited for an answer that renewed its lease, since it was asked last. */
+  takeLongestMs(): (isAsked: (site: ClusterSite) => boolean) => number {
+    const nowMs = systemClock.monotonicMs();
+    const taken = [...this.#renewed.values()].map((each) => {
+      const longestMs = Math.max(each.longestMs, nowMs - each.sinceMs);
+      each.longestMs = 0;
+      return { locationId: each.locationId, longestMs };
+    });
+    return (isAsked) => {
+      const asked = new Set<string>(this.#cluster.sites.filter(isAsked).map(({ locationId }) => locationId));
+      return Math.max(
+        0,
+        ...taken.filter(({ locationId }) => asked.has(locationId)).map((each) => each.longestMs),
+      );
+    };
+  }
+
+  /** Whether every lease was renewed after that. */
+  areRenewedSince(atMs: number): boolean {
+    return [...this.#renewed.values()].every(({ sinceMs }) => sinceMs > atMs);
+  }
+
+  /** What is left of a lease only falls until it is renewed. */
+  #noteLease(controllerUuid: string, locationId: string, leftS: number): void {
+    const nowMs = systemClock.monotonicMs();
+    const known = this.#renewed.get(controllerUuid);
+    if (known === undefined) {
+      this.#renewed.set(controllerUuid, { leftS, sinceMs: nowMs, longestMs: 0, locationId });
+      return;
+    }
+    if (leftS > known.leftS) {
+      known.longestMs = Math.max(known.longestMs, nowMs - known.sinceMs);
+      known.sinceMs = nowMs;
+    }
+    known.leftS = leftS;
   }
 
   get leased(): number {

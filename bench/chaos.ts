@@ -6,7 +6,7 @@ import { SHARDS, shardOf } from '../machines/values/shards.js';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
 import { createStore } from '../src/outbound/knex/store.js';
-import { pause, type Tally, Watch, Writers } from './chaos-parts.js';
+import { type Gaps, pause, type Tally, Watch, Writers } from './chaos-parts.js';
 import { Cluster, type Node } from './cluster-parts.js';
 import type { ClusterSite } from './cluster-plan.js';
 import { silentLog } from './site.js';
@@ -86,19 +86,16 @@ function isBack(cluster: Cluster, { name }: Node): boolean {
   return (node?.held.length ?? 0) > 0 && held.length === SHARDS && new Set(held).size === SHARDS;
 }
 
-/** Until chargers hold leases that began after it. */
-async function playAtFronts(cluster: Cluster, fault: FrontFault, draw: number): Promise<void> {
-  if (fault === 'killFront') await cluster.fronts?.restartFront(draw);
-  else await cluster.fronts?.restartBus();
-  let before: readonly number[] = [];
-  const renewed = new Set<number>();
-  await until(() => {
-    const leftS = cluster.fleet.connectors().map(({ leaseLeftS }) => leaseLeftS ?? 0);
-    // What is left only falls until a lease is renewed.
-    for (const [i, each] of leftS.entries()) if (each > (before[i] ?? each)) renewed.add(i);
-    before = leftS;
-    return renewed.size === leftS.length || undefined;
-  }, `${fault}: every lease to be renewed`);
+/** As a supervisor does: what cannot start, since the database answers too late, is started once more. */
+async function startAgain(cluster: Cluster, { name }: Node): Promise<void> {
+  await until(
+    () =>
+      cluster.startNode(name).catch((error) => {
+        process.stdout.write(`${error.message}\n`);
+        return undefined;
+      }),
+    `${name} to start`,
+  );
 }
 
 /** Does it to the node until others have replaced it, then puts right what it did. */
@@ -115,7 +112,7 @@ async function play(cluster: Cluster, fault: Exclude<Fault, FrontFault>, hit: No
   } else if (fault === 'kill' || fault === 'terminate') {
     await cluster.end(hit, fault === 'kill' ? 'SIGKILL' : 'SIGTERM');
     await replaced();
-    await cluster.startNode(hit.name);
+    await startAgain(cluster, hit);
   } else {
     if (fault === 'freeze') cluster.pause(hit);
     else await freezeInCommit(cluster, hit);
@@ -155,16 +152,18 @@ async function countDoubleWriters(cluster: Cluster): Promise<number> {
 }
 
 function report(tally: Tally, rounds: number): void {
-  const { gapsMs, ...counts } = tally;
-  process.stdout.write(`${JSON.stringify({ rounds, ...counts })}\n`);
+  const { gapsMs, refused, ...counts } = tally;
+  const refusals = [...refused.values()].reduce((sum, count) => sum + count, 0);
+  process.stdout.write(`${JSON.stringify({ rounds, ...counts, refused: refusals })}\n`);
+  for (const [what, count] of refused) process.stdout.write(`${count} × ${what}\n`);
   const at = (gaps: readonly number[], share: number) => {
     const sorted = [...gaps].sort((a, b) => a - b);
     return ((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) / 1000).toFixed(1);
   };
-  for (const [fault, { hitMs, othersMs }] of gapsMs) {
+  for (const [fault, { hitMs, othersMs, silentMs }] of gapsMs) {
     const others = othersMs.length === 0 ? '' : `; of other nodes' tenants ${at(othersMs, 1)} s (longest)`;
     process.stdout.write(
-      `${fault} × ${hitMs.length}: REST without success for ${at(hitMs, 0.5)} s (median), ${at(hitMs, 1)} s (longest)${others}\n`,
+      `${fault} × ${hitMs.length}: REST without success for ${at(hitMs, 0.5)} s (median), ${at(hitMs, 1)} s (longest)${others}; a connector without an answered heartbeat for ${at(silentMs, 0.5)} s (median), ${at(silentMs, 1)} s (longest)\n`,
     );
   }
 }
@@ -172,7 +171,7 @@ function report(tally: Tally, rounds: number): void {
 /** One round: the fault hits one node, and what the clients noticed is told. */
 async function playRound(
   cluster: Cluster,
-  { writers, tally }: { writers: Writers; tally: Tally },
+  { writers, watch, tally }: { writers: Writers; watch: Watch; tally: Tally },
   fault: Fault,
   draw: number,
 ) {
@@ -185,14 +184,21 @@ async function playRound(
   const held = new Set(hit.held);
   const isHit = ({ tenantUuid }: ClusterSite) =>
     !cluster.isSharded || fault === 'restartDatabase' || held.has(shardOf(tenantUuid));
+  writers.during(fault);
   writers.takeLongestMs();
-  if (fault === 'killFront' || fault === 'killBus') await playAtFronts(cluster, fault, draw);
+  watch.takeLongestMs();
+  if (fault === 'killFront') await cluster.fronts?.restartFront(draw);
+  else if (fault === 'killBus') await cluster.fronts?.restartBus();
   else await play(cluster, fault, hit);
+  const overAtMs = systemClock.monotonicMs();
+  await until(() => watch.areRenewedSince(overAtMs) || undefined, `${fault}: every lease to be renewed`);
   await pause(SETTLED_MS);
   const longestMs = writers.takeLongestMs();
-  const gaps = tally.gapsMs.get(fault) ?? { hitMs: [], othersMs: [] };
+  const gaps: Gaps = tally.gapsMs.get(fault) ?? { hitMs: [], othersMs: [], silentMs: [] };
   tally.gapsMs.set(fault, gaps);
   gaps.hitMs.push(longestMs(isHit));
+  const isOfFronts = fault === 'killFront' || fault === 'killBus';
+  gaps.silentMs.push(watch.takeLongestMs()((site) => isOfFronts || isHit(site)));
   if (cluster.isSharded && fault !== 'restartDatabase') gaps.othersMs.push(longestMs((site) => !isHit(site)));
   return longestMs(isHit);
 }
@@ -217,7 +223,7 @@ async function main(): Promise<void> {
     writesLost: 0,
     doubleWriters: 0,
     acknowledged: 0,
-    refused: 0,
+    refused: new Map(),
     unanswered: 0,
     gapsMs: new Map(),
   };
@@ -239,7 +245,8 @@ async function main(): Promise<void> {
     writers.start();
     for (let round = 1; round <= Number(values.rounds); round++) {
       const fault = faults[uniformInt(rng, 0, faults.length - 1)] ?? 'kill';
-      const gapMs = (await playRound(cluster, { writers, tally }, fault, uniformInt(rng, 0, 999))) ?? 0;
+      const gapMs =
+        (await playRound(cluster, { writers, watch, tally }, fault, uniformInt(rng, 0, 999))) ?? 0;
       process.stdout.write(
         `round ${round}: ${fault}, ${(gapMs / 1000).toFixed(1)} s, leased ${watch.leased}\n`,
       );

@@ -239,7 +239,7 @@ export class Service {
       ...parts,
       store,
       ownerTerm,
-      isHeld: () => true,
+      tenure: { isHeld: () => true, mayAnswer: () => true },
       onTakenOver: () => {
         this.#common.log.error({}, 'another service has taken over this database; this one stops');
         void this.stop().then(this.#seams.onTakenOver);
@@ -276,7 +276,7 @@ export class Service {
       () => node.handOver(),
     );
     this.#tellRole('standby', this.#plannedMqttUrl());
-    node.start();
+    await node.start();
     return { httpUrl: this.#httpUrl ?? '', mqttUrl: this.#plannedMqttUrl() };
   }
 

@@ -18,7 +18,7 @@ import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { SharedDatabase } from './ports/shared-database.js';
 import { StoreUnavailableError } from './ports/store.js';
-import { FINISH_WITHIN_MS, Term } from './term.js';
+import { FINISH_WITHIN_MS, loadBus, Term } from './term.js';
 import { VERSION } from './version.js';
 
 interface ShardSetOptions
@@ -35,6 +35,9 @@ interface ShardSetOptions
 
 /** A node that stops lets its shards go to others one after another for so long, and then all that are left. */
 const MOVE_WITHIN_MS = 5_000;
+
+/** A node that does not reach the database soon says so: its clients had better ask another one. */
+const ASKED_AGAIN_WITHIN_MS = 1_000;
 
 /** A shard that this node owns and runs. */
 interface HeldShard {
@@ -73,8 +76,9 @@ export class ShardSet {
   }
 
   /** Resolves once callers may sign in; rejects where the database does not say who they are. */
-  start(): Promise<void> {
-    return this.#follower.start({
+  async start(): Promise<void> {
+    await loadBus(this.#options.config);
+    await this.#follower.start({
       onTakenOver: () => {},
       onCredentials: (set) => this.#credentials.replace(set),
     });
@@ -132,19 +136,32 @@ export class ShardSet {
       areReadsRefused: () => terms().some((term) => term.areReadsRefused()),
       version: VERSION,
       ...exchanges,
+      // What still comes while it stops is handed to the nodes that follow.
+      isStopping: () => false,
     });
   }
 
   readonly #withApplication: WithApplication = (tenantUuid, request, response, handle) => {
     const shard = shardOf(tenantUuid);
-    const held = this.#held.get(shard);
+    const runningHere = () => {
+      const held = this.#held.get(shard);
+      return held?.term.mayAnswer ? held : undefined;
+    };
+    const held = runningHere();
     if (held !== undefined) {
       held.due.take(response);
       return handle(held.term.application);
     }
+    const { nodeId } = this.#options;
     return this.#forwarding.forward(request, response, {
-      findHolder: async () => this.#roster.holderOf(shard),
-      isStopping: () => this.#exchanges?.isStopping() === true,
+      // This node, too, where the shard comes to it while the request waits.
+      findHolder: async () => {
+        const holder = this.#roster.holderOf(shard);
+        return holder?.nodeId === nodeId && runningHere() === undefined ? undefined : holder;
+      },
+      isWorthWaiting: (waitedMs) =>
+        this.#exchanges?.isStopping() !== true &&
+        (this.#roster.isInformed || waitedMs < ASKED_AGAIN_WITHIN_MS),
     });
   };
 
@@ -166,20 +183,18 @@ export class ShardSet {
       },
       awaitMove: (signal) => this.#roster.awaitMove(shard, signal),
       onClockOff: () => this.#roster.distrustClock(),
-      begin: (ownerTerm, tenure, onLost) => this.#begin(shard, ownerTerm, () => tenure.isHeld(), onLost),
+      begin: (ownerTerm, tenure, onTakenOver) => this.#begin(shard, { ownerTerm, tenure, onTakenOver }),
     });
   }
 
   async #begin(
     shard: Shard,
-    ownerTerm: number,
-    isHeld: () => boolean,
-    onTakenOver: () => void,
+    owned: Pick<ConstructorParameters<typeof Term>[0], 'ownerTerm' | 'tenure' | 'onTakenOver'>,
   ): Promise<Running> {
     const { database, ...parts } = this.#options;
     // Its lease is what says so, and costs a commit each time it is asked.
     const store = { ...database.shard(shard), isOwner: async () => true };
-    const term = new Term({ ...parts, store, ownerTerm, isHeld, onTakenOver, isShard: true });
+    const term = new Term({ ...parts, store, ...owned, isShard: true });
     try {
       await term.start();
     } catch (error) {

@@ -11,7 +11,7 @@ import { within } from './nodes/within.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { Store } from './ports/store.js';
-import { FINISH_WITHIN_MS, Term } from './term.js';
+import { FINISH_WITHIN_MS, loadBus, Term } from './term.js';
 import { VERSION } from './version.js';
 
 interface StandbyNodeOptions
@@ -44,11 +44,12 @@ export class StandbyNode {
       owned: 'the database',
       leaseMs: 1000 * config.ownerTtlS,
       begin: (ownerTerm, tenure, onTakenOver) =>
-        this.#begin(new Term({ ...options, ownerTerm, isHeld: () => tenure.isHeld(), onTakenOver })),
+        this.#begin(new Term({ ...options, ownerTerm, tenure, onTakenOver })),
     });
   }
 
-  start(): void {
+  async start(): Promise<void> {
+    await loadBus(this.#options.config);
     this.#standby.start();
   }
 

@@ -11,17 +11,20 @@ import type { Exchanges } from './inbound/http/exchange.js';
 import { createExpressApp } from './inbound/http/express-app.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import type { NodeTokens } from './inbound/http/node-tokens.js';
+import { vacant } from './inbound/http/refusal.js';
 import type { Tokens } from './inbound/http/tokens.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
 import { Telemetry } from './inbound/mqtt/telemetry.js';
 import type { Metrics } from './metrics.js';
 import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
-import { ExternalBroker } from './outbound/mqtt/external-broker.js';
+import { ExternalBroker, loadMqttClient } from './outbound/mqtt/external-broker.js';
 import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
 import { NatsBus } from './outbound/nats/nats-bus.js';
+import { loadNatsClient } from './outbound/nats/nats-link.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
+import type { Held } from './ports/ownership.js';
 import type { Store } from './ports/store.js';
 import type { ChargerGateway, LimitPublisher, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { readCertificates, type TlsFiles } from './tls-files.js';
@@ -51,8 +54,8 @@ interface TermOptions {
   readonly tokens: Tokens;
   readonly nodeTokens: NodeTokens;
   readonly tlsFiles: TlsFiles | undefined;
-  /** Whether this node may still tell chargers something. */
-  readonly isHeld: () => boolean;
+  /** Whether this node may still tell chargers something, and answer requests. */
+  readonly tenure: Held;
   readonly onTakenOver: () => void;
   /** It is of some tenants, and hears of no others. */
   readonly isShard?: boolean;
@@ -62,6 +65,12 @@ const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: 
 
 /** What was asked of an owner before it stopped has this long to be answered. */
 export const FINISH_WITHIN_MS = 3_000;
+
+/** Loads what reaches the chargers: else the first term of a node waits for that, and with it whoever asks for its tenants. */
+export async function loadBus({ busUrl, mqttUrl }: Pick<Config, 'busUrl' | 'mqttUrl'>): Promise<void> {
+  if (busUrl !== undefined) await loadNatsClient();
+  else if (mqttUrl !== undefined) await loadMqttClient();
+}
 
 export class Term {
   readonly #options: TermOptions;
@@ -87,6 +96,11 @@ export class Term {
     const { url } = await this.#gateway.start(this.#actors.meterSink, () => this.#actors.syncChargers());
     this.#actors.syncChargers();
     return { mqttUrl: url };
+  }
+
+  /** Where it may not, another node may run by now. */
+  get mayAnswer(): boolean {
+    return this.#options.tenure.mayAnswer();
   }
 
   get application(): Application {
@@ -125,7 +139,10 @@ export class Term {
       tokens,
       nodeTokens,
       health,
-      withApplication: (_tenantUuid, _request, _response, handle) => handle(this.application),
+      withApplication: (_tenantUuid, _request, _response, handle) => {
+        if (!this.mayAnswer) throw vacant();
+        return handle(this.application);
+      },
       credentials: this.#credentials,
       areReadsRefused: () => this.areReadsRefused(),
       version: VERSION,
@@ -173,13 +190,13 @@ export class Term {
 
   /** An owner whose lease has ended says nothing: another may own the database already and lend the same power. */
   #publisher(): LimitPublisher {
-    const { isHeld } = this.#options;
+    const { tenure } = this.#options;
     return {
       publishLimit: (connector, grant) => {
-        if (isHeld()) this.#gateway.publishLimit(connector, grant);
+        if (tenure.isHeld()) this.#gateway.publishLimit(connector, grant);
       },
       requestSync: (charger, ownerTerm) => {
-        if (isHeld()) this.#gateway.requestSync(charger, ownerTerm);
+        if (tenure.isHeld()) this.#gateway.requestSync(charger, ownerTerm);
       },
     };
   }

@@ -10,6 +10,8 @@ export class NodeHop implements Hop {
   readonly #host: Pick<NodeHost, 'cutFromNodes'>;
   readonly #onWaiting = new Set<() => void>();
   #onLeft: (() => void)[] = [];
+  /** Requests that are another node's to answer, and whose clients are there. */
+  #open = 0;
 
   constructor(host: Pick<NodeHost, 'cutFromNodes'>) {
     this.#host = host;
@@ -21,8 +23,9 @@ export class NodeHop implements Hop {
     return () => this.#onWaiting.delete(tell);
   }
 
-  /** Resolves once the next client is gone. */
+  /** Resolves once the next client is gone; at once where none is there: what it asked may have been answered meanwhile. */
   clientLeft(): Promise<void> {
+    if (this.#open === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onLeft.push(resolve));
   }
 
@@ -38,11 +41,16 @@ export class NodeHop implements Hop {
     });
   }
 
+  came(): void {
+    this.#open++;
+  }
+
   waits(): void {
     for (const tell of this.#onWaiting) tell();
   }
 
   left(): void {
+    this.#open--;
     for (const tell of this.#onLeft.splice(0)) tell();
   }
 

@@ -6,9 +6,14 @@ import { ClockDifferenceError, type Holder } from '../ports/ownership.js';
 import type { ClusterView, Membership } from '../ports/shared-database.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 
+/** A database that is slow is not away. */
+const SLOW_AT_MOST_MS = 2_000;
 /** Membership is renewed so many times in the length of a lease. */
 const RENEWALS = 4;
 const LOOK_EVERY_MS = 250;
+/** While shards are on their way: their tenants' requests wait for that. Not for longer than it takes, if all is well. */
+const LOOK_WHILE_MOVING_MS = 50;
+const MOVING_AT_MOST_MS = 10_000;
 /** Shards that are being taken up at one time: of many, the first then answer before the last begin. */
 const TAKEN_UP_AT_ONCE = 2;
 /** A shard that could not be begun so many times in a row is left to another node, for so long. */
@@ -46,6 +51,11 @@ export class Roster {
   /** Nothing is claimed before: once a database is back, all nodes may be about to say that they live. */
   #claimsFromMs = 0;
   #renewAtMs = 0;
+  #viewedAtMs = Number.NEGATIVE_INFINITY;
+  /** When the database last showed a shard to be on its way that was not before. */
+  #movingSinceMs = Number.NEGATIVE_INFINITY;
+  /** Shards that are on their way now. */
+  #moving: readonly Shard[] = [];
   /** Shards that this node is told to claim and has not begun. */
   readonly #takingUp = new Set<Shard>();
   /** By shard, how often in a row it could not be begun here, and when that was last. */
@@ -66,6 +76,12 @@ export class Roster {
   /** The owner of the shard, as it was seen a moment ago. */
   holderOf(shard: Shard): Holder | undefined {
     return this.#view.holders[shard];
+  }
+
+  /** Whether the database said lately who owns what: longer ago than a lease, others may own it. */
+  get isInformed(): boolean {
+    const { clock, leaseMs } = this.#options;
+    return clock.monotonicMs() - this.#viewedAtMs < leaseMs + SLOW_AT_MOST_MS;
   }
 
   /** Resolves after the first look at the database, whatever it said. */
@@ -216,7 +232,9 @@ export class Roster {
 
   #lookLater(): void {
     if (this.#isClosed) return;
-    this.#cancel = this.#options.clock.after(LOOK_EVERY_MS, () => {
+    const { clock } = this.#options;
+    const isMoving = this.#moving.length > 0 && clock.monotonicMs() - this.#movingSinceMs < MOVING_AT_MOST_MS;
+    this.#cancel = clock.after(isMoving ? LOOK_WHILE_MOVING_MS : LOOK_EVERY_MS, () => {
       this.#looking = this.#look();
     });
   }
@@ -249,6 +267,7 @@ export class Roster {
   #take(view: ClusterView): void {
     const { clock, leaseMs, nodeId } = this.#options;
     this.#view = view;
+    this.#viewedAtMs = clock.monotonicMs();
     const isAlone = view.members.every((member) => member.nodeId === nodeId);
     if (this.#wasCutOff && isAlone)
       this.#claimsFromMs = clock.monotonicMs() + leaseMs / RENEWALS + LOOK_EVERY_MS;
@@ -258,7 +277,16 @@ export class Roster {
       view.members.map((member) => member.nodeId),
       new Map(view.members.map((member) => [member.nodeId, member.declined])),
     );
+    const moving = ALL_SHARDS.filter((shard) => !this.#isSettled(shard));
+    if (moving.some((shard) => !this.#moving.includes(shard))) this.#movingSinceMs = this.#viewedAtMs;
+    this.#moving = moving;
     this.#tellWaiters();
+  }
+
+  /** It runs where it is to be. */
+  #isSettled(shard: Shard): boolean {
+    const home = this.#assigned[shard];
+    return home !== undefined && this.#runs(home, shard);
   }
 
   #tellWaiters(): void {

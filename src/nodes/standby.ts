@@ -1,7 +1,7 @@
 // A node among several: it stands by until the database, or a shard, is vacant, owns it for a term, and stands by again.
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
-import { ClockDifferenceError, NotVacantError, type Ownership } from '../ports/ownership.js';
+import { ClockDifferenceError, type Held, NotVacantError, type Ownership } from '../ports/ownership.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 import { Tenure } from './tenure.js';
 
@@ -23,7 +23,7 @@ interface StandbyOptions {
   readonly onClockOff?: () => void;
   readonly leaseMs: number;
   /** Starts what runs for a term. Rejects where that fails, and then nothing of it runs. */
-  readonly begin: (ownerTerm: number, tenure: Pick<Tenure, 'isHeld'>, onLost: () => void) => Promise<Running>;
+  readonly begin: (ownerTerm: number, tenure: Held, onLost: () => void) => Promise<Running>;
 }
 
 const AGAIN_AFTER_MS = 1_000;

@@ -1,12 +1,14 @@
 // Keeps what this node owns for as long as it can prove that: once its lease has ended, nothing leaves, whoever thaws or returns.
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
-import type { Ownership } from '../ports/ownership.js';
+import type { Held, Ownership } from '../ports/ownership.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 
 /** A lease is renewed so many times in its length. */
 const RENEWALS = 4;
 const AGAIN_AFTER_MS = 250;
+/** A database that is slow for a moment is no reason to refuse requests: it fences what they write, and nobody owns it so soon. */
+const ANSWERS_AFTER_MS = 2_000;
 
 interface TenureOptions {
   readonly clock: Clock;
@@ -21,7 +23,7 @@ interface TenureOptions {
 }
 
 /** One term of this node as owner. */
-export class Tenure {
+export class Tenure implements Held {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #rareLog: RareLog;
@@ -50,9 +52,13 @@ export class Tenure {
     this.#renewAfter(this.#nextRenewalMs());
   }
 
-  /** Whether no other node can own it now. A process that was frozen finds out by its clock, before it is told. */
+  /** A process that was frozen finds out by its clock, before it is told. */
   isHeld(): boolean {
     return !this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs;
+  }
+
+  mayAnswer(): boolean {
+    return !this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs + ANSWERS_AFTER_MS;
   }
 
   /** Renews no more; resolves when a renewal under way is over. */

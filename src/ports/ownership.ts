@@ -47,3 +47,11 @@ export interface Ownership {
   /** Who owns the database now; undefined where nobody does. */
   holder(): Promise<Holder | undefined>;
 }
+
+/** What a node may still do as the owner of something. */
+export interface Held {
+  /** Whether no other node can own it now: it may tell chargers something. */
+  isHeld(): boolean;
+  /** Whether it answers requests. Long after its lease has ended another node may own it, and what is known here may be out of date. */
+  mayAnswer(): boolean;
+}

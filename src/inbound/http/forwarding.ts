@@ -11,11 +11,13 @@ import type { Clock } from '../../ports/clock.js';
 import type { Holder } from '../../ports/ownership.js';
 import type { Answer } from './exchange.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
-import { Refusal, retryAfter } from './refusal.js';
+import { Refusal, retryAfter, STANDS_BY, vacant } from './refusal.js';
 
 /** What lies between this node and the others, and who watches it: a simulator cuts it, and lets time go on where a request waits. */
 export interface Hop {
   wrap(agent: Dispatcher): Dispatcher;
+  /** A request is here that is another node's to answer. */
+  came(): void;
   /** A request waits here for a node that answers it. */
   waits(): void;
   /** The client of a request is gone, with its answer or without. */
@@ -32,24 +34,31 @@ interface ForwardingParts {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly nodeTokens: NodeTokens;
+  /** How long another node may be silent before its answer begins, and within it; 15 s and 40 s if left out. */
+  readonly patience?: { readonly beginMs: number; readonly goOnMs: number };
 }
 
 /** Who is to answer. */
 export interface Destination {
   /** The node as far as is known at this moment; undefined where there is none, or nobody can say. */
   findHolder(): Promise<Holder | undefined>;
-  /** Nobody is waited for any more. */
-  isStopping(): boolean;
+  /** Whether somebody may yet be found, for a request that has waited so long. */
+  isWorthWaiting(waitedMs: number): boolean;
 }
 
-/** Says that a node stands by: who forwarded to it asks again who is active. */
-const STANDS_BY: Readonly<Record<string, string>> = { 'x-headroom-role': 'standby' };
-
-/** So long a request waits for a node to become active; a handover takes less. */
-const WAIT_AT_MOST_MS = 5_000;
-const LOOK_EVERY_MS = 100;
+/** So long a request waits for a node to become active: longer than a handover takes, and the lease of one that died. */
+const WAIT_AT_MOST_MS = 10_000;
+const LOOK_EVERY_MS = 50;
 const CONNECT_WITHIN_MS = 1_000;
+/** So often it is looked whether the node that was asked still is the one to ask; it is not where nobody was so many times. */
+const WATCH_EVERY_MS = 250;
+const VACANT_AT_MOST = 4;
 const COME_AGAIN_AFTER_MS = 1_000;
+/**
+ * Longer than a node waits for its database before it answers (see transaction.ts and journal.ts), and than a stream is silent. A
+ * connection that says nothing for so long leads nowhere, though nobody closed it.
+ */
+const PATIENCE = { beginMs: 15_000, goOnMs: 40_000 };
 
 /** With these errors nothing of the request has left this node. */
 const NEVER_SENT = new Set([
@@ -77,11 +86,11 @@ export class Forwarding {
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
     this.#hop = parts.seams?.hop;
+    const { patience = PATIENCE } = parts;
     const { tlsCert } = parts.config;
     this.#agent = new Agent({
-      // A request may wait for a slow database, and a stream has no end.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      headersTimeout: patience.beginMs,
+      bodyTimeout: patience.goOnMs,
       connect: {
         timeout: CONNECT_WITHIN_MS,
         ...(tlsCert && { ca: [...rootCertificates, readFileSync(tlsCert, 'utf8')] }),
@@ -102,12 +111,13 @@ export class Forwarding {
     // The connection, the log, who counts what is due, this and the pipeline all wait for its end.
     response.setMaxListeners(20);
     const leaving = new AbortController();
+    this.#hop?.came();
     response.on('close', () => {
       leaving.abort();
       this.#hop?.left();
     });
     const body = await wholeBody(request, config.httpBodyLimitBytes);
-    const untilMs = clock.monotonicMs() + WAIT_AT_MOST_MS;
+    const fromMs = clock.monotonicMs();
     while (!leaving.signal.aborted) {
       const holder = await to.findHolder();
       const outcome =
@@ -117,9 +127,10 @@ export class Forwarding {
       if (outcome !== 'refused') metrics.forwardedRequests.inc({ outcome });
       if (outcome === 'answered') return;
       if (outcome === 'lost' && request.method !== 'GET' && request.method !== 'HEAD') throw lost();
-      if (to.isStopping() || clock.monotonicMs() >= untilMs) {
+      const waitedMs = clock.monotonicMs() - fromMs;
+      if (waitedMs >= WAIT_AT_MOST_MS || !to.isWorthWaiting(waitedMs)) {
         metrics.forwardedRequests.inc({ outcome: 'vacant' });
-        throw vacant();
+        throw outcome === 'lost' ? unreached() : vacant();
       }
       this.#hop?.waits();
       await new Promise<void>((resolve) => clock.after(LOOK_EVERY_MS, resolve));
@@ -173,12 +184,16 @@ export class Forwarding {
   /** Ends the exchange once another node is active, or none: this one may be frozen, and would never answer. */
   #watch(holder: Holder, to: Destination, gone: AbortController): () => void {
     const { clock } = this.#parts;
+    let vacancies = 0;
     const look = async () => {
-      if ((await to.findHolder())?.nodeId !== holder.nodeId) gone.abort();
-      else if (!isOver) cancel = clock.after(COME_AGAIN_AFTER_MS, look);
+      const found = await to.findHolder();
+      vacancies = found === undefined ? vacancies + 1 : 0;
+      const isReplaced = found !== undefined && found.nodeId !== holder.nodeId;
+      if (isReplaced || vacancies >= VACANT_AT_MOST) gone.abort();
+      else if (!isOver) cancel = clock.after(WATCH_EVERY_MS, look);
     };
     let isOver = false;
-    let cancel = clock.after(COME_AGAIN_AFTER_MS, look);
+    let cancel = clock.after(WATCH_EVERY_MS, look);
     return () => {
       isOver = true;
       cancel();
@@ -186,17 +201,18 @@ export class Forwarding {
   }
 }
 
-function vacant(): Refusal {
-  return new Refusal('SERVICE_UNAVAILABLE', 'No node is active at the moment: try again shortly.', {
-    ...retryAfter(COME_AGAIN_AFTER_MS),
-    ...STANDS_BY,
-  });
-}
-
 function lost(): Refusal {
   return new Refusal(
     'SERVICE_UNAVAILABLE',
     'The node that took this request was lost before it answered: look whether the change is there before you send it again.',
+    retryAfter(COME_AGAIN_AFTER_MS),
+  );
+}
+
+function unreached(): Refusal {
+  return new Refusal(
+    'SERVICE_UNAVAILABLE',
+    'The node that answers for this does not answer this one: try again shortly, or ask another node.',
     retryAfter(COME_AGAIN_AFTER_MS),
   );
 }

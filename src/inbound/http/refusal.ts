@@ -13,6 +13,19 @@ export class Refusal extends DomainError {
   }
 }
 
+/** Says that a node does not run what it was asked for: who forwarded to it asks again who does. */
+export const STANDS_BY: Headers = { 'x-headroom-role': 'standby' };
+
+const VACANT_FOR_MS = 1_000;
+
+/** Nobody runs what was asked for, as far as this node knows. */
+export function vacant(): Refusal {
+  return new Refusal('SERVICE_UNAVAILABLE', 'No node is active at the moment: try again shortly.', {
+    ...retryAfter(VACANT_FOR_MS),
+    ...STANDS_BY,
+  });
+}
+
 /** `Retry-After` in whole seconds, at least one. */
 export function retryAfter(waitMs: number): Headers {
   return { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) };

@@ -22,6 +22,8 @@ interface StandbyParts extends Exchanges {
 }
 
 const HOLDER_KNOWN_FOR_MS = 250;
+/** While requests wait for one. */
+const VACANCY_KNOWN_FOR_MS = 50;
 
 export function createStandbyApp(parts: StandbyParts): Express {
   const { log, metrics, health, forwarding, isStopping } = parts;
@@ -38,7 +40,7 @@ export function createStandbyApp(parts: StandbyParts): Express {
     if (request.path === '/health' || request.path === HEALTH_ENDPOINT.path)
       return ownHealth(request, response);
     if (request.path === METRICS_PATH) return ownMetrics(request, response);
-    return forwarding.forward(request, response, { findHolder, isStopping });
+    return forwarding.forward(request, response, { findHolder, isWorthWaiting: () => !isStopping() });
   });
   app.use(createErrorHandler(log));
   return app;
@@ -49,11 +51,19 @@ function holderOf({
   clock,
   ownership,
 }: Pick<StandbyParts, 'clock' | 'ownership'>): () => Promise<Holder | undefined> {
-  let known: { readonly askedAtMs: number; readonly found: Promise<Holder | undefined> } | undefined;
+  let knownUntilMs = 0;
+  let found: Promise<Holder | undefined> = Promise.resolve(undefined);
   return () => {
     const nowMs = clock.monotonicMs();
-    if (known === undefined || nowMs - known.askedAtMs >= HOLDER_KNOWN_FOR_MS)
-      known = { askedAtMs: nowMs, found: ownership.holder().catch(() => undefined) };
-    return known.found;
+    if (nowMs < knownUntilMs) return found;
+    knownUntilMs = nowMs + HOLDER_KNOWN_FOR_MS;
+    found = ownership
+      .holder()
+      .catch(() => undefined)
+      .then((holder) => {
+        if (holder?.url === undefined) knownUntilMs = clock.monotonicMs() + VACANCY_KNOWN_FOR_MS;
+        return holder;
+      });
+    return found;
   };
 }

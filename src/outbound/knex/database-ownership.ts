@@ -9,7 +9,7 @@ import { sessionNameOf } from './connection.js';
 import type { DatabaseClock } from './database-clock.js';
 import { engineOf } from './engine.js';
 import { type Begun, NOBODY, type OwnedBy, type OwnedRow, type Position } from './ownership.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, overConnection } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
 /** This process among the nodes of a database. */
@@ -141,7 +141,10 @@ export class DatabaseOwnership implements Ownership {
       'alive_until_ms',
       { now_ms: this.#databaseClock.inMs(0) },
     ];
-    const row: OwnerRow | undefined = await this.#owned.row(this.#knex).first(...columns);
+    const found = this.#owned.row(this.#knex).first(...columns);
+    const row: OwnerRow | undefined = await overConnection(this.#knex, (connection) =>
+      found.connection(connection),
+    );
     if (row === undefined) throw new Error(`${this.#owned.name} has no row`);
     return row;
   }

@@ -8,7 +8,7 @@ import { StoreUnavailableError } from '../../ports/store.js';
 import type { DatabaseClock } from './database-clock.js';
 import type { OwnNode } from './database-ownership.js';
 import { inClaim, isVacantAt, NOBODY, type OwnedRow, type Renewal } from './ownership.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, overConnection } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
 /** What is kept of a node that is gone, so long after it was last heard of. */
@@ -162,11 +162,12 @@ export class DatabaseMembership implements Membership {
   #look(): Promise<ViewRow[]> {
     const lives = (query: Knex.QueryBuilder) =>
       query.whereNotNull('node_id').where('alive_until_ms', '>', this.#clock.inMs(0));
-    return this.#knex('shards')
+    const found = this.#knex('shards')
       .modify(lives)
       .select('shard', 'node_id', 'node_url', this.#knex.raw('null as declined'))
       .unionAll(
         this.#knex('members').modify(lives).select(this.#knex.raw('null'), 'node_id', 'node_url', 'declined'),
       );
+    return overConnection(this.#knex, (connection) => found.connection(connection));
   }
 }

@@ -52,33 +52,45 @@ async function runOnce<T>(
   // SQLite rolls back by itself when the disk is full, and knex would then report that there was nothing to roll back.
   const failures: unknown[] = [];
   let isCommitting = false;
+  return overConnection(knex, async (connection) => {
+    try {
+      return await knex.transaction(
+        async (trx) => {
+          if (trx.isCompleted()) throw new Error('the transaction could not begin');
+          const result = await work(trx).catch((error: unknown) => {
+            failures.push(error);
+            throw error;
+          });
+          isCommitting = true;
+          return result;
+        },
+        { ...settings, connection },
+      );
+    } catch (error) {
+      if (!isCommitting) throw failures.length > 0 ? failures[0] : error;
+      // A commit that could not get its lock leaves the transaction open, and the connection of no use to others.
+      await knex
+        .raw('rollback')
+        .connection(connection)
+        .catch(() => {});
+      if (!mayHaveCommitted(error)) throw error;
+      throw new StoreUnavailableError('the database did not say whether it committed', {
+        cause: error,
+        isOutcomeUnknown: true,
+      });
+    }
+  });
+}
+
+/** Does `work` over one connection, which is broken where the server does not answer. */
+export async function overConnection<T>(
+  knex: Knex,
+  work: (connection: unknown) => PromiseLike<T>,
+): Promise<T> {
   const connection: unknown = await knex.client.acquireConnection();
   const stopWaiting = engineOf(knex) === 'sqlite' ? () => {} : hangUpWhenSilent(connection as pg.Client);
   try {
-    return await knex.transaction(
-      async (trx) => {
-        if (trx.isCompleted()) throw new Error('the transaction could not begin');
-        const result = await work(trx).catch((error: unknown) => {
-          failures.push(error);
-          throw error;
-        });
-        isCommitting = true;
-        return result;
-      },
-      { ...settings, connection },
-    );
-  } catch (error) {
-    if (!isCommitting) throw failures.length > 0 ? failures[0] : error;
-    // A commit that could not get its lock leaves the transaction open, and the connection of no use to others.
-    await knex
-      .raw('rollback')
-      .connection(connection)
-      .catch(() => {});
-    if (!mayHaveCommitted(error)) throw error;
-    throw new StoreUnavailableError('the database did not say whether it committed', {
-      cause: error,
-      isOutcomeUnknown: true,
-    });
+    return await work(connection);
   } finally {
     stopWaiting();
     await knex.client.releaseConnection(connection);

@@ -7,7 +7,8 @@ type Ending = 'elsewhere' | 'bus';
 
 export class NewestSessions {
   readonly #siblings: Siblings | undefined;
-  readonly #newest = new Map<string, Session>();
+  /** Of each client, oldest first. One that ends before it was let in leaves those before it where they were. */
+  readonly #sessions = new Map<string, Session[]>();
   readonly #onWill: (topic: string, payload: Buffer) => void;
 
   constructor({
@@ -28,12 +29,11 @@ export class NewestSessions {
       end(session, why);
     };
     siblings?.onElsewhere((username) => {
-      const session = this.#newest.get(username);
-      if (session !== undefined) endVoid(session, 'elsewhere');
+      for (const session of [...(this.#sessions.get(username) ?? [])]) endVoid(session, 'elsewhere');
     });
     // Who is here may be elsewhere, too, by now. Whoever is not comes again, and says how it is.
     siblings?.onLost(() => {
-      for (const session of this.#newest.values()) endVoid(session, 'bus');
+      for (const session of [...this.#sessions.values()].flat()) endVoid(session, 'bus');
     });
   }
 
@@ -53,7 +53,7 @@ export class NewestSessions {
       session.entry = this.#siblings.enter(login);
       if (session.entry === undefined) return false;
     }
-    this.#newest.set(login.username, session);
+    this.#sessions.set(login.username, [...(this.#sessions.get(login.username) ?? []), session]);
     return this.#siblings === undefined || this.#siblings.settled();
   }
 
@@ -63,7 +63,9 @@ export class NewestSessions {
     const username = session.login?.username;
     if (username === undefined) return;
     const forget = () => {
-      if (this.#newest.get(username) === session) this.#newest.delete(username);
+      const others = this.#sessions.get(username)?.filter((each) => each !== session) ?? [];
+      if (others.length > 0) this.#sessions.set(username, others);
+      else this.#sessions.delete(username);
     };
     // Until all logins elsewhere are heard of, its will may be void.
     if (this.#siblings === undefined) forget();
@@ -73,7 +75,7 @@ export class NewestSessions {
   /** Hands the will on, unless the client is back already, here or elsewhere: then what its lost connection had to say is out of date. */
   sayWill(session: Session, topic: string, payload: Buffer): void {
     const isNewest = () => {
-      const newest = session.login && this.#newest.get(session.login.username);
+      const newest = session.login && this.#sessions.get(session.login.username)?.at(-1);
       return !session.isWillVoid && (newest === undefined || newest === session);
     };
     if (this.#siblings === undefined) {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../ports/log.js';
 import type { MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
 import {
   downFilterOf,
   type LoginMessage,
@@ -14,7 +15,8 @@ import {
   type WillMessage,
   willSubjectOf,
 } from '../../wire/bus.js';
-import { NatsLink } from './nats-link.js';
+import { LoginOrder } from './login-order.js';
+import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 
 type OnMessage = (topic: string, payload: Buffer) => void;
 
@@ -25,8 +27,9 @@ interface Heard {
 }
 
 export class FrontBus implements Siblings {
-  readonly #link: NatsLink;
+  readonly #link: BusLink;
   readonly #log: Log;
+  readonly #rareLog: RareLog;
   readonly #frontId = randomUUID();
   #onMessage: OnMessage = () => {};
   #onElsewhere: (username: string) => void = () => {};
@@ -35,10 +38,12 @@ export class FrontBus implements Siblings {
   #logins = 0;
   /** The newest login of each name that this front has told and not yet heard itself; logins heard meanwhile are older. */
   readonly #told = new Map<string, number>();
+  readonly #order = new LoginOrder();
 
-  constructor(options: ConstructorParameters<typeof NatsLink>[0]) {
-    this.#link = new NatsLink(options);
+  constructor(options: LinkOptions, link: BusLink = new NatsLink(options)) {
+    this.#link = link;
     this.#log = options.log;
+    this.#rareLog = createRareLog(options.clock);
   }
 
   /** Begins to hand on what is for chargers of this front. Resolves after the first attempt to connect, good or bad. */
@@ -48,6 +53,7 @@ export class FrontBus implements Siblings {
       onConnected: () => void this.#link.subscribe(loginFilterOf(), (_, payload) => this.#hearLogin(payload)),
       onLost: () => {
         this.#told.clear();
+        this.#order.forget();
         this.#heard.clear();
         this.#onLost();
       },
@@ -123,10 +129,13 @@ export class FrontBus implements Siblings {
     try {
       told = parseBusMessage(loginSchema, payload);
     } catch (error) {
-      this.#log.warn({ err: error }, 'a login that another front told cannot be read');
+      this.#rareLog('login', () =>
+        this.#log.warn({ err: error }, 'a login that another front told cannot be read'),
+      );
       return;
     }
     const { front, login, username } = told;
+    if (!this.#order.isNew(told)) return;
     if (front === this.#frontId) {
       if (this.#told.get(username) === login) this.#told.delete(username);
     } else if (!this.#told.has(username)) {

@@ -4,6 +4,7 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import { type Shard, shardOf } from '../../../machines/values/shards.js';
 import type { Log } from '../../ports/log.js';
 import type { MessageBus } from '../../ports/telemetry.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
 import {
   downSubjectOf,
   type LoginMessage,
@@ -15,21 +16,25 @@ import {
   willFilterOf,
   willSchema,
 } from '../../wire/bus.js';
-import { NatsLink } from './nats-link.js';
+import { LoginOrder } from './login-order.js';
+import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 
 /** What is published while there is no connection is dropped, because it would be out of date by the time there is one. */
 export class NatsBus implements MessageBus {
-  readonly #link: NatsLink;
+  readonly #link: BusLink;
   #onMessage: (topic: string, payload: Buffer) => void = () => {};
   /** undefined: all. */
   #shards: Set<Shard> | undefined;
   readonly #log: Log;
+  readonly #rareLog: RareLog;
   /** By username, the newest login that was heard of on this connection. One for each client of the tenants at most. */
+  readonly #order = new LoginOrder();
   readonly #newestLogins = new Map<string, Pick<LoginMessage, 'front' | 'login'>>();
 
-  constructor(options: ConstructorParameters<typeof NatsLink>[0]) {
-    this.#link = new NatsLink(options);
+  constructor(options: LinkOptions, link: BusLink = new NatsLink(options)) {
+    this.#link = link;
     this.#log = options.log;
+    this.#rareLog = createRareLog(options.clock);
   }
 
   async start(
@@ -46,6 +51,7 @@ export class NatsBus implements MessageBus {
       onLost: () => {
         wasLost = true;
         this.#newestLogins.clear();
+        this.#order.forget();
       },
     });
     // A first attempt that failed leaves a gap, too.
@@ -80,7 +86,7 @@ export class NatsBus implements MessageBus {
     this.#link.subscribe(loginFilterOf(shard), (_, payload) =>
       this.#orWarn(() => {
         const { username, ...login } = parseBusMessage(loginSchema, payload);
-        this.#newestLogins.set(username, login);
+        if (this.#order.isNew(login)) this.#newestLogins.set(username, login);
       }),
     );
     this.#link.subscribe(willFilterOf(shard), (_, payload) => this.#orWarn(() => this.#hearWill(payload)));
@@ -101,7 +107,7 @@ export class NatsBus implements MessageBus {
     try {
       take();
     } catch (error) {
-      this.#log.warn({ err: error }, 'what a front told cannot be read');
+      this.#rareLog('front', () => this.#log.warn({ err: error }, 'what a front told cannot be read'));
     }
   }
 }

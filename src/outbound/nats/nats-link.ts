@@ -16,6 +16,9 @@ const CONFIRM_BYTES = 64 * 1024;
 /** What it has not taken yet is never more. */
 const UNCONFIRMED_BYTES = 8 * 1024 * 1024;
 
+/** Loaded where it is used: most services have no bus. */
+export const loadNatsClient = () => import('@nats-io/transport-node');
+
 type OnMessage = (subject: string, payload: Buffer) => void;
 
 /** Who uses the link. Neither function throws. */
@@ -25,7 +28,7 @@ export interface LinkUser {
   onLost(): void;
 }
 
-interface LinkOptions {
+export interface LinkOptions {
   /** `nats://…` or `tls://…`, several with commas between them. */
   readonly url: string;
   /** Who may have signed the servers' certificates, as PEM; undefined for whom the system trusts. */
@@ -36,6 +39,9 @@ interface LinkOptions {
   readonly log: Log;
   readonly metrics: Metrics;
 }
+
+/** What a front or a node uses of it. */
+export type BusLink = Pick<NatsLink, keyof NatsLink>;
 
 export class NatsLink {
   readonly #options: LinkOptions;
@@ -134,8 +140,7 @@ export class NatsLink {
     // Each server in its turn.
     const server = this.#servers[this.#attempts++ % this.#servers.length] ?? '';
     try {
-      // Loaded where it is used: most services have no bus.
-      const { connect } = await import('@nats-io/transport-node');
+      const { connect } = await loadNatsClient();
       const connection = await connect(this.#optionsFor(server));
       if (this.#isStopped) return await connection.close();
       this.#connection = connection;

@@ -1,0 +1,121 @@
+// What a node hands to another over a way that is cut, so that nobody is told: it is answered in time, and the next one takes a new way.
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Wire } from '../../../bench/cut-wire.js';
+import { systemClock } from '../../../src/clock.js';
+import { Forwarding } from '../../../src/inbound/http/forwarding.js';
+import { NodeTokens } from '../../../src/inbound/http/node-tokens.js';
+import { HttpServer } from '../../../src/inbound/http/server.js';
+import { createStandbyApp } from '../../../src/inbound/http/standby-app.js';
+import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
+import { createMetrics, type Metrics } from '../../../src/metrics.js';
+import { temporaryDirectory } from '../../cli/headroom.js';
+import { eventually } from '../../eventually.js';
+import { silentLog } from '../../service/running-service.js';
+import { WELL } from './http-rig.js';
+
+const PATIENCE = { beginMs: 300, goOnMs: 300 };
+const SETTINGS = {
+  httpHost: '127.0.0.1',
+  httpPort: 0,
+  httpBodyLimitBytes: 100_000,
+  httpHeaderTimeoutS: 10,
+  httpRequestTimeoutS: 30,
+  httpConnections: 100,
+  httpConnectionsPerAddress: 100,
+  tlsCert: undefined,
+};
+
+const undo: (() => unknown)[] = [];
+/** What the node was asked, and how it answers: at once, if this says nothing else. */
+let asked: string[];
+let answer: (response: ServerResponse) => void;
+let wire: Wire;
+let metrics: Metrics;
+let url: string;
+
+beforeEach(async () => {
+  asked = [];
+  metrics = createMetrics();
+  answer = (response) => response.end('answered');
+  const node = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    answer(response);
+  });
+  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
+  undo.push(() => {
+    node.closeAllConnections();
+    node.close();
+  });
+  wire = new Wire((node.address() as AddressInfo).port);
+  const holder = { nodeId: 'other', url: `http://127.0.0.1:${await wire.open()}` };
+  undo.push(() => wire.close());
+  url = await startNode(holder);
+});
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+/** One that stands by. */
+async function startNode(holder: { readonly nodeId: string; readonly url: string }): Promise<string> {
+  const common = { clock: systemClock, log: silentLog, metrics };
+  const keys = createTokenKeys({ tokenKeys: undefined, dataDir: temporaryDirectory() });
+  const nodeTokens = new NodeTokens({ keys, clock: systemClock });
+  const forwarding = new Forwarding({ config: SETTINGS, ...common, nodeTokens, patience: PATIENCE });
+  undo.push(() => forwarding.close());
+  const server = new HttpServer({ config: SETTINGS, ...common });
+  const ownership = { holder: async () => holder };
+  await server.answerWith((exchanges) =>
+    createStandbyApp({ trustProxy: 0, ...common, ownership, forwarding, health: () => WELL, ...exchanges }),
+  );
+  const { url } = await server.start();
+  undo.push(() => server.stop());
+  return url;
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as { error: { message: string } };
+  return error.message;
+}
+
+it('a change that never arrives, or whose answer does not, is 503 and may have been made', async () => {
+  expect(await (await fetch(`${url}/before`, { method: 'POST' })).text()).toBe('answered');
+  wire.cut();
+  const cutOff = await fetch(`${url}/change`, { method: 'POST' });
+  expect(cutOff.status).toBe(503);
+  expect(cutOff.headers.get('retry-after')).toBe('1');
+  expect(await messageOf(cutOff)).toMatch(/look whether the change is there/);
+  wire.mend();
+  expect(await (await fetch(`${url}/after`, { method: 'POST' })).text()).toBe('answered');
+  expect(asked).toEqual(['POST /before', 'POST /after']);
+});
+
+it('a change that a frozen node took, and which nobody follows, is 503 and was asked once', async () => {
+  answer = () => {};
+  const frozen = await fetch(`${url}/change`, { method: 'POST' });
+  expect(frozen.status).toBe(503);
+  expect(asked).toEqual(['POST /change']);
+});
+
+it('a read is asked again over a new way', async () => {
+  await (await fetch(`${url}/before`)).text();
+  wire.cut();
+  const reading = fetch(`${url}/read`);
+  await eventually(async () => {
+    const { values } = await metrics.forwardedRequests.get();
+    expect(values.filter(({ labels }) => labels.outcome === 'lost')).not.toEqual([]);
+  });
+  wire.mend();
+  expect(await (await reading).text()).toBe('answered');
+});
+
+it('a stream that says nothing any more is ended, so that its client comes again', async () => {
+  answer = (response) => response.write('first');
+  const stream = await fetch(`${url}/stream`);
+  const reader = stream.body?.getReader();
+  expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('first');
+  wire.cut();
+  await expect(reader?.read()).rejects.toThrow();
+  await eventually(() => expect(asked).toEqual(['GET /stream']));
+});
