@@ -1,5 +1,5 @@
 // The grid operator's word on one location: the states of the EEBUS use case LPC (Limitation of Power Consumption).
-import { type ActorRefFrom, assign, sendParent, setup } from 'xstate';
+import { type ActorRefFrom, assign, enqueueActions, sendParent, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
 import type { LimitOutlook } from './limit-in-force.js';
 
@@ -64,6 +64,10 @@ export interface OperatorContext extends Omit<OperatorStanding, 'state' | 'limit
   readonly now: EpochMs;
   /** The state before a restart. */
   readonly resumed: OperatorState;
+  /** Since when it could be heard: nobody hears it while the service is down. */
+  readonly startedAtMs: EpochMs;
+  /** It stood at nothing before, or at another limit: the fail-safe limit was provisioned anew while it held. */
+  readonly isNews: boolean;
 }
 
 export interface OperatorInput {
@@ -93,8 +97,8 @@ function orderEndsAtMs({ order }: OperatorContext): EpochMs {
 }
 
 /** When a location that was never sent an order goes on by itself (LPC-906). */
-function initEndsAtMs({ rule, sinceMs }: OperatorContext): EpochMs {
-  return sinceMs + rule.missingAfterMs;
+function initEndsAtMs({ rule, startedAtMs }: OperatorContext): EpochMs {
+  return startedAtMs + rule.missingAfterMs;
 }
 
 /** When the fail-safe is left without an order: the operator is back and sends none (LPC-921), or stays silent (LPC-922). */
@@ -118,6 +122,10 @@ export function nextOperatorBoundary(actor: OperatorActor): EpochMs | undefined 
 function limitKwIn(state: OperatorState, { rule, order }: OperatorContext): number | undefined {
   if (state === 'limited') return order?.limitKw;
   return state === 'init' || state === 'failsafe' ? rule.failsafeKw : undefined;
+}
+
+function isAnotherFailsafe({ state, limitKw }: OperatorStanding, { failsafeKw }: OperatorRule): boolean {
+  return (state === 'init' || state === 'failsafe') && limitKw !== failsafeKw;
 }
 
 /** The same, as of the last event. */
@@ -182,6 +190,10 @@ export const operatorMachine = setup({
     })),
     endInit: assign(({ context }) => ({ sinceMs: initEndsAtMs(context) })),
     endFailsafe: assign(({ context }) => ({ sinceMs: failsafeEndsAtMs(context), returnedAtMs: undefined })),
+    reportNews: enqueueActions(({ context, enqueue }) => {
+      const { resumed, isNews } = context;
+      if (isNews) enqueue.sendParent({ type: 'operator.changed', standing: standingIn(resumed, context) });
+    }),
     report: sendParent(({ context }, { state }: { readonly state: OperatorState }) => ({
       type: 'operator.changed',
       standing: standingIn(state, context),
@@ -205,6 +217,8 @@ export const operatorMachine = setup({
     rule,
     now,
     resumed: standing?.state ?? 'init',
+    startedAtMs: now,
+    isNews: standing === undefined || isAnotherFailsafe(standing, rule),
     sinceMs: standing?.sinceMs ?? now,
     order: standing?.order,
     newestSentAtMs: standing?.newestSentAtMs,
@@ -226,8 +240,9 @@ export const operatorMachine = setup({
     ],
   },
   states: {
-    // Goes on in the state before the restart, which is no news.
+    // Goes on in the state before the restart, which is no news; the first of all is.
     starting: {
+      exit: 'reportNews',
       always: [
         { guard: resumed('unlimitedControlled'), target: 'unlimitedControlled' },
         { guard: resumed('limited'), target: 'limited' },

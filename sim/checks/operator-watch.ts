@@ -146,7 +146,7 @@ export class OperatorWatch {
     const now = this.#world.nowMs();
     this.disturbed();
     for (const site of this.#sites) {
-      // Nothing was written yet of a site that never left its first state.
+      // It waits anew for a first order.
       if (site.phase === 'INIT') enter(site, 'INIT', now);
       Object.assign(site, { heardAtMs: now, backAtMs: NEVER, limitedFromMs: now });
       if (limitKwOf(site) === NEVER) site.limitedUntilMs = Number.NEGATIVE_INFINITY;

@@ -101,7 +101,8 @@ export const operatorHistorySchema = z
     from: instantSchema,
     to: instantSchema,
     events: z.array(z.object({ recordedAt: instantSchema, ...standingShape })).meta({
-      description: 'What it stood at at `from`, and every change until `to`, in order. None is ever deleted.',
+      description:
+        'What it stood at at `from`, and every change until `to`, in order; the first of all is INIT. None is ever deleted.',
     }),
     nextCursor: z.string().nullable().meta({ description: 'null on the last page.' }),
   })

@@ -404,6 +404,10 @@ describe('The grid operator', () => {
     expect(effects).toEqual([
       expect.objectContaining({
         type: 'operator.changed',
+        standing: expect.objectContaining({ state: 'init' }),
+      }),
+      expect.objectContaining({
+        type: 'operator.changed',
         standing: expect.objectContaining({ state: 'limited' }),
       }),
       { type: 'limitInForce.changed', limitKw: 4 },

@@ -13,6 +13,8 @@ import { HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
 
 const PASSWORD = 'only the network operator knows this';
 const FAILSAFE_KW = 8;
+/** Nobody ordered anything yet. */
+const INIT = { source: null, sentAt: null, endsAt: null };
 
 /** A location whose grid operator logs in as `{id}-dso`. */
 function limited(id: string) {
@@ -191,10 +193,29 @@ describe('As time passes', () => {
       operatorHistorySchema,
     );
     expect(events.map(({ state, limitKw, source }) => [state, limitKw, source])).toEqual([
+      ['INIT', FAILSAFE_KW, null],
       ['UNLIMITED_AUTONOMOUS', null, null],
       ['LIMITED', 7, 'DSO box 17'],
       ['UNLIMITED_CONTROLLED', null, 'DSO box 17'],
     ]);
+  });
+
+  it('keeps since when the fail-safe limit held before the first order, and nothing again at a restart', async () => {
+    const first = await runOperatedService([tenantWith(HARBOUR, [limited('waiting')])]);
+    const history = (from: string) => `/locations/waiting/operator-limit/history?from=${from}`;
+    first.clock.advance(30_000);
+    const restarted = await first.restart({ clock: first.clock });
+    try {
+      first.clock.advance(119_999);
+      const { events } = bodyOf(await restarted.call('GET', history(NOW)), operatorHistorySchema);
+      expect(events).toEqual([{ ...INIT, state: 'INIT', recordedAt: NOW, since: NOW, limitKw: FAILSAFE_KW }]);
+      first.clock.advance(1);
+      const later = bodyOf(await restarted.call('GET', history(NOW)), operatorHistorySchema);
+      expect(later.events.slice(1)).toMatchObject([{ state: 'UNLIMITED_AUTONOMOUS', since: at('12:02:30') }]);
+    } finally {
+      await restarted.stop();
+      await first.stop();
+    }
   });
 
   it('goes on after a restart in the state it was in', async () => {

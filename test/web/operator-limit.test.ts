@@ -50,11 +50,11 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
     );
     await say({ isActive: false });
     await eventually(async () => expect(await banner.count()).toBe(0));
-    // Whoever comes later reads it from the orders that are kept.
+    // Whoever comes later reads it from what is kept, the fail-safe limit before the first order included.
     const later = (await rig.open({ hash: '/locations/quay-1' })).getByLabel('Limits and power');
     await eventually(async () =>
       expect(await later.innerText()).toContain(
-        'The grid operator allowed 12.0 kW while it limited the location.',
+        'The grid operator allowed between 8.0 kW and 12.0 kW while it limited the location.',
       ),
     );
     await rig.closePages();

@@ -68,6 +68,23 @@ describe('Before its first order the operator', () => {
     expect(reached()).toEqual(INIT);
   });
 
+  it('tells that once, since when and how much; a restart tells it again only where the fail-safe limit is another', () => {
+    const { heard } = operatorOf(undefined, 7 * S);
+    const first = {
+      state: 'init',
+      sinceMs: 7 * S,
+      limitKw: 4.2,
+      order: undefined,
+      newestSentAtMs: undefined,
+    } as const;
+    expect(heard).toEqual([first]);
+    expect(operatorOf(first, 30 * S).heard).toEqual([]);
+    expect(operatorOf({ ...first, limitKw: 6 }, 30 * S).heard).toEqual([first]);
+    const lost = { ...first, state: 'failsafe' } as const;
+    expect(operatorOf(lost, 30 * S).heard).toEqual([]);
+    expect(operatorOf({ ...lost, limitKw: 6 }, 30 * S).heard).toEqual([lost]);
+  });
+
   it('lets it go on by itself after 120 s, to the millisecond', () => {
     expect(reached(time(119_999))).toEqual(INIT);
     expect(reached(time(120_000))).toEqual(AUTONOMOUS);
@@ -147,6 +164,7 @@ describe('Silence of the operator', () => {
     operator.send(order(0, 10, { endsAtMs: 60 * S }));
     operator.send(time(500 * S));
     expect(heard.map(({ state, sinceMs }) => [state, sinceMs])).toEqual([
+      ['init', 0],
       ['limited', 0],
       ['unlimitedControlled', 60 * S],
       ['failsafe', 120 * S],
@@ -222,6 +240,7 @@ describe('A restart', () => {
   });
 
   it('gives the operator 120 s to be heard, and the fail-safe its rest', () => {
+    expect(nextOperatorBoundary(resume('init', 5000 * S))).toBe(5120 * S);
     expect(nextOperatorBoundary(resume('unlimitedControlled', 5000 * S))).toBe(5120 * S);
     expect(nextOperatorBoundary(resume('failsafe', 5000 * S))).toBe(7200 * S);
   });
