@@ -1,12 +1,12 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
-import { dcWOfTenths, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import { dcWOfTenths, tenthsAOf } from '../values/units.js';
 import { type ConnectorControl, isLocked, isReadOnly } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import { BeyondGrants } from './ledger-room.js';
+import { BeyondGrants, leastBesideW } from './ledger-room.js';
 import { isLending, lentTo } from './lent-phases.js';
 import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
@@ -243,8 +243,7 @@ export class GrantIssuer {
 
   /** What is reserved for all, but for this connector the least that it can be offered, W. */
   #withLeastW(holding: Holding): number {
-    const { boundW, leastTenthsA, milliwattsPerTenth } = holding;
-    return this.#ledger.totalW - boundW + wattsOfTenths(leastTenthsA, milliwattsPerTenth);
+    return this.#ledger.totalW - holding.boundW + leastBesideW(holding);
   }
 
   /** The members of the location's clusters have made room for it, or cannot make any. */

@@ -28,6 +28,16 @@ export function wattsBeside(entry: Entry, tenthsA: number): number {
   return wattsOn(entry, [tenthsA, usedPhases > 1 ? tenthsA : own, usedPhases > 2 ? tenthsA : own]);
 }
 
+/**
+ * The least that it can be offered, W, beside what may be in force still: on phases of which that was for fewer it is no part of
+ * that. Where it is, it adds nothing, and counts as what the others have to make room for.
+ */
+export function leastBesideW(holding: Holding): number {
+  const { bounds, leastTenthsA, usedPhases } = holding;
+  const least = onFirst(leastTenthsA, usedPhases);
+  return wattsOn(holding, isWithin(least, bounds) ? least : largerOf(bounds, least));
+}
+
 /** The most that it can be granted within `roomW` on the phases it uses, tenths of an ampere. */
 export function tenthsWithinRoom(entry: Entry, roomW: number): number {
   const { phases, usedPhases, milliwattsOnPhase } = entry;

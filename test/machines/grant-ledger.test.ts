@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
+import { leastBesideW } from '../../machines/power/ledger-room.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -370,5 +371,27 @@ describe('The memory of a ledger (P13)', () => {
     expect(largest).toBeLessThan(3_000);
     ledger.acknowledge(holding, 5_000, 5_000);
     expect(boundsAt(ledger, holding, 15_000)).toEqual([320 - (4_999 % 320)]);
+  });
+});
+
+describe('The least that a lock is owed, W', () => {
+  const THREE_PHASES = { failsafeTenthsA: 0, polesOfPhases: [[], [], []] };
+
+  it('is what it adds to phases on which nothing may be in force, beside all that may be on the others', () => {
+    const { ledger, holding } = ledgerWith(THREE_PHASES);
+    ledger.useOn(holding, 1);
+    grant(ledger, holding, 253, { thenTenthsA: 0 });
+    expect(holding.boundW).toBe(5_819);
+    ledger.useOn(holding, 3);
+    // 25.3 A may still be drawn on the first phase, and 6 A are new on the two others.
+    expect(leastBesideW(holding)).toBe(8_579);
+    grant(ledger, holding, 60, { thenTenthsA: 0, isLockFloor: true });
+    expect(holding.boundW).toBe(8_579);
+  });
+
+  it('is that alone where as much may be in force on all its phases', () => {
+    const { ledger, holding } = ledgerWith(THREE_PHASES);
+    grant(ledger, holding, 100, { thenTenthsA: 0 });
+    expect(leastBesideW(holding)).toBe(4_140);
   });
 });
