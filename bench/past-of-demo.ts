@@ -61,5 +61,15 @@ function minuteOf(atMs: number, i: number, limitKw: number, nowMs: number): Powe
   const ripple = 0.08 * Math.sin(i / 7) + 0.05 * Math.sin(i / 2.3);
   const meanW = Math.round(Math.min(0.97 * limitW, 1000 * limitKw * Math.max(0, swell + ripple)));
   const maxW = Math.round(Math.min(limitW, meanW * 1.02));
-  return { atMs, meanW, maxW, estimatedW: null, limitW, meanLimitW: limitW, currents: null, building: null };
+  return {
+    atMs,
+    meanW,
+    maxW,
+    estimatedW: null,
+    limitW,
+    meanLimitW: limitW,
+    currents: null,
+    feeders: [],
+    building: null,
+  };
 }

@@ -65,6 +65,7 @@ export function gridPhaseOf(rotation: Rotation | null | undefined, own: number):
 
 /** On no fuse that is known, by the number of phases. */
 const NO_POLES = { 1: [[]], 3: [[], [], []] } as const;
+const NO_FEEDERS: readonly number[] = [];
 
 /** The connection and the feeders of one location. */
 export class Fuses {
@@ -75,6 +76,9 @@ export class Fuses {
   /** Of each feeder, by name: the places of its own poles and of those above it; of phase L1, the others follow. */
   readonly #pathOf = new Map<string, readonly number[]>();
   readonly #root: readonly number[];
+  readonly feederNames: readonly string[];
+  /** By feeder: its place in `feederNames`, and those of the feeders above it. */
+  readonly #feedersAbove = new Map<string, readonly number[]>();
 
   /** @param feeders a tree: each parent is one of them, and none is above itself. */
   constructor(connection: Connection | null, feeders: readonly Feeder[]) {
@@ -99,8 +103,14 @@ export class Fuses {
         above = above.parent === null ? undefined : byName.get(above.parent);
       }
       this.#pathOf.set(name, path);
+      const own = path.slice(this.#root.length);
+      this.#feedersAbove.set(
+        name,
+        own.map((pole) => pole / GRID_PHASES.length - this.#root.length),
+      );
     }
     this.poles = poles;
+    this.feederNames = feeders.map(({ name }) => name);
   }
 
   /** The same fuses with less on the connection's phases: what something beside the chargers takes, tenths of an ampere. */
@@ -133,6 +143,11 @@ export class Fuses {
       const of = place === undefined ? [0, 1, 2] : [place];
       return path.flatMap((pole) => of.map((phase) => pole + phase));
     });
+  }
+
+  /** The places in `feederNames` of the feeders whose fuses carry what hangs on `feeder`; none where that is the connection. */
+  feedersAbove(feeder: string | null | undefined): readonly number[] {
+    return (feeder == null ? undefined : this.#feedersAbove.get(feeder)) ?? NO_FEEDERS;
   }
 
   #pathTo(feeder: string | null | undefined): readonly number[] {

@@ -11,6 +11,15 @@ export interface DrawnPower {
   readonly estimatedW: number | undefined;
   /** Left out where no fuse of it is known. */
   readonly gridTenthsA?: GridTenthsA | undefined;
+  /** Left out where it has no feeders. */
+  readonly feeders?: FeederCurrents | undefined;
+}
+
+/** What flows through each feeder: as many as there are names, in their order. */
+export interface FeederCurrents {
+  /** Another object once they are provisioned otherwise. */
+  readonly names: readonly string[];
+  readonly tenthsA: readonly GridTenthsA[];
 }
 
 /** A minute as it ended. Powers in W. */
@@ -28,6 +37,8 @@ export interface EndedMinute {
   readonly meanLimitW: number;
   /** null where no fuse is known. */
   readonly currents: EndedCurrents | null;
+  /** Of each feeder; none where there are none. */
+  readonly feeders: readonly EndedFeeder[];
   /** null where no meter tells what a building takes. */
   readonly building: EndedBuilding | null;
 }
@@ -49,6 +60,11 @@ export interface EndedBuilding {
 export interface EndedCurrents {
   readonly meanTenthsA: GridTenthsA;
   readonly maxTenthsA: GridTenthsA;
+}
+
+/** What flowed through a feeder. */
+export interface EndedFeeder extends EndedCurrents {
+  readonly name: string;
 }
 
 /** The currents of the minute that runs, for as long as they are known in it. */
@@ -81,6 +97,37 @@ class CurrentsOfMinute {
       meanTenthsA: ofPhases((i) => Math.round((sums[i] ?? 0) / lastedMs)),
       maxTenthsA: ofPhases((i) => most[i] ?? 0),
     };
+  }
+}
+
+/** Of most locations, which share it. */
+const NO_FEEDERS: readonly CurrentsOfMinute[] = [];
+
+/** The same of each feeder, since it was provisioned as it is. */
+class FeedersOfMinute {
+  #names: readonly string[] | undefined;
+  #each: readonly CurrentsOfMinute[] = NO_FEEDERS;
+
+  note(now: FeederCurrents | undefined): void {
+    if (now?.names !== this.#names) {
+      this.#names = now?.names;
+      this.#each = now?.names.map(() => new CurrentsOfMinute()) ?? NO_FEEDERS;
+    }
+    for (const [i, each] of this.#each.entries()) each.note(now?.tenthsA[i]);
+  }
+
+  add(drawn: FeederCurrents | undefined, elapsedMs: number): void {
+    for (const [i, each] of this.#each.entries()) each.add(drawn?.tenthsA[i], elapsedMs);
+  }
+
+  /** @param now what flows as the next minute begins */
+  end(now: FeederCurrents | undefined): readonly EndedFeeder[] {
+    const ended: EndedFeeder[] = [];
+    for (const [i, name] of (this.#names ?? []).entries()) {
+      const currents = this.#each[i]?.end(now?.tenthsA[i]) ?? null;
+      if (currents !== null) ended.push({ name, ...currents });
+    }
+    return ended;
   }
 }
 
@@ -132,6 +179,7 @@ export class PowerMinute {
   #lastedMs = 0;
   #maxW = 0;
   readonly #currents = new CurrentsOfMinute();
+  readonly #feeders = new FeedersOfMinute();
   readonly #building = new BuildingOfMinute();
   #lowestLimitW = Number.MAX_SAFE_INTEGER;
   /** Something in it was estimated. */
@@ -149,12 +197,14 @@ export class PowerMinute {
 
   /** The location draws this from `nowMs` on. */
   notePower(drawn: DrawnPower, nowMs: number): void {
-    const { actualW, estimatedW, gridTenthsA } = drawn;
+    const { actualW, estimatedW, gridTenthsA, feeders } = drawn;
     const before = this.#drawn;
     const isSamePower = actualW === before.actualW && estimatedW === before.estimatedW;
-    if (isSamePower && gridTenthsA === before.gridTenthsA && this.#isHeardOf) return;
+    const areSameCurrents = gridTenthsA === before.gridTenthsA && feeders === before.feeders;
+    if (isSamePower && areSameCurrents && this.#isHeardOf) return;
     this.#passTime(nowMs);
     this.#currents.note(gridTenthsA);
+    this.#feeders.note(feeders);
     this.#isHeardOf = true;
     this.#drawn = drawn;
     this.#isEstimated ||= estimatedW !== undefined;
@@ -198,6 +248,7 @@ export class PowerMinute {
       limitW: this.#lowestLimitW,
       meanLimitW: Math.round(this.#limitWms / lastedMs),
       currents: this.#currents.end(this.#drawn.gridTenthsA),
+      feeders: this.#feeders.end(this.#drawn.feeders),
       building: this.#building.end(),
     };
     this.#actualWms = 0;
@@ -227,6 +278,7 @@ export class PowerMinute {
       this.#estimatedWms += (this.#drawn.estimatedW ?? 0) * elapsedMs;
       this.#limitWms += this.#limitW * elapsedMs;
       this.#currents.add(this.#drawn.gridTenthsA, elapsedMs);
+      this.#feeders.add(this.#drawn.feeders, elapsedMs);
       this.#building.add(elapsedMs);
       this.#lastedMs += elapsedMs;
     }

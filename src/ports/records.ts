@@ -173,6 +173,9 @@ export interface BilledWindowRecord extends BilledSoFar {
 /** What a location drew in a stretch of time: one minute as stored, longer as asked for. */
 export type PowerRecord = EndedMinute;
 
+/** Minutes folded into a step; currents of the whole location, or of the feeder that was asked for. */
+export type PowerStep = Omit<PowerRecord, 'feeders'>;
+
 /** Everything a tenant's actors are built from. */
 export interface TenantState {
   readonly locations: readonly LocationRecord[];

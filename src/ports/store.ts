@@ -12,6 +12,7 @@ import type {
   OperatorEventRecord,
   PermanentLimitHistoryRecord,
   PowerRecord,
+  PowerStep,
   ProfileHistoryRecord,
   ProfileTarget,
   ReservationRecord,
@@ -143,14 +144,15 @@ export interface Store {
   ): Promise<OperatorEventRecord[]>;
   /**
    * Power of a location in steps of `stepMs` (whole minutes) counted from `window.startsAtMs`, oldest first; a step
-   * without a stored minute is left out.
+   * without a stored minute is left out. Currents are those of the whole location, or of `feeder`.
    */
   powerHistory(
     tenantUuid: TenantUuid,
     locationId: LocationId,
     window: TimeWindow,
     stepMs: number,
-  ): Promise<PowerRecord[]>;
+    feeder?: string,
+  ): Promise<PowerStep[]>;
   /** Forgets minutes of power before `beforeMs`, of all tenants; nothing else is ever deleted. */
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */

@@ -81,6 +81,10 @@ export const locationPowerSchema = z
     locationId: z.string(),
     ...span,
     stepSeconds: z.number().int(),
+    feeder: z
+      .string()
+      .nullable()
+      .meta({ description: 'The one that `phases` are of; null where they are of all chargers.' }),
     points: z.array(
       z.object({
         at: instantSchema,
@@ -104,7 +108,7 @@ export const locationPowerSchema = z
           )
           .meta({
             description:
-              'What the chargers drew on each phase of the grid, A; empty where no fuse of the location was known.',
+              'What the chargers drew on each phase of the grid, or below `feeder`, A; empty where no fuse of the location was known, or not this one.',
           }),
         building: z
           .object({

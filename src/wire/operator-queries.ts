@@ -115,6 +115,10 @@ export const powerQuerySchema = z.object({
   )
     .default(60)
     .meta({ description: 'Seconds that one point covers: whole minutes.' }),
+  feeder: z.string().optional().meta({
+    description:
+      'Name of a feeder of the location: `phases` are what flowed through it. Left out: what all chargers drew.',
+  }),
 });
 export type PowerQuery = z.output<typeof powerQuerySchema>;
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { locationPowerSchema } from '../../src/wire/operator-history.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { bodyOf } from '../service/answers.js';
+import { bodyOf, refusalOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
 let rig: EnforcementRig;
@@ -63,6 +63,15 @@ describe('The fuses of a location', () => {
       { phase: 'L2', maxA: connection?.phases[1]?.measuredA },
       { phase: 'L3', maxA: 20 },
     ]);
+    const past = bodyOf(await rig.call('GET', '/locations/quay/power?feeder=hall'), locationPowerSchema);
+    expect(past.feeder).toBe('hall');
+    expect(past.points.at(-1)?.phases).toMatchObject([
+      { phase: 'L1', maxA: hall?.phases[0]?.measuredA },
+      { phase: 'L2', maxA: 0 },
+      { phase: 'L3', maxA: 20 },
+    ]);
+    const unknown = await rig.call('GET', '/locations/quay/power?feeder=roof');
+    expect(refusalOf(unknown, 'INVALID_REQUEST_BODY')).toBe('feeder: must be one of this location: hall');
     expect(await rig.counted('fusePhases', { state: 'full' })).toBe(2);
     expect(await rig.counted('fusePhases', { state: 'free' })).toBe(4);
   });

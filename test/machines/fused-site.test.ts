@@ -135,3 +135,19 @@ describe('Cars of one phase behind a connection of 63 A', () => {
     expect(sum).toBeGreaterThan(600);
   });
 });
+
+it('knows each feeder that carries what hangs on one, with and without fuses of the connection', () => {
+  const currentA = [40, 40, 40] as const;
+  const feeders = [
+    { name: 'corner', currentA, parent: 'hall' },
+    { name: 'yard', currentA, parent: null },
+    { name: 'hall', currentA, parent: null },
+  ];
+  for (const connection of [null, { currentA, voltageV: 230 }]) {
+    const fuses = new Fuses(connection, feeders);
+    const named = (feeder: string | null) => fuses.feedersAbove(feeder).map((i) => fuses.feederNames[i]);
+    expect(named('corner')).toEqual(['corner', 'hall']);
+    expect(named('yard')).toEqual(['yard']);
+    expect(named(null)).toEqual([]);
+  }
+});

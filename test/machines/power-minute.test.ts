@@ -27,6 +27,7 @@ it('leaves to the next minute what is drawn after its end, though the timer come
     limitW: 10_000,
     meanLimitW: 10_000,
     currents: null,
+    feeders: [],
     building: null,
   });
   const next = minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS);
@@ -66,6 +67,29 @@ it('has the mean and the highest current of each phase, weighed by the time that
     meanTenthsA: [160, 40, 0],
     maxTenthsA: [160, 40, 0],
   });
+});
+
+it('has what flowed through each feeder, since it was provisioned as it is', () => {
+  const minute = new PowerMinute();
+  const through = (names: readonly string[], ...tenthsA: (readonly [number, number, number])[]) => ({
+    ...measured(1_000),
+    feeders: { names, tenthsA },
+  });
+  const names = ['hall', 'roof'];
+  minute.noteLimit(50_000, 0);
+  minute.notePower(through(names, [100, 0, 0], [0, 50, 0]), 0);
+  minute.notePower(through(names, [160, 0, 0], [0, 20, 0]), 30_000);
+  expect(minute.end(0, MINUTE_MS, 2 * MINUTE_MS)?.feeders).toEqual([
+    { name: 'hall', meanTenthsA: [130, 0, 0], maxTenthsA: [160, 0, 0] },
+    { name: 'roof', meanTenthsA: [0, 35, 0], maxTenthsA: [0, 50, 0] },
+  ]);
+  minute.notePower(through(['roof', 'yard'], [0, 20, 0], [7, 0, 0]), MINUTE_MS + 30_000);
+  expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.feeders).toEqual([
+    { name: 'roof', meanTenthsA: [0, 20, 0], maxTenthsA: [0, 20, 0] },
+    { name: 'yard', meanTenthsA: [7, 0, 0], maxTenthsA: [7, 0, 0] },
+  ]);
+  minute.notePower(measured(1_000), 2 * MINUTE_MS);
+  expect(minute.end(2 * MINUTE_MS, 3 * MINUTE_MS, 4 * MINUTE_MS)?.feeders).toEqual([]);
 });
 
 it('weighs the time only in which the currents were known', () => {

@@ -123,6 +123,7 @@ describe('GET /locations/{locationId}/power', () => {
         meanLimitW: limitW + 500,
         estimatedW: meanW === 3000 ? 1000 : null,
         currents: meanW === 3000 ? CURRENTS : null,
+        feeders: [],
         building: meanW === 3000 ? { meanW: 20_500, maxW: 24_000, meanReserveW: 4_000 } : null,
       },
     }) as const;
@@ -182,6 +183,7 @@ describe('GET /locations/{locationId}/power', () => {
       from: at('11:00'),
       to: NOW,
       stepSeconds: 900,
+      feeder: null,
       points: [
         {
           at: at('11:00'),

@@ -1,6 +1,9 @@
 // The page of a location with fuses shows what each phase carries, and which of them is full.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
+import { databaseUrlOf } from '../../src/config.js';
+import { openDatabase } from '../../src/outbound/knex/connection.js';
+import { putPowerMinutes } from '../../src/outbound/knex/power-minutes.js';
 import { hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
 import { CHARGER_PASSWORD, HARBOUR, site, tenantWith } from '../service/running-service.js';
@@ -55,6 +58,33 @@ describe('The page of a location with fuses', ON_PAGES, () => {
     await expectAccessible(page);
     await page.setViewportSize({ width: 375, height: 800 });
     expect(await sidewaysScroll(page)).toBe(0);
+    await rig.closePages();
+  });
+
+  it('draws the amperes of all chargers over time, or of those below a feeder', async () => {
+    const minute = {
+      atMs: Math.floor(Date.now() / 60_000) * 60_000 - 10 * 60_000,
+      meanW: 7_400,
+      maxW: 9_100,
+      estimatedW: null,
+      meanLimitW: 50_000,
+      limitW: 33_000,
+      building: null,
+      currents: { meanTenthsA: [101, 52, 0], maxTenthsA: [163, 80, 0] },
+      feeders: [{ name: 'hall', meanTenthsA: [20, 0, 0], maxTenthsA: [47, 0, 0] }],
+    } as const;
+    const knex = openDatabase(databaseUrlOf(rig.service.config));
+    const locationId = 'quay-1' as LocationId;
+    await knex.transaction((trx) => putPowerMinutes(trx, [{ tenantUuid: HARBOUR, locationId, minute }]));
+    await knex.destroy();
+    const page = await rig.open({ hash: '/locations/quay-1' });
+    const chart = page.getByRole('figure', { name: 'Amperes on each phase' });
+    await chart.getByText(/^The chargers drew at most .* on L2/).waitFor();
+    await page.getByLabel('Amperes of').selectOption('hall');
+    await chart.getByText(/^The chargers below hall drew at most .* on L1, 0.0 A on L2/).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Amperes of').selectOption('all chargers');
+    await chart.getByText(/^The chargers drew at most .* on L1, (?!0.0 A)/).waitFor();
     await rig.closePages();
   });
 

@@ -108,6 +108,7 @@ describe('what was measured', () => {
       from: iso(0),
       to: iso(600_000),
       stepSeconds: 60,
+      feeder: null,
       points: [point(0, 1), point(1, 2, 16), point(5, 3, 20)],
     });
     const minutes = [0, 1, 2, 4, 5].map((minute) => valueAt(powerKw, ERA + minute * 60_000));

@@ -99,6 +99,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       meanLimitW: 50_000,
       limitW: 33_000,
       currents: { meanTenthsA: [101, 52, 0], maxTenthsA: [163, 80, 0] },
+      feeders: [],
       building: { meanW: 21_300, maxW: 24_900, meanReserveW: 4_000 },
     } as const;
     const knex = openDatabase(databaseUrlOf(rig.service.config));

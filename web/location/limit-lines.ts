@@ -17,6 +17,7 @@ export function pastLines(power: LocationPower): {
   readonly buildingKw: StepLine;
   readonly occupiedKw: StepLine;
   readonly phasesA: readonly StepLine[];
+  readonly phasesOf: string | null;
 } {
   const { points } = power;
   const lineOf = (pick: (point: LocationPower['points'][number]) => number | null): StepLine => {
@@ -38,6 +39,7 @@ export function pastLines(power: LocationPower): {
     buildingKw: lineOf(({ building }) => building?.meanKw ?? null),
     occupiedKw: lineOf(({ building }) => building && building.meanKw + building.meanReserveKw),
     phasesA: hasPhases ? GRID_PHASES.map((_, i) => lineOf(({ phases }) => phases[i]?.maxA ?? null)) : [],
+    phasesOf: power.feeder,
   };
 }
 

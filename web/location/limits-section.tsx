@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog.js';
 import { CancellableProfiles } from './cancellable-profiles.js';
 import { LocationPreview } from './location-preview.js';
 import { PermanentLimitForm } from './permanent-limit-form.js';
-import { PhaseChart } from './phase-chart.js';
+import { PhaseChart, type ShownFeeder } from './phase-chart.js';
 import { PowerChart } from './power-chart.js';
 import { type LimitState, stackOf } from './preview.js';
 import { ProfileLanes } from './profile-lanes.js';
@@ -27,6 +27,7 @@ interface Props {
   /** Of now, or of the past instant that is looked at. */
   readonly limits: LocationLimits | undefined;
   readonly lines: ChartLines;
+  readonly feeder: ShownFeeder;
   readonly view: TimeView;
   readonly span: Span;
   readonly onView: (view: TimeView) => void;
@@ -36,7 +37,7 @@ interface Props {
 }
 
 export function LimitsSection(props: Props) {
-  const { locationId, limits, lines, view, span, onView, clock, asOfMs, onWritten } = props;
+  const { locationId, limits, lines, feeder, view, span, onView, clock, asOfMs, onWritten } = props;
   const nowMs = clock.nowMs();
   const state: LimitState = {
     stack: stackOf(limits?.profiles ?? []),
@@ -57,7 +58,9 @@ export function LimitsSection(props: Props) {
         onSelect={(selected) => onView(showing(selected))}
       />
       <PhaseChart
+        feeder={feeder}
         phasesA={lines.phasesA}
+        phasesOf={lines.phasesOf}
         span={span}
         nowMs={nowMs}
         asOfMs={asOfMs}

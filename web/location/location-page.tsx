@@ -28,11 +28,12 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
   const [view, setView] = useState<TimeView>(following(RANGES['1 h']));
   const [asOfMs, setAsOf] = useState<EpochMs>();
   const [serverAt, setServerAt] = useState<string>();
+  const [feeder, setFeeder] = useState<string>();
   const clock = useServerClock(serverAt);
   const nowMs = clock.nowMs();
   const timeline = useTimeline(locationId, view, nowMs);
   const { live, limits, reread } = useLocation(locationId, () => timeline.reread(SOON_MS));
-  const past = usePast(locationId, view, nowMs, live.value?.operatorLimit != null);
+  const past = usePast(locationId, view, nowMs, live.value?.operatorLimit != null, feeder);
   const pastState = usePastState(locationId, asOfMs);
   const lines = useChartLines(past.value, useLiveLines(live.value), timeline.value);
   if (live.value !== undefined && live.value.at !== serverAt) setServerAt(live.value.at);
@@ -64,6 +65,7 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
           locationId={locationId}
           limits={asOfMs === undefined ? limits.value : pastState.value?.limits}
           lines={lines}
+          feeder={{ names: feedersOf(live.value), name: feeder, onChoose: setFeeder }}
           view={view}
           span={span}
           onView={setView}
@@ -78,6 +80,10 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
       {asOfMs !== undefined && <p class="quiet">Connectors are shown only as they are now.</p>}
     </div>
   );
+}
+
+function feedersOf(live: LocationLive | undefined): readonly string[] {
+  return live?.fuses.flatMap(({ feeder }) => feeder ?? []) ?? [];
 }
 
 /** What is so now. */

@@ -1,6 +1,7 @@
-// What the chargers drew on each phase of the grid over time, as a picture and in a sentence.
+// What the chargers drew on each phase of the grid over time, all of them or those below a feeder, as a picture and in a sentence.
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import { Choice } from '../ui/field.js';
 import { Chart } from './chart.js';
 import { columnsOf, type StepLine, valueAt } from './step-line.js';
 import type { Span } from './time-view.js';
@@ -9,37 +10,68 @@ const HEIGHT_PX = 160;
 /** Lines of one phase each lie on each other where all are loaded alike. */
 const DASHES = [undefined, [6, 4], [2, 3]] as const;
 
+/** Not the name of any. */
+const ALL = '';
+
+/** Whose currents are shown. */
+export interface ShownFeeder {
+  /** Those of the location. */
+  readonly names: readonly string[];
+  /** undefined: all chargers. */
+  readonly name: string | undefined;
+  readonly onChoose: (name: string | undefined) => void;
+}
+
 interface Props {
+  readonly feeder: ShownFeeder;
   /** A, highest of each roll-up; none where no fuse is known. */
   readonly phasesA: readonly StepLine[];
+  /** The feeder that they flowed through; null where they are of all chargers. */
+  readonly phasesOf: string | null;
   readonly span: Span;
   readonly nowMs: EpochMs;
   readonly asOfMs: EpochMs | undefined;
   readonly onSelect: (span: Span) => void;
 }
 
-export function PhaseChart({ phasesA, span, nowMs, asOfMs, onSelect }: Props) {
-  if (phasesA.length === 0) return null;
+export function PhaseChart({ feeder, phasesA, phasesOf, span, nowMs, asOfMs, onSelect }: Props) {
+  const { names, name, onChoose } = feeder;
+  if (phasesA.length === 0 && name === undefined) return null;
   const named = GRID_PHASES.map((phase, i) => ({ phase, line: phasesA[i] ?? [], dash: DASHES[i] }));
   return (
-    <Chart
-      label="Amperes on each phase"
-      legend={named.map(({ phase }) => ({ colour: phase.toLowerCase(), text: `Highest on ${phase}` }))}
-      lines={named.map(({ phase, line, dash }) => ({
-        label: phase,
-        line,
-        colour: phase.toLowerCase(),
-        ...(dash === undefined ? {} : { dash }),
-      }))}
-      unit="A"
-      heightPx={HEIGHT_PX}
-      span={span}
-      markMs={asOfMs ?? nowMs}
-      onSelect={onSelect}
-      readingsAt={(atMs) => named.flatMap(({ phase, line }) => words(phase, valueAt(line, atMs)))}
-    >
-      {summary(named.flatMap(({ phase, line }) => words(phase, highestOf(line, span))))}
-    </Chart>
+    <>
+      {names.length > 0 && (
+        <div class="phases-of">
+          <Choice
+            label="Amperes of"
+            value={name ?? ALL}
+            options={[[ALL, 'all chargers'], ...names.map((each) => [each, `those below ${each}`] as const)]}
+            onChoose={(chosen) => onChoose(chosen === ALL ? undefined : chosen)}
+          />
+        </div>
+      )}
+      <Chart
+        label="Amperes on each phase"
+        legend={named.map(({ phase }) => ({ colour: phase.toLowerCase(), text: `Highest on ${phase}` }))}
+        lines={named.map(({ phase, line, dash }) => ({
+          label: phase,
+          line,
+          colour: phase.toLowerCase(),
+          ...(dash === undefined ? {} : { dash }),
+        }))}
+        unit="A"
+        heightPx={HEIGHT_PX}
+        span={span}
+        markMs={asOfMs ?? nowMs}
+        onSelect={onSelect}
+        readingsAt={(atMs) => named.flatMap(({ phase, line }) => words(phase, valueAt(line, atMs)))}
+      >
+        {summary(
+          phasesOf,
+          named.flatMap(({ phase, line }) => words(phase, highestOf(line, span))),
+        )}
+      </Chart>
+    </>
   );
 }
 
@@ -47,10 +79,10 @@ function words(phase: string, valueA: number | null): string[] {
   return valueA === null ? [] : [`${valueA.toFixed(1)} A on ${phase}`];
 }
 
-function summary(highest: readonly string[]): string {
+function summary(feeder: string | null, highest: readonly string[]): string {
   return highest.length === 0
     ? 'No currents are known of this time.'
-    : `The chargers drew at most ${highest.join(', ')}.`;
+    : `The chargers${feeder === null ? '' : ` below ${feeder}`} drew at most ${highest.join(', ')}.`;
 }
 
 function highestOf(line: StepLine, { fromMs, toMs }: Span): number | null {

@@ -33,6 +33,8 @@ export interface ChartLines {
   readonly operatorKw: StepLine;
   /** The highest current of each roll-up on L1, L2 and L3 of the grid, A; no lines where none is known. */
   readonly phasesA: readonly StepLine[];
+  /** The feeder that these flowed through; null where they are of all chargers. */
+  readonly phasesOf: string | null;
 }
 
 interface Past {
@@ -41,6 +43,7 @@ interface Past {
   readonly occupiedKw: StepLine;
   readonly operatorKw: StepLine;
   readonly phasesA: readonly StepLine[];
+  readonly phasesOf: string | null;
   readonly inForceKw: StepLine;
   readonly effectiveKw: StepLine;
   /** From here on the location is known to have existed. */
@@ -55,18 +58,20 @@ const NOTHING: Past = {
   occupiedKw: [],
   operatorKw: [],
   phasesA: [],
+  phasesOf: null,
   inForceKw: [],
   effectiveKw: [],
   knownFromMs: Number.NEGATIVE_INFINITY,
   stepMs: MINUTE_MS,
 };
 
-/** What has been in the stretch that is shown; read again each minute. `hasOperator`: a grid operator may limit the location. */
+/** What has been in the stretch that is shown; read again each minute. `hasOperator`: a grid operator may limit the location. `feeder`: whose currents. */
 export function usePast(
   locationId: string,
   view: TimeView,
   nowMs: EpochMs,
   hasOperator: boolean,
+  feeder: string | undefined,
 ): Resource<Past> {
   const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   const { fromMs, toMs } = spanOf(view, minuteMs);
@@ -77,12 +82,12 @@ export function usePast(
       if (untilMs <= fromMs) return NOTHING;
       const asked = { locationId, fromMs, toMs: untilMs };
       const [past, operatorKw] = await Promise.all([
-        readPast(client, signal, asked, step),
+        readPast(client, signal, asked, { step, feeder }),
         hasOperator ? readOperator(client, signal, asked) : [],
       ]);
       return { ...past, operatorKw };
     },
-    [locationId, fromMs, untilMs, step, Number(hasOperator)],
+    [locationId, fromMs, untilMs, step, Number(hasOperator), feeder ?? ''],
   );
 }
 
@@ -106,8 +111,8 @@ export function useChartLines(
   timeline: LocationTimeline | undefined,
 ): ChartLines {
   return useMemo(() => {
-    const { powerKw, buildingKw, occupiedKw, operatorKw, phasesA, inForceKw, effectiveKw, stepMs } =
-      past ?? NOTHING;
+    const { powerKw, buildingKw, occupiedKw, operatorKw, phasesA, phasesOf } = past ?? NOTHING;
+    const { inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
     const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
     const pastInForceKw = bridged(inForceKw, live.inForceKw, UNTOLD_AT_MOST_MS);
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
@@ -120,6 +125,7 @@ export function useChartLines(
       occupiedKw: bridged(occupiedKw, live.occupiedKw, UNTOLD_AT_MOST_MS),
       operatorKw: continued(operatorKw, live.operatorKw),
       phasesA,
+      phasesOf,
     };
   }, [past, live, timeline]);
 }
@@ -132,11 +138,15 @@ async function readPast(
   client: ApiClient,
   signal: AbortSignal,
   { locationId, fromMs, toMs }: AskedSpan,
-  step: number,
+  { step, feeder }: { readonly step: number; readonly feeder: string | undefined },
 ): Promise<Omit<Past, 'operatorKw'>> {
   const span = queryOf({ fromMs, toMs });
+  const ofFeeder = feeder === undefined ? '' : path`&feeder=${feeder}`;
   const [power, history] = await Promise.all([
-    client.get<LocationPower>(`${path`/locations/${locationId}/power`}?${span}&step=${step}`, signal),
+    client.get<LocationPower>(
+      `${path`/locations/${locationId}/power`}?${span}&step=${step}${ofFeeder}`,
+      signal,
+    ),
     readPages<LocationHistory>(
       client,
       signal,

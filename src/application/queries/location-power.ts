@@ -14,7 +14,11 @@ const LONGEST_DAYS = 366;
 /** 31 days of minutes. */
 const POINTS_AT_MOST = 31 * 24 * 60;
 
-/** `from` is rounded down to a whole step, counted from midnight UTC where the step divides a day. */
+/**
+ * Currents are those of all chargers, or of `feeder`. `from` is rounded down to a whole step, counted from midnight UTC where the step
+ * divides a day.
+ * @throws DomainError INVALID_REQUEST_BODY where the location has no such feeder, or the points would be too many
+ */
 export async function locationPower(
   core: Core,
   tenantUuid: TenantUuid,
@@ -30,13 +34,22 @@ export async function locationPower(
       `step: gives more than ${POINTS_AT_MOST} points; ask for a longer step or a shorter span`,
     );
   }
-  const { locationId } = findLocation(core.directory, tenantUuid, locationText).record;
-  const points = await core.archive.powerHistory(tenantUuid, locationId, { startsAtMs, endsAtMs }, stepMs);
+  const { feeder } = asked;
+  const { locationId, feeders } = findLocation(core.directory, tenantUuid, locationText).record;
+  const names = feeders.map(({ name }) => name);
+  if (feeder !== undefined && !names.includes(feeder))
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `feeder: ${names.length === 0 ? 'this location has none' : `must be one of this location: ${names.join(', ')}`}`,
+    );
+  const window = { startsAtMs, endsAtMs };
+  const points = await core.archive.powerHistory(tenantUuid, locationId, window, stepMs, feeder);
   return {
     locationId,
     from: toInstant(startsAtMs),
     to: toInstant(endsAtMs),
     stepSeconds: asked.step,
+    feeder: feeder ?? null,
     points: points.map(({ atMs, meanW, maxW, estimatedW, limitW, meanLimitW, currents, building }) => ({
       at: toInstant(atMs),
       meanKw: meanW / 1000,

@@ -21,6 +21,7 @@ import * as shards from './migrations/0019-shards.js';
 import * as phaseCurrents from './migrations/0020-phase-currents.js';
 import * as buildingPower from './migrations/0021-building-power.js';
 import * as declinedShards from './migrations/0022-declined-shards.js';
+import * as feederCurrents from './migrations/0023-feeder-currents.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -49,6 +50,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0020-phase-currents', ...phaseCurrents },
   { name: '0021-building-power', ...buildingPower },
   { name: '0022-declined-shards', ...declinedShards },
+  { name: '0023-feeder-currents', ...feederCurrents },
 ];
 
 /** The migrations, for knex. */

@@ -2,8 +2,8 @@
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
-import type { PowerRecord } from '../../ports/records.js';
-import { engineOf } from './engine.js';
+import type { PowerRecord, PowerStep } from '../../ports/records.js';
+import { type Engine, engineOf } from './engine.js';
 import { type Columns, isStored, type KeyedTable, putRows, type RowOf } from './json-rows.js';
 
 /** Mean and highest current of each phase of the grid, whole tenths of an ampere: small numbers take little of a row. */
@@ -29,6 +29,7 @@ const POWER_MINUTES = {
     mean_limit_w: 'double precision',
     estimated_w: 'double precision',
     ...OF_PHASES,
+    feeders: 'text',
     mean_building_w: 'double precision',
     max_building_w: 'double precision',
     mean_reserve_w: 'double precision',
@@ -68,6 +69,25 @@ const ESTIMATED = 'case when count(estimated_w) > 0 then avg(coalesce(estimated_
 const CURRENTS = Object.keys(OF_PHASES)
   .map((name) => `${name.startsWith('mean') ? 'avg' : 'max'}(${name}) as ${name}`)
   .join(', ');
+
+/**
+ * The same of one feeder, out of the JSON that has what flowed through all of them in a minute: by name, three means and
+ * three highest. A row for each feeder and minute would take three times as much, most of it for its key.
+ */
+const FEEDER = {
+  sqlite: '(select value from json_each(feeders) where key = ?)',
+  postgres: '(feeders::json -> cast(? as text))',
+};
+const CURRENTS_OF_FEEDER = {
+  sqlite: currentsOfFeeder((place) => `json_extract(of_feeder, '$[${place}]')`),
+  postgres: currentsOfFeeder((place) => `(of_feeder ->> ${place})::integer`),
+};
+
+function currentsOfFeeder(cell: (place: number) => string): string {
+  return Object.keys(OF_PHASES)
+    .map((name, place) => `${name.startsWith('mean') ? 'avg' : 'max'}(${cell(place)}) as ${name}`)
+    .join(', ');
+}
 
 type CurrentCells = { readonly [K in keyof typeof OF_PHASES]: number | string | null };
 
@@ -112,6 +132,7 @@ export async function putPowerMinutes(
         mean_limit_w: minute.meanLimitW,
         estimated_w: minute.estimatedW,
         ...cellsOf(minute.currents),
+        feeders: feederCellOf(minute.feeders),
         mean_building_w: minute.building?.meanW ?? null,
         max_building_w: minute.building?.maxW ?? null,
         mean_reserve_w: minute.building?.meanReserveW ?? null,
@@ -123,7 +144,7 @@ export async function putPowerMinutes(
 
 /**
  * The minutes that begin inside `window`, folded into steps of `stepMs` from its start, oldest first: each minute of a
- * step weighs the same. Steps without one are left out.
+ * step weighs the same. Steps without one are left out. Where a `feeder` is named, the currents are those through it.
  */
 export async function powerHistory(
   knex: Knex,
@@ -131,8 +152,11 @@ export async function powerHistory(
   locationId: LocationId,
   window: TimeWindow,
   stepMs: number,
-): Promise<PowerRecord[]> {
-  const rows: StepRow[] = await knex('power_minutes')
+  feeder?: string,
+): Promise<PowerStep[]> {
+  const engine = engineOf(knex);
+  const currents = feeder === undefined ? CURRENTS : CURRENTS_OF_FEEDER[engine];
+  const rows: StepRow[] = await knex(minutesOf(knex, engine, feeder))
     .where({ tenant_uuid: tenantUuid, location_id: locationId })
     .where('at_ms', '>=', window.startsAtMs)
     .where('at_ms', '<', window.endsAtMs)
@@ -140,7 +164,7 @@ export async function powerHistory(
     .avg({ mean_w: 'mean_w' })
     .max({ max_w: 'max_w' })
     .min({ limit_w: 'limit_w' })
-    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w, ${CURRENTS}, ${BUILDING}`))
+    .select(knex.raw(`${MEAN_LIMIT} as mean_limit_w, ${ESTIMATED} as estimated_w, ${currents}, ${BUILDING}`))
     .groupByRaw('1')
     .orderByRaw('1');
   return rows.map((row) => ({
@@ -153,6 +177,22 @@ export async function powerHistory(
     currents: currentsOf(row),
     building: buildingOf(row),
   }));
+}
+
+/** All minutes, beside what flowed through the feeder where one is named. */
+function minutesOf(knex: Knex, engine: Engine, feeder: string | undefined): Knex.Raw {
+  return feeder === undefined
+    ? knex.raw('power_minutes')
+    : knex.raw(`(select *, ${FEEDER[engine]} as of_feeder from power_minutes) as of_feeders`, [feeder]);
+}
+
+function feederCellOf(feeders: PowerRecord['feeders']): string | null {
+  if (feeders.length === 0) return null;
+  return JSON.stringify(
+    Object.fromEntries(
+      feeders.map(({ name, meanTenthsA, maxTenthsA }) => [name, [...meanTenthsA, ...maxTenthsA]]),
+    ),
+  );
 }
 
 function cellsOf(currents: PowerRecord['currents']): RowOf<typeof OF_PHASES> {

@@ -15,6 +15,7 @@ const MINUTE = {
   limitW: 1,
   meanLimitW: 1,
   currents: null,
+  feeders: [],
   building: null,
 };
 const POWER: Change = { kind: 'power.put', locationId: QUAY as LocationId, minute: MINUTE };

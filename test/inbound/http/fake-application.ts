@@ -177,7 +177,7 @@ export function createFakeApplication(): FakeApplication {
     async locationPower(tenantUuid, locationId, query) {
       asked.push(['locationPower', tenantUuid, locationId, query]);
       knownLocation(tenantUuid, locationId);
-      return { locationId, ...span, stepSeconds: query.step, points: [] };
+      return { locationId, ...span, stepSeconds: query.step, feeder: null, points: [] };
     },
     async listAlarms(tenantUuid, locationId, query) {
       asked.push(['listAlarms', tenantUuid, locationId, query]);

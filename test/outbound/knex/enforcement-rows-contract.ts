@@ -407,6 +407,25 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
+    it('folds what flowed through a feeder in the same way, whatever its name', async () => {
+      const odd = 'a "b" $.c, d';
+      const through = (name: string, mean: number, max: number) =>
+        ({ name, meanTenthsA: [mean, 0, 1], maxTenthsA: [max, 0, 2] }) as const;
+      await store.append(HARBOUR, [
+        minute(NOON_MS, { feeders: [through('hall', 10, 15), through(odd, 4, 5)] }),
+        minute(NOON_MS + MINUTE_MS),
+        minute(NOON_MS + 2 * MINUTE_MS, { feeders: [through('hall', 20, 320)] }),
+      ]);
+      const window = { startsAtMs: NOON_MS, endsAtMs: NOON_MS + 3 * MINUTE_MS };
+      const currentsOf = async (feeder: string) =>
+        (await store.powerHistory(HARBOUR, QUAY, window, 3 * MINUTE_MS, feeder)).map(
+          ({ currents }) => currents,
+        );
+      expect(await currentsOf('hall')).toEqual([{ meanTenthsA: [15, 0, 1], maxTenthsA: [320, 0, 2] }]);
+      expect(await currentsOf(odd)).toEqual([{ meanTenthsA: [4, 0, 1], maxTenthsA: [5, 0, 2] }]);
+      expect(await currentsOf('roof')).toEqual([null]);
+    });
+
     it('folds what a building took into the mean of means and the highest, and leaves minutes without a meter aside', async () => {
       await store.append(HARBOUR, [
         minute(NOON_MS, { building: { meanW: 10, maxW: 40, meanReserveW: 5 } }),

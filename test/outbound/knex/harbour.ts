@@ -148,6 +148,7 @@ const MINUTE = {
   limitW: 50_000,
   meanLimitW: 60_000,
   currents: null,
+  feeders: [],
   building: null,
 };
 
