@@ -52,7 +52,7 @@ export class Scheduler<E extends Scheduled> {
     this.#listener = listener;
     this.#wallMs = this.#clock.nowMs();
     this.#monotonicMs = this.#clock.monotonicMs();
-    this.#rest();
+    this.#setTimer();
   }
 
   stop(): void {
@@ -70,7 +70,7 @@ export class Scheduler<E extends Scheduled> {
     if (rank === undefined) return;
     if (this.#heap.length > SWEEP_ABOVE && this.#heap.length > 2 * this.#armed) this.#sweep();
     this.#heap.push(entity, rank);
-    this.#rest();
+    this.#setTimer();
   }
 
   /** Looks at the clocks, notices one that jumped, and tells whether the boundary of any entity has come and was not handed on. */
@@ -138,12 +138,12 @@ export class Scheduler<E extends Scheduled> {
     try {
       if (due.length > 0) this.#listener?.onDue(due, now, now - oldestMs);
     } finally {
-      this.#rest();
+      this.#setTimer();
     }
   }
 
   /** Sets the one host timer to the next boundary, or to the next look. */
-  #rest(): void {
+  #setTimer(): void {
     if (this.#listener === undefined) return;
     const now = this.#clock.nowMs();
     const delayMs = Math.min(Math.max(this.#nextDueAtMs() - now, 0), LOOK_EVERY_MS);

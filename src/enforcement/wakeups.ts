@@ -32,12 +32,12 @@ export class Wakeups<S extends Sleeper> {
     if (sleeper.wakeAtMs !== undefined && sleeper.wakeAtMs <= atMs) return;
     sleeper.wakeAtMs = atMs;
     this.#heap.push(sleeper, atMs);
-    this.#rest();
+    this.#setTimer();
   }
 
   start(): void {
     this.#isRunning = true;
-    this.#rest();
+    this.#setTimer();
   }
 
   stop(): void {
@@ -65,10 +65,10 @@ export class Wakeups<S extends Sleeper> {
       sleeper.wakeAtMs = undefined;
       this.#onWake(sleeper, nowMs);
     }
-    this.#rest();
+    this.#setTimer();
   }
 
-  #rest(): void {
+  #setTimer(): void {
     const atMs = this.#nextAtMs();
     if (!this.#isRunning || atMs === undefined || atMs >= this.#timerAtMs) return;
     this.#cancelTimer?.();
