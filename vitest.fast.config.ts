@@ -1,5 +1,4 @@
-// `npm run test:fast`: what tells most in a minute. No page is built, no browser and no process of its own is started, and the
-// longest random tests play a tenth of their cases.
+// `npm run test:fast`: what tells most in a minute. No page is built, no browser and no process of its own is started.
 import { defineConfig } from 'vitest/config';
 import config, { PACKAGES } from './vitest.config.js';
 
@@ -15,7 +14,6 @@ export default defineConfig({
     // They start a database or a broker.
     exclude: ['health', 'postgres', 'sharded', 'standby'].map((name) => `test/service/${name}.test.ts`),
     globalSetup: ['test/memory.ts'],
-    provide: { shareOfCases: 0.1 },
     // These compute more than they wait.
     maxWorkers: 4,
   },

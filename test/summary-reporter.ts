@@ -5,7 +5,7 @@ import './needs.js';
 
 const SLOWEST = 10;
 const SHOWN_FROM_MS = 1_000;
-const ALL_ARE_PLAYED = 'ALL_CASES=1 plays all';
+const UNITS = { cases: 'cases', minutes: 'simulated minutes' } as const;
 
 export default class SummaryReporter implements Reporter {
   #startedMs = performance.now();
@@ -49,22 +49,30 @@ export function skippedLines(modules: readonly TestModule[]): readonly string[] 
 
 function reasonOf(test: TestCase): string {
   for (let task: TestCase | TestSuite | TestModule = test; task.type !== 'module'; task = task.parent) {
-    const { missing, isCaseLeftOut } = task.meta();
+    const { missing } = task.meta();
     if (missing !== undefined) return `missing on this machine: ${missing}`;
-    if (isCaseLeftOut === true) return `a random case of many (${ALL_ARE_PLAYED})`;
   }
   const result = test.result();
   return (result.state === 'skipped' ? result.note : undefined) ?? 'no reason given';
 }
 
-/** Tests that played a share of their random cases, by file. */
+/** What was played of the tests that play a share of their cases, by file. */
 export function partLines(modules: readonly TestModule[]): readonly string[] {
   const lines = modules.flatMap((module) => {
-    const parts = [...module.children.allTests()].flatMap((test) => test.meta().cases ?? []);
-    const sum = (kind: 'played' | 'of') => parts.reduce((total, part) => total + part[kind], 0);
-    return parts.length === 0 ? [] : [`  ${sum('played')} of ${sum('of')} in ${module.relativeModuleId}`];
+    const parts = [...module.children.allTests()].flatMap((test) => test.meta().parts ?? []);
+    const sums = (['cases', 'minutes'] as const).flatMap((unit) => {
+      const of = sum(parts.map((part) => part[unit]?.of ?? 0));
+      return of === 0 ? [] : [`${sum(parts.map((part) => part[unit]?.played ?? 0))} of ${of} ${UNITS[unit]}`];
+    });
+    return sums.length === 0 ? [] : [`  ${sums.join(' and ')} in ${module.relativeModuleId}`];
   });
-  return lines.length === 0 ? [] : [`\nRandom cases played (${ALL_ARE_PLAYED}):`, ...lines];
+  return lines.length === 0
+    ? []
+    : ['\nPlayed in part, to be done in time (ALL_CASES=1 plays all):', ...lines];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }
 
 /** The files that took longest, with the time of their tests, hooks and imports. */

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
+import { casesOf } from '../seeds.js';
 import { run, start, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
@@ -57,7 +58,7 @@ expect:
 `;
     const file = writeFile(temporaryDirectory(), 'yards.yaml', yards);
     const outcomes = [];
-    for (const workers of ['1', '2', '5']) {
+    for (const workers of ['1', '5', '2'].slice(0, casesOf(3, 2))) {
       const { elapsedMs: _, ...outcome } = await jsonOf(['sim', 'run', file, '--workers', workers]);
       outcomes.push(outcome);
     }

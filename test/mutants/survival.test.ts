@@ -1,5 +1,6 @@
 // Every mutant of every machine is seen from outside: a story of a service that runs with it goes another way.
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
+import { spread, testCases } from '../seeds.js';
 import { METER_STORY } from './meter-story.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 import { OPERATOR_STORY } from './operator-story.js';
@@ -67,7 +68,7 @@ afterAll(async () => {
 });
 
 describe.each([...MACHINES])('The machine %s', (_, machine) => {
-  it.each(mutantsOf(machine))('needs $name', async (mutant) => {
+  testCases(spread(mutantsOf(machine)), 'needs $name', async (mutant) => {
     let change: string | undefined;
     for (const story of storiesFor(mutant)) change ??= await changeBy(mutant, story);
     expect(change).toBeDefined();

@@ -1,38 +1,49 @@
 // Whole scenarios go another way, to the byte of their traces, where a machine lacks a part: one part of each machine.
 import { describe, expect, it } from 'vitest';
+import { type Cases, played, testCases } from '../seeds.js';
 import { allMutants, ScenarioTraces } from './traces.js';
 
 /** Of each machine, and a scenario that is short and shows it. `npm run mutants` does it with every part. */
-const PARTS = [
-  ['profile.scheduled: always → profile.active', 'lock-on-a-full-site'],
-  ['profile.active: always → profile.expired', 'lock-on-a-full-site'],
-  ['connector: profile.submitted, without followLock', 'limit-taken-back'],
-  ['connector: profile.cancelled', 'limit-taken-back'],
-  ['connector.lock.unlocked: always → connector.lock.locked, without reportLocked', 'lock-on-a-full-site'],
-  ['connector.lock.locked: always → connector.lock.unlocked, without reportUnlocked', 'lock-on-a-full-site'],
-  ['connector.link.stale: meter.heard → connector.link.online', 'lock-on-a-full-site'],
-  ['connector.throttle.minimum: the state', 'cluster-switched-off'],
-  ['location: profile.cancelled, without releaseCancelled', 'limit-taken-back'],
-  ['location: connector.locked', 'lock-on-a-full-site'],
-  ['location: decision.due', 'cluster-cap'],
-  ['cluster.active: reserved.changed', 'cluster-cap'],
-  ['cluster.active: cluster.deactivated → cluster.inactive', 'cluster-switched-off'],
-  ['organization: profile.cancelled', 'cluster-switched-off'],
-  ['operator.limited: always 2 → operator.failsafe', 'operator-signals'],
-] as const;
-const SCENARIOS = [...new Set(PARTS.map(([, scenario]) => scenario))];
+const PARTS: Cases<{ readonly scenario: string; readonly part: string }> = {
+  always: [
+    { scenario: 'lock-on-a-full-site', part: 'profile.active: always → profile.expired' },
+    {
+      scenario: 'lock-on-a-full-site',
+      part: 'connector.lock.locked: always → connector.lock.unlocked, without reportUnlocked',
+    },
+    { scenario: 'lock-on-a-full-site', part: 'location: connector.locked' },
+    { scenario: 'cluster-cap', part: 'cluster.active: reserved.changed' },
+    { scenario: 'cluster-switched-off', part: 'organization: profile.cancelled' },
+  ],
+  more: [
+    { scenario: 'lock-on-a-full-site', part: 'profile.scheduled: always → profile.active' },
+    { scenario: 'limit-taken-back', part: 'connector: profile.submitted, without followLock' },
+    { scenario: 'limit-taken-back', part: 'connector: profile.cancelled' },
+    {
+      scenario: 'lock-on-a-full-site',
+      part: 'connector.lock.unlocked: always → connector.lock.locked, without reportLocked',
+    },
+    { scenario: 'lock-on-a-full-site', part: 'connector.link.stale: meter.heard → connector.link.online' },
+    { scenario: 'cluster-switched-off', part: 'connector.throttle.minimum: the state' },
+    { scenario: 'limit-taken-back', part: 'location: profile.cancelled, without releaseCancelled' },
+    { scenario: 'cluster-cap', part: 'location: decision.due' },
+    { scenario: 'cluster-switched-off', part: 'cluster.active: cluster.deactivated → cluster.inactive' },
+    { scenario: 'operator-signals', part: 'operator.limited: always 2 → operator.failsafe' },
+  ],
+};
 
 describe('The trace of a scenario', () => {
   const traces = new ScenarioTraces();
 
-  it.each(PARTS)('is another without %s, as in %s', async (name, scenario) => {
-    const mutant = allMutants().find((each) => each.name === name);
-    if (mutant === undefined) throw new Error(`no mutant is called ${name}`);
+  testCases(PARTS, 'is another without $part, as in $scenario', async ({ scenario, part }) => {
+    const mutant = allMutants().find((each) => each.name === part);
+    if (mutant === undefined) throw new Error(`no mutant is called ${part}`);
     expect(await traces.firstChangedBy(mutant, [scenario])).toBeDefined();
   });
 
   it('is the same where nothing is missing', async () => {
+    const scenarios = new Set(played(PARTS).map(({ scenario }) => scenario));
     const nothing = { name: 'nothing', machine: 'profile', plant: () => () => {} };
-    expect(await traces.firstChangedBy(nothing, SCENARIOS)).toBeUndefined();
+    expect(await traces.firstChangedBy(nothing, [...scenarios])).toBeUndefined();
   });
 });
