@@ -4,6 +4,7 @@ import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js'
 import type { Building } from '../scenario/scenario.js';
 import type { Report } from '../world/power-watch.js';
 import { FOLLOWED_MS } from './import-watch.js';
+import type { Reached } from './reached.js';
 
 /** From an instant on, a service that follows its rules lets the chargers draw no more than this. */
 interface Known {
@@ -49,6 +50,7 @@ export class BilledWatch {
   readonly #buildingW: (locationId: string) => number;
   readonly #nowMs: () => EpochMs;
   readonly #horizonMs: number;
+  readonly #reached: Pick<Reached, 'note'>;
   readonly #report: Report;
 
   constructor(options: {
@@ -60,6 +62,7 @@ export class BilledWatch {
     readonly nowMs: () => EpochMs;
     /** The longest that a lease may last. */
     readonly horizonMs: number;
+    readonly reached: Pick<Reached, 'note'>;
     readonly report: Report;
   }) {
     const { tenants, buildings, nowMs } = options;
@@ -67,6 +70,7 @@ export class BilledWatch {
     this.#buildingW = options.buildingW;
     this.#nowMs = nowMs;
     this.#horizonMs = options.horizonMs;
+    this.#reached = options.reached;
     this.#report = options.report;
     const now = nowMs();
     this.#sites = tenants.flatMap(({ locations }) =>
@@ -159,6 +163,7 @@ export class BilledWatch {
   #judge(site: Site): void {
     const { locationId, limitW, windowMs, usedWms, unlawfulWms, isWhole } = site;
     if (!isWhole) return;
+    this.#reached.note('billedWindowJudged');
     const meanW = usedWms / windowMs;
     site.highestMeanW = Math.max(site.highestMeanW, meanW);
     const toleranceWms = TOLERANCE_SHARE * limitW * windowMs;

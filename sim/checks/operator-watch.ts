@@ -6,6 +6,7 @@ import type { Report } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { FOLLOWED_MS } from './import-watch.js';
 import type { Ask, Question, Soon } from './inquiry.js';
+import type { Reached } from './reached.js';
 
 type Phase = 'INIT' | 'LIMITED' | 'UNLIMITED_CONTROLLED' | 'FAILSAFE' | 'UNLIMITED_AUTONOMOUS';
 
@@ -66,6 +67,7 @@ interface WatchedWorld {
   readonly soon: Soon;
   /** Does it at an instant of the wall clock. */
   readonly at: (atMs: EpochMs, work: () => void) => void;
+  readonly reached: Pick<Reached, 'note'>;
   readonly report: Report;
 }
 
@@ -116,8 +118,9 @@ export class OperatorWatch {
   /** The service answered a call. An order that could not be written holds all the same. */
   called({ method, path, body }: Question, { status }: RestAnswer): void {
     const locationId = /^\/locations\/([^/]+)\/operator-limit$/.exec(path)?.[1];
-    if (method === 'PUT' && locationId !== undefined && (status === 200 || status === 503))
-      this.#take(locationId, body as TakenOrder);
+    if (method !== 'PUT' || locationId === undefined) return;
+    if (status === 400) this.#world.reached.note('operatorOutdated');
+    if (status === 200 || status === 503) this.#take(locationId, body as TakenOrder);
   }
 
   #take(locationId: string, order: TakenOrder): void {
@@ -185,6 +188,7 @@ export class OperatorWatch {
       else {
         enter(site, 'FAILSAFE', dueMs);
         site.backAtMs = NEVER;
+        this.#world.reached.note('operatorLost');
       }
     }
   }
@@ -201,6 +205,7 @@ export class OperatorWatch {
     const mostW = this.#world.allowedW(site.locationId, heldW);
     const drawnW = this.#world.drawnW(site.locationId);
     const isOver = drawnW > mostW + TOLERANCE_W;
+    if (heldW < NEVER) this.#world.reached.note('operatorJudged');
     if (isOver && !site.isOver)
       this.#world.report({
         invariant: 'P18',

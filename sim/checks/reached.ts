@@ -28,6 +28,10 @@ export const RARE_BRANCHES = {
   phasesLent: 'a limit was for one session, and for fewer phases than the connector has',
   phasesSwitched: 'a limit was for fewer phases than its car uses, because its charger switches them',
   sessionOver: 'a limit came for a session that was over',
+  operatorJudged: "what a site drew was held against a grid operator's limit",
+  operatorLost: 'a grid operator was lost, and the fail-safe limit began',
+  operatorOutdated: 'a grid operator sent what was older than what it had sent before',
+  billedWindowJudged: 'the average of a window that a tariff bills was held against what the site keeps to',
   otherTenantRefused: "another tenant asked for the first one's objects",
 } as const;
 export type RareBranch = keyof typeof RARE_BRANCHES;

@@ -8,6 +8,7 @@ import type { World } from './world.js';
 const MOST_KW = 70;
 const LONGEST_OUTAGE_MS = 20_000;
 const REPEATED_AFTER_MS = 5_000;
+const REPEATED_EACH = 3;
 
 export class HostileOperator {
   readonly #world: World;
@@ -16,6 +17,8 @@ export class HostileOperator {
   readonly #deeds: readonly (() => Promise<void>)[];
   #clusterId: string | undefined;
   #deedsDone = 0;
+  /** By location, what the grid operator sent last. */
+  readonly #sentLast = new Map<string, object>();
 
   constructor(world: World, site: HostileSite, random: RandomGenerator) {
     this.#world = world;
@@ -100,6 +103,10 @@ export class HostileOperator {
     else if (choice < 4) await this.#tell(locationId, { isActive: false, sentAt });
     else await this.#tell(locationId, choice < 7 ? order : { ...order, durationS: 60 + this.#upTo(1_800) });
     if (choice === 9) await this.#tell(locationId, order);
+    const before = this.#sentLast.get(locationId);
+    this.#sentLast.set(locationId, order);
+    // What came before the newest comes again after it.
+    if (before !== undefined && this.#deedsDone % REPEATED_EACH === 0) await this.#tell(locationId, before);
   }
 
   /** True where it was heard. What cannot be written might be lost again: it is not told. */

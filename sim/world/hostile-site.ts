@@ -163,13 +163,13 @@ interface Surroundings {
   readonly hasNodes?: boolean;
 }
 
-function drawnBy(seed: number, chargers: number, { speaksOcpp = false, hasNodes = false }: Surroundings) {
+function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundings) {
   const isSwitching = seed % 20 === 13;
   const hasFailsafe = seed % 2 === 1 && !isSwitching;
   const isFused = seed % 10 === 7;
   const isLending = seed % 10 === 3;
-  // Which order was heard is not known where another service answers, or a gateway is between.
-  const isLimitedFromOutside = !speaksOcpp && !hasNodes;
+  // Which order was heard is not known where another service may have answered.
+  const isLimitedFromOutside = !hasNodes;
   const lendingLeastKw = isSwitching ? SWITCHING_LEAST_KW : LENDING_LEAST_KW;
   const ownLeastKw = hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5;
   return {

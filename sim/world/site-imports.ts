@@ -5,6 +5,7 @@ import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js'
 import { siteTopicOf } from '../../src/wire/topics.js';
 import { BilledWatch } from '../checks/billed-watch.js';
 import { ImportWatch } from '../checks/import-watch.js';
+import type { Reached } from '../checks/reached.js';
 import type { Building } from '../scenario/scenario.js';
 import type { Agenda } from './agenda.js';
 import { BuildingRun } from './building.js';
@@ -25,6 +26,7 @@ interface SiteImportsOptions {
   readonly horizonMs: number;
   /** A meter's message on its way to the service: true where it is heard. */
   readonly say: (topic: string, message: string) => boolean;
+  readonly reached: Pick<Reached, 'note'>;
   readonly report: Report;
 }
 

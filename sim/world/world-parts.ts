@@ -100,6 +100,7 @@ export class WorldParts {
       ask: (question, tenantUuid) => this.service.ask(question, tenantUuid),
       soon: (task) => this.pace.soon(task),
       at: (atMs, task) => this.pace.agenda.at(atMs - startMs, task),
+      reached: this.#reached(),
       report: (violation) => this.record.report(violation),
     });
     this.checks = this.#createChecks(startMs, options.keepsMessages ?? false);
@@ -146,8 +147,14 @@ export class WorldParts {
       drawnW: (locationId) => this.power.watch.powerW(locationId),
       horizonMs: this.horizonMs,
       say: (topic, message) => this.service.isUp && this.carrier.hearOfSite(topic, message),
+      reached: this.#reached(),
       report: (violation) => this.record.report(violation),
     });
+  }
+
+  /** Of the checks, which come last. */
+  #reached(): Pick<Checks['reached'], 'note'> {
+    return { note: (branch) => this.checks.reached.note(branch) };
   }
 
   #createGateway(): WorldGateway {
