@@ -203,14 +203,14 @@ export class GrantLedger {
   }
 
   /**
-   * Its charger says that it holds so much by a grant from before the start; 0 where by none.
+   * Its charger says that it holds so much by a grant from before the start; 0 where by none. On disk may be more than was in force.
    * @param on where that may be for fewer phases than are on disk, which may be more than was ever in force at once: so much of
    * it as is sure
    */
   noteHeld(holding: Holding, tenthsA: number, on?: OwnPhases): void {
     const entry = holding as Entry;
     entry.heldTenthsA = tenthsA;
-    if (on !== undefined) entry.promises.doubt(on);
+    entry.promises.doubt(tenthsA, on);
   }
 
   /** The most that can be granted now: what its newest grant lasts at anyway, or what fits. */

@@ -136,10 +136,11 @@ export class Promises {
     for (const promise of this.#kept) promise.phases = ALL_PHASES;
   }
 
-  /** Of what was on disk at the start, where it is for several phases, no more than this is sure. */
-  doubt(sure: OwnPhases): void {
+  /** Of what was on disk at the start no more is sure than its charger holds, and where that is for several phases no more than `on`. */
+  doubt(heldTenthsA: number, on = onFirst(heldTenthsA, ALL_PHASES)): void {
+    const held = onFirst(heldTenthsA, ALL_PHASES);
     for (const promise of this.#kept)
-      if (promise.seq === 0 && promise.phases > 1) promise.sure = smallerOf(promise.sure, sure);
+      if (promise.seq === 0) promise.sure = smallerOf(promise.sure, promise.phases > 1 ? on : held);
   }
 
   /** Dates the end of what came before `seq`, which was acknowledged; true where there was something. */

@@ -170,6 +170,7 @@ export class ExchangeWatch {
     if (hb === undefined) book.isReadOnly = true;
     else if (!book.heard.note(boot, hb, nowMs)) {
       this.#reached.note('heartbeatOvertaken');
+      book.sessions.noteLate(boot, meter.session);
       return;
     }
     if (isNewBoot) book.heardBoot = boot;

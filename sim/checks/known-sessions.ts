@@ -14,6 +14,8 @@ const BOOTS_KEPT = 4;
 export class KnownSessions {
   /** By the start of the charger that named it, the one heard of last first. */
   #sessions: KnownSession[] = [];
+  /** Named last, by what was overtaken: a service that has just started cannot know that it was. */
+  #late: { readonly boot: string; readonly id: string | undefined } | undefined;
 
   /** A meter value said which car is there, and on how many of its phases current flows. */
   note(boot: string, id: string | undefined, phases: number): void {
@@ -23,6 +25,16 @@ export class KnownSessions {
     const seenPhases = before?.id === id ? Math.max(before?.seenPhases ?? 0, phases) : phases;
     const others = this.#sessions.filter((each) => each.boot !== boot);
     this.#sessions = [{ boot, id, seenPhases }, ...others].slice(0, BOOTS_KEPT);
+  }
+
+  /** A meter value that was overtaken named that car. */
+  noteLate(boot: string, id: string | undefined): void {
+    this.#late = { boot, id };
+  }
+
+  /** Whether that was the last to name it. */
+  isLate(boot: string, id: string): boolean {
+    return this.#late?.boot === boot && this.#late.id === id;
   }
 
   /** The newest it named in that start: what is late may have a service answer one that is over, which the charger refuses. */

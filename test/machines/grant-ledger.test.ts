@@ -317,6 +317,14 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(restored.ledger.grantableTenthsA(restored.holding, 9_000)).toBe(0);
     expect(() => grant(restored.ledger, restored.holding, 60, { budgetW: 9_000 })).toThrow(LedgerError);
 
+    const ended = ledgerWith(onThree);
+    ended.ledger.restore(ended.holding, { limitTenthsA: 297, thenTenthsA: 0, phases: 1 }, 0);
+    // Its charger holds none of what is on disk.
+    ended.ledger.noteHeld(ended.holding, 0);
+    grant(ended.ledger, ended.holding, 220, { thenTenthsA: 0 });
+    ended.ledger.useOn(ended.holding, 1);
+    expect(ended.ledger.grantableTenthsA(ended.holding, 6_000)).toBe(220);
+
     const unsent = ledgerWith(onThree);
     grant(unsent.ledger, unsent.holding, 75, { thenTenthsA: 0 });
     grant(unsent.ledger, unsent.holding, 120, { thenTenthsA: 0, isWaiting: true });
