@@ -21,6 +21,7 @@ const BENCHMARKS = [
   'phases',
   'hops',
   'nodes',
+  'takeover',
 ];
 
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));

@@ -108,6 +108,8 @@ export class Forwarding {
     const { clock, config, metrics } = this.#parts;
     // One hop: the node that forwarded it knows better, or asks again.
     if (request.headers[FORWARDED_HEADER] !== undefined) throw vacant();
+    // Nobody would hear the answer, nor tell that it has left.
+    if (response.destroyed) return;
     // The connection, the log, who counts what is due, this and the pipeline all wait for its end.
     response.setMaxListeners(20);
     const leaving = new AbortController();
