@@ -4,11 +4,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** They wait for leases, processes, databases and pages most of their time. Longest first. */
 const WAITING = [
   'test/docs/examples',
-  'test/gateway/ocpp-gateway',
   'test/bench/cluster',
+  'test/gateway/ocpp-gateway',
   'test/gateway/csms-proxy',
-  'test/durability/',
   'test/outbound/knex/postgres',
+  'test/durability/',
+  'test/service/sharded',
   'test/cli/demo',
   'test/sim/recording/recording',
   'test/sim/enforced-site',
@@ -26,12 +27,12 @@ const WAITING = [
 
 /** They keep a processor busy. Longest first. */
 const COMPUTING = [
+  'test/sim/run/rehearsal-cells',
   'test/sim/run/scenario-runs',
-  'test/planted/',
-  'test/mutants/survival',
   'test/sim/world/',
-  'test/mutants/',
   'test/sim/entry',
+  'test/planted/',
+  'test/mutants/',
   'test/service/tenant-isolation',
   'test/sim/checks/',
   'test/machines/location-supervisor',

@@ -20,12 +20,12 @@ async function killWhileStarting({ dataDir, draw }: Trial): Promise<void> {
 }
 
 it('kill -9 at any moment loses nothing acknowledged and leaves nothing half done', async () => {
-  const kills = casesOf(10, 5);
+  const kills = casesOf(10, 3);
   const trial = await createTrial({ seed: 20_261_121, clients: CLIENTS });
   let service = await serve(trial.dataDir);
   for (let kill = 1; kill <= kills; kill++) {
     expect((await trial.endUnderLoad(service, 'SIGKILL')).code).toBeNull();
-    if (kill % 5 === 0) await killWhileStarting(trial);
+    if (kill % 3 === 0) await killWhileStarting(trial);
     service = await serve(trial.dataDir);
     await trial.check(service);
   }
