@@ -43,8 +43,8 @@ export function createActionCaller(world: World): ActionCaller {
   return {
     failures,
     async make(action) {
-      const { method, operationId, body, tenantUuid, status, keepAs, where } = action;
-      const answer = await world.call(method, pathOf(action), body, tenantUuid);
+      const { method, operationId, body, tenantUuid, status, keepAs, where, nth } = action;
+      const answer = await world.call(method, pathOf(action), body, tenantUuid, `call${nth}`);
       const isLate = world.nowMs() - action.atMs >= GIVEN_UP_MS;
       if (UNAVAILABLE.includes(answer.status) && answer.status !== status && !isLate) return false;
       world.noteAction(operationId, answer);

@@ -27,6 +27,7 @@ export interface CellNews {
 export type Deed =
   | {
       readonly kind: 'call';
+      readonly name: string;
       readonly method: string;
       readonly path: string;
       readonly body: unknown;
@@ -122,8 +123,8 @@ export class CellRun {
   /** Now, so far as it concerns the cell. */
   async do(deed: Deed): Promise<DeedNews> {
     if (deed.kind === 'call') {
-      const { method, path, body, tenantUuid } = deed;
-      const answer = await this.#world.call(method, path, body, tenantUuid);
+      const { method, path, body, tenantUuid, name } = deed;
+      const answer = await this.#world.call(method, path, body, tenantUuid, name);
       return { ...this.news(), answer };
     }
     const isOwn = ({ charger }: FaultEpisode) =>

@@ -1,4 +1,6 @@
 // Divides a scenario into parts that have nothing to do with each other, so that each runs by itself, on any thread.
+import { z } from 'zod';
+import { parseKept } from '../scenario/action-schema.js';
 import { type Action, type Scenario, SERVICE_FAULTS } from '../scenario/scenario.js';
 import type { Visit } from '../sessions/visit.js';
 
@@ -15,14 +17,27 @@ export interface Cell {
 const MOST_CONNECTORS = 100;
 
 /**
- * The cells of `scenario`, in its order of locations: always the same, however many threads there are. One, where its calls
- * concern more than single locations, such as clusters, or logins speak for chargers of several.
+ * The cells of `scenario`, in its order of locations: always the same, however many threads there are. What calls couple, such as
+ * the members of a cluster, is in one cell.
  */
 export function cellsOf(scenario: Scenario, visits: readonly Visit[]): readonly Cell[] {
+  return cellsAround(scenario, visits, groupsOf(scenario));
+}
+
+/** The cells of a scenario whose locations were together in `groups`, which never part: calls that were added may join them. */
+export function cellsAround(
+  scenario: Scenario,
+  visits: readonly Visit[],
+  groups: readonly ReadonlySet<string>[],
+): readonly Cell[] {
   const homes = new Homes(scenario);
-  const groups = isDivisible(scenario, homes) ? groupsOf(scenario) : [];
-  if (groups.length <= 1) return [undivided(scenario, visits)];
-  return groups.map((group, i) => cellOf(scenario, visits, homes, { group, isFirst: i === 0 }));
+  const concerned = homes.ofActions(scenario.actions);
+  const joined = homes.joined(groups, concerned);
+  if (joined.length <= 1) return [undivided(scenario, visits)];
+  return joined.map((group, i) => {
+    const actions = scenario.actions.filter((_, nth) => group.has(concerned[nth]?.[0] ?? ''));
+    return cellOf({ ...scenario, actions }, visits, { group, isFirst: i === 0 });
+  });
 }
 
 /** All of `scenario` as one cell. */
@@ -43,40 +58,107 @@ export function hasMore({ scenario: { actions, faults } }: Cell, { scenario: bef
   );
 }
 
-/** At which location of a scenario something is. */
+/** Which locations of a scenario a call concerns: it has to find them in one world. */
 export class Homes {
+  readonly #tenants: Scenario['provision']['tenants'];
   /** Of each location and charger, by id. */
   readonly #homes = new Map<string, string>();
-  readonly #first: string;
+  readonly #tenantOf = new Map<string, string>();
+  readonly #ofTenant = new Map<string, readonly string[]>();
+  /** Of each cluster that is known, by id or by the name that its answer is kept under. */
+  readonly #clusters: Map<string, readonly string[]>;
 
-  constructor({ provision }: Scenario) {
-    for (const { locations } of provision.tenants)
+  constructor({ provision }: Pick<Scenario, 'provision'>, known?: Homes) {
+    this.#tenants = provision.tenants;
+    this.#clusters = new Map(known === undefined ? [] : known.#clusters);
+    for (const { tenantUuid, locations } of provision.tenants) {
+      this.#ofTenant.set(
+        tenantUuid,
+        locations.map(({ locationId }) => locationId),
+      );
       for (const { locationId, chargers } of locations) {
         this.#homes.set(locationId, locationId);
+        this.#tenantOf.set(locationId, tenantUuid);
         for (const { controllerUuid } of chargers) this.#homes.set(controllerUuid, locationId);
       }
-    this.#first = this.#homes.values().next().value ?? '';
+    }
   }
 
-  /** Where it is about one location that is known beforehand. */
-  ofAction({ path, params }: Action): string | undefined {
-    if (path.includes('/clusters')) return undefined;
-    return this.#homes.get(params.locationId ?? '') ?? this.#homes.get(params.controllerUuid ?? '');
+  /** For each of `actions`, which are in the order of time. */
+  ofActions(actions: readonly Action[]): readonly (readonly string[])[] {
+    return actions.map(({ path, params, body, tenantUuid, keepAs }) => {
+      const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+      const locationIds = this.ofCall(filled.slice(API_ROOT.length), body, tenantUuid);
+      if (keepAs !== undefined) this.#clusters.set(keepAs, locationIds);
+      return locationIds;
+    });
   }
 
   /**
-   * Of a request to `path`, which begins after `/v1`; undefined where it is about more than one: a cluster, an organization, a
-   * list. What is unknown everywhere is as unknown at the first location.
+   * Of a request of the tenant, the first unless it is said, to `path`, which begins after `/v1`: one or several. What is unknown
+   * everywhere is as unknown at the tenant's first location.
    */
-  ofPath(path: string): string | undefined {
-    const [, kind = '', id = ''] = path.split(/[/?#]/);
-    if (COUPLING.has(kind) || (kind === 'locations' && id === '')) return undefined;
-    return this.#homes.get(decoded(id)) ?? this.#first;
+  ofCall(
+    path: string,
+    body: unknown,
+    tenantUuid: string = this.#tenants[0]?.tenantUuid ?? '',
+  ): readonly string[] {
+    const own = this.#ofTenant.get(tenantUuid) ?? [];
+    const named = this.#named(path, body)?.filter((id) => this.#homes.has(id)) ?? own;
+    const isOwn = named.some((id) => this.#tenantOf.get(id) === tenantUuid);
+    // Who asks has to be known there, too.
+    const all = isOwn ? named : [...named, ...own.slice(0, 1)];
+    return all.length > 0 ? all : [...this.#homes.values()].slice(0, 1);
+  }
+
+  /** What was answered tells which clusters there are now. */
+  learn(answer: unknown): void {
+    const { clusterId, locationIds } = clusterSchema.safeParse(answer).data ?? {};
+    if (clusterId !== undefined && locationIds !== undefined) this.#clusters.set(clusterId, locationIds);
+    for (const each of listSchema.safeParse(answer).data?.clusters ?? [])
+      this.#clusters.set(each.clusterId, each.locationIds);
+  }
+
+  /** `groups` of all locations, where those are one that have some of `together` in common; in the order of the locations. */
+  joined(
+    groups: readonly ReadonlySet<string>[],
+    together: readonly (readonly string[])[],
+  ): readonly ReadonlySet<string>[] {
+    const groupOf = new Map(groups.flatMap((group) => [...group].map((id) => [id, group] as const)));
+    for (const locationIds of together) {
+      const parts = new Set(locationIds.flatMap((id) => groupOf.get(id) ?? []));
+      if (parts.size <= 1) continue;
+      const whole = new Set([...parts].flatMap((part) => [...part]));
+      for (const id of whole) groupOf.set(id, whole);
+    }
+    const inOrder = new Map<ReadonlySet<string> | undefined, Set<string>>();
+    for (const locationId of this.#tenantOf.keys()) {
+      const group = groupOf.get(locationId);
+      inOrder.set(group, (inOrder.get(group) ?? new Set()).add(locationId));
+    }
+    return [...inOrder.values()];
+  }
+
+  /** Undefined where it may be about all locations of the tenant. */
+  #named(path: string, body: unknown): readonly string[] | undefined {
+    const [plain = ''] = path.split(/[?#]/);
+    const [, kind = '', id = '', , member = ''] = plain.split('/').map(decoded);
+    const cluster = this.#clusters.get(parseKept(id)?.name ?? id);
+    const members = membersSchema.safeParse(body).data?.locationIds ?? [];
+    if (kind === 'clusters' && id === '') return members.length > 0 ? members : undefined;
+    if (cluster !== undefined) return [...cluster, member, ...members];
+    if (COUPLING.has(kind) || id === '') return undefined;
+    return [this.#homes.get(id) ?? ''];
   }
 }
 
-/** What of the interface concerns several locations. */
+const API_ROOT = '/v1';
+/** What of the interface concerns all locations of a tenant. */
 const COUPLING: ReadonlySet<string> = new Set(['clusters', 'organizations', 'alarms']);
+
+const membersSchema = z.object({ locationIds: z.array(z.string()) });
+const clusterSchema = membersSchema.extend({ clusterId: z.string() });
+const listSchema = z.object({ clusters: z.array(clusterSchema) });
 
 function decoded(id: string): string {
   try {
@@ -86,57 +168,49 @@ function decoded(id: string): string {
   }
 }
 
-function isDivisible({ provision, actions }: Scenario, homes: Homes): boolean {
-  const hasGateways = provision.tenants.some(({ gateways }) => gateways.length > 0);
-  return !hasGateways && actions.every((action) => homes.ofAction(action) !== undefined);
-}
-
-/** Neighbours in the order of the file; what one line of the grid feeds stays together. */
+/**
+ * Neighbours in the order of the file. What one line of the grid feeds stays together, all of a tenant whose gateways speak for
+ * chargers of several locations, and what the calls of the file couple; those that a branch adds count for nothing here, so that
+ * its cells are those of its scenario.
+ */
 function groupsOf(scenario: Scenario): readonly ReadonlySet<string>[] {
+  const { provision, grid, connectors, actions, planned = actions } = scenario;
+  const homes = new Homes(scenario);
+  const alone = provision.tenants.flatMap(({ locations }) =>
+    locations.map(({ locationId }) => new Set<string>([locationId])),
+  );
+  const ofGateways = provision.tenants
+    .filter(({ gateways }) => gateways.length > 0)
+    .map(({ locations }) => locations.map(({ locationId }) => locationId));
+  const ofLines = grid.map(({ locationIds }) => [...locationIds]);
+  const neighbours = homes.joined(alone, [...ofLines, ...ofGateways, ...homes.ofActions(planned)]);
+  const sizes = new Map<string, number>();
+  for (const { locationId } of connectors) sizes.set(locationId, 1 + (sizes.get(locationId) ?? 0));
   const groups: Set<string>[] = [];
-  let connectors = Number.POSITIVE_INFINITY;
-  for (const { locationIds, own } of neighboursOf(scenario)) {
-    if (connectors + own > MOST_CONNECTORS) {
+  let connectorCount = Number.POSITIVE_INFINITY;
+  for (const locationIds of neighbours) {
+    const own = [...locationIds].reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+    if (connectorCount + own > MOST_CONNECTORS) {
       groups.push(new Set());
-      connectors = 0;
+      connectorCount = 0;
     }
     for (const locationId of locationIds) groups.at(-1)?.add(locationId);
-    connectors += own;
+    connectorCount += own;
   }
   return groups;
 }
 
-/** Locations that share a line of the grid, or one alone, with the number of their connectors. */
-function neighboursOf({ provision, grid, connectors }: Scenario) {
-  const lineOf = new Map(grid.flatMap((line) => line.locationIds.map((id) => [id, line.name])));
-  const neighbours = new Map<string, { readonly locationIds: string[]; own: number }>();
-  const ofLocation = new Map<string, { own: number }>();
-  for (const { locations } of provision.tenants)
-    for (const { locationId } of locations) {
-      const line = lineOf.get(locationId);
-      const key = line === undefined ? `location ${locationId}` : `line ${line}`;
-      const found = neighbours.get(key) ?? { locationIds: [], own: 0 };
-      neighbours.set(key, found);
-      ofLocation.set(locationId, found);
-      found.locationIds.push(locationId);
-    }
-  for (const { locationId } of connectors) {
-    const found = ofLocation.get(locationId);
-    if (found !== undefined) found.own++;
-  }
-  return neighbours.values();
-}
-
+/** @param scenario with the calls of the cell alone. */
 function cellOf(
   scenario: Scenario,
   visits: readonly Visit[],
-  homes: Homes,
   { group, isFirst }: { readonly group: ReadonlySet<string>; readonly isFirst: boolean },
 ): Cell {
-  const { provision, connectors, grid, buildings, actions, faults, expectations } = scenario;
+  const { provision, connectors, grid, buildings, faults, expectations } = scenario;
   const tenants = provision.tenants.flatMap((tenant) => {
     const locations = tenant.locations.filter(({ locationId }) => group.has(locationId));
-    return locations.length === 0 ? [] : [{ ...tenant, locations }];
+    const isHere = locations.length > 0 || (isFirst && tenant.locations.length === 0);
+    return isHere ? [{ ...tenant, locations }] : [];
   });
   const own = connectors.filter(({ locationId }) => group.has(locationId));
   const keys = new Set(own.map(({ key }) => key));
@@ -151,7 +225,6 @@ function cellOf(
       grid: grid.filter(({ locationIds }) => locationIds.some((locationId) => group.has(locationId))),
       buildings: buildings.filter(({ locationId }) => group.has(locationId)),
       sessions: { kind: 'visits', visits: [] },
-      actions: actions.filter((action) => group.has(homes.ofAction(action) ?? '')),
       // Each keeps its place: what is drawn for a fault is drawn by that.
       faults: faults.map((fault) => ({
         ...fault,

@@ -37,7 +37,7 @@ interface Past {
  */
 export class Course {
   readonly cell: Cell;
-  readonly #at: CellPlace;
+  readonly at: CellPlace;
   #memory: EventMemory;
   #end: Mark;
   #done: readonly DoneByHand[];
@@ -51,7 +51,7 @@ export class Course {
 
   constructor(cell: Cell, at: CellPlace, { memory, end, done }: Past) {
     this.cell = cell;
-    this.#at = at;
+    this.at = at;
     this.#memory = memory;
     this.#end = end;
     this.#done = done;
@@ -165,7 +165,7 @@ export class Course {
   }
 
   #with(cell: Cell, { end, done }: Omit<Past, 'memory'>): Course {
-    const course = new Course(cell, this.#at, { memory: this.#memory, end, done });
+    const course = new Course(cell, this.at, { memory: this.#memory, end, done });
     for (const [atMs, events] of this.#arrivals) if (atMs < end.atMs) course.#arrivals.set(atMs, events);
     course.#arrivals.set(end.atMs, end.events);
     return course;
@@ -174,7 +174,7 @@ export class Course {
   async #worldAtEnd(): Promise<OpenCell> {
     if (this.#world !== undefined) return this.#world;
     const [recorded, { atMs }] = [this.#memory, this.#end];
-    const again = new Course(this.cell, this.#at, {
+    const again = new Course(this.cell, this.at, {
       memory: new EventMemory(),
       end: { atMs: this.cell.scenario.startsAtMs, events: 0 },
       done: [],
@@ -213,7 +213,7 @@ export class Course {
   }
 
   async #open(): Promise<CellNews> {
-    const { hosts, place } = this.#at;
+    const { hosts, place } = this.at;
     this.#world = await hosts.open(place, this.cell, { isJudged: false });
     return this.#world.begun;
   }

@@ -7,47 +7,18 @@ import type { FaultInput } from '../scenario/fault-schema.js';
 import { type BranchInput, branched, parseBranch } from '../scenario/parse-branch.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
-import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { createTraceHash } from '../trace/trace-hash.js';
 import { type ConnectorName, type EventOf, type TraceState, TraceStateFold } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { CellHosts } from './cell-hosts.js';
 import type { Deed } from './cell-run.js';
-import { type Cell, cellsOf, Homes, hasMore, undivided } from './cells.js';
+import { type Cell, cellsAround, cellsOf, Homes, hasMore } from './cells.js';
 import { Course } from './course.js';
-import { EventMemory, type Mark } from './event-memory.js';
-import { inOrder } from './merged-events.js';
+import { EventMemory } from './event-memory.js';
+import { allOrNone, Common, eventsOf, type Joined, type Lane, leaveAll } from './lanes.js';
 import { Queue } from './queue.js';
 import type { Rehearsal } from './rehearsal.js';
-
-/** A course that is followed, and how far. */
-interface Lane {
-  readonly course: Course;
-  readonly now: Mark;
-}
-
-/** What rehearsals that branched off one another have in common. */
-class Common {
-  readonly visits: readonly Visit[];
-  readonly hosts: CellHosts;
-  #users = 1;
-
-  constructor(visits: readonly Visit[], hosts: CellHosts) {
-    this.visits = visits;
-    this.hosts = hosts;
-  }
-
-  use(): this {
-    this.#users++;
-    return this;
-  }
-
-  async leave(): Promise<void> {
-    this.#users--;
-    if (this.#users === 0) await this.hosts.close();
-  }
-}
 
 /**
  * Begins at the first instant of `scenario`.
@@ -72,19 +43,6 @@ export async function rehearse(
   }
 }
 
-/** All `courses`, or none of them. @throws what the first that failed threw */
-async function allOrNone(
-  courses: readonly Promise<Course>[],
-  isNew: (course: Course) => boolean = () => true,
-): Promise<readonly Course[]> {
-  const settled = await Promise.allSettled(courses);
-  const done = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-  const failed = settled.find((each) => each.status === 'rejected');
-  if (failed === undefined) return done;
-  await Promise.all(done.filter(isNew).map((course) => course.leave()));
-  throw failed.reason;
-}
-
 class RecordedRehearsal implements Rehearsal {
   readonly #scenario: Scenario;
   readonly #homes: Homes;
@@ -92,13 +50,14 @@ class RecordedRehearsal implements Rehearsal {
   readonly #queue = new Queue();
   /** In the order of the scenario's locations. */
   #lanes: readonly Lane[];
-  /** Its locations before something was done by hand that concerns several. */
-  #apart: { readonly lanes: readonly Lane[]; readonly untilMs: EpochMs } | undefined;
+  /** In the order of time. */
+  readonly #joined: Joined[] = [];
   #isClosed = false;
 
-  constructor(scenario: Scenario, lanes: readonly Lane[], common: Common) {
+  /** @param known what the rehearsal knows that it branched off. */
+  constructor(scenario: Scenario, lanes: readonly Lane[], common: Common, known?: Homes) {
     this.#scenario = scenario;
-    this.#homes = new Homes(scenario);
+    this.#homes = new Homes(scenario, known);
     this.#lanes = lanes;
     this.#common = common;
   }
@@ -131,11 +90,14 @@ class RecordedRehearsal implements Rehearsal {
 
   call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer> {
     return this.#inTurn(async () => {
-      const home = this.#homes.ofPath(path);
-      if (home === undefined) await this.#couple();
-      const deed: Deed = { kind: 'call', method, path, body, tenantUuid };
-      const isAt = ({ locationIds }: Cell) => home === undefined || locationIds.has(home);
-      return (await this.#do(deed, isAt)) ?? { status: 0, body: undefined };
+      const concerned = this.#homes.ofCall(path, body, tenantUuid);
+      await this.#join(concerned);
+      const name = `hand${this.#nextDeed()}`;
+      const deed: Deed = { kind: 'call', name, method, path, body, tenantUuid };
+      const isAt = ({ locationIds }: Cell) => locationIds.has(concerned[0] ?? '');
+      const answer = (await this.#do(deed, isAt)) ?? { status: 0, body: undefined };
+      this.#homes.learn(answer.body);
+      return answer;
     });
   }
 
@@ -155,11 +117,7 @@ class RecordedRehearsal implements Rehearsal {
   rewindTo(instant: EpochMs): Promise<void> {
     return this.#inTurn(async () => {
       this.#requireBeen(instant);
-      if (this.#apart !== undefined && instant <= this.#apart.untilMs) {
-        await leaveAll(this.#lanes);
-        this.#lanes = this.#apart.lanes;
-        this.#apart = undefined;
-      }
+      while (instant <= (this.#joined.at(-1)?.untilMs ?? Number.NEGATIVE_INFINITY)) await this.#part();
       this.#lanes = await Promise.all(
         this.#lanes.map(async (lane) => {
           const course = await lane.course.forgetting(instant);
@@ -174,15 +132,15 @@ class RecordedRehearsal implements Rehearsal {
       const added = parseBranch(JSON.stringify(otherwise), 'branch', this.#scenario, this.nowMs());
       const scenario = branched(this.#scenario, added);
       const { visits } = this.#common;
-      const [all, lanes] = [undivided(scenario, visits), this.#lanes];
-      const cells = lanes.length === 1 ? [all] : cellsOf(scenario, visits);
-      if (cells.length < lanes.length)
-        return new RecordedRehearsal(scenario, [await this.#coupled(all)], this.#common.use());
-      const branches = lanes.map(({ course, now }, place) => {
-        const cell = cells[place] ?? course.cell;
-        return { course: hasMore(cell, course.cell) ? course.branched(cell, now) : course.follow(), now };
-      });
-      return new RecordedRehearsal(scenario, branches, this.#common.use());
+      const apart = this.#lanes.map(({ course }) => course.cell.locationIds);
+      const branches: Lane[] = [];
+      try {
+        for (const cell of cellsAround(scenario, visits, apart)) branches.push(await this.#branchLane(cell));
+      } catch (error) {
+        await leaveAll(branches);
+        throw error;
+      }
+      return new RecordedRehearsal(scenario, branches, this.#common.use(), this.#homes);
     });
   }
 
@@ -217,14 +175,14 @@ class RecordedRehearsal implements Rehearsal {
     return this.#queue.add(async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
-      await leaveAll([...this.#lanes, ...(this.#apart?.lanes ?? [])]);
+      await leaveAll([...this.#lanes, ...this.#joined.flatMap(({ lanes }) => lanes)]);
       await this.#common.leave();
     });
   }
 
   async #do(deed: Deed, concerns: (cell: Cell) => boolean): Promise<RestAnswer | undefined> {
     const lanes = this.#lanes;
-    const nth = 1 + Math.max(-1, ...lanes.flatMap(({ course }) => course.done.map((done) => done.nth)));
+    const nth = this.#nextDeed();
     const courses = await allOrNone(
       lanes.map(async ({ course, now }) => (concerns(course.cell) ? course.standingAt(now) : course)),
       (course) => lanes.every((lane) => lane.course !== course),
@@ -242,32 +200,72 @@ class RecordedRehearsal implements Rehearsal {
     return done.find(({ answer }) => answer !== undefined)?.answer;
   }
 
-  /** From now on its locations run in one world. */
-  async #couple(): Promise<void> {
-    const lanes = this.#lanes;
-    if (lanes.length === 1) return;
-    this.#lanes = [await this.#coupled(undivided(this.#scenario, this.#common.visits))];
-    this.#apart = { lanes, untilMs: this.nowMs() };
-    await Promise.all(lanes.map(({ course }) => course.rest()));
+  /** How many deeds were done. */
+  #nextDeed(): number {
+    const before = this.#lanes.flatMap(({ course }) => course.done.map(({ nth }) => nth));
+    return 1 + Math.max(-1, ...before);
   }
 
-  /** Its past in one world, which runs `cell`. */
-  async #coupled(cell: Cell): Promise<Lane> {
-    const memory = new EventMemory();
-    for (const event of this.#events()) memory.add(event);
-    const end = { atMs: this.nowMs(), events: memory.count };
-    const byNumber = new Map(
-      this.#lanes.flatMap(({ course }) => course.done.map((done) => [done.nth, done])),
+  /** From now on those locations run in one world, with all that ran with any of them. */
+  async #join(locationIds: readonly string[]): Promise<void> {
+    const apart = this.#lanes.map(({ course }) => course.cell.locationIds);
+    const joined = this.#homes.joined(apart, [locationIds]);
+    if (joined.length === apart.length) return;
+    for (const cell of cellsAround(this.#scenario, this.#common.visits, joined)) {
+      const lanes = this.#lanesIn(cell);
+      if (lanes.length === 1) continue;
+      const together = await this.#together(lanes, cell);
+      this.#joined.push({ lanes, untilMs: this.nowMs() });
+      this.#lanes = this.#lanes.flatMap((lane) =>
+        lane === lanes[0] ? [together] : lanes.includes(lane) ? [] : [lane],
+      );
+      await Promise.all(lanes.map(({ course }) => course.rest()));
+    }
+  }
+
+  /** Those run apart again that were joined last. */
+  async #part(): Promise<void> {
+    const { lanes = [] } = this.#joined.pop() ?? {};
+    const [first = ''] = lanes[0]?.course.cell.locationIds ?? [];
+    const together = this.#lanes.filter(({ course }) => course.cell.locationIds.has(first));
+    const all = [...this.#lanes.filter((lane) => !together.includes(lane)), ...lanes];
+    const order = this.#homes.joined(
+      all.map(({ course }) => course.cell.locationIds),
+      [],
     );
+    this.#lanes = order.flatMap(([id = '']) => all.filter(({ course }) => course.cell.locationIds.has(id)));
+    await leaveAll(together);
+  }
+
+  #lanesIn({ locationIds }: Cell): readonly Lane[] {
+    return this.#lanes.filter(({ course }) => [...course.cell.locationIds].some((id) => locationIds.has(id)));
+  }
+
+  /** The future of `cell`, which is of a branch. */
+  async #branchLane(cell: Cell): Promise<Lane> {
+    const lanes = this.#lanesIn(cell);
+    const [lane] = lanes;
+    if (lane === undefined || lanes.length > 1) return this.#together(lanes, cell);
+    const { course, now } = lane;
+    return { course: hasMore(cell, course.cell) ? course.branched(cell, now) : course.follow(), now };
+  }
+
+  /** The past of `lanes` in one world, which runs `cell`. */
+  async #together(lanes: readonly Lane[], cell: Cell): Promise<Lane> {
+    const memory = new EventMemory();
+    for (const event of eventsOf(lanes)) memory.add(event);
+    const end = { atMs: this.nowMs(), events: memory.count };
+    const byNumber = new Map(lanes.flatMap(({ course }) => course.done.map((done) => [done.nth, done])));
     const done = [...byNumber.values()].sort((a, b) => a.nth - b.nth);
-    const course = new Course(cell, { hosts: this.#common.hosts, place: 0 }, { memory, end, done });
+    const at = lanes[0]?.course.at ?? { hosts: this.#common.hosts, place: 0 };
+    const course = new Course(cell, at, { memory, end, done });
     await course.standingAt(end);
     return { course, now: course.end };
   }
 
   /** Until now, in order. */
   #events(): Iterable<TraceEvent> {
-    return inOrder(this.#lanes.map(({ course, now }) => course.memory.events(now.events)));
+    return eventsOf(this.#lanes);
   }
 
   #requireBeen(instant: EpochMs): void {
@@ -289,8 +287,4 @@ class RecordedRehearsal implements Rehearsal {
 
 function rankOf({ kind, atMs }: TraceEvent): number {
   return kind === 'action' || kind === 'violation' ? atMs : 0;
-}
-
-async function leaveAll(lanes: readonly Lane[]): Promise<void> {
-  await Promise.all(lanes.map(({ course }) => course.leave()));
 }

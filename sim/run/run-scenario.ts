@@ -112,10 +112,11 @@ async function finish(
 function sharedCells(divided: readonly (readonly Cell[])[]): readonly SharedCell[] {
   const [planned = []] = divided;
   const shared: SharedCell[] = planned.map((cell, nth) => ({ cell, members: [{ future: 0, nth }] }));
+  const byLocations = new Map(shared.map((each) => [[...each.cell.locationIds].join('\n'), each]));
   for (const [future, cells] of divided.entries()) {
     if (future === 0) continue;
     for (const [nth, cell] of cells.entries()) {
-      const before = cells.length === planned.length ? shared[nth] : undefined;
+      const before = byLocations.get([...cell.locationIds].join('\n'));
       if (before !== undefined && !hasMore(cell, before.cell)) before.members.push({ future, nth });
       else shared.push({ cell, members: [{ future, nth }] });
     }

@@ -44,7 +44,7 @@ export function parseBranch(text: string, path: string, scenario: Scenario, from
   });
   return {
     actions: data.actions
-      .flatMap((entry, i) => actionOf(entry, `${place(['actions', i])} actions[${i}]`, plan, span))
+      .flatMap((entry, i) => actionOf(entry, i, place(['actions', i]), plan, span))
       .sort((a, b) => a.atMs - b.atMs),
     faults: data.faults
       .map((entry) => faultOf(entry, plan, span))
@@ -54,9 +54,12 @@ export function parseBranch(text: string, path: string, scenario: Scenario, from
 
 /** `scenario` with what `branch` adds: until the branch begins, the same seed gives the same course of events. */
 export function branched(scenario: Scenario, { actions, faults }: Branch): Scenario {
+  const before = 1 + Math.max(-1, ...scenario.actions.map(({ nth }) => nth));
+  const added = actions.map((action) => ({ ...action, nth: before + action.nth }));
   return {
     ...scenario,
-    actions: [...scenario.actions, ...actions].sort((a, b) => a.atMs - b.atMs),
+    planned: scenario.planned ?? scenario.actions,
+    actions: [...scenario.actions, ...added].sort((a, b) => a.atMs - b.atMs),
     faults: [...scenario.faults, ...faults],
   };
 }

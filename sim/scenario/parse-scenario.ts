@@ -100,7 +100,8 @@ function sessionsOfFile(
 /** `entry`, found and put on the axis of time; nothing where no operation is called so. */
 export function actionOf(
   entry: ActionEntry,
-  where: string,
+  nth: number,
+  place: string,
   plan: SitePlan,
   span: ScenarioSpan,
 ): readonly Action[] {
@@ -109,7 +110,8 @@ export function actionOf(
   const { call: operationId, params, query, as: keepAs, tenant } = entry;
   return [
     {
-      where,
+      nth,
+      where: `${place} actions[${nth}]`,
       operationId,
       params,
       query,
@@ -213,7 +215,7 @@ function scenarioOf(
     sessions: sessionsOfFile(file.sessions, path, span),
     vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),
     actions: file.actions
-      .flatMap((entry, i) => actionOf(entry, `${placeOf(['actions', i])} actions[${i}]`, plan, span))
+      .flatMap((entry, i) => actionOf(entry, i, placeOf(['actions', i]), plan, span))
       .filter(({ atMs }) => atMs <= span.endsAtMs)
       .sort((a, b) => a.atMs - b.atMs),
     faults: (level === undefined ? file.faults : faultsSchema.parse(level))

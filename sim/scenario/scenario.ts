@@ -77,6 +77,8 @@ export type Sessions = RecordedSessions | GeneratedSessions | ListedSessions;
 /** A REST call. Its answer must have `status`, and is kept under `keepAs` for parameters of later calls. */
 export interface Action {
   readonly atMs: EpochMs;
+  /** Its number in the file; those of a branch go on from there. */
+  readonly nth: number;
   /** Where it stands in the file. */
   readonly where: string;
   readonly operationId: string;
@@ -225,6 +227,8 @@ export interface Scenario extends ScenarioSpan {
   readonly vehicles: readonly VehicleClass[];
   /** In the order of time. */
   readonly actions: readonly Action[];
+  /** Those of the file alone, where a branch added some. */
+  readonly planned?: readonly Action[];
   readonly faults: readonly Fault[];
   readonly expectations: readonly Expectation[];
 }

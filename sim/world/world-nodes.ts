@@ -18,7 +18,7 @@ import type { Outstanding } from './outstanding.js';
 import type { Report } from './power-watch.js';
 import { callService, type RestAnswer } from './rest-client.js';
 import type { LifeEvents } from './service-life.js';
-import { NO_ANSWER, type ServiceHost } from './world-service.js';
+import { NO_ANSWER, type ServiceHost, ServiceIds } from './world-service.js';
 
 /** What may befall one node. */
 export type NodeFault =
@@ -72,7 +72,7 @@ export class WorldNodes implements ServiceHost {
   /** The one that wrote last. */
   #writing: Node | undefined;
   #whenActive = () => {};
-  #ids = 0;
+  readonly ids = new ServiceIds();
   #lives = 0;
   #asked = 0;
 
@@ -258,7 +258,7 @@ export class WorldNodes implements ServiceHost {
       databaseClock: clock,
       log: withoutExpected(log, host),
       metrics,
-      newId: () => `id-${++this.#ids}`,
+      newId: () => this.ids.next(),
       ...carried.seams,
       hop,
       wrapStore: (store) => new NodeStore(store, { ...at, owned: THE_DATABASE }).asStore(),

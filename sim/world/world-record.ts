@@ -96,13 +96,15 @@ export class WorldRecord {
   }
 }
 
+const OWN_IDS: ReadonlySet<string> = new Set(['requestId', 'alarmId']);
+
 function isLockReport(fields: object): fields is ConnectorReport {
   return 'type' in fields && (fields.type === 'connector.locked' || fields.type === 'connector.unlocked');
 }
 
-/** An error is told with the id of its request, which is another each time. */
+/** An error is told with the id of its request, which is another each time, and alarms are numbered in each world. */
 function digestOf(body: unknown): string {
-  const text = JSON.stringify(body, (key, value: unknown) => (key === 'requestId' ? undefined : value));
+  const text = JSON.stringify(body, (key, value: unknown) => (OWN_IDS.has(key) ? undefined : value));
   return createHash('sha256')
     .update(text ?? '')
     .digest('hex')

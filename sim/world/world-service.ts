@@ -32,6 +32,7 @@ export interface ServiceHost {
   readonly isUp: boolean;
   /** It hears chargers. */
   readonly isListening: boolean;
+  readonly ids: ServiceIds;
   /** Of what can be asked now. */
   readonly metrics: Metrics | undefined;
   /** Begins its next life, on what is stored. */
@@ -44,10 +45,33 @@ export interface ServiceHost {
   ask(question: Question, tenantUuid: string, who?: 'client' | 'watch'): Promise<RestAnswer>;
 }
 
+/** Ids that a service gives. What a call makes has an id of that call's, whatever else happens in its world. */
+export class ServiceIds {
+  /** The name of the call that is made now, where it has one. */
+  #call: string | undefined;
+  readonly #given = new Map<string | undefined, number>();
+
+  next(): string {
+    const nth = 1 + (this.#given.get(this.#call) ?? 0);
+    this.#given.set(this.#call, nth);
+    return this.#call === undefined ? `id-${nth}` : `id-${this.#call}-${nth}`;
+  }
+
+  async during<T>(call: string | undefined, task: () => Promise<T>): Promise<T> {
+    this.#call = call;
+    try {
+      return await task();
+    } finally {
+      this.#call = undefined;
+    }
+  }
+}
+
 export class WorldService implements ServiceHost {
   isDatabaseBusy = false;
   readonly hasBroker = true;
   readonly fates = ['diedBefore', 'diedAfter'] as const;
+  readonly ids = new ServiceIds();
   readonly #config: Config;
   readonly #keys: ReadonlyMap<string, string>;
   readonly #clock: Clock;
@@ -56,7 +80,6 @@ export class WorldService implements ServiceHost {
   readonly #createActors: Seams['createActors'] | undefined;
   readonly #ca: string | undefined;
   #life: ServiceLife | undefined;
-  #ids = 0;
 
   /** @param options.keys the API key of each tenant. */
   constructor(options: {
@@ -97,7 +120,7 @@ export class WorldService implements ServiceHost {
       outstanding: this.#outstanding,
       carrier: opened,
       createActors: this.#createActors,
-      newId: () => `id-${++this.#ids}`,
+      newId: () => this.ids.next(),
       isDatabaseBusy: () => this.isDatabaseBusy,
       onWritten: events.onWritten,
       fateOf: events.fateOf,

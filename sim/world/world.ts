@@ -123,18 +123,19 @@ export class World {
     return this.advance(instant - this.nowMs());
   }
 
-  /** A request of the tenant, in no virtual time; `path` begins after `/v1`. */
+  /** A request of the tenant, in no virtual time; `path` begins after `/v1`. Ids of what it makes have `name` in them. */
   async call(
     method: string,
     path: string,
     body?: unknown,
     tenantUuid: string = this.#parts.tenants[0]?.tenantUuid ?? '',
+    name?: string,
   ): Promise<RestAnswer> {
     const { service, book, pace, operators } = this.#parts;
     if (!service.isUp) return NO_ANSWER;
     const call = { method, path, body };
     book.before(call);
-    const answer = await service.ask(call, tenantUuid, 'client');
+    const answer = await service.ids.during(name, () => service.ask(call, tenantUuid, 'client'));
     await pace.untilIdle();
     // Death was meant for this call, or for nobody.
     this.#doom = undefined;

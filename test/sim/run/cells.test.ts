@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CellRun } from '../../../sim/run/cell-run.js';
 import { type Cell, cellsOf, undivided } from '../../../sim/run/cells.js';
 import { MergedEvents } from '../../../sim/run/merged-events.js';
+import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../../sim/scenario/scenario.js';
 import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
@@ -29,7 +30,9 @@ const FAULTS = `faults:
   - { kind: databaseBusy, for: 10s, from: +11m }
 `;
 const CLUSTER = `actions:
-  - { at: +5m, call: createCluster, body: { name: all, locationIds: [site-1, site-2], limitKw: 90 } }
+  - { at: +2m, call: createCluster, body: { name: two, locationIds: [site-3, site-1], limitKw: 90 }, as: two }
+  - { at: +4m, call: scheduleCluster, params: { clusterId: $two.clusterId }, body: { startTime: +5m, endTime: +9m, limitKw: 40, priority: 3 } }
+  - { at: +4m, call: setPermanentLimit, params: { locationId: site-2 }, body: { limitKw: 90 } }
 `;
 
 function scenarioOf(more: string): Scenario {
@@ -79,8 +82,34 @@ describe('A scenario is divided', () => {
     ).toEqual([['site-1', 'site-3'], ['site-2']]);
   });
 
-  it('not at all where a call couples its locations', () => {
-    expect(cells(scenarioOf(CLUSTER))).toHaveLength(1);
+  it('and what a call couples stays together: the members of a cluster, all of a tenant for what concerns it', () => {
+    const of = (more: string) =>
+      cells(scenarioOf(`actions:\n${more}`)).map(({ locationIds }) => [...locationIds]);
+    const create =
+      '  - { at: +5m, call: createCluster, body: { name: all, locationIds: [site-1, site-3] }, as: both }\n';
+    const apart = [['site-1', 'site-3'], ['site-2']];
+    expect(of(create)).toEqual(apart);
+    expect(
+      of(`${create}  - { at: +6m, call: getCluster, params: { clusterId: $both.clusterId } }\n`),
+    ).toEqual(apart);
+    const grown =
+      'call: updateCluster, params: { clusterId: $both.clusterId }, body: { locationIds: [site-2] }';
+    expect(of(`${create}  - { at: +6m, ${grown} }\n`)).toEqual([['site-1', 'site-2', 'site-3']]);
+    expect(of('  - { at: +6m, call: listClusters }\n')).toEqual([['site-1', 'site-2', 'site-3']]);
+    const unknown = 'call: getLocationLimits, params: { locationId: nobody }, status: 404';
+    expect(of(`  - { at: +6m, ${unknown} }\n`)).toEqual([['site-1'], ['site-2'], ['site-3']]);
+  });
+
+  it('and each cell makes the calls about its clusters, with the same hash on any number of threads', async () => {
+    const scenario = scenarioOf(CLUSTER + FAULTS);
+    const divided = cells(scenario);
+    expect(divided.map((cell) => cell.scenario.actions.map(({ operationId }) => operationId))).toEqual([
+      ['createCluster', 'scheduleCluster'],
+      ['setPermanentLimit'],
+    ]);
+    const runs = await Promise.all([1, 2, 3].map((workers) => runScenario(scenario, { workers })));
+    expect(new Set(runs.map(({ hash }) => hash)).size).toBe(1);
+    expect(runs[0]).toMatchObject({ failures: [], violations: [] });
   });
 
   it('and no location notices, in any weather, through crashes and calls', async () => {
