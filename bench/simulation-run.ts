@@ -85,6 +85,7 @@ class SlicedRun {
   /** By the minute at which a slice begins or ends. */
   readonly #edges: ReadonlyMap<number, Edge>;
   #begun: Begun | undefined;
+  #minute = 0;
 
   constructor(task: SimulationTask) {
     this.#task = task;
@@ -92,9 +93,17 @@ class SlicedRun {
     this.#session.connect();
   }
 
-  /** Stands still at the edges of slices until the parent says that it goes on. */
+  /**
+   * Stands still at the edges of slices until the parent says that it goes on.
+   * @throws RangeError where progress is not told at an edge: its slice would never begin or end
+   */
   pause({ simulatedMs, violations }: RunProgress): void {
-    const edge = this.#edges.get(simulatedMs / MINUTE_MS);
+    const before = this.#minute;
+    this.#minute = simulatedMs / MINUTE_MS;
+    const passed = [...this.#edges.keys()].find((minute) => minute > before && minute < this.#minute);
+    if (passed !== undefined)
+      throw new RangeError(`no progress was told at minute ${passed}, where a slice begins or ends`);
+    const edge = this.#edges.get(this.#minute);
     if (edge?.ends !== undefined) this.#end(edge.ends, violations);
     if (edge?.begins !== true) return;
     writeLine({ ready: true });
