@@ -24,7 +24,7 @@ const FIGURES: readonly (readonly [string, (location: LocationSummary) => string
   ['limit changes', ({ limitChanges }) => String(limitChanges)],
   ['starts/session', ({ startsPerSession }) => decimal(startsPerSession)],
   ['stops/session', ({ stopsPerSession }) => decimal(stopsPerSession)],
-  ['fairness', ({ fairness }) => decimal(fairness)],
+  ['fairness', ({ fairness }) => decimal(fairness, 3)],
   ['locked and throttled', ({ lockedThrottledS }) => `${Math.round(lockedThrottledS)} s`],
   ['violations', ({ violations }) => String(violations)],
 ];
@@ -63,6 +63,6 @@ function percent(share: number | undefined): string {
   return share === undefined ? '–' : `${(100 * share).toFixed(1)} %`;
 }
 
-function decimal(value: number | undefined): string {
-  return value === undefined ? '–' : value.toFixed(2);
+function decimal(value: number | undefined, digits = 2): string {
+  return value === undefined ? '–' : value.toFixed(digits);
 }

@@ -30,6 +30,8 @@ function build(data: ReportData): void {
     return;
   }
   const viewpoint = createViewpoint(data, first);
+  // What is compared is of interest from where it parts.
+  viewpoint.choose(data.compared?.differsAtMs ?? data.startsAtMs);
   const ruler = element('div', { class: 'time ruler' });
   const stage = element('div', { class: 'stage' });
   document.body.append(

@@ -48,8 +48,14 @@ function comparisonOf({ compared, summary, title }: ReportData, viewpoint: Viewp
   });
   const { differsAtMs } = compared;
   const words = differsAtMs === undefined ? 'all is the same' : `they differ from ${iso(differsAtMs)} on`;
+  const { violations, firstViolation } = compared.summary;
+  const first =
+    firstViolation &&
+    `: the first ${firstViolation.invariant} ${firstViolation.target}, ${iso(firstViolation.atMs)}`;
+  const broken = `“${compared.title}” has ${violations.toLocaleString('en')} violation${violations === 1 ? '' : 's'}${first ?? ''}.`;
   const head = ['', title, compared.title].map((name) => element('th', { scope: 'col' }, name));
   return [
+    ...(violations === 0 ? [] : [element('p', { class: 'verdict broken' }, broken)]),
     element('p', { class: 'run' }, `Beside “${compared.title}”: ${words}. Its power and limit are dashed.`),
     element('table', { class: 'compared' }, element('thead', {}, element('tr', {}, ...head)), rows),
   ];

@@ -13,7 +13,7 @@ export async function madeUpReport(
   world: MadeUpWorld,
   name = 'A made-up day',
   unmet: readonly string[] = [],
-  isCompared = false,
+  compared?: { readonly differsAtMs?: number },
 ): Promise<Summary> {
   const tracePath = `${dir}/trace.sqlite`;
   const writer = await openTraceWriter(tracePath, {
@@ -32,7 +32,7 @@ export async function madeUpReport(
   await writer.finish(endsAtMs);
   const summary = sums.finish(endsAtMs);
   const trace = await openTraceReader(tracePath);
-  const beside = isCompared ? await comparedRun(trace, 'The day before', summary, undefined) : undefined;
+  const beside = compared && (await comparedRun(trace, 'The day before', summary, compared.differsAtMs));
   await writeReport(`${dir}/report.html`, trace, summary, unmet, beside);
   await trace.close();
   return summary;

@@ -130,7 +130,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
   it('shows another run beside its own: every figure of both, and power and limit dashed', async () => {
     const beside = mkdtempSync(join(tmpdir(), 'headroom-report-beside-'));
     try {
-      const { locations } = await madeUpReport(beside, THREE, 'Today', [], true);
+      const { locations } = await madeUpReport(beside, THREE, 'Today', [], {});
       await open(beside);
       const rows = page.locator('.compared tbody tr');
       await rows.first().waitFor();
@@ -142,7 +142,14 @@ describe('A report in a browser', needing(missingBrowser()), () => {
           .getByRole('cell')
           .allInnerTexts(),
       ).toEqual([energy, energy]);
-      expect(await page.locator('header').innerText()).toContain('Beside “The day before”: all is the same.');
+      const head = await page.locator('header').innerText();
+      expect(head).toContain('Beside “The day before”: all is the same.');
+      expect(head).toContain(
+        '“The day before” has 2 violations: the first P1 depot-01, 2026-06-01T12:00:00Z.',
+      );
+      await madeUpReport(beside, THREE, 'Today', [], { differsAtMs: T + 5 * HOUR_MS });
+      await open(beside);
+      expect(await chosen()).toBe('2026-06-01T05:00:00Z');
     } finally {
       rmSync(beside, { recursive: true });
     }
