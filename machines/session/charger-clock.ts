@@ -15,17 +15,14 @@ const MEMORY_MS = 900_000;
 /** A clock that failed is trusted again after it ran steadily for so long. */
 export const STEADY_MS = 120_000;
 
-/** The clock of an idle charger is looked at so often. */
-const LOOK_EVERY_MS = 120_000;
-
 /** What a charger says its clock reads may be cut to whole seconds. */
 const WHOLE_SECOND_MS = 1_000;
 
 /**
  * What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. `setBack`: a little, as a clock
- * that is set right is; no lease may count from before.
+ * that is set right is; no lease may count from before. `unknown`: it may have been set before anything was known of it.
  */
-export type ClockVerdict = 'steady' | 'late' | 'setBack' | 'jumped' | 'drifting';
+export type ClockVerdict = 'steady' | 'late' | 'setBack' | 'jumped' | 'drifting' | 'unknown';
 
 /** The difference between its clock and ours, as far as timestamps show it: the true one is never smaller. */
 interface Offset {
@@ -81,9 +78,18 @@ export class ChargerClock {
       const verdict = this.#take({ offsetMs: ownMs - nowMs, atMs: nowMs });
       return verdict === 'steady' ? 'setBack' : verdict;
     }
+    if (aheadMs > JUMP_MS) {
+      const seen = { offsetMs: ownMs - nowMs, atMs: nowMs };
+      return this.#distrust('jumped', `it went ${inS(aheadMs)} s back`, seen);
+    }
     const verdict = this.#note(ownMs, nowMs);
     if (askedAtMs !== undefined && verdict === 'steady') this.#isConfirmed = true;
     return verdict;
+  }
+
+  /** Whether a timestamp that comes now shows that it was not set back: one that was long on its way does not. */
+  isAtLeast(ownMs: number, nowMs: number): boolean {
+    return ownMs >= (this.ownAt(nowMs) ?? Number.POSITIVE_INFINITY) - WHOLE_SECOND_MS;
   }
 
   #note(ownMs: number, nowMs: number): ClockVerdict {
@@ -162,39 +168,6 @@ export class ChargerClock {
     this.#late = undefined;
     this.#span = undefined;
     this.#spans.length = 0;
-  }
-}
-
-/** When the clock of a charger that says no time by itself is asked for. */
-export class ClockLooks {
-  readonly #clock: ChargerClock;
-  readonly #heartbeatMs: number;
-  #takenAtMs = Number.NEGATIVE_INFINITY;
-  #isSoon = false;
-
-  constructor(clock: ChargerClock, heartbeatMs: number) {
-    this.#clock = clock;
-    this.#heartbeatMs = heartbeatMs;
-  }
-
-  dueAtMs(nowMs: number): number {
-    if (this.#isSoon) return nowMs;
-    const ageMs = this.#clock.ageMs(nowMs);
-    if (ageMs === Number.POSITIVE_INFINITY) return this.#takenAtMs + this.#heartbeatMs;
-    return Math.max(nowMs - ageMs, this.#takenAtMs) + LOOK_EVERY_MS;
-  }
-
-  /** It may have set its clock: it is asked next. */
-  soon(): void {
-    this.#isSoon = true;
-  }
-
-  /** Whether it is asked now. */
-  isTaken(nowMs: number): boolean {
-    if (this.dueAtMs(nowMs) > nowMs) return false;
-    this.#isSoon = false;
-    this.#takenAtMs = nowMs;
-    return true;
   }
 }
 

@@ -1,8 +1,8 @@
 // A charger behind a gateway from its boot on: what it is asked, what the service is told for it, and whether it is trusted
 // with a lease. No clock, no socket: its owner carries requests and messages, and says what time it is.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { ChargerClock, ClockLooks } from './charger-clock.js';
-import { ChargerPreparation, FAILSAFE_LOOK_S, type Job, type Outstanding } from './charger-preparation.js';
+import { ChargerPreparation, type Job, type Outstanding } from './charger-preparation.js';
+import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
 import type { Fallbacks } from './failsafe-profile.js';
 import type {
@@ -26,7 +26,6 @@ export class ChargerSession<Id extends string = string> {
   readonly #connectors: readonly SessionConnector[];
   readonly #heartbeatMs: number;
   readonly #newBoot: () => string;
-  readonly #clock = new ChargerClock();
   #boot: string;
   #firmware: string | undefined;
   #provenFirmware: string | undefined;
@@ -36,7 +35,7 @@ export class ChargerSession<Id extends string = string> {
   readonly #report: LeaseReport;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
-  readonly #clockLooks: ClockLooks;
+  readonly #time: ChargerTime;
   #messages: GatewayMessage<Id>[] = [];
   #fallbacksA: Fallbacks;
 
@@ -62,7 +61,6 @@ export class ChargerSession<Id extends string = string> {
     this.#fallbacksA = isKept ? fallbacksA : { ...Object.fromEntries(provisioned), ...fallbacksA };
     const isProven = options.provenFirmware !== undefined;
     const isContinued = isProven && isKept;
-    this.#clockLooks = new ClockLooks(this.#clock, options.heartbeatMs);
     this.#newBoot = options.newBoot;
     this.#boot = options.newBoot();
     this.#connectors = options.connectors.map((spec) => {
@@ -91,13 +89,14 @@ export class ChargerSession<Id extends string = string> {
       lease.trust.remember(isProven, isContinued);
       return connector;
     });
+    this.#time = new ChargerTime(this.#connectors, options.heartbeatMs);
     this.#preparation = new ChargerPreparation({
       connectors: this.#connectors,
       heartbeatMs: options.heartbeatMs,
       isInstalled: isContinued,
       onReady: () => this.#report.repeat(),
     });
-    const of = { connectors: this.#connectors, clock: this.#clock, preparation: this.#preparation };
+    const of = { connectors: this.#connectors, clock: this.#time.clock, preparation: this.#preparation };
     this.#report = new LeaseReport(of, isContinued);
   }
 
@@ -133,13 +132,23 @@ export class ChargerSession<Id extends string = string> {
     for (const connector of this.#connectors) connector.noteChange();
   }
 
-  /** Its socket is gone. What it holds goes on until its lease ends. */
-  closed(): void {
+  /**
+   * Its socket is gone. What it holds goes on until its lease ends, by its own clock: nobody knows when where that may just have
+   * been set. @returns what the service has to be told of that, before it is told that the charger is gone
+   */
+  closed(nowMs: number): readonly GatewayMessage<Id>[] {
+    const last: GatewayMessage<Id>[] = [];
+    if (this.#time.isTold) {
+      this.#time.doubt();
+      const state = this.#report.takeState(this.#boot, this.#firmware, nowMs);
+      if (this.#isOpen && state !== undefined) last.push({ kind: 'state', body: state });
+    }
     this.#isOpen = false;
     this.#outstanding = undefined;
     this.#messages = [];
     this.#preparation.closed();
     for (const { lease } of this.#connectors) lease.disconnect();
+    return last;
   }
 
   /** What the service is to be told when its socket is gone. */
@@ -152,7 +161,7 @@ export class ChargerSession<Id extends string = string> {
     this.heard(nowMs);
     this.#boot = this.#newBoot();
     this.#firmware = firmware;
-    this.#clock.restart();
+    this.#time.restart();
     this.#preparation.booted(nowMs);
     this.#report.booted();
     this.#outstanding = undefined;
@@ -164,9 +173,9 @@ export class ChargerSession<Id extends string = string> {
     }
   }
 
-  /** It was told what time it is, and may set its clock by that. */
-  toldTime(): void {
-    this.#clockLooks.soon();
+  /** It is told what time it is, and may set its clock by that. */
+  toldTime(nowMs: number): void {
+    this.#time.told(nowMs);
   }
 
   /** It is alive: any frame of its socket, a pong too. */
@@ -177,14 +186,14 @@ export class ChargerSession<Id extends string = string> {
   /** @param ownMs when, by its own clock, where it says so */
   heardStatus(evse: number, status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
     this.heard(nowMs);
-    if (ownMs !== undefined) this.#noteTime(ownMs, nowMs);
+    if (ownMs !== undefined) this.#time.heard(ownMs, nowMs);
     this.#at(evse)?.heardStatus(status);
   }
 
   heardValues(evse: number, values: MeteredValues, nowMs: number): void {
     this.heard(nowMs);
     // What was kept back tells nothing of now.
-    if (this.#noteTime(values.ownMs, nowMs) === 'late') return;
+    if (this.#time.heard(values.ownMs, nowMs) === 'late') return;
     this.#at(evse)?.heardValues(values, nowMs);
   }
 
@@ -226,7 +235,7 @@ export class ChargerSession<Id extends string = string> {
     if (job?.ticket !== ticket) return;
     this.#outstanding = undefined;
     if (answer.kind !== 'failed') this.heard(nowMs);
-    if (answer.kind === 'schedule') this.#noteLook(answer.schedule.startsAtOwnMs, nowMs, job.askedAtMs);
+    this.#time.answered(job, answer, nowMs);
     job.done(answer, nowMs);
   }
 
@@ -234,23 +243,26 @@ export class ChargerSession<Id extends string = string> {
   advance(nowMs: number): void {
     for (const connector of this.#connectors) connector.advance(nowMs);
     this.#preparation.advance(nowMs);
+    this.#time.advance(nowMs);
   }
 
   /** When it has something to do or to say next. */
   nextDueMs(nowMs: number): number {
     let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
     for (const connector of this.#connectors) {
-      dueMs = Math.min(dueMs, connector.lease.nextDueMs);
+      dueMs = Math.min(dueMs, connector.lease.overAtMs);
       if (this.#isAlive(nowMs)) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
-    if (this.#preparation.isReady) dueMs = Math.min(dueMs, this.#clockLooks.dueAtMs(nowMs));
+    // One request at a time: its answer comes, or that none came.
+    if (this.#outstanding === undefined && this.#preparation.isReady)
+      dueMs = Math.min(dueMs, this.#asksAtMs(nowMs));
     return Math.max(dueMs, nowMs);
   }
 
   /** The next thing to ask the charger, where none is outstanding; `answered` must follow. */
   takeRequest(nowMs: number): Outstanding | undefined {
     if (!this.#isOpen || this.#outstanding !== undefined) return undefined;
-    const job = this.#preparation.nextJob() ?? this.#leaseJob(nowMs) ?? this.#clockJob(nowMs);
+    const job = this.#preparation.nextJob() ?? this.#sessionJob(nowMs);
     if (job === undefined) return undefined;
     this.#outstanding = { ...job, ticket: ++this.#tickets, askedAtMs: nowMs };
     return this.#outstanding;
@@ -267,7 +279,7 @@ export class ChargerSession<Id extends string = string> {
     if (!this.#isAlive(nowMs)) return taken;
     for (const connector of this.#connectors) {
       if (connector.dueAtMs(nowMs) > nowMs) continue;
-      const body = connector.meter(this.#boot, this.#clock.ownAt(nowMs), nowMs);
+      const body = connector.meter(this.#boot, this.#time.clock.ownAt(nowMs), nowMs);
       taken.push({ kind: 'meter', connectorId: connector.spec.connectorId as Id, body });
     }
     return taken;
@@ -286,32 +298,19 @@ export class ChargerSession<Id extends string = string> {
     return this.#isOpen && nowMs - this.#heardAtMs <= ALIVE_HEARTBEATS * this.#heartbeatMs;
   }
 
-  #noteLook(ownMs: number, nowMs: number, askedAtMs: number): void {
-    const isPlanned = this.#connectors.some(({ lease }) => lease.isStartOfPlan(ownMs));
-    this.#noteTime(ownMs, nowMs, isPlanned ? undefined : askedAtMs);
+  /** When it is to be asked something of its leases or its clock next: nothing is planned by a clock that may be another. */
+  #asksAtMs(nowMs: number): number {
+    const lookAtMs = this.#time.asksAtMs(nowMs);
+    if (this.#time.isTold) return lookAtMs;
+    return Math.min(lookAtMs, ...this.#connectors.map(({ lease }) => lease.asksAtMs));
   }
 
-  #noteTime(ownMs: number, nowMs: number, askedAtMs?: number) {
-    const verdict = this.#clock.note(ownMs, nowMs, askedAtMs);
-    for (const connector of this.#connectors) connector.heardTime(verdict);
-    return verdict;
-  }
-
-  #leaseJob(nowMs: number): Job | undefined {
+  #sessionJob(nowMs: number): Job | undefined {
     if (!this.#preparation.isReady) return undefined;
-    for (const { lease } of this.#connectors) {
+    for (const { lease } of this.#time.isTold ? [] : this.#connectors) {
       const request = lease.nextRequest(nowMs);
       if (request) return { request, done: (answer, atMs) => lease.answered(request, answer, atMs) };
     }
-    return undefined;
-  }
-
-  #clockJob(nowMs: number): Job | undefined {
-    const [first] = this.#connectors;
-    if (!this.#preparation.isReady || first === undefined || !this.#clockLooks.isTaken(nowMs))
-      return undefined;
-    const { spec, lease } = first;
-    const look = { durationS: FAILSAFE_LOOK_S, unit: lease.rate.unit };
-    return { request: { kind: 'readSchedule', evse: spec.evse, ...look }, done: () => {} };
+    return this.#time.nextJob(nowMs);
   }
 }

@@ -1,5 +1,4 @@
 // The lease of one connector behind a gateway: which grants are taken, what the charger is asked for them, and what it holds.
-import { MINIMUM_CURRENT_A } from '../values/units.js';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,
@@ -9,12 +8,12 @@ import type {
   LimitToTake,
   TransactionRef,
 } from './gateway-request.js';
-import { fallbackTo, type HeldLease, isSameTold, type LeaseSlot, type Told } from './held-lease.js';
+import { endOf, fallbackTo, type HeldLease, isSameTold, type LeaseSlot, type Told } from './held-lease.js';
 import { AGAIN_AFTER_MS, LeaseAttempt } from './lease-attempt.js';
 import { LeaseRate } from './lease-rate.js';
-import { type CountedPhases, type Rate, type RateUnit, scheduleOf } from './lease-schedule.js';
+import { type CountedPhases, isOfferable, type Rate, type RateUnit, scheduleOf } from './lease-schedule.js';
 import { type Judged, LeaseTrust } from './lease-trust.js';
-import { type SentHeartbeat, SentHeartbeats } from './sent-heartbeats.js';
+import { SentHeartbeats } from './sent-heartbeats.js';
 
 export interface LeaseSpec {
   readonly evse: number;
@@ -36,10 +35,6 @@ export interface LeaseEvents {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-function isOfferable(currentA: number): boolean {
-  return currentA === 0 || currentA >= MINIMUM_CURRENT_A;
-}
-
 /** Times are of one monotonic clock in ms; those named `own` of the charger's. Its owner sends what it asks for, one at a time. */
 export class ConnectorLease {
   readonly trust: LeaseTrust;
@@ -56,6 +51,8 @@ export class ConnectorLease {
   #attempt: LeaseAttempt | undefined;
   #againAtMs = 0;
   #transaction: TransactionRef | undefined;
+  /** Of the schedule that was planned last. */
+  #startsAtOwnMs: number | undefined;
   /** It may have a lease as its default, which holds again when a transaction ends. */
   #isDefaultInUse = true;
 
@@ -82,11 +79,15 @@ export class ConnectorLease {
     return this.#rate.of(this.#abilities);
   }
 
-  get nextDueMs(): number {
-    const meterDueMs = this.#attempt?.meterDueMs ?? NEVER;
+  /** When something of it is over by itself; infinite where never. */
+  get overAtMs(): number {
+    return Math.min(this.#held.endsAtMs, this.#attempt?.meteredByMs ?? NEVER);
+  }
+
+  /** When it has something to ask the charger next; infinite where nothing. */
+  get asksAtMs(): number {
     const isAsking = this.#wanted !== undefined || this.#attempt?.isAsking === true;
-    const againAtMs = isAsking ? this.#againAtMs : NEVER;
-    return Math.min(this.#held.endsAtMs, meterDueMs, againAtMs);
+    return Math.min(this.#attempt?.asksMeterAtMs ?? NEVER, isAsking ? this.#againAtMs : NEVER);
   }
 
   /** The charger, or the gateway, started anew as `boot`: nothing is known of it any more. */
@@ -117,7 +118,7 @@ export class ConnectorLease {
 
   /** Some answer with the start of what they were told last instead of what their clock reads. */
   isStartOfPlan(ownMs: number): boolean {
-    return this.#attempt?.plan.schedule.startsAtOwnMs === ownMs;
+    return this.#startsAtOwnMs === ownMs;
   }
 
   /** Another system wants more or less than before: what it holds is told anew where that changes it. */
@@ -229,9 +230,9 @@ export class ConnectorLease {
       return 'REJECTED';
     if (this.#abilities?.whyNot !== undefined) return 'REJECTED';
     const heartbeat = this.#heartbeats.get(limit.ref);
-    if (heartbeat?.ownMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) return 'EXPIRED';
+    if (heartbeat?.ownMs === undefined || endOf(limit, heartbeat) <= nowMs) return 'EXPIRED';
     this.#fence = { epoch, seq };
-    if (this.#isHeldAlready(limit, this.#endOf(limit, heartbeat), nowMs)) {
+    if (this.#isHeldAlready(limit, endOf(limit, heartbeat), nowMs)) {
       this.#held = { ...this.#held, epoch, seq, limit };
       this.#wanted = undefined;
       return 'APPLIED';
@@ -254,10 +255,6 @@ export class ConnectorLease {
     return this.#transaction === undefined ? 'default' : 'transaction';
   }
 
-  #endOf({ ttlS }: LimitToTake, { sentAtMs }: SentHeartbeat): number {
-    return sentAtMs + 1000 * ttlS;
-  }
-
   /** A limit counts for the whole lease, and what follows from its end on. */
   #toldOf({ limitA, thenA }: LimitToTake, endsAtMs: number, nowMs: number): Told {
     return {
@@ -270,15 +267,16 @@ export class ConnectorLease {
     this.#wanted = undefined;
     const heartbeat = this.#heartbeats.get(limit.ref);
     const countsFromOwnMs = heartbeat?.ownMs;
-    if (heartbeat === undefined || countsFromOwnMs === undefined || this.#endOf(limit, heartbeat) <= nowMs) {
+    if (heartbeat === undefined || countsFromOwnMs === undefined || endOf(limit, heartbeat) <= nowMs) {
       this.#events.acknowledged(limit, 'EXPIRED');
       return;
     }
     const { maxCurrentA, voltageV } = this.#spec;
-    const endsAtMs = this.#endOf(limit, heartbeat);
+    const endsAtMs = endOf(limit, heartbeat);
     const told = this.#toldOf(limit, endsAtMs, nowMs);
     const by = { countsFromOwnMs, maxCurrentA, isProven: this.trust.hasShown };
     const schedule = scheduleOf({ ...told, ttlS: limit.ttlS }, this.rate, by);
+    this.#startsAtOwnMs = schedule.startsAtOwnMs;
     this.#attempt = new LeaseAttempt(
       { limit, told, slot: this.#slot, schedule, endsAtMs },
       { trust: this.trust, rate: this.#rate, voltageV },

@@ -1,6 +1,7 @@
 // What a charger is known to keep to at a connector: a lease until it ends, and what follows it.
 import type { LimitToTake } from './gateway-request.js';
 import type { CountedPhases } from './lease-schedule.js';
+import type { SentHeartbeat } from './sent-heartbeats.js';
 
 /** Where the charger has a lease: as its default while no transaction runs, or with the transaction. */
 export type LeaseSlot = 'default' | 'transaction';
@@ -34,4 +35,9 @@ export function fallbackTo(limitA: number): HeldLease {
 
 export function isSameTold(a: Told, b: Told): boolean {
   return a.limitA === b.limitA && a.thenA === b.thenA;
+}
+
+/** When a limit ends that answers that heartbeat, by our clock. */
+export function endOf({ ttlS }: LimitToTake, { sentAtMs }: SentHeartbeat): number {
+  return sentAtMs + 1000 * ttlS;
 }

@@ -84,9 +84,9 @@ export class LeaseAttempt {
     return this.#meteredByMs;
   }
 
-  /** When it has to be looked at next while it waits for the meter; infinite where it does not. */
-  get meterDueMs(): number {
-    return Math.min(this.#meteredByMs, this.#asksMeterAtMs);
+  /** When the charger is to be asked for its meter values next; infinite where it is not. */
+  get asksMeterAtMs(): number {
+    return this.#asksMeterAtMs;
   }
 
   /** The default of before has to be gone first. */

@@ -18,6 +18,7 @@ const LOOKS_MS = 15_000;
 const LONGEST_WHY = 200;
 /** How it begins where it is the charger's clock. */
 export const CLOCK_DOUBTED = 'its clock cannot be relied upon';
+const CLOCK_UNKNOWN = 'its clock may have been set, and what it holds may end later than it was told';
 const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
 
 export class LeaseReport {
@@ -72,7 +73,7 @@ export class LeaseReport {
     const whyDistrusted = this.#clock.whyDistrusted(nowMs);
     if (whyDistrusted !== undefined) return `${CLOCK_DOUBTED}: ${whyDistrusted}`;
     if (lease.trust.isProven && isReady) return undefined;
-    return shownWhyNot ?? NOT_SHOWN;
+    return shownWhyNot ?? (lease.trust.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
   }
 
   /** The same, where the charger showed something that speaks against it: what it could not show yet is no reason for an alarm. */
@@ -128,6 +129,7 @@ export class LeaseReport {
   #isLooking(nowMs: number): boolean {
     if (!this.#isContinued || nowMs >= this.#looksUntilMs) return false;
     const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
-    return !isKnown && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
+    const isDoubted = this.#connectors.some(({ lease }) => lease.trust.isDoubted);
+    return !isKnown && !isDoubted && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
   }
 }

@@ -63,6 +63,11 @@ const TOLERANCE = { A: 0.05, W: 1 };
 /** A schedule counts in whole seconds. */
 const LATEST_MS = 1_000;
 
+/** Whether a charger can be told that, A per phase. */
+export function isOfferable(currentA: number): boolean {
+  return currentA === 0 || currentA >= MINIMUM_CURRENT_A;
+}
+
 /**
  * A current (A per phase) rounded down to what the charger takes; below 6 A it is 0. In the charger's unit. In watts a car of one
  * phase could carry on that what is meant for three: one that has not shown how many it uses is told as much as one of

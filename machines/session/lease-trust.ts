@@ -39,6 +39,10 @@ export class LeaseTrust {
     return this.#hasShown || (this.#isRemembered && (this.#isContinued || this.#showsIdle === false));
   }
 
+  get isDoubted(): boolean {
+    return this.#isDoubted;
+  }
+
   /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
   get showsIdle(): boolean | undefined {
     return this.#showsIdle;

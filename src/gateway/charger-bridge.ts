@@ -113,10 +113,10 @@ export class ChargerBridge implements UplinkReceiver {
     if (live?.socket !== socket) return false;
     this.#live = undefined;
     this.#cancelWake();
+    for (const message of this.session.closed(this.#parts.clock.monotonicMs())) this.#say(live, message);
     const { topic, payload } = this.lastWill();
     live.uplink.publish(topic, payload, { qos: 1, retain: true });
     live.uplink.detach(this.address);
-    this.session.closed();
     this.#proven.clear();
     return true;
   }

@@ -34,9 +34,9 @@ export class ChargerCalls {
     this.#parts.session.booted(firmware, this.#parts.clock.monotonicMs());
   }
 
-  /** It was told what time it is. */
+  /** It is told what time it is. */
   toldTime(): void {
-    this.#parts.session.toldTime();
+    this.#parts.session.toldTime(this.#parts.clock.monotonicMs());
     this.wakeAfterAnswer();
   }
 

@@ -76,7 +76,7 @@ describe('A grant', () => {
 
   it('lets the charger fall back by itself when its lease ends, gateway and service dead', () => {
     const charger = charging().grant(16, 6);
-    charger.session.closed();
+    charger.cut();
     const endsAtMs = charger.nowMs + 60_000;
     let fellAtMs = 0;
     while (charger.nowMs < endsAtMs + 5_000 && fellAtMs === 0) {
@@ -300,7 +300,7 @@ describe('A proven lease is lost', () => {
     charger.grant(0, 0).pass(1);
     expect(charger.lease?.lease).toBe('heartbeat');
     // The lease of before would have begun to count again.
-    charger.session.closed();
+    charger.cut();
     for (let second = 0; second < 4_000; second++) {
       charger.nowMs += 1_000;
       expect(charger.limit).toBe(0);
@@ -397,7 +397,7 @@ describe('A charger that does not show its schedule', () => {
 describe('A clock that is set back by two seconds', () => {
   const set = (charger: TestCharger) => {
     charger.ownOffsetMs -= 2_000;
-    charger.session.toldTime();
+    charger.session.toldTime(charger.nowMs);
     return charger.pass(1);
   };
 
@@ -417,11 +417,77 @@ describe('A clock that is set back by two seconds', () => {
     while (charger.hb === hb) charger.pass(0.1);
     const { nowMs: saidAtMs } = charger;
     charger.grant(10, 6).pass(0.1);
-    charger.session.closed();
+    charger.cut();
     expect(charger.limit).toBe(10);
     while (charger.limit === 10) charger.nowMs += 100;
     expect(charger.nowMs - saidAtMs).toBeLessThanOrEqual(60_200);
     expect(charger.nowMs - saidAtMs).toBeGreaterThan(58_000);
+  });
+});
+
+describe('A charger that is told what time it is', () => {
+  const charging16 = () => charging().renewed(60, 16, 6);
+  const looks = ({ requests }: TestCharger) => requests.filter(({ kind }) => kind === 'readSchedule').length;
+  /** The answer to its Heartbeat is on its way for so long, and then it sets its clock by it. */
+  const told = (charger: TestCharger, seconds: number) => {
+    charger.session.toldTime(charger.nowMs);
+    charger.nowMs += 1000 * seconds;
+    charger.ownOffsetMs -= 1000 * seconds;
+    return charger;
+  };
+
+  it('and whose connection breaks before its clock was looked at has no lease: what it holds may last longer', () => {
+    const charger = told(charging16(), 0).cut();
+    expect(charger.lease?.lease).toBe('none');
+    charger.connect().pass(5);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.notes.at(-1)).toMatch(/its clock may have been set/);
+    charger.renewed(20, 16, 6);
+    expect(charger.lease?.lease).toBe('heartbeat');
+  });
+
+  it('keeps its lease over a break of its connection once its clock was looked at', () => {
+    const charger = charging16();
+    charger.session.toldTime(charger.nowMs);
+    expect(charger.pass(1).cut().lease?.lease).toBe('heartbeat');
+  });
+
+  it('has no lease when that is about to end, and it does not show its clock', () => {
+    const charger = charging16().change({ neverAnswers: true });
+    charger.session.toldTime(charger.nowMs);
+    expect(charger.pass(5).lease?.lease).toBe('heartbeat');
+    expect(charger.pass(40).lease?.lease).toBe('none');
+  });
+
+  it('is given no limit by its clock before that was looked at, and is asked again every 5 s', () => {
+    const charger = charging16();
+    charger.failing = 'readSchedule';
+    charger.session.toldTime(charger.nowMs);
+    const asked = charger.requests.length;
+    charger.pass(0).grant(20, 6).pass(11);
+    expect(charger.requests.slice(asked).map(({ kind }) => kind)).toEqual(Array(3).fill('readSchedule'));
+    charger.failing = undefined;
+    expect(charger.pass(6).acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 20 });
+  });
+
+  it('is asked for it again where the answer was so long on its way that it shows nothing', () => {
+    const charger = charging16();
+    charger.session.toldTime(charger.nowMs);
+    charger.nowMs += 100;
+    const asked = charger.session.takeRequest(charger.nowMs);
+    const schedule = charger.store.composite(charger.ownMs, 60, 'A');
+    charger.nowMs += 4_000;
+    charger.session.answered(asked?.ticket ?? 0, { kind: 'schedule', schedule }, charger.nowMs);
+    const before = looks(charger);
+    expect(looks(charger.pass(0.8))).toBe(before);
+    expect(looks(charger.pass(0.2))).toBe(before + 1);
+    expect(charger.pass(1).cut().lease?.lease).toBe('heartbeat');
+  });
+
+  it('and set its clock back by more than a step has no lease as soon as it is looked at', () => {
+    const charger = told(charging16(), 8).pass(0.1);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.notes.at(-1)).toMatch(/it went 7 s back/);
   });
 });
 
@@ -554,7 +620,7 @@ describe('The connection of a charger', () => {
     const charger = charging().grant(16, 6).pass(1);
     const { boot } = charger.session;
     const { hb } = charger;
-    charger.session.closed();
+    charger.cut();
     charger.nowMs += 10_000;
     charger.connect().pass(1);
     expect(charger.session.boot).toBe(boot);
@@ -565,7 +631,7 @@ describe('The connection of a charger', () => {
   it('may break while a grant is on its way: it is not acknowledged, as nobody knows what became of it', () => {
     const charger = charging().change({ neverAnswers: true });
     charger.grant(16, 6).pass(1);
-    charger.session.closed();
+    charger.cut();
     charger.connect().pass(5);
     expect(charger.acks()).toEqual([]);
   });

@@ -102,6 +102,12 @@ export class TestCharger {
     return this;
   }
 
+  /** Its connection breaks. */
+  cut(): this {
+    this.said.push(...this.session.closed(this.nowMs));
+    return this;
+  }
+
   boot(firmware = 'Maker Model 1.0'): this {
     this.session.booted(firmware, this.nowMs);
     this.status(this.isCharging ? 'Charging' : 'Available');
@@ -166,6 +172,14 @@ export class TestCharger {
       if (this.nowMs >= untilMs) return this;
       this.nowMs += STEP_MS;
     }
+  }
+
+  /** So many seconds pass in which nothing reaches it. */
+  unanswered(seconds: number): this {
+    this.nowMs += 1000 * seconds;
+    this.session.advance(this.nowMs);
+    this.said.push(...this.session.takeMessages(this.nowMs));
+    return this;
   }
 
   /** Passes time in which the service renews each heartbeat with the same. */

@@ -135,7 +135,7 @@ function allowedA(charger: TestCharger): number {
 /** The gateway is killed and started again: it knows what it has kept, or, where the file is lost, less than that. */
 function takenOver(charger: TestCharger, isFileLost: boolean): TestCharger {
   const { provenFirmware, fallbacksA } = charger.session;
-  charger.session.closed();
+  charger.cut();
   const proven = provenFirmware === undefined ? {} : { provenFirmware };
   const next = new TestCharger(charger.behaviour, { ...proven, ...(isFileLost ? {} : { fallbacksA }) });
   const { store, nowMs, ownOffsetMs, transaction, isCharging } = charger;
@@ -168,6 +168,7 @@ function live(seed: number): void {
       'pass',
       'plug',
       'link',
+      'told',
       'boot',
       'gateway',
       'answers',
@@ -176,10 +177,20 @@ function live(seed: number): void {
     else if (what === 'plug' && charger.isCharging) charger.unplug();
     else if (what === 'plug') charger.plugIn(++transactions);
     else if (what === 'link' && dice.isOneIn(3)) {
-      charger.session.closed();
+      charger.cut();
       charger.nowMs += 1000 * dice.below(90);
       check('a cut');
       charger.connect();
+    } else if (what === 'told') {
+      // It sets its clock by an answer that was so long on its way.
+      charger.session.toldTime(charger.nowMs);
+      const lateS = dice.below(30);
+      for (let s = 0; s < lateS; s++) {
+        charger.unanswered(1);
+        check('an answer on its way');
+      }
+      charger.ownOffsetMs -= 1000 * lateS;
+      if (dice.isOneIn(2)) charger.cut().connect();
     } else if (what === 'boot' && dice.isOneIn(6)) {
       if (charger.isCharging) charger.unplug();
       charger.boot(FIRMWARE);
