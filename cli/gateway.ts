@@ -1,6 +1,7 @@
 // `headroom gateway ocpp FILE.yaml`: chargers that speak OCPP join a service, by a process of its own.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
@@ -72,11 +73,19 @@ function tlsOf({ tlsCert, tlsKey, tlsClientCa }: ReturnType<typeof configOf>) {
   return tlsClientCa === undefined ? pems : { ...pems, ca: readCertificates('--tls-client-ca', tlsClientCa) };
 }
 
+/** Two would overwrite what each other keeps of its chargers. @throws StoreUnavailableError where another gateway uses it */
+async function lockOf(dataDir: string) {
+  const { DatabaseLock } = await import('../src/outbound/knex/database-lock.js');
+  const refusal = `${dataDir} is the data directory of another gateway that runs: stop that first, or give this one a --data-dir of its own`;
+  return DatabaseLock.alone(join(dataDir, 'ocpp-gateway'), refusal);
+}
+
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const { port, host, metricsPort, idTags, csms, ...settings } = flags;
   const config = configOf(settings);
   const file = readProvisioningFile(path);
   const log = createLogger({ level: config.logLevel });
+  const lock = await lockOf(config.dataDir);
   const gateway = new OcppGateway({
     file,
     host,
@@ -97,12 +106,14 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   });
   const grace = stopWithGrace(async () => {
     await gateway.stop();
+    await lock.release();
     log.flush();
   });
   try {
     printJson({ event: 'ready', ...(await gateway.start()), version: VERSION });
   } catch (error) {
     grace.uninstall();
+    await lock.release();
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-// Who uses an SQLite database: services and commands together, a restore alone.
+// Who uses an SQLite database: services and commands together, a restore alone. And the files of a gateway: one gateway alone.
 import { basename, dirname, join } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
@@ -27,13 +27,13 @@ export class DatabaseLock {
     );
   }
 
-  /** @throws StoreUnavailableError while a service or a command uses the database. */
-  static async alone(databaseFile: string): Promise<DatabaseLock> {
-    return DatabaseLock.#take(
-      databaseFile,
-      [`pragma busy_timeout = ${WAIT_FOR_USERS_MS}`, 'begin exclusive'],
-      `${databaseFile} is in use: stop the service, and any other command on it, first`,
-    );
+  /** @throws StoreUnavailableError with `refusal` while a service, a command or a gateway uses it. */
+  static async alone(
+    databaseFile: string,
+    refusal = `${databaseFile} is in use: stop the service, and any other command on it, first`,
+  ): Promise<DatabaseLock> {
+    const statements = [`pragma busy_timeout = ${WAIT_FOR_USERS_MS}`, 'begin exclusive'];
+    return DatabaseLock.#take(databaseFile, statements, refusal);
   }
 
   static async #take(databaseFile: string, statements: readonly string[], refusal: string) {

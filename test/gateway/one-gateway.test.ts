@@ -1,0 +1,21 @@
+// The data directory of a gateway, which one process uses at a time.
+import { describe, expect, it } from 'vitest';
+import { runAlone, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
+import { siteYaml } from '../cli/site.js';
+
+describe('A second gateway on one data directory', () => {
+  it('is refused with one line that says the way out, and let in once the first is gone, killed too', async () => {
+    const directory = temporaryDirectory();
+    const file = writeFile(directory, 'sites.yaml', siteYaml());
+    const args = ['gateway', 'ocpp', file, '--port', '0', '--data-dir', directory];
+    const first = start(args);
+    await first.line((line) => line.includes('ready'));
+    const second = await runAlone(args);
+    expect(second.code).toBe(1);
+    expect(second.stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/is the data directory of another gateway that runs.*--data-dir of its own/),
+    ]);
+    await first.stop('SIGKILL');
+    await start(args).line((line) => line.includes('ready'));
+  });
+});
