@@ -58,7 +58,7 @@ export class Tenure implements Held {
   }
 
   mayAnswer(): boolean {
-    return !this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs + ANSWERS_AFTER_MS;
+    return !this.#isOver && this.#clock.monotonicMs() - ANSWERS_AFTER_MS < this.#heldUntilMs;
   }
 
   /** Renews no more; resolves when a renewal under way is over. */
