@@ -12,7 +12,7 @@ import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
-import { isShortOf, isToldAnyway, obeysAnyway, thoseThatFit } from './told-anyway.js';
+import { isShortOf, isToldAnyway, mostThenOf, obeysAnyway, thoseThatFit } from './told-anyway.js';
 
 /** A grant that was decided, with its connector. */
 export interface DecidedGrant {
@@ -263,8 +263,9 @@ export class GrantIssuer {
     const isOnMorePhases = holding.usedPhases > control.storedPhases;
     const isLower = limitTenthsA < (control.sentTenthsA ?? 0) && !isOnMorePhases;
     const isPlain = nowMs < control.storesAgainAtMs || isLower;
-    const mostThen = isPlain ? control.storedThenTenthsA : Math.max(limitTenthsA, grantable);
-    const fittingThen = Math.min(wantedThen, mostThen, Math.max(limitTenthsA, grantable));
+    const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
+    const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(holding, wantedThen, beside)));
+    const fittingThen = Math.min(wantedThen, mostThen, isPlain ? control.storedThenTenthsA : mostThen);
     // A charger takes no limit that falls back to less than a car can be offered.
     const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;

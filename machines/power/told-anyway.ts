@@ -1,6 +1,10 @@
 // Connectors that cannot be relied upon and listen all the same: their maxima are reserved, and as a rule they do what they are told.
+import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isLocked, linkOf } from './connector-control.js';
 import { heldWOf } from './failsafes.js';
+import type { GrantLedger } from './grant-ledger.js';
+import type { Holding } from './holding.js';
+import type { BeyondGrants } from './ledger-room.js';
 import { lastingWOf, type PowerNeed } from './shortage.js';
 
 /** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
@@ -49,6 +53,31 @@ export function thoseThatFit(
     if (leastW <= roomW || isLocked(control)) roomW -= leastW;
   }
   return fitting;
+}
+
+/** What is reserved at a location, up to where it may be raised, and what of it is for those who may not keep to what they are told. */
+interface Beside {
+  readonly ledger: GrantLedger;
+  readonly beyond: BeyondGrants;
+  readonly roomW: number;
+}
+
+/**
+ * The most that a connector may be told to fall back to. Where its maximum is reserved, that is no more than before until there is
+ * room for it: it may keep to what it is told, and until the others have followed theirs they hold what they had.
+ */
+export function mostThenOf(
+  holding: Holding,
+  wantedTenthsA: number,
+  { ledger, beyond, roomW }: Beside,
+): number {
+  if (!holding.isWorstCase || wantedTenthsA <= holding.failsafeTenthsA) return holding.maxTenthsA;
+  const isCounted = beyond.leaveOut(holding);
+  const othersW = ledger.totalW - holding.boundW - beyond.powerW;
+  const isRoom = othersW + wattsOfTenths(wantedTenthsA, holding.milliwattsPerTenth) <= roomW;
+  const isCarried = ledger.carriableTenthsA(holding, beyond) >= wantedTenthsA;
+  if (isCounted) beyond.count(holding);
+  return isRoom && isCarried ? holding.maxTenthsA : holding.failsafeTenthsA;
 }
 
 /** It has not drawn more than it was told, and took one of the newest limits: the others may be on their way. */

@@ -109,6 +109,7 @@ describe('A scenario is divided', () => {
     ]);
     const runs = await Promise.all([1, 2, 3].map((workers) => runScenario(scenario, { workers })));
     expect(new Set(runs.map(({ hash }) => hash)).size).toBe(1);
+    expect(runs[0]).toMatchObject({ failures: [], violations: [] });
   });
 
   it('and no location notices, in any weather, through crashes and calls', async () => {
