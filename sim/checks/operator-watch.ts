@@ -109,10 +109,10 @@ export class OperatorWatch {
     if (site === undefined || !this.#world.isServiceUp()) return false;
     const now = this.#world.nowMs();
     this.#pass(site, now);
-    return (
-      site.limitedFromMs + DECIDED_MS <= now &&
-      now < site.limitedUntilMs + ORDERS_EXPECTED_FOR_MS - DECIDED_MS
-    );
+    const { limitedFromMs, limitedUntilMs } = site;
+    // A limit that ended before the service decided is none that it knows of.
+    if (Math.min(now, limitedUntilMs) < limitedFromMs + DECIDED_MS) return false;
+    return now < limitedUntilMs + ORDERS_EXPECTED_FOR_MS - DECIDED_MS;
   }
 
   /** The service answered a call. An order that could not be written holds all the same. */
