@@ -39,7 +39,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     await dialog.getByRole('button', { name: 'End it now' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('The profile was ended.').waitFor();
-    await page.getByText('No profiles: the permanent limit applies.').waitFor();
+    await page.getByText('No profiles: the effective limit is the permanent limit.').waitFor();
     await eventually(async () => expect(await figureOf(now, 'Limit in force')).toBe(50));
     expect(await listed('/locations/quay-1/limits')).toEqual([]);
   });

@@ -9,6 +9,7 @@ import { eventually } from '../eventually.js';
 import { CHARGER_PASSWORD, HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import { IN_UTC, inputOf } from './location-figures.js';
 
 describe('The page of a location with fuses', ON_PAGES, () => {
   let rig: DashboardRig;
@@ -77,7 +78,7 @@ describe('The page of a location with fuses', ON_PAGES, () => {
     const locationId = 'quay-1' as LocationId;
     await knex.transaction((trx) => putPowerMinutes(trx, [{ tenantUuid: HARBOUR, locationId, minute }]));
     await knex.destroy();
-    const page = await rig.open({ hash: '/locations/quay-1' });
+    const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1' });
     const chart = page.getByRole('figure', { name: 'Amperes on each phase' });
     await chart.getByText(/^The chargers drew at most .* on L2/).waitFor();
     await page.getByLabel('Amperes of').selectOption('hall');
@@ -85,6 +86,31 @@ describe('The page of a location with fuses', ON_PAGES, () => {
     await expectAccessible(page);
     await page.getByLabel('Amperes of').selectOption('all chargers');
     await chart.getByText(/^The chargers drew at most .* on L1, (?!0.0 A)/).waitFor();
+    await page.getByRole('button', { name: 'Look back' }).click();
+    await page.getByLabel('As of').fill(inputOf(minute.atMs + 30_000));
+    const past = page.getByRole('region', { name: 'Fuses as they were' });
+    const row = async (fuse: string, phase: string) => {
+      const cells = past
+        .getByRole('table', { name: fuse })
+        .getByRole('row', { name: new RegExp(`^${phase}`) });
+      return (await cells.innerText()).split(/\s+/);
+    };
+    await eventually(async () => {
+      expect(await row('Connection', 'L1')).toEqual(['L1', '26', '%', '10.1', '16.3', '63']);
+      expect(await row('Connection', 'L2')).toEqual(['L2', '20', '%', '5.2', '8.0', '40']);
+      expect(await row('hall', 'L1')).toEqual(['L1', '7', '%', '2.0', '4.7', '63']);
+      expect(await row('hall', 'L3')).toEqual(['L3', '0', '%', '0.0', '0.0', '20']);
+    });
+    await past.getByText('What a single connector drew, and what was reserved, is not kept.').waitFor();
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 375, height: 800 });
+    expect(await sidewaysScroll(page)).toBe(0);
+    await page.getByLabel('As of').fill(inputOf(minute.atMs - 30_000));
+    await eventually(async () => expect(await row('hall', 'L1')).toEqual(['L1', '–', '–', '63']));
+    expect(await page.getByLabel('Fuses', { exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByLabel('Fuses', { exact: true }).waitFor();
+    expect(await past.count()).toBe(0);
     await rig.closePages();
   });
 

@@ -34,7 +34,7 @@ describe('The page of a location', ON_PAGES, () => {
       expect(await figureOf(head(page), 'Draws')).toBeLessThanOrEqual(12.5);
       expect((await rowsOf(page, 'Profiles'))[0]?.slice(0, 3)).toEqual(['4', '12.5 kW', 'ACTIVE decides']);
     });
-    await head(page).getByText('The profile of priority 4 applies until').waitFor();
+    await head(page).getByText('The profile of priority 4 applies. It ends at').waitFor();
     await page.locator('.profile-bar.deciding').getByText('12.5 kW').waitFor();
     await page
       .locator('figcaption')

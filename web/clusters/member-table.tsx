@@ -37,7 +37,7 @@ export function MemberTable({
       {asked !== undefined && (
         <ConfirmDialog
           title="Remove a member"
-          text={`${names(asked)} leaves the cluster ${cluster.name}. Its own effective limit then applies, and the others share the cap without it.`}
+          text={`${names(asked)} leaves the cluster ${cluster.name}. The cap then no longer limits it, and the others share it alone.`}
           actionText="Remove the member"
           doneText={`${names(asked)} is no longer a member.`}
           write={(client) => client.delete(path`/clusters/${cluster.clusterId}/locations/${asked}`)}

@@ -143,11 +143,6 @@ export function PastHead({
               </Figure>
             </>
           )}
-          {value.power?.phases.map(({ phase, meanA, maxA }) => (
-            <Figure key={phase} name={`Peak on ${phase}`} note={`of that minute, mean ${meanA.toFixed(1)} A`}>
-              {maxA.toFixed(1)} A
-            </Figure>
-          ))}
         </FigureRow>
       )}
     </section>

@@ -20,7 +20,8 @@ import { TimeRange } from './time-range.js';
 import { type Span, showing, type TimeView } from './time-view.js';
 import type { ChartLines } from './use-chart-lines.js';
 
-const NO_PROFILES = 'No profiles: the permanent limit applies.';
+/** Other rules may hold the limit in force lower. */
+const NO_PROFILES = 'No profiles: the effective limit is the permanent limit.';
 
 interface Props {
   readonly locationId: string;

@@ -3,6 +3,7 @@ import type { LocationLive } from '../../src/wire/operator-locations.js';
 import './location.css';
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { Resource } from '../api/resource.js';
 import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
 import { Badge } from '../ui/badge.js';
@@ -13,13 +14,14 @@ import { ConnectorList } from './connector-list.js';
 import { FusesSection } from './fuses-section.js';
 import { LimitsSection } from './limits-section.js';
 import { LiveHead } from './live-head.js';
+import { PastFuses } from './past-fuses.js';
 import { PeakShavingSection } from './peak-shaving-section.js';
 import { useEverySecond, useServerClock } from './server-clock.js';
 import { following, RANGES, spanOf, type TimeView } from './time-view.js';
 import { useChartLines, usePast, useTimeline } from './use-chart-lines.js';
 import { useLiveLines } from './use-live-lines.js';
 import { useLocation } from './use-location.js';
-import { usePastState } from './use-past-state.js';
+import { type PastState, usePastState } from './use-past-state.js';
 
 const SOON_MS = 400;
 
@@ -59,7 +61,9 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
       </div>
       {error !== undefined && <ErrorNotice error={error} />}
       {asOfMs === undefined && live.value !== undefined && <LiveSections live={live.value} />}
-      {asOfMs !== undefined && <PastHead atMs={asOfMs} past={pastState} />}
+      {asOfMs !== undefined && (
+        <PastSections atMs={asOfMs} past={pastState} locationId={locationId} live={live.value} />
+      )}
       {!isUnknown && (
         <LimitsSection
           locationId={locationId}
@@ -94,6 +98,29 @@ function LiveSections({ live }: { readonly live: LocationLive }) {
       <PeakShavingSection peakShaving={live.peakShaving} />
       <BuildingSection siteMeter={live.siteMeter} actualKw={live.actualKw} />
       <FusesSection fuses={live.fuses} />
+    </>
+  );
+}
+
+/** What was so at `atMs`. */
+function PastSections({
+  atMs,
+  past,
+  locationId,
+  live,
+}: {
+  readonly atMs: EpochMs;
+  readonly past: Resource<PastState | undefined>;
+  readonly locationId: string;
+  readonly live: LocationLive | undefined;
+}) {
+  const { value, error } = past;
+  return (
+    <>
+      <PastHead atMs={atMs} past={past} />
+      {value !== undefined && error === undefined && (
+        <PastFuses locationId={locationId} fuses={live?.fuses ?? []} past={value} />
+      )}
     </>
   );
 }

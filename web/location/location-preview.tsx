@@ -26,7 +26,10 @@ export function LocationPreview({
         unlimited="no limit"
         isLoading={change !== undefined && preview === undefined}
       />
-      <p class="quiet small">Limits in force: cluster shares and the physical connection are counted.</p>
+      <p class="quiet small">
+        Limits in force: cluster shares, the grid operator, peak shaving, the building and the connection are
+        counted as they are known now.
+      </p>
     </div>
   );
 }

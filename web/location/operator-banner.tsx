@@ -34,8 +34,8 @@ function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
     case 'UNLIMITED_AUTONOMOUS':
       return (
         <>
-          Since <Time at={since} isShort />, the location's own limits apply: the operator has sent nothing
-          that limits it.
+          Since <Time at={since} isShort /> the operator has sent nothing that limits the location. What else
+          limits it still does.
         </>
       );
     default:

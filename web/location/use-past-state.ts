@@ -23,15 +23,10 @@ export function usePastState(locationId: string, atMs: EpochMs | undefined): Res
   return useResource(
     async (client, signal) => {
       if (restingMs === undefined) return undefined;
-      const [at, from, to] = [
-        restingMs,
-        Math.floor(restingMs / MINUTE_MS) * MINUTE_MS,
-        (Math.floor(restingMs / MINUTE_MS) + 1) * MINUTE_MS,
-      ].map((instant) => new Date(instant).toISOString());
       const [limits, power] = await Promise.all([
-        client.get<LocationLimits>(path`/locations/${locationId}/limits?at=${at ?? ''}`, signal),
+        client.get<LocationLimits>(path`/locations/${locationId}/limits?at=${iso(restingMs)}`, signal),
         client.get<LocationPower>(
-          path`/locations/${locationId}/power?from=${from ?? ''}&to=${to ?? ''}`,
+          `${path`/locations/${locationId}/power`}?${minuteQuery(restingMs)}`,
           signal,
         ),
       ]);
@@ -39,6 +34,16 @@ export function usePastState(locationId: string, atMs: EpochMs | undefined): Res
     },
     [locationId, restingMs],
   );
+}
+
+/** Asks for the minute that `atMs` is in. */
+export function minuteQuery(atMs: EpochMs): string {
+  const startsAtMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+  return path`from=${iso(startsAtMs)}&to=${iso(startsAtMs + MINUTE_MS)}`;
+}
+
+function iso(atMs: EpochMs): string {
+  return new Date(atMs).toISOString();
 }
 
 function useResting(atMs: EpochMs | undefined): EpochMs | undefined {

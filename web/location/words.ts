@@ -9,7 +9,7 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
     case 'permanentLimit':
       return 'No profile is active: the permanent limit applies.';
     case 'profile':
-      return `The profile of priority ${cause.priority} applies until ${localText(cause.endTime, true)}.`;
+      return `The profile of priority ${cause.priority} applies. It ends at ${localText(cause.endTime, true)}.`;
     case 'clusterShare':
       return `The location's share of the cluster ${clusterName} is below its effective limit.`;
     case 'operatorLimit':

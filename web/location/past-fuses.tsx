@@ -1,0 +1,109 @@
+// Looking back at the fuses: what flowed on each phase of the connection and of each feeder in the minute that is looked at.
+import { GRID_PHASES } from '../../machines/power/fuses.js';
+import type { LocationPower } from '../../src/wire/operator-history.js';
+import type { FuseLive } from '../../src/wire/operator-locations.js';
+import { path } from '../api/client.js';
+import { useResource } from '../api/resource.js';
+import { ErrorNotice } from '../ui/notice.js';
+import { FuseGrid } from './fuse-grid.js';
+import { FuseTable } from './fuse-table.js';
+import { minuteQuery, type PastState } from './use-past-state.js';
+
+type PastPhases = LocationPower['points'][number]['phases'];
+
+type Wired = Pick<FuseLive, 'feeder' | 'parent' | 'phases'>;
+
+/** What all chargers drew, where the connection's rating is not known. */
+const ALL_CHARGERS: Wired = { feeder: null, parent: null, phases: [] };
+
+interface Props {
+  readonly locationId: string;
+  /** The fuses of now: what was rated and wired otherwise then is not kept. */
+  readonly fuses: readonly FuseLive[];
+  readonly past: PastState;
+}
+
+export function PastFuses({ locationId, fuses, past }: Props) {
+  const phases = past.power?.phases ?? [];
+  if (fuses.length === 0 && phases.length === 0) return null;
+  const hasConnection = fuses.some(({ feeder }) => feeder === null);
+  return (
+    <section class="panel stack past" aria-label="Fuses as they were">
+      <h2>Fuses as they were</h2>
+      <FuseGrid<Wired>
+        fuses={hasConnection ? fuses : [ALL_CHARGERS, ...fuses]}
+        fuse={(fuse) =>
+          fuse.feeder === null ? (
+            <PastFuse
+              key=""
+              caption={hasConnection ? 'Connection' : 'All chargers'}
+              fuse={fuse}
+              phases={phases}
+            />
+          ) : (
+            <PastFeeder
+              key={fuse.feeder}
+              locationId={locationId}
+              feeder={fuse.feeder}
+              fuse={fuse}
+              atMs={past.atMs}
+            />
+          )
+        }
+      />
+      <p class="quiet small">
+        What the chargers drew in that minute, the highest as a bar, beside the fuse of now. What a single
+        connector drew, and what was reserved, is not kept.
+      </p>
+    </section>
+  );
+}
+
+interface FuseProps {
+  readonly fuse: Wired;
+}
+
+function PastFeeder({
+  locationId,
+  feeder,
+  fuse,
+  atMs,
+}: FuseProps & { readonly locationId: string; readonly feeder: string; readonly atMs: number }) {
+  const { value, error } = useResource(
+    async (client, signal) => {
+      const query = `${minuteQuery(atMs)}&${path`feeder=${feeder}`}`;
+      const { points } = await client.get<LocationPower>(
+        `${path`/locations/${locationId}/power`}?${query}`,
+        signal,
+      );
+      return { atMs, phases: points[0]?.phases ?? [] };
+    },
+    [locationId, feeder, atMs],
+  );
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  // While it is read, nothing of another instant is shown as of this one.
+  return <PastFuse caption={feeder} fuse={fuse} phases={value?.atMs === atMs ? value.phases : []} />;
+}
+
+function PastFuse({
+  caption,
+  fuse,
+  phases,
+}: FuseProps & {
+  readonly caption: string;
+  /** Empty where nothing is known of the minute. */
+  readonly phases: PastPhases;
+}) {
+  return (
+    <FuseTable
+      caption={caption}
+      parent={fuse.parent}
+      columns={['Mean A', 'Highest A']}
+      rows={GRID_PHASES.map((phase) => {
+        const drawn = phases.find((of) => of.phase === phase);
+        const ratedA = fuse.phases.find((of) => of.phase === phase)?.ratedA;
+        return { phase, usedA: drawn?.maxA, ratedA, figures: [drawn?.meanA, drawn?.maxA] };
+      })}
+    />
+  );
+}
