@@ -6,6 +6,7 @@ import { rehearse } from '../../../sim/run/rehearse.js';
 import { runFutures, runScenario } from '../../../sim/run/run-scenario.js';
 import { branched, parseBranch } from '../../../sim/scenario/parse-branch.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
+import { casesOf, testCases } from '../../seeds.js';
 
 type Rehearsal = Awaited<ReturnType<typeof rehearse>>;
 
@@ -15,7 +16,7 @@ const scenario = parseScenario(
 seed: 5
 start: 2026-06-01T12:00:00Z
 duration: 6m
-sites: { count: 3, chargers: 26, connectors: 2, permanentLimitKw: 150 }
+sites: { count: 3, chargers: 8, connectors: 7, permanentLimitKw: 150 }
 sessions: { generate: { perDay: 20, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
 vehicles: [{ name: car, share: 1, maxKw: 11, phases: 3 }]
 actions:
@@ -57,7 +58,7 @@ function watchWorlds(): string[] {
 describe('A rehearsal of many connectors', () => {
   it('has the hash of its run, and the same state at every instant, with any number of threads', async () => {
     const { hash } = await runScenario(scenario);
-    const rehearsals = await Promise.all([1, 2, 3].map(rehearsalOf));
+    const rehearsals = await Promise.all([1, 2, 3].slice(0, casesOf(3, 2)).map(rehearsalOf));
     for (const rehearsal of rehearsals) {
       await rehearsal.travelTo(third);
       await rehearsal.travelTo(endsAtMs);
@@ -270,11 +271,11 @@ describe('Whatever is done by hand, forgotten and done again', () => {
   it('gives the course of events of whoever did it straight on', async () => {
     await fc.assert(
       fc.asyncProperty(steps, steps, (forgotten, done) => expectTheSame(forgotten, done, 1)),
-      { numRuns: 4 },
+      { numRuns: casesOf(4) },
     );
   });
 
-  it.each([2, 3])('does so with %i threads', async (threads) => {
+  testCases({ always: [2], more: [3] }, 'does so with %i threads', async (threads) => {
     const isReturned = true;
     const done: readonly Step[] = [
       { half: 2, what: 'limit', site: 2, isReturned },
