@@ -246,12 +246,13 @@ export class ChargerSession<Id extends string = string> {
     this.#time.advance(nowMs);
   }
 
-  /** When it has something to do or to say next. */
-  nextDueMs(nowMs: number): number {
+  /** When it has something to do next, or to say. @param isHeard false: the service cannot hear it now, and nothing is due for that */
+  nextDueMs(nowMs: number, isHeard = true): number {
     let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
+    const isSpeaking = isHeard && this.#isAlive(nowMs);
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.lease.overAtMs);
-      if (this.#isAlive(nowMs)) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
+      if (isSpeaking) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
     // One request at a time: its answer comes, or that none came.
     if (this.#outstanding === undefined && this.#preparation.isReady)

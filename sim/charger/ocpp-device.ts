@@ -92,9 +92,12 @@ export class OcppDevice {
   nextDueMs(nowMs: number): number {
     let dueMs = this.#outstanding === undefined ? NEVER : this.#outstanding.sentAtMs + GIVES_UP_MS;
     for (const evse of this.evses) dueMs = Math.min(dueMs, evse.nextDueMs, this.#meterDueMs(evse));
-    if (this.#isOnline) dueMs = Math.min(dueMs, this.#hasBooted ? this.#heartbeatAtMs : this.#bootsAtMs);
-    if (this.#isOnline && this.#outstanding === undefined && this.#mayTalk) dueMs = nowMs;
-    return dueMs;
+    if (!this.#isOnline) return dueMs;
+    if (this.#hasBooted) dueMs = Math.min(dueMs, this.#heartbeatAtMs);
+    // One call at a time: an answer comes, or it is given up.
+    if (this.#outstanding !== undefined) return dueMs;
+    if (!this.#hasBooted) return Math.min(dueMs, this.#bootsAtMs);
+    return this.#queue.length > 0 ? nowMs : dueMs;
   }
 
   /** Its connection is open: for the first time since it started, or again. */
@@ -163,10 +166,6 @@ export class OcppDevice {
   answer(method: string, params: object, nowMs: number): Record<string, unknown> {
     this.advance(nowMs);
     return this.#words.answer(method, params, this.#deviceAt(nowMs));
-  }
-
-  get #mayTalk(): boolean {
-    return this.#hasBooted && this.#queue.length > 0;
   }
 
   #send(pending: Pending, nowMs: number): Words | undefined {

@@ -170,10 +170,10 @@ export class ChargerBridge implements UplinkReceiver {
     this.#askNext(live, nowMs);
     // What is acknowledged is on disk.
     this.#remember();
-    if (live.uplink.isListening)
-      for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
+    const isHeard = live.uplink.isListening;
+    if (isHeard) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
     this.#tellNotes();
-    const sleepMs = Math.ceil(this.session.nextDueMs(nowMs) - nowMs);
+    const sleepMs = Math.ceil(this.session.nextDueMs(nowMs, isHeard) - nowMs);
     this.#cancelWake = clock.after(Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, sleepMs)), () =>
       this.wake(),
     );

@@ -3,6 +3,7 @@ import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import {
   authorizeSchema,
   bootSchema,
+  eventTokenSchema,
   type MeterValue,
   meterValuesSchema,
   statusSchema,
@@ -84,7 +85,7 @@ export class Ocpp201Events {
     const { askIdTag } = this.#parts;
     switch (method) {
       case 'TransactionEvent': {
-        const { idToken } = read(transactionEventSchema, params);
+        const { idToken } = read(eventTokenSchema, params);
         return idToken === undefined ? {} : { idTokenInfo: { status: await askIdTag(idToken.idToken) } };
       }
       case 'Authorize':

@@ -45,9 +45,10 @@ export const transactionEventSchema = z.object({
     chargingState: z.string().max(32).optional(),
   }),
   evse: z.object({ id: evse }).optional(),
-  idToken: z.object({ idToken: text }).optional(),
   meterValue: meterValueSchema.default([]),
 });
+/** Who began or ended the transaction, which its answer is about. */
+export const eventTokenSchema = z.object({ idToken: z.object({ idToken: text }).optional() });
 export const authorizeSchema = z.object({ idToken: z.object({ idToken: text }) });
 
 /** What answers the charger gives. */

@@ -644,6 +644,16 @@ describe('The connection of a charger', () => {
     expect(charger.meters().length).toBe(before);
   });
 
+  it('has nothing due for a service that cannot hear it, and all of it once that can', () => {
+    const charger = charging().grant(16, 6);
+    charger.nowMs += 2_000;
+    charger.values();
+    expect(charger.session.nextDueMs(charger.nowMs)).toBe(charger.nowMs);
+    expect(charger.session.nextDueMs(charger.nowMs, false)).toBeGreaterThan(charger.nowMs + 1_000);
+    const before = charger.meters().length;
+    expect(charger.pass(0).meters().length).toBe(before + 1);
+  });
+
   it('says what the service asks for', () => {
     const charger = charging();
     const before = charger.said.length;

@@ -1,0 +1,79 @@
+// A charger between its two connections: how often the gateway looks after it while one of them is missing.
+import { expect, it } from 'vitest';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
+import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
+import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
+import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+import { silentLog } from '../service/running-service.js';
+
+const FILE = {
+  tenants: [
+    {
+      tenantUuid: '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10',
+      name: 'Harbour',
+      features: ['energy-management'],
+      apiKeys: [{}],
+      locations: [
+        {
+          locationId: 'quay',
+          name: 'quay',
+          status: 'ACTIVE',
+          permanentLimitKw: 50,
+          chargers: [
+            {
+              controllerUuid: 'quay-a',
+              connectors: [{ connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, status: 'ACTIVE' }],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
+it('is left alone while the service cannot hear it, whatever it has to say, and speaks as soon as that listens', async () => {
+  const clock = createVirtualClock(Date.parse('2026-06-01T00:00:00Z'));
+  let timers = 0;
+  const counted = {
+    ...clock,
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs: number, callback: () => void) => {
+      timers++;
+      return clock.after(delayMs, callback);
+    },
+  };
+  const { tenants } = parseProvisioning(JSON.stringify(FILE), 'charger-bridge');
+  const [bridge] = bridgesOf(
+    { tenants },
+    {
+      heartbeatMs: 10_000,
+      clock: counted,
+      log: silentLog,
+      memory: openGatewayMemory(undefined),
+      metrics: createGatewayMetrics({ processMetrics: false }),
+      newBoot: () => 'boot',
+    },
+  );
+  if (bridge === undefined) throw new Error('the charger was left out');
+  const dialect = speaking('ocpp1.6', bridge, { clock: counted, log: silentLog, idTags: { kind: 'all' } });
+  const said: string[] = [];
+  const uplink = {
+    isListening: false,
+    attach: async () => {},
+    detach: () => {},
+    publish: (topic: string) => void said.push(topic),
+  };
+  await bridge.open({ dialect, call: () => new Promise(() => {}), close() {} }, uplink);
+  for (let seconds = 0; seconds < 60; seconds += 5) {
+    const status = seconds % 10 === 0 ? 'Available' : 'Preparing';
+    dialect.heard('StatusNotification', { connectorId: 1, status, errorCode: 'NoError' });
+    clock.advance(5_000);
+  }
+  expect(timers).toBeLessThan(60);
+  expect(said).toEqual([]);
+  uplink.isListening = true;
+  bridge.listening();
+  expect(said.map((topic) => topic.split('/').at(-1))).toEqual(['state', 'meter']);
+});
