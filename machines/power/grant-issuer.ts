@@ -12,7 +12,14 @@ import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
-import { isShortOf, isToldAnyway, mostThenOf, obeysAnyway, thoseThatFit } from './told-anyway.js';
+import {
+  isShortOf,
+  isToldAnyway,
+  mostThenOf,
+  obeysAnyway,
+  type RoomForLeast,
+  roomForLeastOf,
+} from './told-anyway.js';
 
 /** A grant that was decided, with its connector. */
 export interface DecidedGrant {
@@ -97,10 +104,10 @@ export class GrantIssuer {
       const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;
       if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
     }
-    const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
+    const roomFor = roomForLeastOf(uncontrolled, controlled, { budgetW, need, ledger: this.#ledger });
     for (const control of [...uncontrolled].sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
       const isCounted = this.#beyondGrants.leaveOut(control.holding);
-      const grant = this.#tellUncontrolled(control, { isShort, doesFit: fitting.has(control) }, nowMs);
+      const grant = this.#tellUncontrolled(control, roomFor(control), nowMs);
       if (isCounted) this.#beyondGrants.count(control.holding);
       if (grant !== undefined) grants.push(grant);
     }
@@ -215,7 +222,7 @@ export class GrantIssuer {
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
     // What it has it keeps while others may raise nothing.
     const roomW = control.sentTenthsA === holding.maxTenthsA ? this.#budgetW : this.#raisesToW;
-    const isRoomy = this.#ledger.totalW <= roomW && isCarried && !isNonCompliant;
+    const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs, isLocked(control));
@@ -309,11 +316,4 @@ function powersOf(
   if (dc == null) return { limitW: Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000) };
   const unit = { voltageV, dc };
   return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };
-}
-
-interface RoomForLeast {
-  /** Not everything fits that cannot be lowered. */
-  readonly isShort: boolean;
-  /** The least that it can be offered fits beside what nobody can be lowered below. */
-  readonly doesFit: boolean;
 }

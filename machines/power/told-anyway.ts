@@ -4,7 +4,7 @@ import { type ConnectorControl, floorWOf, isLocked, linkOf } from './connector-c
 import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import type { BeyondGrants } from './ledger-room.js';
+import { type BeyondGrants, leastBesideW } from './ledger-room.js';
 import { lastingWOf, type PowerNeed } from './shortage.js';
 
 /** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
@@ -24,22 +24,69 @@ export function obeysAnyway(control: ConnectorControl): boolean {
   return mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq;
 }
 
-/** Whether not everything fits that cannot be lowered, once all do what they are told: then there is nothing to wait for. */
+/** What there is for one of them to be told its least. */
+export interface RoomForLeast {
+  /** Not everything fits that cannot be lowered, with its least. */
+  readonly isShort: boolean;
+  /** The least that it can be offered fits beside what nobody can be lowered below. */
+  readonly doesFit: boolean;
+  /** What locked connectors wait for, W. */
+  readonly owedW: number;
+}
+
+/** The same of each of `uncontrolled`, beside `controlled` that were told what they are due. */
+export function roomForLeastOf(
+  uncontrolled: readonly ConnectorControl[],
+  controlled: readonly ConnectorControl[],
+  {
+    budgetW,
+    need,
+    ledger,
+  }: { readonly budgetW: number; readonly need: PowerNeed; readonly ledger: GrantLedger },
+): (control: ConnectorControl) => RoomForLeast {
+  const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
+  const owedW = owedFloorsW(controlled, ledger);
+  return (control) => {
+    return { isShort: isShortOf(budgetW, need, uncontrolled, control), doesFit: fitting.has(control), owedW };
+  };
+}
+
+/**
+ * Whether not everything fits that cannot be lowered, once all do what they are told: then there is nothing to wait for.
+ * @param asking one of them that is to be given its least: it counts with that, whatever it falls back to by itself
+ */
 export function isShortOf(
   budgetW: number,
   { lockedW, heldW }: PowerNeed,
   uncontrolled: readonly ConnectorControl[],
+  asking?: ConnectorControl,
 ): boolean {
   let neededW = lockedW + heldW;
-  for (const control of uncontrolled) neededW += neededWOf(control);
+  for (const control of uncontrolled) neededW += control === asking ? floorWOf(control) : neededWOf(control);
   return neededW > budgetW;
+}
+
+/**
+ * What locked connectors are owed of their least, and have no room for yet, W: those that are told anyway leave it to them. Not
+ * where a fuse is what is full: of that their maxima are reserved, whatever they do.
+ */
+function owedFloorsW(controlled: readonly ConnectorControl[], ledger: GrantLedger): number {
+  let owedW = 0;
+  for (const control of controlled) {
+    const { holding, targetTenthsA, sentTenthsA = 0 } = control;
+    const { leastTenthsA } = holding;
+    const isOwed = isLocked(control) && sentTenthsA < leastTenthsA && targetTenthsA >= leastTenthsA;
+    if (isOwed && ledger.carriableTenthsA(holding) >= leastTenthsA)
+      owedW += leastBesideW(holding) - holding.boundW;
+  }
+  return Math.max(0, owedW);
 }
 
 /**
  * Those of them that are told something anyway and whose least fits into `leftW` beside that of the others; locked ones are owed
  * theirs, fitting or not.
  */
-export function thoseThatFit(
+function thoseThatFit(
   uncontrolled: readonly ConnectorControl[],
   leftW: number,
 ): ReadonlySet<ConnectorControl> {

@@ -1,13 +1,22 @@
 // Chargers that do less than the contract would like: served as it says, and reserved for what they cannot be held to.
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
-import { connectNaiveCharger } from './naive-charger.js';
+import { connectNaiveCharger, type NaiveCharger } from './naive-charger.js';
 
 const LIMIT_KW = 44;
 const MAXIMUM_KW = 32 * 0.69;
 
 let rig: EnforcementRig;
 afterEach(() => rig.stop());
+
+/** It draws what it was told, takes what it is told now, and ten seconds pass. */
+async function obey(charger: NaiveCharger): Promise<void> {
+  const { limitA = 0 } = charger.limits.at(-1) ?? {};
+  await charger.meter(limitA, { limitA });
+  await rig.pass(1);
+  await charger.ack();
+  await rig.pass(9);
+}
 
 describe('a charger that counts its lease from receipt', () => {
   it('is served like others', async () => {
@@ -166,5 +175,41 @@ describe('a charger that keeps to no lease', () => {
     await simple.stop();
     expect(told.at(-1)).toEqual({ limitA: 6, othersA: 0 });
     expect(told.filter(({ limitA, othersA }) => limitA > 0 && othersA > 0)).toEqual([]);
+  });
+
+  it('makes room for the 6 A of a lock that keeps its lease', async () => {
+    const chargers = [{ isAbsent: true, failsafeA: 0 }, { failsafeA: 0 }];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 25, chargers }]);
+    const simple = await connectNaiveCharger(rig, 'quay', 'quay-1');
+    await simple.state({ lease: 'none', keepsThen: true, failsafeA: 0 });
+    for (let seconds = 0; seconds < 30; seconds += 10) await obey(simple);
+    expect(simple.last().limitA).toBe(32);
+    await rig.lock('quay-2', 11);
+    for (let seconds = 0; seconds < 60; seconds += 10) await obey(simple);
+    await simple.stop();
+    expect([simple.last().limitA, rig.charger('quay-2').heldA()]).toEqual([6, 6]);
+  });
+
+  it('has the 6 A of its lock once another like it has let go of its maximum, though it would start with more', async () => {
+    const chargers = [{ isAbsent: true }, { isAbsent: true, failsafeA: 0 }];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 25, chargers }]);
+    const first = await connectNaiveCharger(rig, 'quay', 'quay-1');
+    await first.state({ lease: 'none', keepsThen: true, failsafeA: 6 });
+    for (let seconds = 0; seconds < 30; seconds += 10) await obey(first);
+    expect(first.last().limitA).toBe(32);
+    await rig.lock('quay-2', 11);
+    const locked = await connectNaiveCharger(rig, 'quay', 'quay-2');
+    await locked.state({ lease: 'none', keepsThen: false, failsafeA: 32 });
+    const told: (readonly [number, number])[] = [];
+    for (let seconds = 0; seconds < 40; seconds += 10) {
+      await locked.meter(0, { status: 'SuspendedEVSE', limitA: 0 });
+      await rig.pass(1);
+      told.push([first.last().limitA, locked.last().limitA]);
+      await locked.ack();
+      await obey(first);
+    }
+    await Promise.all([first.stop(), locked.stop()]);
+    expect(told[0]).toEqual([6, 0]);
+    expect(told.at(-1)).toEqual([6, 6]);
   });
 });
