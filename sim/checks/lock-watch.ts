@@ -3,6 +3,7 @@
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
+import type { PoleName } from '../world/site-fuses.js';
 import { type ConnectorBook, isOlder } from './connector-book.js';
 
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
@@ -21,6 +22,8 @@ interface Standing {
   lastResort: number;
   /** Limits in a row above 0 while no lock held. */
   running: number;
+  /** Its maximum was reserved then, whatever it was told. */
+  unreliableAtMs: number;
 }
 
 export class LockWatch {
@@ -70,7 +73,7 @@ export class LockWatch {
   #standingOf(book: ConnectorBook): Standing {
     const known = this.#standings.get(book);
     if (known !== undefined) return known;
-    const standing = { belowLock: 0, lastResort: 0, running: 0 };
+    const standing = { belowLock: 0, lastResort: 0, running: 0, unreliableAtMs: Number.NEGATIVE_INFINITY };
     this.#standings.set(book, standing);
     return standing;
   }
@@ -95,7 +98,7 @@ export class LockWatch {
     const { wattsPerA, maxA, leastA } = book.facts;
     // Others had what its car left; the next one waits until they have followed.
     const isTakenBack = phases === undefined && this.#monotonicMs() - book.lentAtMs <= MADE_ROOM_MS;
-    const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && doFloorsFitFuses(book);
+    const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#doFloorsFitFuses(book);
     if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
@@ -109,6 +112,27 @@ export class LockWatch {
     standing.lastResort =
       reason === 'lastResort' && limitA < owedA - TOLERANCE_A ? standing.lastResort + 1 : 0;
     if (standing.lastResort >= STEADY_LIMITS && this.#isSteady(book)) this.#judgeLastResort(book);
+  }
+
+  /** A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. */
+  #doFloorsFitFuses(book: ConnectorBook): boolean {
+    const { facts, site } = book;
+    return facts.poles.every((pole) => {
+      const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
+      const neededA = onIt.reduce(
+        (sum, each) => sum + Math.max(floorAOf(each), each === book ? 0 : this.#reservedA(each, pole)),
+        0,
+      );
+      return neededA <= (site.capacitiesA.get(pole) ?? 0);
+    });
+  }
+
+  /** What a fuse must have room for whatever it is told: its maximum where that is reserved, and after that what it may still draw. */
+  #reservedA(book: ConnectorBook, pole: PoleName): number {
+    const standing = this.#standingOf(book);
+    const nowMs = this.#monotonicMs();
+    if (book.isUnreliable) standing.unreliableAtMs = nowMs;
+    return nowMs - standing.unreliableAtMs > MADE_ROOM_MS ? 0 : book.boundOn(pole, nowMs);
   }
 
   /** It may be, and the floors of all locks do not fit the operator's limit beside what the others may be entitled to. */
@@ -168,11 +192,6 @@ function reservedAOf({ told, isUnreliable, facts: { failsafeA, maxA } }: Connect
   return isUnreliable || isSetAside ? maxA : Math.max(told?.limitA ?? 0, failsafeA);
 }
 
-/** A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. */
-function doFloorsFitFuses({ facts, site }: ConnectorBook): boolean {
-  return facts.poles.every((pole) => {
-    const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
-    const floorsA = onIt.reduce((sum, each) => sum + Math.max(each.facts.leastA, each.facts.failsafeA), 0);
-    return floorsA <= (site.capacitiesA.get(pole) ?? 0);
-  });
+function floorAOf({ facts: { leastA, failsafeA } }: ConnectorBook): number {
+  return Math.max(leastA, failsafeA);
 }

@@ -36,7 +36,13 @@ beforeEach(() => {
   };
   const rating = { wattsPerA: 690, maxA: 32, leastA: 6, failsafeA: 0, efficiency: undefined };
   const bookOf = (key: string) => {
-    const facts = { key, ...rating, operatorMayPause: false, poles: [FUSE], polesOfPhases: [[FUSE]] } as const;
+    const facts = {
+      key,
+      ...rating,
+      operatorMayPause: false,
+      poles: [FUSE],
+      polesOfPhases: [[FUSE]],
+    } as const;
     const book = new ConnectorBook(site, facts, TIMES);
     book.hear(0, true);
     connectors.push(book);
