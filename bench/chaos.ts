@@ -1,11 +1,12 @@
 // Breaks a cluster again and again while clients write and cars charge, and counts what must never happen.
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { SHARDS, shardOf } from '../machines/values/shards.js';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
 import { createStore } from '../src/outbound/knex/store.js';
+import { toInstant } from '../src/wire/instants.js';
 import { type Gaps, pause, type Tally, Watch, Writers } from './chaos-parts.js';
 import { Cluster, type Node } from './cluster-parts.js';
 import type { ClusterSite } from './cluster-plan.js';
@@ -23,6 +24,23 @@ const NODE_FAULTS = [
 const FRONT_FAULTS = ['killFront', 'killBus'] as const;
 type FrontFault = (typeof FRONT_FAULTS)[number];
 type Fault = (typeof NODE_FAULTS)[number] | FrontFault;
+
+interface Options {
+  readonly rounds: string;
+  readonly nodes: string;
+  readonly seed: string;
+  readonly faults?: string;
+  readonly sharded?: boolean;
+  readonly fronts: string;
+}
+
+/** What is broken, who writes to it and looks at it, and what they count. */
+interface Course {
+  readonly cluster: Cluster;
+  readonly writers: Writers;
+  readonly watch: Watch;
+  readonly tally: Tally;
+}
 
 const SETTLED_MS = 4_000;
 const ACTIVE_WITHIN_MS = 60_000;
@@ -168,13 +186,12 @@ function report(tally: Tally, rounds: number): void {
   }
 }
 
-/** One round: the fault hits one node, and what the clients noticed is told. */
+/** One round: the fault hits one node. Tells for how long the clients of its tenants had no answer, and its chargers none either. */
 async function playRound(
-  cluster: Cluster,
-  { writers, watch, tally }: { writers: Writers; watch: Watch; tally: Tally },
+  { cluster, writers, watch, tally }: Course,
   fault: Fault,
   draw: number,
-) {
+): Promise<{ readonly restMs: number; readonly silentMs: number } | undefined> {
   const running = await until(() => {
     const found = cluster.nodes.filter(({ role, isPaused }) => role === 'active' && !isPaused);
     return found.length > 0 ? found : undefined;
@@ -196,27 +213,41 @@ async function playRound(
   const longestMs = writers.takeLongestMs();
   const gaps: Gaps = tally.gapsMs.get(fault) ?? { hitMs: [], othersMs: [], silentMs: [] };
   tally.gapsMs.set(fault, gaps);
-  gaps.hitMs.push(longestMs(isHit));
+  const restMs = longestMs(isHit);
+  gaps.hitMs.push(restMs);
   const isOfFronts = fault === 'killFront' || fault === 'killBus';
-  gaps.silentMs.push(watch.takeLongestMs()((site) => isOfFronts || isHit(site)));
+  const silentMs = watch.takeLongestMs()((site) => isOfFronts || isHit(site));
+  gaps.silentMs.push(silentMs);
   if (cluster.isSharded && fault !== 'restartDatabase') gaps.othersMs.push(longestMs((site) => !isHit(site)));
-  return longestMs(isHit);
+  return { restMs, silentMs };
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '20' },
-      nodes: { type: 'string', default: '3' },
-      seed: { type: 'string', default: '1' },
-      faults: { type: 'string' },
-      sharded: { type: 'boolean', default: false },
-      fronts: { type: 'string', default: '0' },
-    },
+/** Plays `rounds` unless it is asked to stop before; returns how many were played. */
+async function playRounds(course: Course, { rounds, seed, faults }: Options): Promise<number> {
+  const { cluster, tally, watch } = course;
+  const known: readonly Fault[] =
+    cluster.fronts === undefined ? NODE_FAULTS : [...NODE_FAULTS, ...FRONT_FAULTS];
+  const drawn = known.filter((fault) => faults?.split(',').includes(fault) ?? true);
+  const rng = mersenne(Number(seed));
+  let isAskedToStop = false;
+  process.once('SIGINT', () => {
+    isAskedToStop = true;
   });
-  const known: readonly Fault[] = Number(values.fronts) > 0 ? [...NODE_FAULTS, ...FRONT_FAULTS] : NODE_FAULTS;
-  const faults = known.filter((fault) => values.faults?.split(',').includes(fault) ?? true);
-  const rng = mersenne(Number(values.seed));
+  const inSeconds = (ms = 0) => `${(ms / 1000).toFixed(1)} s`;
+  for (let round = 1; round <= Number(rounds); round++) {
+    if (isAskedToStop) return round - 1;
+    const fault = drawn[uniformInt(rng, 0, drawn.length - 1)] ?? 'kill';
+    const gaps = await playRound(course, fault, uniformInt(rng, 0, 999));
+    const { leasesLost, limitsBroken } = tally;
+    process.stdout.write(
+      `${toInstant(systemClock.nowMs())} round ${round}: ${fault}, REST ${inSeconds(gaps?.restMs)}, heartbeats ${inSeconds(gaps?.silentMs)}, leased ${watch.leased}, lost ${leasesLost}, broken ${limitsBroken}\n`,
+    );
+  }
+  return Number(rounds);
+}
+
+async function run(options: Options): Promise<void> {
+  const { sharded = false, fronts, nodes } = options;
   const tally: Tally = {
     leasesLost: 0,
     limitsBroken: 0,
@@ -227,12 +258,12 @@ async function main(): Promise<void> {
     unanswered: 0,
     gapsMs: new Map(),
   };
-  const cluster = new Cluster({ isSharded: values.sharded, fronts: Number(values.fronts) });
+  const cluster = new Cluster({ isSharded: sharded, fronts: Number(fronts) });
   try {
-    await cluster.start(Number(values.nodes));
-    await cluster.ask(auditOf(values.sharded ? 'shards' : 'owner'));
+    await cluster.start(Number(nodes));
+    await cluster.ask(auditOf(sharded ? 'shards' : 'owner'));
     await until(
-      () => cluster.nodes.every((node) => !values.sharded || isBack(cluster, node)) || undefined,
+      () => cluster.nodes.every((node) => !sharded || isBack(cluster, node)) || undefined,
       'every node to run',
     );
     const watch = new Watch(cluster, tally);
@@ -243,19 +274,12 @@ async function main(): Promise<void> {
     );
     const writers = new Writers(cluster, tally);
     writers.start();
-    for (let round = 1; round <= Number(values.rounds); round++) {
-      const fault = faults[uniformInt(rng, 0, faults.length - 1)] ?? 'kill';
-      const gapMs =
-        (await playRound(cluster, { writers, watch, tally }, fault, uniformInt(rng, 0, 999))) ?? 0;
-      process.stdout.write(
-        `round ${round}: ${fault}, ${(gapMs / 1000).toFixed(1)} s, leased ${watch.leased}\n`,
-      );
-    }
+    const rounds = await playRounds({ cluster, writers, watch, tally }, options);
     await writers.stop();
     watch.stop();
     tally.writesLost = await countLost(cluster, writers);
     tally.doubleWriters = await countDoubleWriters(cluster);
-    report(tally, Number(values.rounds));
+    report(tally, rounds);
   } finally {
     await cluster.stop();
   }
@@ -263,4 +287,15 @@ async function main(): Promise<void> {
   process.exit(leasesLost + limitsBroken + writesLost + doubleWriters === 0 ? 0 : 1);
 }
 
-await main();
+await new Command('chaos')
+  .description(
+    'Breaks one of several nodes again and again while clients write and cars charge; ctrl-C ends it after the round',
+  )
+  .option('--rounds <n>', 'how often', '20')
+  .option('--nodes <n>', 'processes on one PostgreSQL', '3')
+  .option('--seed <n>', 'what is drawn: which fault, and which node', '1')
+  .option('--faults <names>', `only these, with commas: ${[...NODE_FAULTS, ...FRONT_FAULTS].join(', ')}`)
+  .option('--sharded', 'the nodes share eight tenants; they stand by for each other if left out')
+  .option('--fronts <n>', 'with a NATS and as many fronts in the place of a broker', '0')
+  .action(run)
+  .parseAsync();

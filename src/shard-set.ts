@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import { ALL_SHARDS, type Shard, shardOf } from '../machines/values/shards.js';
 import { Follower } from './actors/follower.js';
+import { Rehearsal } from './actors/rehearsal.js';
 import type { Config } from './config.js';
 import { createHealth } from './health.js';
 import { createCredentialDirectory } from './inbound/http/credentials.js';
@@ -18,7 +19,7 @@ import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { SharedDatabase } from './ports/shared-database.js';
 import { StoreUnavailableError } from './ports/store.js';
-import { FINISH_WITHIN_MS, loadBus, Term } from './term.js';
+import { FINISH_WITHIN_MS, loadBus, Term, timingOf } from './term.js';
 import { VERSION } from './version.js';
 
 interface ShardSetOptions
@@ -35,6 +36,9 @@ interface ShardSetOptions
 
 /** A node that stops lets its shards go to others one after another for so long, and then all that are left. */
 const MOVE_WITHIN_MS = 5_000;
+
+/** A node that has just started rehearses for so long at the most before it is given shards. */
+const REHEARSE_WITHIN_MS = 3_000;
 
 /** A node that does not reach the database soon says so: its clients had better ask another one. */
 const ASKED_AGAIN_WITHIN_MS = 1_000;
@@ -82,6 +86,15 @@ export class ShardSet {
       onTakenOver: () => {},
       onCredentials: (set) => this.#credentials.replace(set),
     });
+    await this.#rehearse();
+  }
+
+  /** Nobody waits for this node yet: its first shards then begin as fast as later ones. */
+  async #rehearse(): Promise<void> {
+    const { config, clock, log, database } = this.#options;
+    const rehearsal = new Rehearsal({ clock, log, store: database.common, timing: timingOf(config) });
+    await within(clock, REHEARSE_WITHIN_MS, rehearsal.start());
+    rehearsal.end();
   }
 
   /** Takes its share of the shards, from now on. Other nodes reach this one already. */

@@ -1,4 +1,5 @@
 // A node among several that stand by for each other: it forwards what it is asked until it owns the database, and runs it then.
+import { Rehearsal } from './actors/rehearsal.js';
 import type { Config } from './config.js';
 import { createStandbyHealth } from './health.js';
 import type { Exchanges } from './inbound/http/exchange.js';
@@ -11,7 +12,7 @@ import { within } from './nodes/within.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { Store } from './ports/store.js';
-import { FINISH_WITHIN_MS, loadBus, Term } from './term.js';
+import { FINISH_WITHIN_MS, loadBus, Term, timingOf } from './term.js';
 import { VERSION } from './version.js';
 
 interface StandbyNodeOptions
@@ -32,11 +33,13 @@ export class StandbyNode {
   readonly #options: StandbyNodeOptions;
   readonly #forwarding: Forwarding;
   readonly #standby: Standby;
+  readonly #rehearsal: Rehearsal;
 
   constructor(options: StandbyNodeOptions) {
     this.#options = options;
     const { config, clock, log, store } = options;
     this.#forwarding = new Forwarding(options);
+    this.#rehearsal = new Rehearsal({ clock, log, store, timing: timingOf(config) });
     this.#standby = new Standby({
       clock,
       log,
@@ -51,10 +54,12 @@ export class StandbyNode {
   async start(): Promise<void> {
     await loadBus(this.#options.config);
     this.#standby.start();
+    void this.#rehearsal.start();
   }
 
   /** Ends a term under way, so that another node may begin the next at once. */
   handOver(): Promise<void> {
+    this.#rehearsal.end();
     return this.#standby.stop();
   }
 
@@ -80,12 +85,14 @@ export class StandbyNode {
 
   async #begin(term: Term): Promise<Running> {
     const { http, clock, onRole } = this.#options;
+    this.#rehearsal.end();
     try {
       const { mqttUrl } = await term.start();
       void http.answerWith((exchanges) => term.answering(exchanges));
       onRole('active', mqttUrl);
     } catch (error) {
       await term.stop();
+      this.#standByAgain();
       throw error;
     }
     return {
@@ -96,8 +103,13 @@ export class StandbyNode {
           http.answerWith((exchanges) => this.answering(exchanges)),
         );
         await term.stop();
+        this.#standByAgain();
         onRole('standby');
       },
     };
+  }
+
+  #standByAgain(): void {
+    if (!this.#options.isStopping()) void this.#rehearsal.start();
   }
 }

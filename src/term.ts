@@ -224,7 +224,7 @@ export class Term {
   }
 }
 
-function timingOf({ heartbeatS, leaseTtlS, settleS }: Config): GrantTiming {
+export function timingOf({ heartbeatS, leaseTtlS, settleS }: Config): GrantTiming {
   const inMs = (seconds: number) => Math.round(seconds * 1000);
   return { heartbeatMs: inMs(heartbeatS), ttlMs: inMs(leaseTtlS), settleMs: inMs(settleS) };
 }

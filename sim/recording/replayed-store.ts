@@ -42,6 +42,7 @@ export function createReplayedStore(): ReplayedStore {
       holder: unrecorded,
     },
     ping: unrecorded,
+    glanceAtTenant: unrecorded,
     close: async () => {},
     alarms: unrecorded,
     profileHistory: unrecorded,

@@ -44,6 +44,7 @@ export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'o
     common: {
       loadCredentials: () => reach(() => common.loadCredentials()),
       revisionSince: (since) => reach(() => common.revisionSince(since)),
+      glanceAtTenant: (tenantUuid) => reach(() => common.glanceAtTenant(tenantUuid)),
       ping: () => reach(() => common.ping()),
     },
     shard(shard) {
@@ -93,6 +94,7 @@ export class NodeStore {
       isOwner: () => reach(() => store.isOwner()),
       append: (tenantUuid, changes) => this.#append(() => store.append(tenantUuid, changes), changes),
       loadTenant: (tenantUuid) => reach(() => store.loadTenant(tenantUuid)),
+      glanceAtTenant: (tenantUuid) => reach(() => store.glanceAtTenant(tenantUuid)),
       loadCredentials: () => reach(() => store.loadCredentials()),
       revisionSince: (since) => reach(() => store.revisionSince(since)),
       powerHistory: (...asked) => reach(() => store.powerHistory(...asked)),

@@ -36,7 +36,7 @@ export interface Membership {
 export interface SharedDatabase {
   readonly membership: Membership;
   /** All tenants, to be read and not to be written. */
-  readonly common: Pick<Store, 'loadCredentials' | 'revisionSince' | 'ping'>;
+  readonly common: Pick<Store, 'loadCredentials' | 'revisionSince' | 'glanceAtTenant' | 'ping'>;
   /** The tenants of one shard, as if there were no others; it has an owner of its own. The same object each time. */
   shard(shard: Shard): Store;
   /** Writes what was accepted, then closes. */

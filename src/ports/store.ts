@@ -107,6 +107,8 @@ export interface Store {
    * the appends of this process: it shows every one that resolved before it does, and none that resolves after it.
    */
   loadTenant(tenantUuid: TenantUuid): Promise<TenantState>;
+  /** The same as it stands at this moment, whoever is about to write: for who does not run the tenant. */
+  glanceAtTenant(tenantUuid: TenantUuid): Promise<TenantState>;
   /**
    * Every profile of the target ever submitted whose window meets `window`, in the order they were submitted; rows that
    * are added later come last, so that `page` can be asked for one after the other.

@@ -78,7 +78,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'shard-set': ['term', 'actors', 'nodes', 'inbound', 'ports', ...MACHINES, ...FOUNDATION, PACKAGES],
   front: ['actors', 'inbound', 'outbound', 'ports', ...FOUNDATION],
-  'standby-node': ['term', 'nodes', 'inbound', 'ports', ...FOUNDATION],
+  'standby-node': ['term', 'actors', 'nodes', 'inbound', 'ports', ...FOUNDATION],
   service: [
     'shard-set',
     'standby-node',

@@ -239,6 +239,24 @@ describe('several nodes', needing(missingPostgres()), () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
   });
 
+  it('read what they would run while they stand by, so that it takes them less when they do', async () => {
+    await twoNodes();
+    const readings: string[] = [];
+    await startNode(
+      {},
+      {
+        wrapStore: (store) => ({
+          ...store,
+          glanceAtTenant: (tenantUuid) => {
+            readings.push(tenantUuid);
+            return store.glanceAtTenant(tenantUuid);
+          },
+        }),
+      },
+    );
+    await eventually(() => expect(readings).toEqual([HARBOUR, HARBOUR, HARBOUR]));
+  });
+
   it('go on with one that could not run at first, as its port was taken', async () => {
     const [first, second] = await twoNodes();
     const mqttPort = String(new URL(second.url).port);

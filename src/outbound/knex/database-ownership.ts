@@ -70,8 +70,9 @@ export class DatabaseOwnership implements Ownership {
   async awaitVacancy(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      if (await this.#isSeenVacant()) return;
-      await this.#pause(LOOK_EVERY_MS, signal);
+      const leftMs = await this.#seenForMs();
+      if (leftMs === undefined) return;
+      await this.#pause(Math.min(leftMs, LOOK_EVERY_MS), signal);
     }
   }
 
@@ -149,15 +150,21 @@ export class DatabaseOwnership implements Ownership {
     return row;
   }
 
-  async #isSeenVacant(): Promise<boolean> {
+  /** How long it is worth waiting before it is looked again: until a lease ends, ms; undefined where nobody owns it. */
+  async #seenForMs(): Promise<number | undefined> {
     try {
-      return await orUnavailable(async () => this.#isVacant(await this.#read()));
+      return await orUnavailable(async () => {
+        const row = await this.#read();
+        if (await this.#isVacant(row)) return undefined;
+        const leftMs = (row.alive_until_ms ?? Number.POSITIVE_INFINITY) - row.now_ms;
+        return leftMs > 0 ? leftMs : LOOK_EVERY_MS;
+      });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       this.#rareLog('vacancy', () =>
         this.#log?.warn({ err: error }, 'the database does not say who owns it; asking again'),
       );
-      return false;
+      return LOOK_EVERY_MS;
     }
   }
 

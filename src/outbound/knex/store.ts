@@ -102,6 +102,8 @@ class KnexStore implements Store {
   readonly append: Store['append'] = (tenantUuid, changes) => this.#journal.append({ tenantUuid, changes });
   readonly loadTenant: Store['loadTenant'] = (tenantUuid) =>
     this.#inTurn(() => loadTenant(this.#knex, tenantUuid));
+  readonly glanceAtTenant: Store['glanceAtTenant'] = (tenantUuid) =>
+    this.#ask((trx) => readTenant(trx, tenantUuid));
   readonly loadCredentials: Store['loadCredentials'] = () => this.#ask(loadCredentials);
   readonly revisionSince: Store['revisionSince'] = (since) => this.#ask((trx) => revisionSince(trx, since));
   readonly profileHistory: Store['profileHistory'] = (...asked) =>
@@ -210,7 +212,11 @@ class KnexStore implements Store {
 
 async function loadTenant(knex: Knex, tenantUuid: TenantUuid): Promise<TenantState> {
   await awaitWriters(knex, tenantUuid);
-  return inSnapshot(knex, async (trx) => ({
+  return inSnapshot(knex, (trx) => readTenant(trx, tenantUuid));
+}
+
+async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<TenantState> {
+  return {
     locations: await loadLocations(trx, tenantUuid),
     clusters: await loadClusters(trx, tenantUuid),
     profiles: await loadProfiles(trx, tenantUuid),
@@ -218,5 +224,5 @@ async function loadTenant(knex: Knex, tenantUuid: TenantUuid): Promise<TenantSta
     openAlarms: await loadOpenAlarms(trx, tenantUuid),
     operatorEvents: await loadOperatorEvents(trx, tenantUuid),
     billedWindows: await loadBilledWindows(trx, tenantUuid),
-  }));
+  };
 }
