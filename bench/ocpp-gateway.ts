@@ -14,15 +14,24 @@ import { databaseUrlOf } from '../src/config.js';
 import { machine, remark, report, residentBytes } from './bench.js';
 import { controllerUuidOf, createSite, locationIdOf, MQTT_SECRET, provision, TENANT } from './site.js';
 
-const { values } = parseArgs({ options: { chargers: { type: 'string' }, seconds: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { chargers: { type: 'string' }, seconds: { type: 'string' }, heartbeat: { type: 'string' } },
+});
 const CHARGERS = Number(values.chargers ?? 1_000);
 const MEASURED_S = Number(values.seconds ?? 60);
 const EACH = 20;
 /** Connected first: by then all code has run. */
 const WARM = Math.min(60, CHARGERS - 1);
+const HEARTBEAT_S = Number(values.heartbeat ?? 10);
+/** As of a service and a gateway by themselves, 60 s of 10 s. */
+const LEASE_S = 6 * HEARTBEAT_S;
 /** 11.6 A for each of twenty cars, which want more. */
-const SHAPE = { chargersEach: EACH, permanentLimitKw: 176, gridLimitKw: 1_200 };
-const HEARTBEAT_S = 10;
+const SHAPE = {
+  chargersEach: EACH,
+  permanentLimitKw: 176,
+  gridLimitKw: 1_200,
+  timing: { heartbeatMs: 1_000 * HEARTBEAT_S, ttlMs: 1_000 * LEASE_S },
+};
 const CONNECT_APART_MS = 10;
 const LONGEST_WAIT_MS = 240_000;
 const LOOK_EVERY_MS = 100;
@@ -68,6 +77,8 @@ writeFileSync(
           locationId: locationIdOf(i),
           name: 'A site',
           permanentLimitKw: SHAPE.permanentLimitKw,
+          heartbeatS: HEARTBEAT_S,
+          leaseTtlS: LEASE_S,
           chargers: Array.from({ length: EACH }, (_, j) => ({
             controllerUuid: controllerUuidOf(i * EACH + j),
             connectors: [{ connectorId: '1', phases: 3, maxCurrentA: 32 }],

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { LeaseTiming } from '../machines/power/grant.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf, loadConfig } from '../src/config.js';
@@ -64,6 +65,8 @@ export interface Shape {
   readonly chargersEach: number;
   readonly permanentLimitKw: number;
   readonly gridLimitKw: number;
+  /** Of its chargers; that of the service where left out. */
+  readonly timing?: LeaseTiming;
 }
 
 const ONE_CHARGER: Shape = { chargersEach: 1, permanentLimitKw: 50, gridLimitKw: 80 };
@@ -73,7 +76,7 @@ export async function provision(
   config: Config,
   locations: number,
   connectorsEach: number,
-  { chargersEach, permanentLimitKw, gridLimitKw }: Shape = ONE_CHARGER,
+  { chargersEach, permanentLimitKw, gridLimitKw, timing }: Shape = ONE_CHARGER,
   { tenantUuid, keyId, firstLocation, firstCharger }: SiteOwner = THE_TENANT,
 ): Promise<void> {
   const administration = await createAdministration({
@@ -100,6 +103,7 @@ export async function provision(
         chargers: Array.from({ length: chargersEach }, (__, n) => ({
           controllerUuid: controllerUuidOf(firstCharger + i * chargersEach + n),
           mqttSecretHash,
+          ...(timing === undefined ? {} : { timing }),
           connectors: Array.from({ length: connectorsEach }, (___, k) => ({
             connectorId: String(k + 1) as ConnectorId,
             phases: 3 as const,

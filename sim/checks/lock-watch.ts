@@ -8,6 +8,8 @@ import { type ConnectorBook, isOlder } from './connector-book.js';
 
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
 const MADE_ROOM_MS = 100_000;
+/** A charger that keeps its lease again has been told a limit, and has taken it, by then. */
+const TAKEN_WITHIN_HEARTBEATS = 2;
 /** So many limits in a row (about one in ten seconds) are no transition any more. */
 const STEADY_LIMITS = 10;
 /** A raise is at least an ampere. */
@@ -114,25 +116,36 @@ export class LockWatch {
     if (standing.lastResort >= STEADY_LIMITS && this.#isSteady(book)) this.#judgeLastResort(book);
   }
 
-  /** A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. */
+  /**
+   * A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. Beside one without a lease that is
+   * locked itself others without one count with what they are told: it is reserved with its maximum anyway.
+   */
   #doFloorsFitFuses(book: ConnectorBook): boolean {
     const { facts, site } = book;
     return facts.poles.every((pole) => {
       const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
       const neededA = onIt.reduce(
-        (sum, each) => sum + Math.max(floorAOf(each), each === book ? 0 : this.#reservedA(each, pole)),
+        (sum, each) =>
+          sum +
+          Math.max(floorAOf(each), each === book || book.isUnreliable ? 0 : this.#reservedA(each, pole)),
         0,
       );
       return neededA <= (site.capacitiesA.get(pole) ?? 0);
     });
   }
 
-  /** What a fuse must have room for whatever it is told: its maximum where that is reserved, and after that what it may still draw. */
+  /**
+   * What a fuse must have room for whatever it is told: its maximum where that is reserved, and until it has taken a limit since and
+   * has settled; after that what it may still draw.
+   */
   #reservedA(book: ConnectorBook, pole: PoleName): number {
     const standing = this.#standingOf(book);
     const nowMs = this.#monotonicMs();
     if (book.isUnreliable) standing.unreliableAtMs = nowMs;
-    return nowMs - standing.unreliableAtMs > MADE_ROOM_MS ? 0 : book.boundOn(pole, nowMs);
+    const { settleMs, heartbeatMs } = book.times;
+    const reliableForMs = nowMs - standing.unreliableAtMs;
+    if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) return book.facts.maxA;
+    return reliableForMs > MADE_ROOM_MS ? 0 : book.boundOn(pole, nowMs);
   }
 
   /** It may be, and the floors of all locks do not fit the operator's limit beside what the others may be entitled to. */

@@ -79,6 +79,10 @@ describe('A lock that is told 0 A on a fuse', () => {
       book.give(limit(1, 32), nowMs, nowMs);
     }
     watch.left(locked, limit(1, 0));
+    locked.lease = 'none';
+    watch.left(locked, limit(1, 0));
+    expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
+    locked.lease = 'heartbeat';
     nowMs += 10_000;
     for (const book of [first, second]) book.lease = 'heartbeat';
     watch.left(locked, limit(2, 0));
@@ -87,8 +91,11 @@ describe('A lock that is told 0 A on a fuse', () => {
       book.give(limit(2, 6), nowMs, nowMs);
       book.noteApplied({ epoch: 1, seq: 2 }, nowMs);
     }
-    nowMs += TIMES.settleMs;
+    nowMs += 2 * TIMES.heartbeatMs + TIMES.settleMs - 10_000;
     watch.left(locked, limit(3, 0));
+    expect(told).toEqual([]);
+    nowMs += 1;
+    watch.left(locked, limit(4, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
