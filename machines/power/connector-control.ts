@@ -2,6 +2,7 @@
 
 import {
   type ConnectorRating,
+  dcWOfTenths,
   leastTenthsAOf,
   milliwattsPerTenthA,
   ratedMilliwattsPerTenth,
@@ -13,7 +14,7 @@ import { type Compliance, createCompliance } from './compliance.js';
 import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
-import type { LeaseKind, LeaseTiming, LimitReason } from './grant.js';
+import type { Grant, LeaseKind, LeaseTiming, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding, HoldingSpec } from './holding.js';
 import type { MeterSlot } from './meter-ledger.js';
@@ -120,6 +121,8 @@ export interface ConnectorControl {
   heardAtMs: number;
   /** The newest grant's limit; undefined where none was given since the charger started, or fell silent. */
   sentTenthsA: number | undefined;
+  /** On how many of its phases that is. */
+  sentPhases: PhaseCount;
   /** The first of the grants that it was told since then. */
   sentFromSeq: number;
   sentAtMs: number;
@@ -179,6 +182,7 @@ export function createControl(
     boot: '',
     heardAtMs: 0,
     sentTenthsA: undefined,
+    sentPhases: ALL_PHASES,
     sentFromSeq: 0,
     sentAtMs: Number.NEGATIVE_INFINITY,
     leasedUntilMs: Number.NEGATIVE_INFINITY,
@@ -287,4 +291,15 @@ export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
 /** The least it can be told other than 0, in W: 6 A for AC. */
 export function floorWOf({ holding }: ConnectorControl): number {
   return wattsOfTenths(holding.leastTenthsA, holding.milliwattsPerTenth);
+}
+
+/** The powers that a grant tells: of a DC connector those at the car, which it keeps to. */
+export function powersOf(
+  { holding, spec: { voltageV, dc } }: ConnectorControl,
+  limitTenthsA: number,
+  thenTenthsA: number,
+): Pick<Grant, 'limitW' | 'thenW'> {
+  if (dc == null) return { limitW: Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000) };
+  const unit = { voltageV, dc };
+  return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };
 }

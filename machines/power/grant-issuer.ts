@@ -1,13 +1,13 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
-import { dcWOfTenths, tenthsAOf } from '../values/units.js';
-import { type ConnectorControl, isLocked, isReadOnly } from './connector-control.js';
+import { tenthsAOf } from '../values/units.js';
+import { type ConnectorControl, isLocked, isReadOnly, powersOf } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import { BeyondGrants, leastBesideW } from './ledger-room.js';
-import { isLending, lentTo } from './lent-phases.js';
+import { isLending, isToWiden, lentTo, widens } from './lent-phases.js';
 import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
@@ -155,8 +155,11 @@ export class GrantIssuer {
     const raises: ConnectorControl[] = [];
     for (const control of controlled) {
       const { sentTenthsA, targetTenthsA } = control;
-      if (sentTenthsA === undefined || targetTenthsA > sentTenthsA) raises.push(control);
-      else if (targetTenthsA < sentTenthsA) grants.push(this.#grant(control, targetTenthsA, nowMs));
+      const isWider = isToWiden(control) && widens(this.#ledger, control, this.#raisableTenthsA(control));
+      const isMore = sentTenthsA === undefined || targetTenthsA > sentTenthsA;
+      if (isMore && !isWider) raises.push(control);
+      else if (isWider || targetTenthsA !== sentTenthsA)
+        grants.push(this.#grant(control, targetTenthsA, nowMs));
     }
     raises.sort(
       (a, b) => Number(isLocked(b)) - Number(isLocked(a)) || (a.sentTenthsA ?? 0) - (b.sentTenthsA ?? 0),
@@ -297,6 +300,7 @@ export class GrantIssuer {
     noteTold(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
     if (beforeTenthsA === undefined) control.sentFromSeq = seq;
     control.sentTenthsA = limitTenthsA;
+    control.sentPhases = holding.usedPhases;
     control.sentAtMs = nowMs;
     control.leasedUntilMs = heardAtMs + ttlMs;
     const { limitW, thenW } = powersOf(control, limitTenthsA, thenTenthsA);
@@ -305,15 +309,4 @@ export class GrantIssuer {
     const grant: Grant = isLending(control) ? { ...numbers, lent: lentTo(control) } : numbers;
     return { control, grant, mustStore, beforeTenthsA };
   }
-}
-
-/** The powers that a grant tells: of a DC connector those at the car, which it keeps to. */
-function powersOf(
-  { holding, spec: { voltageV, dc } }: ConnectorControl,
-  limitTenthsA: number,
-  thenTenthsA: number,
-): Pick<Grant, 'limitW' | 'thenW'> {
-  if (dc == null) return { limitW: Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000) };
-  const unit = { voltageV, dc };
-  return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };
 }

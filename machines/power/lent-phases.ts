@@ -1,6 +1,6 @@
 // What a car shows of the phases it uses, and who may lend the others: only a charger whose grants end with the session.
 
-import { type ConnectorControl, createSessionKnown } from './connector-control.js';
+import { type ConnectorControl, createSessionKnown, isLocked } from './connector-control.js';
 import type { LentTo } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { MeterReading } from './meter-ledger.js';
@@ -90,6 +90,20 @@ export function stopLending(ledger: GrantLedger, control: ConnectorControl): boo
   // What it was told last was for fewer phases, and may have ended.
   control.sentTenthsA = undefined;
   return true;
+}
+
+/** It is locked and charges, and is to use more phases than it was told to. */
+export function isToWiden(control: ConnectorControl): boolean {
+  const { holding, sentPhases, sentTenthsA = 0 } = control;
+  return sentTenthsA > 0 && sentPhases < holding.usedPhases && isLocked(control);
+}
+
+/** Whether the least fits on all of them within `raisableTenthsA`: until then it goes on with those that it has, and is not paused. */
+export function widens(ledger: GrantLedger, control: ConnectorControl, raisableTenthsA: number): boolean {
+  const { holding, sentPhases, targetTenthsA, isStoring } = control;
+  if (Math.min(targetTenthsA, raisableTenthsA) >= holding.leastTenthsA && !isStoring) return true;
+  ledger.useOn(holding, sentPhases);
+  return false;
 }
 
 /** It said so in this start of its own, and falls back to nothing by itself that could be on other phases. */

@@ -44,7 +44,10 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   const { doFloorsFit, isLocked, nowMs } = choice;
   const able = controls.filter((control) => canSwitch(control) && control.demand.hasCar);
   const free = able.filter((control) => !isLocked(control));
-  for (const control of able) if (isLocked(control)) switchTo(control, control.session.learnt, choice);
+  // What it holds by a grant from before the start it is given anew first.
+  const isTold = ({ holding }: ConnectorControl) => holding.lastSeq > 0;
+  for (const control of able)
+    if (isLocked(control) && isTold(control)) switchTo(control, control.session.learnt, choice);
   if (doFloorsFit && !free.some(isSwitched)) return;
   const rested = free.filter((control) => nowMs - control.session.switchedAtMs >= SWITCHED_APART_MS);
   const onMore = (control: ConnectorControl) => !isSwitched(control) && control.holding.usedPhases > 1;

@@ -81,7 +81,9 @@ export function attackOn(rig: SupervisorRig, attack: Attack): void {
     if (place.charger.traits.endsWithSession === true)
       deeds.push(() => place.charger.useMore(rig.agenda.nowMs));
     if (attack.hasCrashes) deeds.push(() => rig.crash(dice.oneOf(0, 100, 5_000, 20_000)));
-    if (attack.hasLocks) deeds.push(() => rig.lock(place, dice.oneOf(undefined, 4, 11, 22)));
+    const lock = () => rig.lock(place, dice.oneOf(undefined, 4, 11, 22));
+    if (attack.hasLocks) deeds.push(lock);
+    if (attack.hasLocks && place.charger.isLent) deeds.push(lock, lock);
     deeds[dice.below(deeds.length)]?.();
   }
 }

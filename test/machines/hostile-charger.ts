@@ -123,6 +123,11 @@ export class HostileCharger {
     return this.#held?.endsAtMs;
   }
 
+  /** It holds a grant for a session. */
+  get isLent(): boolean {
+    return this.#held?.lent !== undefined;
+  }
+
   /** The most that charger and car can draw at this instant, on its phase number `own`. */
   ableTenthsA(nowMs: number, own = 0): number {
     this.advance(nowMs);

@@ -38,7 +38,7 @@ function fusesOf(dice: Dice, chargers: readonly ChargerTraits[], isTight: boolea
   return new Fuses({ currentA, voltageV: 230 }, []);
 }
 
-function survive(seed: number, isFused: boolean): Happened {
+function survive(seed: number, isFused: boolean, hasLocks: boolean): Happened {
   const dice = new Dice(seed);
   // Half of the sites have less than 6 A on three phases for each car.
   const isTight = seed % 2 === 0;
@@ -55,26 +55,36 @@ function survive(seed: number, isFused: boolean): Happened {
   surviveAttack(rig, seed, {
     chargers: chargers.length,
     hasCrashes: true,
-    hasLocks: false,
+    hasLocks,
     isFailsafeKept: false,
     hasReceipts: true,
   });
   return rig.happened;
 }
 
+const ATTACKED = [
+  [false, false],
+  [true, false],
+  [false, true],
+  [true, true],
+] as const;
+
 describe('Phases that are lent until a session ends, under attack', () => {
-  for (const isFused of [false, true]) {
-    it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, phases switched, reboots, crashes`, () => {
-      let [played, lent, lentEnded, narrowed, crashes] = [0, 0, 0, 0, 0];
+  for (const [isFused, hasLocks] of ATTACKED) {
+    it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, phases switched, reboots, crashes${hasLocks ? ', locks' : ''}`, () => {
+      let [played, lent, lentEnded, narrowed, crashes, locked] = [0, 0, 0, 0, 0, 0];
       for (const seed of seedsUpTo(30)) {
-        const happened = survive(seed, isFused);
+        const happened = survive(seed, isFused, hasLocks);
         played++;
         lent += happened.lent;
         lentEnded += happened.lentEnded;
         narrowed += happened.narrowed;
         crashes += happened.crashes;
+        locked += happened.lockedWhileLent;
       }
-      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThan(played);
+      if (hasLocks) expect(locked).toBeGreaterThan(0);
+      // Locked ones keep to all of their phases, so that fewer are switched.
+      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThan(hasLocks ? 0 : played);
     });
   }
 });
@@ -202,6 +212,29 @@ describe('Cars of three phases at chargers that can switch', () => {
     rig.run(1_400_000);
     expect(rig.servedW()).toBeGreaterThan(10_500);
     expect(threePhaseCars(1, 3_800, {}).servedW()).toBe(0);
+  });
+
+  it('go on without a pause when a lock wants them on all phases, over a start of the service too, and use those once there is room', () => {
+    for (const isStartedAnew of [false, true]) {
+      const rig = threePhaseCars(3, 6_000, { switchesPhases: true });
+      const [first] = rig.places;
+      if (first === undefined) throw new Error('no charger');
+      const isOn = (own: number) => first.charger.ableTenthsA(rig.agenda.nowMs, own) >= 60;
+      expect([isOn(0), isOn(1)]).toEqual([true, false]);
+      rig.lock(first, 22);
+      if (isStartedAnew) {
+        // What its charger can do is heard before what it holds.
+        first.up.mode = 'held';
+        rig.crash(500);
+        rig.run(rig.agenda.nowMs + 4_000);
+        first.up.open();
+      }
+      for (let waitedMs = 0; waitedMs < 150_000; waitedMs += 1_000) {
+        rig.run(rig.agenda.nowMs + 1_000);
+        expect(first.charger.limitTenthsA, `after ${waitedMs} ms`).toBeGreaterThanOrEqual(60);
+      }
+      expect([isOn(0), isOn(1), isOn(2)]).toEqual([true, true, true]);
+    }
   });
 
   it('share what there is on one phase each, where three for some would leave nothing for others', () => {

@@ -44,7 +44,8 @@ export type Happened = Record<
   | 'unattainable'
   | 'lent'
   | 'lentEnded'
-  | 'narrowed',
+  | 'narrowed'
+  | 'lockedWhileLent',
   number
 >;
 
@@ -62,6 +63,7 @@ export class SupervisorRig {
     lastResort: 0,
     floorsForced: 0,
     unattainable: 0,
+    lockedWhileLent: 0,
   };
   readonly #dice: Dice;
   readonly #fuses: Fuses;
@@ -160,6 +162,7 @@ export class SupervisorRig {
   }
 
   lock(place: Place, limitKw: number | undefined): void {
+    if (limitKw !== undefined && place.charger.isLent) this.#counts.lockedWhileLent++;
     place.lockKw = limitKw;
     this.#site?.decideSoon();
   }
@@ -313,15 +316,16 @@ export class SupervisorRig {
     if (this.#fuses.poles.length > 0 || !controls.some(({ reason }) => reason === 'lastResort')) return;
     // Locked connectors are lowered only when every unlocked one that can be told is to be at 0 (rule 3).
     for (const control of controls) {
-      const { key, targetTenthsA, reason, untaken } = control;
+      const { key, holding, targetTenthsA, reason, untaken } = control;
       const isTold =
         reason === 'paused' ||
         reason === 'minimumPause' ||
         reason === 'idle' ||
         reason === 'fairShare' ||
         reason === 'demand';
-      // One that has not taken its limit has lower ones for others, whatever it is told.
-      if (!isLocked(control) && isTold && untaken === undefined && targetTenthsA > 0) {
+      // What it falls back to by itself is reserved whatever it is told. One that has not taken its limit has lower ones for others.
+      const isTaking = targetTenthsA > holding.ownFailsafeTenthsA && untaken === undefined;
+      if (!isLocked(control) && isTold && isTaking) {
         expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
       }
     }
