@@ -27,8 +27,9 @@ export default defineConfig({
     // One file does not notice another: what tests start they stop, and none replaces a module. Loading the code anew for each
     // file took a quarter of the whole time.
     isolate: false,
-    // Four times as many as CI has cores: most of the time goes into waiting for leases, processes, databases and pages.
-    maxWorkers: 8,
+    // Three times as many as CI has cores: most of the time goes into waiting for leases, processes, databases and pages. Each one
+    // more loads the product and a browser once more.
+    maxWorkers: 6,
     execArgv: EXEC_ARGV,
     provide: { shareOfCases: SHARE_OF_CASES },
     server: { deps: { external: [/\/dist\//] } },

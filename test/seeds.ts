@@ -1,5 +1,5 @@
 // How many of its cases a test plays: every one with ALL_CASES=1, a share of them otherwise; the end of the run says which.
-import { inject, it, TestRunner } from 'vitest';
+import { inject, it, type TestOptions, TestRunner } from 'vitest';
 
 /** Of what was to be played in part: `played`, and how much there is. */
 interface Part {
@@ -46,6 +46,11 @@ export function minutesOf(most: number, least: number): number {
 export function* seedsUpTo(most: number): Generator<number> {
   const last = casesOf(most);
   for (let seed = 1; seed <= last; seed++) yield seed;
+}
+
+/** Options for `it`: played only where every case is; elsewhere the end of the run counts it among what was played in part. */
+export function onlyWithAllCases(): TestOptions {
+  return shareOfCases() === 1 ? {} : { skip: true, meta: { parts: { cases: { played: 0, of: 1 } } } };
 }
 
 /** A list of cases, of which `more` are played only where all are. */

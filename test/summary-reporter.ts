@@ -29,11 +29,12 @@ export default class SummaryReporter implements Reporter {
   }
 }
 
-/** Skipped tests by what they are skipped for. */
+/** Skipped tests by what they are skipped for, without those that `partLines` counts. */
 export function skippedLines(modules: readonly TestModule[]): readonly string[] {
   const byReason = new Map<string, Map<string, number>>();
   for (const module of modules) {
     for (const test of module.children.allTests('skipped')) {
+      if (test.meta().parts !== undefined) continue;
       const files = byReason.get(reasonOf(test)) ?? new Map<string, number>();
       files.set(module.relativeModuleId, (files.get(module.relativeModuleId) ?? 0) + 1);
       byReason.set(reasonOf(test), files);

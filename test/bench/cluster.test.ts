@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 import { missingPrograms, needing } from '../needs.js';
 import { missingPostgres } from '../outbound/knex/postgres-server.js';
-import { casesOf } from '../seeds.js';
+import { casesOf, onlyWithAllCases } from '../seeds.js';
 
 function run(script: string, ...options: readonly string[]) {
   const child = spawn(process.execPath, [`dist/bench/${script}.js`, ...options]);
@@ -52,42 +52,47 @@ describe('a cluster of nodes', needing(missingPostgres()), () => {
     expect(await cluster.ended).toBe(0);
   });
 
-  it('loses no lease, no limit and no write where nodes share the tenants, and hits only those of the node that is lost', async () => {
-    await expectNothingLost('kill,freezeInCommit,terminate', '--sharded', '--nodes=3', '--seed=6');
-  });
-
-  it('shows which shards each node owns, and gives those of one that ends to the other', async () => {
-    const cluster = run('cluster', '--nodes=2', '--sharded');
-    const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
-    await shown(/node-1 .*shards( \d+){8},.*\n.*\n.*node-2 .*shards( \d+){8},/);
-    cluster.child.stdin.write('k');
-    await shown(/node-1 .*ended.*\n.*\n.*node-2 .*shards( \d+){16},/);
-    cluster.child.stdin.write('q');
-    expect(await cluster.ended).toBe(0);
-  });
-
   it(
-    'loses no lease, no limit and no write while fronts and their NATS are killed, and nodes beside them',
-    needing(missingPrograms('nats-server')),
-    () => expectNothingLost('killFront,killBus,kill', '--sharded', '--fronts=2', '--nodes=2', '--seed=2'),
+    'loses no lease, no limit and no write where nodes share the tenants, and hits only those of the node that is lost',
+    onlyWithAllCases(),
+    () => expectNothingLost('kill,freezeInCommit,terminate', '--sharded', '--nodes=3', '--seed=6'),
   );
 
   it(
-    'shows its fronts, and kills one and its NATS by keys',
-    needing(missingPrograms('nats-server')),
+    'shows which shards each node owns, and gives those of one that ends to the other',
+    onlyWithAllCases(),
     async () => {
-      const cluster = run('cluster', '--nodes=1', '--fronts=2');
+      const cluster = run('cluster', '--nodes=2', '--sharded');
       const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
-      await shown(/front-1: MQTT at port (\d+) · front-2: MQTT at port/);
-      await shown(/[1-9]\d* of 16 connectors hold a lease/);
-      cluster.child.stdin.write('f');
-      await shown(/front-1: (ended|starting)/);
-      cluster.child.stdin.write('b');
-      await shown(/SIGKILL to the NATS/);
+      await shown(/node-1 .*shards( \d+){8},.*\n.*\n.*node-2 .*shards( \d+){8},/);
+      cluster.child.stdin.write('k');
+      await shown(/node-1 .*ended.*\n.*\n.*node-2 .*shards( \d+){16},/);
       cluster.child.stdin.write('q');
       expect(await cluster.ended).toBe(0);
     },
   );
+
+  it(
+    'loses no lease, no limit and no write while fronts and their NATS are killed, and nodes beside them',
+    { ...onlyWithAllCases(), ...needing(missingPrograms('nats-server')) },
+    () => expectNothingLost('killFront,killBus,kill', '--sharded', '--fronts=2', '--nodes=2', '--seed=2'),
+  );
+
+  it('shows its fronts, and kills one and its NATS by keys', {
+    ...onlyWithAllCases(),
+    ...needing(missingPrograms('nats-server')),
+  }, async () => {
+    const cluster = run('cluster', '--nodes=1', '--fronts=2');
+    const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
+    await shown(/front-1: MQTT at port (\d+) · front-2: MQTT at port/);
+    await shown(/[1-9]\d* of 16 connectors hold a lease/);
+    cluster.child.stdin.write('f');
+    await shown(/front-1: (ended|starting)/);
+    cluster.child.stdin.write('b');
+    await shown(/SIGKILL to the NATS/);
+    cluster.child.stdin.write('q');
+    expect(await cluster.ended).toBe(0);
+  });
 
   it('is refused with a number of nodes that is none', async () => {
     const cluster = run('cluster', '--nodes=none');

@@ -20,6 +20,7 @@ import { type NatsServer, startNats } from '../nats.js';
 import { missingPrograms, needing } from '../needs.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
+import { testCases } from '../seeds.js';
 import {
   apiKeyOf,
   CHARGER_PASSWORD,
@@ -332,7 +333,8 @@ ${servers.join('\n')}
     ).toBeLessThanOrEqual(1);
   });
 
-  it.each(['killed', 'frozen'] as const)('come back after the NATS was %s, and go on', async (how) => {
+  const ends = { always: ['killed'], more: ['frozen'] } as const;
+  testCases<'killed' | 'frozen'>(ends, 'come back after the NATS was %s, and go on', async (how) => {
     await startNodes(2);
     const fronts = await Promise.all([startFront(), startFront()]);
     const url = await startBalancer(fronts);

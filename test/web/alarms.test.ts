@@ -5,7 +5,13 @@ import type { AlarmView } from '../../src/wire/operator-history.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import {
+  colorSchemes,
+  createDashboardRig,
+  type DashboardRig,
+  ON_PAGES,
+  sidewaysScroll,
+} from './dashboard-rig.js';
 import { IN_UTC, inputOf } from './location-figures.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
@@ -111,7 +117,7 @@ describe('The page of alarms', ON_PAGES, () => {
 
   it('shows names as text, can be used without seeing it, and fits a phone', async () => {
     await setLimit('quay-2', 1);
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ colorScheme, viewport: { width: 375, height: 720 }, hash });
       await unattainable(page, 'Open alarms').getByRole('link', { name: HOSTILE }).waitFor();
       await page.getByText(/\d shown/).waitFor();

@@ -5,7 +5,13 @@ import type { ClusterList } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import {
+  colorSchemes,
+  createDashboardRig,
+  type DashboardRig,
+  ON_PAGES,
+  sidewaysScroll,
+} from './dashboard-rig.js';
 import { figure, figureOf, IN_UTC, inputOf, rowsOf } from './location-figures.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
@@ -230,7 +236,7 @@ describe('The pages of clusters', ON_PAGES, () => {
 
   it('show names as text, can be used without seeing them, and fit a phone', async () => {
     await clusterOf(['quay-1', 'quay-2'], { name: HOSTILE, limitKw: 35 });
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ colorScheme, viewport: PHONE, hash: '/clusters' });
       await page.getByRole('link', { name: HOSTILE }).waitFor();
       await expectAccessible(page);

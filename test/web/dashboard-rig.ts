@@ -10,6 +10,7 @@ import type { Seams } from '../../src/service.js';
 import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../browser.js';
 import { freePort } from '../free-port.js';
 import { missingFile, needing } from '../needs.js';
+import { casesOf } from '../seeds.js';
 import {
   apiKeyOf,
   CHARGER_PASSWORD,
@@ -130,6 +131,11 @@ async function openPage(
   });
   await page.goto(`${httpUrl}/#${hash}`);
   return page;
+}
+
+/** Light and dark; light alone where not every case is played, while `location-page` is dark. */
+export function colorSchemes(): readonly ('light' | 'dark')[] {
+  return (['light', 'dark'] as const).slice(0, casesOf(2));
 }
 
 /** How far the page can be scrolled sideways, px: nothing should be cut off at its right edge. */

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
+import { testCases } from '../seeds.js';
 import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inSeconds, rowsOf } from './location-figures.js';
@@ -134,7 +135,8 @@ describe('The page of a location', ON_PAGES, () => {
     expect(await header.getAttribute('aria-sort')).toBe('descending');
   });
 
-  it.each(['light', 'dark'] as const)(
+  testCases(
+    { always: ['dark'], more: ['light'] } as const,
     'can be used without seeing it, and on a phone (%s)',
     async (colorScheme) => {
       const page = await rig.open({ ...IN_UTC, hash, colorScheme, viewport: { width: 375, height: 700 } });

@@ -5,7 +5,13 @@ import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import {
+  colorSchemes,
+  createDashboardRig,
+  type DashboardRig,
+  ON_PAGES,
+  sidewaysScroll,
+} from './dashboard-rig.js';
 
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
 const SITES = 120;
@@ -141,7 +147,7 @@ describe('The page of locations', ON_PAGES, () => {
   });
 
   it('can be used without seeing it, in light and dark, chosen or by the system', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ colorScheme });
       await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();
       await expectAccessible(page);

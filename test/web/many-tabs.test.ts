@@ -1,6 +1,7 @@
 // Tabs that nobody looks at: they must not keep the browser's few connections from the one that somebody does.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { onlyWithAllCases } from '../seeds.js';
 import { apiKeyOf, HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
@@ -25,7 +26,7 @@ describe('Tabs of the dashboard in one browser', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('are each live when looked at, however many are open', async () => {
+  it('are each live when looked at, however many are open', onlyWithAllCases(), async () => {
     const first = await rig.open();
     const context = first.context();
     await context.addInitScript(SAY_IT_BY_HAND);

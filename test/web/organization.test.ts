@@ -2,7 +2,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
-import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import {
+  colorSchemes,
+  createDashboardRig,
+  type DashboardRig,
+  ON_PAGES,
+  sidewaysScroll,
+} from './dashboard-rig.js';
 import { IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/organization';
@@ -46,7 +52,7 @@ describe('The page of the organization', ON_PAGES, () => {
     await rig.service.call('POST', '/organizations/schedules', { ...window, limitKw: 80, priority: 6 });
     const ending = { startTime: inSeconds(-10), endTime: inSeconds(4) };
     await rig.service.call('POST', '/organizations/schedules', { ...ending, limitKw: 70, priority: 9 });
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of colorSchemes()) {
       const viewport = { width: 375, height: 720 };
       const page = await rig.open({ ...IN_UTC, hash, colorScheme, viewport, expected: /status of 400/ });
       await eventually(async () => {

@@ -3,7 +3,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { apiKeyOf, HARBOUR } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import {
+  colorSchemes,
+  createDashboardRig,
+  type DashboardRig,
+  ON_PAGES,
+  sidewaysScroll,
+} from './dashboard-rig.js';
 
 const REFUSED = /status of 401/;
 
@@ -124,7 +130,7 @@ describe('The sign-in', ON_PAGES, () => {
   });
 
   it('can be used without seeing it, in light and dark, and on a phone', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ as: 'nobody', colorScheme, viewport: { width: 375, height: 700 } });
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
       await expectAccessible(page);

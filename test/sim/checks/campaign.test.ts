@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../eventually.js';
 
 type Campaign = typeof import('../../../sim/checks/campaign.js');
@@ -34,6 +34,15 @@ const seedsIn = (path: string) =>
     .split('\n')
     .slice(0, -1)
     .map((line): unknown => JSON.parse(line).seed);
+
+/** What came of seed 1: kept once for all tests that begin with it. */
+let keptLine = '';
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headroom-campaign-'));
+  await campaign('--seeds', '1', '--keep', join(folder, 'kept.jsonl'));
+  keptLine = readFileSync(join(folder, 'kept.jsonl'), 'utf8');
+  rmSync(folder, { recursive: true });
+});
 
 it('keeps what came of each seed, and goes on after those it has', async () => {
   const path = file();
@@ -75,8 +84,7 @@ function* endless(): Generator<number> {
 
 it('counts a violation that was kept, and says what is no outcome', async () => {
   const path = file();
-  await campaign('--seeds', '1', '--keep', path);
-  const line = JSON.parse(readFileSync(path, 'utf8'));
+  const line = JSON.parse(keptLine);
   const violation = { atMs: 0, invariant: 'P1', target: 'yard', detail: 'made up' };
   writeFileSync(path, `${JSON.stringify({ ...line, violation, violations: 1 })}\n`);
   const kept = await campaign('--seeds', '1', '--keep', path);
@@ -99,8 +107,7 @@ it('counts a violation that was kept, and says what is no outcome', async () => 
 
 it('runs a seed again that other code ran, and counts one once that is there twice', async () => {
   const path = file();
-  await campaign('--seeds', '1', '--keep', path);
-  const line = JSON.parse(readFileSync(path, 'utf8'));
+  const line = JSON.parse(keptLine);
   const other = JSON.stringify({ ...line, code: 'other' });
   writeFileSync(path, `${other}\n`);
   const again = await campaign('--seeds', '1', '--keep', path);

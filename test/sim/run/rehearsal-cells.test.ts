@@ -6,7 +6,7 @@ import { rehearse } from '../../../sim/run/rehearse.js';
 import { runFutures, runScenario } from '../../../sim/run/run-scenario.js';
 import { branched, parseBranch } from '../../../sim/scenario/parse-branch.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
-import { casesOf, testCases } from '../../seeds.js';
+import { casesOf, onlyWithAllCases } from '../../seeds.js';
 
 type Rehearsal = Awaited<ReturnType<typeof rehearse>>;
 
@@ -275,7 +275,7 @@ describe('Whatever is done by hand, forgotten and done again', () => {
     );
   });
 
-  testCases({ always: [2], more: [3] }, 'does so with %i threads', async (threads) => {
+  it.each([2, 3])('does so with %i threads', onlyWithAllCases(), async (threads) => {
     const isReturned = true;
     const done: readonly Step[] = [
       { half: 2, what: 'limit', site: 2, isReturned },

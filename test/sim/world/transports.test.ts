@@ -10,7 +10,7 @@ import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.
 import { toInstant } from '../../../src/wire/instants.js';
 import { ackSchema, limitSchema, meterSchema, stateSchema, syncSchema } from '../../../src/wire/mqtt.js';
 import { parseTopic } from '../../../src/wire/topics.js';
-import { testCases } from '../../seeds.js';
+import { onlyWithAllCases, testCases } from '../../seeds.js';
 import { type BrokerTap, tapBroker } from './broker-tap.js';
 
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
@@ -166,7 +166,7 @@ describe('A world goes the same way in process and through the broker (P15)', ()
     expect(await play('mqtt', seed, (world) => suffer(world, seed))).toEqual(inProcess);
   });
 
-  it('with chargers that misbehave, each in another way', async () => {
+  it('with chargers that misbehave, each in another way', onlyWithAllCases(), async () => {
     const traitsOf = (i: number) => ({ misbehaviours: BAD.slice(i, i + 1) });
     const inProcess = await play('inProcess', 5, operate, traitsOf);
     expect(await play('mqtt', 5, operate, traitsOf)).toEqual(inProcess);
