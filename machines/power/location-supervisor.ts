@@ -174,6 +174,11 @@ export class LocationSupervisor {
     reserveWorstCase(this.ledger, control);
   }
 
+  /** A grid operator limited the location last at `atMs`, monotonic, as far as is known of a time before this service. */
+  expectOrdersSince(atMs: number): void {
+    this.#operatorLimitedAtMs = atMs;
+  }
+
   /** It fell silent or went away: what it was told last is not built upon when it comes back. */
   lose(control: ConnectorControl): void {
     control.sentTenthsA = undefined;

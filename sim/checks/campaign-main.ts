@@ -13,7 +13,7 @@ import { parseDuration } from '../scenario/moment.js';
 import { type CampaignResult, resultOf, runCampaign } from './campaign.js';
 import { CampaignLog } from './campaign-log.js';
 import type { SeedOutcome } from './campaign-seed.js';
-import { RARE_BRANCHES } from './reached.js';
+import { RARE_BRANCHES, reachableBranches } from './reached.js';
 
 interface Options {
   readonly seeds: readonly number[];
@@ -78,11 +78,11 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function printFigures({ outcomes, reached }: CampaignResult, hours: number): void {
+function printFigures({ outcomes, reached }: CampaignResult, { hours, nodes }: Options): void {
   const sum = (part: (outcome: SeedOutcome) => number) => outcomes.reduce((all, each) => all + part(each), 0);
   const table = new Table({ head: ['rare branch', 'reached'], style: { head: [], border: [] } });
-  for (const [branch, text] of Object.entries(RARE_BRANCHES))
-    table.push([text, String(reached.get(branch as keyof typeof RARE_BRANCHES) ?? 0)]);
+  for (const branch of reachableBranches({ nodes }))
+    table.push([RARE_BRANCHES[branch], String(reached.get(branch) ?? 0)]);
   print(table.toString());
   const seconds = Math.round(process.uptime());
   print(
@@ -157,11 +157,13 @@ async function runSeeds(options: Options): Promise<void> {
     },
   });
   bar.stop();
-  printResult(resultOf(log?.outcomes ?? outcomes), options);
+  printResult(resultOf(log?.outcomes ?? outcomes, { nodes }), options);
 }
 
-function printResult(result: CampaignResult, { hours, chargers, nodes, sharded, ocpp }: Options): void {
-  printFigures(result, hours);
+function printResult(result: CampaignResult, options: Options): void {
+  const { hours, chargers, nodes, sharded, ocpp } = options;
+  printFigures(result, options);
+  if (nodes !== undefined) print('grid operators and averages that tariffs bill: with one service only');
   for (const branch of result.unreached) print(`never reached: ${RARE_BRANCHES[branch]}`);
   const { failure, outcomes } = result;
   for (const outcome of outcomes) if (outcome.violation !== undefined) print(describe(outcome));

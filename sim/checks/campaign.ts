@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { HostileSetting } from '../world/hostile-hours.js';
 import { failedSeed, type SeedOrder, type SeedOutcome } from './campaign-seed.js';
-import { RARE_BRANCHES, type RareBranch } from './reached.js';
+import { type RareBranch, reachableBranches } from './reached.js';
 
 export interface CampaignResult {
   readonly outcomes: readonly SeedOutcome[];
@@ -12,6 +12,7 @@ export interface CampaignResult {
   readonly failure: SeedOutcome | undefined;
   /** How often each rare branch was taken, all seeds together. */
   readonly reached: ReadonlyMap<RareBranch, number>;
+  /** Of those that could be. */
   readonly unreached: readonly RareBranch[];
 }
 
@@ -71,15 +72,18 @@ export async function runCampaign({
     isGivenUp = true;
     for (const child of children) child.kill();
   }
-  return resultOf(outcomes);
+  return resultOf(outcomes, setting);
 }
 
-export function resultOf(unsorted: readonly SeedOutcome[]): CampaignResult {
+export function resultOf(
+  unsorted: readonly SeedOutcome[],
+  setting: Pick<HostileSetting, 'nodes'>,
+): CampaignResult {
   const outcomes = [...unsorted].sort((a, b) => a.seed - b.seed);
   const reached = new Map<RareBranch, number>();
   for (const outcome of outcomes)
     for (const [branch, count] of outcome.reached) reached.set(branch, (reached.get(branch) ?? 0) + count);
-  const unreached = (Object.keys(RARE_BRANCHES) as RareBranch[]).filter((branch) => !reached.has(branch));
+  const unreached = reachableBranches(setting).filter((branch) => !reached.has(branch));
   return { outcomes, failure: outcomes.find(({ violation }) => violation !== undefined), reached, unreached };
 }
 

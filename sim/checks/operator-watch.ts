@@ -38,7 +38,7 @@ interface Site {
   /** What held from when on, W, or the floors of locks where those are more; the last ones. */
   limits: { readonly fromMs: EpochMs; readonly limitW: number }[];
   isOver: boolean;
-  /** From when to when it was limited last, by the service's life that runs. */
+  /** From when to when it was limited last. */
   limitedFromMs: EpochMs;
   limitedUntilMs: EpochMs;
 }
@@ -151,8 +151,7 @@ export class OperatorWatch {
     for (const site of this.#sites) {
       // It waits anew for a first order.
       if (site.phase === 'INIT') enter(site, 'INIT', now);
-      Object.assign(site, { heardAtMs: now, backAtMs: NEVER, limitedFromMs: now });
-      if (limitKwOf(site) === NEVER) site.limitedUntilMs = Number.NEGATIVE_INFINITY;
+      Object.assign(site, { heardAtMs: now, backAtMs: NEVER });
     }
   }
 

@@ -36,6 +36,20 @@ export const RARE_BRANCHES = {
 } as const;
 export type RareBranch = keyof typeof RARE_BRANCHES;
 
+/** Which order was heard is not known where another node may have answered, so sites with several nodes have no such orders and tariffs. */
+const OF_ONE_SERVICE: ReadonlySet<RareBranch> = new Set([
+  'operatorJudged',
+  'operatorLost',
+  'operatorOutdated',
+  'billedWindowJudged',
+]);
+
+/** Those that a campaign can reach. */
+export function reachableBranches({ nodes }: { readonly nodes?: number | undefined }): readonly RareBranch[] {
+  const all = Object.keys(RARE_BRANCHES) as RareBranch[];
+  return nodes === undefined ? all : all.filter((branch) => !OF_ONE_SERVICE.has(branch));
+}
+
 export interface Reached {
   note(branch: RareBranch): void;
   /** How often each was; no entry for one that was not. */

@@ -4,7 +4,7 @@ import { type AnyActor, createActor } from 'xstate';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
-import type { OperatorStanding } from '../../machines/limits/operator.machine.js';
+import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/operator.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
@@ -127,6 +127,7 @@ export class Assembly {
       actor.on('*', (effect) => emit({ entity: location, effect })),
     );
     if (held !== undefined) this.#remind(location, linksBefore);
+    else this.#expectOrders(actor, supervisor, now);
     supervisor.draw.estimate();
     directory.placeLocation(location, now);
   }
@@ -158,6 +159,15 @@ export class Assembly {
       }
     });
     actor.start();
+  }
+
+  /** An operator that limited the location before the service started may do so again, as if it had never stopped. */
+  #expectOrders(actor: LocationActor, supervisor: LocationSupervisor, now: EpochMs): void {
+    const { operator } = actor.getSnapshot().context;
+    if (operator === undefined) return;
+    const { limitKw, sinceMs } = operatorStandingOf(operator);
+    const agoMs = limitKw === undefined ? now - sinceMs : 0;
+    supervisor.expectOrdersSince(this.#options.clock.monotonicMs() - agoMs);
   }
 
   #newSupervisor(): LocationSupervisor {

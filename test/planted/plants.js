@@ -290,6 +290,16 @@ export const PLANTS = [
     minutes: 20,
   },
   {
+    name: 'orders-forgotten-at-restart',
+    file: 'src/actors/assembly.js',
+    text: 'this.#expectOrders(actor, supervisor, now)',
+    bug: 'undefined',
+    seed: 1,
+    invariant: 'P18',
+    scenario: 'operator-signals.yaml',
+    minutes: 22,
+  },
+  {
     name: 'rotation-ignored',
     file: 'machines/power/fuses.js',
     within: 'const of = place === undefined ? [0, 1, 2] : [place];',

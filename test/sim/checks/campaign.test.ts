@@ -78,6 +78,18 @@ it('begins no more seeds once its time is over', async () => {
   expect(outcomes.map(({ seed }) => seed)).toEqual([1, 2, 3]);
 });
 
+it('misses no branch that several nodes cannot reach, and says which those are', async () => {
+  const unreachable = "what a site drew was held against a grid operator's limit";
+  const [one, several] = [
+    await campaign('--seeds', '1', '--for', '1ms'),
+    await campaign('--seeds', '1', '--for', '1ms', '--nodes', '3'),
+  ];
+  expect(one.stdout).toContain(`never reached: ${unreachable}`);
+  expect(several.stdout).not.toContain(unreachable);
+  expect(several.stdout).toContain('with one service only');
+  expect(several.stdout).toContain('never reached: a heartbeat came after a newer one');
+});
+
 function* endless(): Generator<number> {
   for (let seed = 1; ; seed++) yield seed;
 }
