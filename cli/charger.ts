@@ -35,6 +35,8 @@ interface ChargerFlags extends FleetWish {
   readonly lease: LeaseKind;
   readonly drift: number;
   readonly pilotDelay: number;
+  readonly endsWithSession?: true;
+  readonly switchesPhases?: true;
   readonly misbehave: readonly Misbehaviour[];
   readonly overdrawFactor: number;
   readonly each?: true;
@@ -92,6 +94,8 @@ function report(fleet: Fleet, flags: ChargerFlags): void {
 function traitsOf(flags: ChargerFlags): Partial<ChargerTraits> {
   return {
     lease: flags.lease,
+    endsWithSession: flags.endsWithSession ?? false,
+    switchesPhases: flags.switchesPhases ?? false,
     driftShare: flags.drift / 100,
     pilotDelayMs: 1000 * flags.pilotDelay,
     meterPeriodMs: 1000 * flags.meterPeriod,
@@ -116,7 +120,12 @@ function tlsOf({ url, ca, cert, key }: ChargerFlags): ChargerTls {
   };
 }
 
+/** @throws OperatorError or TlsFileError */
 function run(flags: ChargerFlags): void {
+  if (flags.switchesPhases && !flags.endsWithSession)
+    throw new OperatorError(
+      '--switches-phases needs --ends-with-session: no other charger is told to switch',
+    );
   const members =
     flags.file === undefined ? madeUpMembers(flags) : membersOfFile(readProvisioningFile(flags.file), flags);
   const fleet = startFleet({
@@ -155,6 +164,43 @@ function listMisbehaviours(): string {
   return `\nKinds of --misbehave:\n${lines.join('\n')}`;
 }
 
+/** What they are like, and how they break the protocol. */
+function withTraits(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--lease <kind>',
+        'how leases are counted: from the heartbeat sent, from receipt, or not at all',
+      )
+        .choices(LEASE_KINDS)
+        .default(HONEST.lease),
+    )
+    .option(
+      '--drift <percent>',
+      'how much too slow their clocks run, below 0 too fast; the service allows for 2',
+      numberBetween(-50, 50, false),
+      0,
+    )
+    .option(
+      '--pilot-delay <s>',
+      'seconds until the hardware applies a limit; the service allows for 5',
+      numberBetween(0, 60, false),
+      HONEST.pilotDelayMs / 1000,
+    )
+    .option(
+      '--ends-with-session',
+      'limits with a session end with it, so that phases no car uses are lent to others',
+    )
+    .option('--switches-phases', 'told so, they charge a car on one phase; with --ends-with-session')
+    .addOption(misbehaveOption())
+    .option(
+      '--overdraw-factor <x>',
+      'with --misbehave overdraw: how many times its limit a charger draws',
+      numberBetween(1, 100, false),
+      HONEST.overdrawFactor,
+    );
+}
+
 export function chargerCommand(): Command {
   const runCommand = new Command('run')
     .description('run virtual chargers until a signal ends them; they keep to the limits they are sent')
@@ -180,34 +226,8 @@ export function chargerCommand(): Command {
     .option('--meter-period <s>', 'seconds between meter values', numberBetween(1, 3600, false), 10)
     .option('--report-every <s>', 'seconds between lines', numberBetween(1, 3600, false), 5)
     .option('--seed <n>', 'the same seed gives the same cars', numberBetween(0, 1_000_000, true), 1)
-    .option('--lively', 'tiny batteries: cars come, fill up and leave within a minute or two')
-    .addOption(
-      new Option(
-        '--lease <kind>',
-        'how leases are counted: from the heartbeat sent, from receipt, or not at all',
-      )
-        .choices(LEASE_KINDS)
-        .default(HONEST.lease),
-    )
-    .option(
-      '--drift <percent>',
-      'how much too slow their clocks run, below 0 too fast; the service allows for 2',
-      numberBetween(-50, 50, false),
-      0,
-    )
-    .option(
-      '--pilot-delay <s>',
-      'seconds until the hardware applies a limit; the service allows for 5',
-      numberBetween(0, 60, false),
-      HONEST.pilotDelayMs / 1000,
-    )
-    .addOption(misbehaveOption())
-    .option(
-      '--overdraw-factor <x>',
-      'with --misbehave overdraw: how many times its limit a charger draws',
-      numberBetween(1, 100, false),
-      HONEST.overdrawFactor,
-    )
+    .option('--lively', 'tiny batteries: cars come, fill up and leave within a minute or two');
+  withTraits(runCommand)
     .option('--each', 'a line for each connector: its limit, the reason, and its lease')
     .option('--json', 'print JSON lines for scripts')
     .addHelpText('after', listMisbehaviours())

@@ -96,6 +96,49 @@ describe('headroom charger run', () => {
     expect(stdout).toContain('leases 0/1');
   });
 
+  it('runs chargers that switch phases: under 3 kW a car goes on, on one phase, and nobody is told so who says nothing', async () => {
+    const { file, httpUrl, mqttUrl } = site;
+    const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
+    const limit = (limitKw: number) =>
+      fetch(`${httpUrl}/v1/locations/quay-1/limit`, {
+        method: 'PUT',
+        headers,
+        body: JSON.stringify({ limitKw }),
+      });
+    const args = [
+      'charger',
+      'run',
+      '--url',
+      mqttUrl,
+      '--file',
+      file,
+      '--meter-period',
+      '1',
+      '--report-every',
+      '1',
+    ];
+    await limit(3);
+    for (const [flags, isSwitched] of [
+      [['--ends-with-session', '--switches-phases'], true],
+      [[], false],
+    ] as const) {
+      const chargers = start([...args, ...flags, '--each', '--json']);
+      await chargers.line(
+        (text) => JSON.parse(text).charging === 1 || JSON.parse(text).each[0].reason === 'paused',
+      );
+      await eventually(async () => {
+        const live = await (await fetch(`${httpUrl}/v1/locations/quay-1/live`, { headers })).json();
+        const [connector] = (live as { connectors: { isPhaseSwitched: boolean; reason: string }[] })
+          .connectors;
+        expect(connector).toMatchObject(
+          isSwitched ? { isPhaseSwitched: true, limitPhases: 1 } : { reason: 'paused' },
+        );
+      });
+      await chargers.stop();
+    }
+    await limit(50);
+  });
+
   it('goes on trying and says why its chargers are refused', async () => {
     const { file, mqttUrl } = site;
     const chargers = start([
@@ -127,6 +170,10 @@ describe('headroom charger run', () => {
     [
       ['--url', 'mqtt://x', '--count', '2'],
       /^headroom: --tenant is needed, or a provisioning file with --file\n$/,
+    ],
+    [
+      ['--url', 'mqtt://x', '--tenant', 't', '--location', 'l', '--switches-phases'],
+      /^headroom: --switches-phases needs --ends-with-session: no other charger is told to switch\n$/,
     ],
     [['--url', 'not a url'], /It must be a broker address such as mqtt:/],
     [['--url', 'http://x'], /It must be a broker address such as mqtt:/],
