@@ -8,6 +8,8 @@ const JITTER_MS = 2_000;
 const JUMP_MS = 5_000;
 /** A timestamp that is older than this when it comes was kept back, or the clock was set back. */
 const LATE_MS = 10_000;
+/** What was kept back while a connection was broken is delivered within this time, message after message. */
+const DELIVERED_WITHIN_MS = 5_000;
 /** Drift is told from the least delayed timestamp of each of these spans. */
 const SPAN_MS = 60_000;
 /** Drift is measured over this long at most. */
@@ -110,12 +112,15 @@ export class ChargerClock {
     return this.#take(seen);
   }
 
-  /** One such value was kept back somewhere. Two in a row that are late by the same are a clock that was set back. */
+  /**
+   * One such value was kept back somewhere, and so was what comes with it. Two that are late by the same, and come further apart than
+   * what was kept back together, are a clock that was set back.
+   */
   #noteLate(seen: Offset, apartMs: number): ClockVerdict {
     const before = this.#late;
-    this.#late = seen;
     const isSame = before !== undefined && Math.abs(seen.offsetMs - before.offsetMs) < JUMP_MS;
-    if (!isSame || seen.atMs - before.atMs < 1_000) return 'late';
+    if (!isSame) this.#late = seen;
+    if (!isSame || seen.atMs - before.atMs < DELIVERED_WITHIN_MS) return 'late';
     return this.#distrust('jumped', `it went ${inS(-apartMs)} s back`, seen);
   }
 

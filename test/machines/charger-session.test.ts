@@ -654,6 +654,16 @@ describe('The connection of a charger', () => {
     expect(charger.pass(0).meters().length).toBe(before + 1);
   });
 
+  it('delivers all that was kept back together: its clock was not set back for that', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    const keptOwnMs = charger.ownMs - 60_000;
+    for (const laterMs of [0, 0, 1_000, 2_000]) {
+      charger.values({ ownMs: keptOwnMs + laterMs });
+      charger.pass(1.2);
+    }
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
+  });
+
   it('says what the service asks for', () => {
     const charger = charging();
     const before = charger.said.length;
