@@ -152,6 +152,7 @@ function messageOf({ code, message }: YAMLParseError): string {
   return code === 'MULTIPLE_DOCS' ? 'must be one document; another begins here' : message;
 }
 
+/** As many of them as are told. */
 function repeatedKeys(document: Document): readonly YAMLParseError[] {
   const repeated: YAMLParseError[] = [];
   visit(document, {
@@ -164,7 +165,9 @@ function repeatedKeys(document: Document): readonly YAMLParseError[] {
           repeated.push(new YAMLParseError([from, to], 'DUPLICATE_KEY', 'Map keys must be unique'));
         }
         known.add(key.value);
+        if (repeated.length === MOST_PROBLEMS) return visit.BREAK;
       }
+      return undefined;
     },
   });
   return repeated;

@@ -574,6 +574,12 @@ describe('Of a scenario that nobody can have meant', () => {
     ]);
   });
 
+  it('150,000 fields of one name are told as that, not as a depth', () => {
+    const problems = problemsOf(`${QUAY}\nx:\n${'  a: 1\n'.repeat(150_000)}`);
+    expect(problems).toHaveLength(100);
+    expect(problems[0]).toMatch(/^odd\.yaml:\d+:3 YAML: Map keys must be unique$/);
+  });
+
   it('the depth is told in one line', () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     expect(problemsOf(`${QUAY}\nx: ${deep}\n`)).toEqual(['odd.yaml YAML: is nested too deeply']);
