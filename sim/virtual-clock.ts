@@ -95,7 +95,8 @@ class SteppedClock implements VirtualClock {
   }
 
   passTo(monotonicMs: number): void {
-    this.#monotonicMs = monotonicMs;
+    // The heap holds its ranks as doubles. As a small integer an instant needs no memory of its own wherever it is kept.
+    this.#monotonicMs = Math.floor(monotonicMs);
   }
 
   pendingTimers(): number {

@@ -137,7 +137,7 @@ function unlockedTenthsA(division: Division): readonly number[] {
   const steady = steadyShares(
     running.map(([i, { sentTenthsA = 0, demand, holding }]) => ({
       sentTenthsA,
-      fairTenthsA: fairTenthsA[i] ?? 0,
+      fairTenthsA: Math.floor(fairTenthsA[i] ?? 0),
       mostTenthsA: Math.max(fairTenthsA[i] ?? 0, demand.mostTenthsA),
       maxTenthsA: holding.maxTenthsA,
       milliwattsPerTenth: holding.milliwattsPerTenth,
@@ -146,7 +146,8 @@ function unlockedTenthsA(division: Division): readonly number[] {
     room.leftW,
     room.leftTenthsA,
   );
-  for (const [nth, [i]] of running.entries()) fairTenthsA[i] = steady[nth] ?? 0;
+  // Whole as they are, they were computed as fractions: as small integers they need no memory wherever they are kept.
+  for (const [nth, [i]] of running.entries()) fairTenthsA[i] = Math.floor(steady[nth] ?? 0);
   return fairTenthsA;
 }
 
@@ -173,7 +174,7 @@ function roomBeside(
 
 function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean): void {
   const { holding, demand } = control;
-  control.targetTenthsA = tenthsA;
+  control.targetTenthsA = Math.floor(tenthsA);
   if (tenthsA === 0) control.reason = 'paused';
   else if (tenthsA >= holding.maxTenthsA) control.reason = 'maximum';
   else if (tenthsA >= demand.mostTenthsA) control.reason = 'demand';

@@ -5,7 +5,7 @@ import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 export interface Car {
   readonly phases: 1 | 2 | 3;
   /** From then on it uses all three; left out: never. */
-  readonly usesAllFromMs?: number;
+  readonly usesAllFromMs?: number | undefined;
   readonly maxCurrentA: number;
   readonly batteryWh: number;
   /** In its battery when it arrives. */
@@ -17,27 +17,55 @@ export interface Car {
   /** Once it was paused it never charges again on this visit. */
   readonly isStubborn: boolean;
   /** The state of charge from which it takes less and less, from 0 to 1; 1 for a car that does not. */
-  readonly taperFrom?: number;
+  readonly taperFrom?: number | undefined;
   /** A car of a model to compare with: it charges from the instant it arrives, follows at once and never tapers off. */
-  readonly isIdeal?: boolean;
+  readonly isIdeal?: boolean | undefined;
   /** Of the visit, where somebody counts visits. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
 }
 
 /** The next car of a connector that is free from `fromMs` on: it does not arrive before. */
 export type NextCar = (fromMs: number) => Car;
 
+/** A car without its times. */
+export type VisitingCar = Omit<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>;
+
+/** `car` on a visit. All are made here, in one shape, so that the compiled code that reads them holds for each. */
+export function onVisit(
+  {
+    phases,
+    usesAllFromMs,
+    maxCurrentA,
+    batteryWh,
+    storedWh,
+    reactionMs,
+    isStubborn,
+    taperFrom,
+    isIdeal,
+  }: VisitingCar,
+  { arrivesAtMs, leavesAtMs, sessionId }: Pick<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>,
+): Car {
+  return {
+    phases,
+    usesAllFromMs,
+    maxCurrentA,
+    batteryWh,
+    storedWh,
+    arrivesAtMs,
+    leavesAtMs,
+    reactionMs,
+    isStubborn,
+    taperFrom,
+    isIdeal,
+    sessionId,
+  };
+}
+
 /** Who comes where nobody comes any more. */
-export const NO_CAR: Car = {
-  phases: 3,
-  maxCurrentA: 0,
-  batteryWh: 0,
-  storedWh: 0,
-  reactionMs: 0,
-  isStubborn: false,
-  arrivesAtMs: Number.POSITIVE_INFINITY,
-  leavesAtMs: Number.POSITIVE_INFINITY,
-};
+export const NO_CAR = onVisit(
+  { phases: 3, maxCurrentA: 0, batteryWh: 0, storedWh: 0, reactionMs: 0, isStubborn: false },
+  { arrivesAtMs: Number.POSITIVE_INFINITY, leavesAtMs: Number.POSITIVE_INFINITY },
+);
 
 /** As many phases as it uses at that instant. */
 export function phasesAt({ phases, usesAllFromMs = Number.POSITIVE_INFINITY }: Car, atMs: number): 1 | 2 | 3 {

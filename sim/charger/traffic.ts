@@ -1,7 +1,7 @@
 // Who comes to a connector, drawn from a seed: the same seed brings the same cars at the same times.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { Car } from './car.js';
+import { type Car, onVisit } from './car.js';
 
 type Range = readonly [from: number, to: number];
 
@@ -90,17 +90,10 @@ export function drawCar(traffic: Traffic, random: RandomGenerator, fromMs: numbe
   const { morePhasesShare = 0 } = traffic;
   const goesOn = morePhasesShare > 0 && phases < 3 && uniformFloat64(random) < morePhasesShare;
   const usesAllFromMs = goesOn ? Math.round(arrivesAtMs + drawFrom(GOES_ON_MS, random)) : undefined;
-  return {
-    phases,
-    maxCurrentA,
-    batteryWh,
-    storedWh,
-    arrivesAtMs,
-    leavesAtMs,
-    reactionMs,
-    isStubborn,
-    ...(usesAllFromMs !== undefined && { usesAllFromMs }),
-  };
+  return onVisit(
+    { phases, usesAllFromMs, maxCurrentA, batteryWh, storedWh, reactionMs, isStubborn },
+    { arrivesAtMs, leavesAtMs },
+  );
 }
 
 const GOES_ON_MS: Range = [10_000, 600_000];

@@ -1,6 +1,6 @@
 // Hands each virtual connector its visits as the cars that come next, on the charger's own time.
 import type { EpochMs } from '../../machines/values/time.js';
-import { type NextCar, NO_CAR } from '../charger/car.js';
+import { type NextCar, NO_CAR, onVisit } from '../charger/car.js';
 import type { Visit } from './visit.js';
 
 /**
@@ -28,7 +28,7 @@ export function createArrivals(
         // A car that arrives at the instant another leaves waits until the cable is free.
         const arrivesAtMs = Math.max(fromMs, visit.arrivesAtMs - zeroAtMs);
         const leavesAtMs = visit.leavesAtMs - zeroAtMs;
-        if (arrivesAtMs < leavesAtMs) return { ...car, sessionId, arrivesAtMs, leavesAtMs };
+        if (arrivesAtMs < leavesAtMs) return onVisit(car, { arrivesAtMs, leavesAtMs, sessionId });
       }
       return NO_CAR;
     };

@@ -1,12 +1,9 @@
 // One car's visit to one connector, and the car as its class and the connector make it.
 import type { EpochMs } from '../../machines/values/time.js';
-import type { Car } from '../charger/car.js';
+import type { VisitingCar } from '../charger/car.js';
 import { ampereOfDcW } from '../charger/direct-current.js';
 import type { Draw } from '../scenario/draw.js';
 import type { ScenarioConnector, VehicleClass } from '../scenario/scenario.js';
-
-/** A car without its times. */
-export type VisitingCar = Omit<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>;
 
 /** Visits of one connector do not overlap; one may begin when the one before ends. */
 export interface Visit {
