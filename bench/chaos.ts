@@ -230,7 +230,7 @@ async function playRounds(course: Course, { rounds, seed, faults }: Options): Pr
   const drawn = known.filter((fault) => faults?.split(',').includes(fault) ?? true);
   const rng = mersenne(Number(seed));
   let isAskedToStop = false;
-  process.once('SIGTERM', () => {
+  process.once('SIGUSR2', () => {
     isAskedToStop = true;
   });
   const inSeconds = (ms = 0) => `${(ms / 1000).toFixed(1)} s`;
@@ -289,7 +289,7 @@ async function run(options: Options): Promise<void> {
 
 await new Command('chaos')
   .description(
-    'Breaks one of several nodes again and again while clients write and cars charge; SIGTERM ends it after the round',
+    'Breaks one of several nodes again and again while clients write and cars charge; SIGUSR2 ends it after the round',
   )
   .option('--rounds <n>', 'how often', '20')
   .option('--nodes <n>', 'processes on one PostgreSQL', '3')
