@@ -20,7 +20,7 @@ const TOLERANCE_LEAST_A = 0.01;
 interface Standing {
   /** Limits in a row that were below the lock's, though the car drew all of them. */
   belowLock: number;
-  /** Limits in a row by last resort. */
+  /** Limits in a row by last resort, though unlocked ones ran and no fuse of its own was full. */
   lastResort: number;
   /** Limits in a row above 0 while no lock held. */
   running: number;
@@ -111,8 +111,10 @@ export class LockWatch {
       standing.belowLock = 0;
       this.#violate(book, `${limitA} A of the ${owedA.toFixed(1)} A its lock allows, with no last resort`);
     }
-    standing.lastResort =
-      reason === 'lastResort' && limitA < owedA - TOLERANCE_A ? standing.lastResort + 1 : 0;
+    // Once another is locked, another fuse may be what is short: until that one has been raised, none is full.
+    const isLastResort = reason === 'lastResort' && limitA < owedA - TOLERANCE_A;
+    const isUnneeded = isLastResort && this.#lowerableBeside(book, 1).length > 0;
+    standing.lastResort = isUnneeded ? standing.lastResort + 1 : 0;
     if (standing.lastResort >= STEADY_LIMITS && this.#isSteady(book)) this.#judgeLastResort(book);
   }
 
@@ -167,23 +169,27 @@ export class LockWatch {
 
   /** Only when every unlocked connector that can be told is at 0. */
   #judgeLastResort(book: ConnectorBook): void {
-    const running = this.#unlockedRunningBeside(book);
-    if (isFuseFull(book, running)) return;
-    for (const sibling of running)
+    for (const sibling of this.#lowerableBeside(book, STEADY_LIMITS))
       this.#violate(
         book,
         `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told?.limitA} A`,
       );
   }
 
-  #unlockedRunningBeside(book: ConnectorBook): readonly ConnectorBook[] {
+  /** Unlocked ones that ran for so many limits, and would free what it lacks: none where a fuse is full without them. */
+  #lowerableBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
+    const running = this.#unlockedRunningBeside(book, limits);
+    return isFuseFull(book, running) ? [] : running;
+  }
+
+  #unlockedRunningBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
     return book.site.connectors.filter((sibling) => {
       if (this.#oracle.lockKw(sibling.facts.key, this.#wallMs()) !== undefined) return false;
       if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) return false;
       if (sibling.isSilent(this.#monotonicMs()) || this.#monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS)
         return false;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;
-      if (this.#standingOf(sibling).running < STEADY_LIMITS) return false;
+      if (this.#standingOf(sibling).running < limits) return false;
       return true;
     });
   }

@@ -1,4 +1,5 @@
-// What P4 asks for a locked connector on a fuse: its 6 A, unless others fill it that nobody can lower.
+// What P4 asks for a locked connector on a fuse: its 6 A, unless others fill it that nobody can lower; and less than its limit
+// only where no unlocked one could leave it more.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
 import { LockWatch } from '../../../sim/checks/lock-watch.js';
@@ -7,22 +8,29 @@ import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
 const TIMES = { leaseMs: 61_200, settleMs: 10_000, heartbeatMs: 10_000 };
 const FUSE = 'L1 of the connection';
+const FEEDER = 'L1 of hall';
 const HOUR_MS = 3_600_000;
 
 let nowMs: number;
 let told: string[];
+let oracle: LimitOracle;
 let watch: LockWatch;
 let locked: ConnectorBook;
 let first: ConnectorBook;
 let second: ConnectorBook;
 
-function limit(seq: number, limitA: number): LimitMessage {
+function limit(seq: number, limitA: number, reason: LimitMessage['reason'] = 'waiting'): LimitMessage {
   const numbers = { epoch: 1, seq, boot: 'b', ref: seq, ttlS: 60, thenA: 0 };
-  return { v: 1, ...numbers, limitA, limitW: 690 * limitA, reason: 'waiting' };
+  return { v: 1, ...numbers, limitA, limitW: 690 * limitA, reason };
 }
 
-/** Each has 32 A at the most, on a fuse of 60 A; one is locked since an hour, and told 0 A. */
-beforeEach(() => {
+function lock(key: string): void {
+  const [startTime, endTime] = [new Date(0).toISOString(), new Date(2 * HOUR_MS).toISOString()];
+  oracle.lock(key, { startTime, endTime, limitKw: 22 }, 0);
+}
+
+/** Each has 32 A at the most, on a fuse of 60 A, some behind a feeder's of 45 A; one is locked since an hour, and told 0 A. */
+function build(behindFeeder: readonly string[]): void {
   nowMs = HOUR_MS;
   told = [];
   const connectors: ConnectorBook[] = [];
@@ -31,27 +39,24 @@ beforeEach(() => {
     locationId: 'quay',
     connectors,
     horizonMs: 71_200,
-    capacitiesA: new Map([[FUSE, 60]]),
+    capacitiesA: new Map([
+      [FUSE, 60],
+      [FEEDER, 45],
+    ]),
     isLimitedFromOutside: false,
   };
   const rating = { wattsPerA: 690, maxA: 32, leastA: 6, failsafeA: 0, efficiency: undefined };
   const bookOf = (key: string) => {
-    const facts = {
-      key,
-      ...rating,
-      operatorMayPause: false,
-      poles: [FUSE],
-      polesOfPhases: [[FUSE]],
-    } as const;
+    const poles = behindFeeder.includes(key) ? [FUSE, FEEDER] : [FUSE];
+    const facts = { key, ...rating, operatorMayPause: false, poles, polesOfPhases: [poles] };
     const book = new ConnectorBook(site, facts, TIMES);
     book.hear(0, true);
     connectors.push(book);
     return book;
   };
   [locked, first, second] = [bookOf('q1/1'), bookOf('q2/1'), bookOf('q3/1')];
-  const oracle = new LimitOracle();
-  const [startTime, endTime] = [new Date(0).toISOString(), new Date(2 * HOUR_MS).toISOString()];
-  oracle.lock('q1/1', { startTime, endTime, limitKw: 11 }, 0);
+  oracle = new LimitOracle();
+  lock('q1/1');
   watch = new LockWatch({
     oracle,
     wallMs: () => nowMs,
@@ -61,7 +66,9 @@ beforeEach(() => {
     operatorW: () => Number.POSITIVE_INFINITY,
     report: ({ invariant, detail }) => void told.push(`${invariant} ${detail}`),
   });
-});
+}
+
+beforeEach(() => build([]));
 
 const NOTHING_FOR_A_LOCK = 'P4 0 A for a locked connector that is in reach (waiting)';
 
@@ -109,5 +116,45 @@ describe('A lock that is told 0 A on a fuse', () => {
     nowMs += 100_001;
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+});
+
+describe('A lock that is told less than its limit in last resort', () => {
+  /** Ten seconds later: the locked one behind the feeder, another one there, and one that is not. */
+  function tell(seq: number, lockedA: number, besideA: number, freeA: number): void {
+    nowMs += 10_000;
+    for (const [book, given] of [
+      [first, limit(seq, besideA, 'lastResort')],
+      [second, limit(seq, freeA, 'fairShare')],
+      [locked, limit(seq, lockedA, 'lastResort')],
+    ] as const) {
+      if (book !== locked) book.hear(nowMs, false);
+      watch.left(book, given);
+      book.give(given, nowMs, nowMs);
+    }
+  }
+
+  it('is wronged once others leave its feeder room for so long that no lock is about to take it', () => {
+    build(['q1/1', 'q2/1']);
+    lock('q2/1');
+    let seq = 0;
+    const tellUntil = (lastSeq: number, lockedA: number, besideA: number) => {
+      while (seq < lastSeq) tell(++seq, lockedA, besideA, 15);
+    };
+    // 45 A: it is full.
+    tellUntil(30, 13, 32);
+    // Both are lowered for a third lock, which is raised once they have followed; then that is over.
+    tellUntil(38, 10, 30);
+    tellUntil(40, 13, 32);
+    tellUntil(49, 10, 30);
+    expect(told).toEqual([]);
+    tellUntil(50, 10, 30);
+    expect(told).toEqual(['P4 last resort while q3/1, not locked, is told 15 A']);
+  });
+
+  it('is wronged beside one that runs behind its feeder, full or not', () => {
+    build(['q1/1', 'q2/1']);
+    for (let seq = 1; seq <= 20; seq++) tell(seq, 13, 32, 0);
+    expect(new Set(told)).toEqual(new Set(['P4 last resort while q2/1, not locked, is told 32 A']));
   });
 });
