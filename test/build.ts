@@ -8,6 +8,7 @@ const BUILDS = [
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   ['node_modules/vite/bin/vite.js', 'build', '-c', 'vite.report.config.ts'],
   ['node_modules/vite/bin/vite.js', 'build', '-c', 'vite.web.config.ts'],
+  ['node_modules/vite/bin/vite.js', 'build', '-c', 'vite.command.config.ts'],
 ];
 
 /** Type errors are the business of `npm run check`: the compiler writes its output all the same. */

@@ -10,6 +10,8 @@ import { onTestFinished } from 'vitest';
 import { Resident } from './resident.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+/** What that is bundled from, whose modules can be changed one by one. */
+const COMPILED = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -55,8 +57,13 @@ export function start(args: readonly string[], environment: Environment = {}, op
   return running;
 }
 
-function launch(args: readonly string[], environment: Environment, openFiles?: number): Running {
-  const command = [process.execPath, COMMAND, ...args];
+function launch(
+  args: readonly string[],
+  environment: Environment,
+  openFiles?: number,
+  entry = COMMAND,
+): Running {
+  const command = [process.execPath, entry, ...args];
   const [program = '', ...rest] =
     openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
   const child = spawn(program, rest, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -100,6 +107,11 @@ function launch(args: readonly string[], environment: Environment, openFiles?: n
 /** Runs the command to its end, in a process of its own. */
 export function runAlone(args: readonly string[], environment: Environment = {}): Promise<Finished> {
   return launch(args, environment).finished;
+}
+
+/** The same with a module that `defect` names, which changes others of the product before the command begins. */
+export function runWithDefect(args: readonly string[], defect: string): Promise<Finished> {
+  return launch(args, { NODE_OPTIONS: `--import ${defect}` }, undefined, COMPILED).finished;
 }
 
 /** Of all files of this process. */

@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SMALL_BYTES = 2_000_000;
+/** The command is in it with its packages. */
+const SMALL_BYTES = 3_500_000;
 
 const packedSchema = z.tuple([
   z.object({ size: z.number(), files: z.array(z.object({ path: z.string() })) }),
@@ -29,7 +30,7 @@ it('carries the service, its pages, their licences and what changed, and is smal
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([
-      ...['bin/headroom.js', 'dist/cli/main.js', 'dist/web/index.html', 'dist/sim/report/page/page.js'],
+      ...['bin/headroom.js', 'dist/command/main.js', 'dist/web/index.html', 'dist/sim/report/page/page.js'],
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'scenarios/README.md'],
       ...['dist/docs/swagger-ui-bundle.js.gz', 'dist/docs/swagger-ui.css.gz', 'dist/docs/LICENSE'],
     ]),

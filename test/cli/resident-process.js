@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
-/** What is behind it: it runs what `process.argv` says as it is loaded, and is loaded again for each command. */
+/** What that is bundled from: it runs what `process.argv` says as it is loaded, and is loaded again for each command. */
 const ENTRY = new URL('../../dist/cli/main.js', import.meta.url);
 /** Thrown by `process.exit`, which must not return. */
 const ENDED = new Error('the command has ended');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { onlyWithAllCases } from '../seeds.js';
-import { run, start, temporaryDirectory, writeFile } from './headroom.js';
+import { run, runWithDefect, start, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
 function scenarioFile(more?: Parameters<typeof smallScenario>[0]): string {
@@ -139,15 +139,14 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
 };
 `,
     );
-    const environment = { NODE_OPTIONS: `--import ${defect}` };
     const file = scenarioFile();
-    const first = await run(['sim', 'run', file], environment);
+    const first = await runWithDefect(['sim', 'run', file], defect);
     expect(first.code).toBe(1);
     expect(first.stdout).toMatch(/, [1-9]\d* violations?\b/);
     const violation = /^first violation: (P\d+) at (\S+Z), site-1\S*: .*$/m.exec(first.stderr)?.[0];
     expect(violation).toBeDefined();
     const again = /^again: headroom (.*)$/m.exec(first.stderr)?.[1] ?? '';
-    const second = await run(again.split(' '), environment);
+    const second = await runWithDefect(again.split(' '), defect);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(violation);
     expect((await run(again.split(' '))).code).toBe(0);
