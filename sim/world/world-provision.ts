@@ -1,7 +1,7 @@
 // What a world's service finds when it starts for the first time: its settings, tenants and keys.
-import { generateKeyPairSync } from 'node:crypto';
 import { horizonMsOf } from '../../machines/power/grant.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
+import { newTokenKeys } from '../../src/inbound/http/token-keys.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import { SCOPES } from '../../src/ports/records.js';
 import { provisionFile } from '../../src/provisioning/provision-file.js';
@@ -25,16 +25,11 @@ export function configOf(dataDir: string, environment: Readonly<Record<string, s
       HEADROOM_HTTP_PORT: '0',
       HEADROOM_MQTT_PORT: '0',
       HEADROOM_DATA_DIR: dataDir,
-      HEADROOM_TOKEN_KEYS: tokenKeys(),
+      // Given as such: a file would be looked at every virtual second.
+      HEADROOM_TOKEN_KEYS: newTokenKeys(),
       ...environment,
     },
   );
-}
-
-/** Given as such: a file would be looked at every virtual second. */
-function tokenKeys(): string {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] });
 }
 
 export async function provisionWorld(

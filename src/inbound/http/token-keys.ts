@@ -136,8 +136,22 @@ function privateKeyOf({ kty, crv, x, y, d }: PrivateJwk): KeyObject {
   }
 }
 
+/** A JWK Set of one new key, as JSON: what a service takes as its token keys. */
+export function newTokenKeys(): string {
+  return JSON.stringify({ keys: [generateJwk()] });
+}
+
+/**
+ * The key is read anew from its bytes before it is exported. Node 20 locks a key while it exports it; a collection of garbage in
+ * the middle of that may end what generated the key, which waits for the same lock: the process would hang for good.
+ */
 function generateJwk(): PrivateJwk {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey: key } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+  });
+  const privateKey = createPrivateKey({ key, type: 'pkcs8', format: 'der' });
   const jwk = privateJwkSchema.parse(privateKey.export({ format: 'jwk' }));
   return { ...jwk, kid: thumbprintOf(jwk) };
 }

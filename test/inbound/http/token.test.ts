@@ -1,8 +1,10 @@
 // `POST /v1/oauth/token` as decided: RFC 6749 section 4.4, errors in the envelope.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createTokenKeys, rotateTokenKeys, TokenKeysError } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { SCOPES, type Scope } from '../../../src/ports/records.js';
@@ -261,6 +263,17 @@ describe('the signing keys', () => {
     });
     await restarted.stop();
     expect(status).toBe(200);
+  });
+
+  it('are generated to the end, whenever garbage is collected meanwhile', async () => {
+    const module = new URL('../../../dist/src/inbound/http/token-keys.js', import.meta.url).href;
+    const script = `import { newTokenKeys } from ${JSON.stringify(module)};
+for (let made = 0; made < 400; made++) newTokenKeys();`;
+    // The version that hung.
+    const often = process.versions.node.startsWith('20.') ? ['--gc-interval=42'] : [];
+    const child = spawn(process.execPath, [...often, '--input-type=module', '-e', script]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    expect(await once(child, 'close')).toEqual([0, null]);
   });
 
   it('rotate: the new one signs, the one before still verifies, the one before that no longer', async () => {
