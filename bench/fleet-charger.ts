@@ -23,8 +23,8 @@ export interface Tally {
 /** Seconds of the contract. A changed limit or demand is reported after a second. */
 const HEARTBEAT_MS = 10_000;
 const CHANGE_AFTER_MS = 1_000;
-/** A heartbeat is due an answer once the newest grant is older than this: the service renews after 7.5 s. */
-const OWED_AFTER_MS = 8_000;
+/** A heartbeat is due an answer once the newest grant is older than this: the service renews after 6.7 s. */
+const OWED_AFTER_MS = 7_000;
 const FAILSAFE_A = 6;
 const MAX_A = 32;
 const VOLTAGE_V = 230;

@@ -46,8 +46,11 @@ interface GrantRoom {
 
 /** Raises are this far apart (rule 9). */
 const RAISE_EVERY_MS = 10_000;
-/** A grant younger than this share of a heartbeat is not renewed: a charger may report every change. */
-const RENEW_AFTER_HEARTBEATS = 0.75;
+/**
+ * A grant younger than this share of a heartbeat is not renewed: a charger may report every change. Who connects again says so at
+ * once, and its next heartbeat comes a whole one later: so it waits for its renewal for one and two thirds of a heartbeat at most.
+ */
+const RENEW_AFTER_HEARTBEATS = 2 / 3;
 /** Unless its lease ends so soon that the next heartbeat could come too late. */
 const RENEW_BEFORE_HEARTBEATS = 1.25;
 /** How long a lease lasts where less may be ordered at any moment, if that is as soon as an order must be followed. */

@@ -84,7 +84,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
       }
       if (hasLocks) expect(locked).toBeGreaterThan(0);
       // Locked ones keep to all of their phases, so that fewer are switched.
-      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThan(hasLocks ? 0 : played);
+      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThanOrEqual(hasLocks ? 1 : played);
     });
   }
 });
