@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { SingleBar } from 'cli-progress';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -43,8 +44,11 @@ const ALL_SEEDS = '1..200';
 const MOST_SEEDS = 100_000;
 /** In a checkout only: an installed product has none of it. */
 const PLANTING = new URL('../../../test/planted/', import.meta.url);
+const COMPILED = new URL('../../', import.meta.url);
 /** What a seed runs, as it was compiled. */
-const CODE = ['machines/', 'src/', 'sim/'].map((folder) => new URL(`../../${folder}`, import.meta.url));
+const CODE = ['machines/', 'src/', 'sim/'].map((folder) => new URL(folder, COMPILED));
+/** Bugs are planted into compiled files by name; the bundle that the build makes of them, and that runs otherwise, has no such files. */
+const PLANTABLE_WORKER = fileURLToPath(new URL('sim/checks/campaign-worker.js', COMPILED));
 
 function parseSeeds(text: string): readonly number[] {
   const [, from = '', to = from] = /^(\d{1,9})(?:\.\.(\d{1,9}))?$/.exec(text) ?? [];
@@ -195,6 +199,7 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
       speaksOcpp: ocpp,
       durationMs: hours * HOUR_MS,
       isFirstEnough: true,
+      worker: PLANTABLE_WORKER,
       execArgv: ['--import', new URL(`register.js?${name}`, PLANTING).href],
     });
     print(`${name}: ${failure === undefined ? 'NOT CAUGHT' : describe(failure)}`);

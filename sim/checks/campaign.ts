@@ -24,8 +24,9 @@ interface CampaignOptions extends HostileSetting {
   /** No more seeds are begun once one failed. */
   readonly isFirstEnough?: boolean;
   readonly isTimeOver?: () => boolean;
-  /** Of the processes, for what is planted in them. */
+  /** Of the processes, for what is planted in them, and what they run. */
   readonly execArgv?: readonly string[];
+  readonly worker?: string;
   readonly processes?: number;
   readonly onOutcome?: (outcome: SeedOutcome) => void;
 }
@@ -36,6 +37,7 @@ export async function runCampaign({
   isFirstEnough = false,
   isTimeOver = () => false,
   execArgv = [],
+  worker = WORKER,
   processes = availableParallelism(),
   onOutcome,
   ...setting
@@ -53,7 +55,7 @@ export async function runCampaign({
   async function work(): Promise<void> {
     let child: ChildProcess | undefined;
     for (let seed = next(); seed !== undefined; seed = next()) {
-      child ??= fork(WORKER, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      child ??= fork(worker, { execArgv: [...execArgv], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
       children.add(child);
       const outcome = await ask(child, { ...setting, seed });
       if (isGivenUp) return;

@@ -30,7 +30,13 @@ it('carries the service, its pages, their licences and what changed, and is smal
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([
-      ...['bin/headroom.js', 'dist/command/main.js', 'dist/web/index.html', 'dist/sim/report/page/page.js'],
+      ...[
+        'bin/headroom.js',
+        'dist/command/main.js',
+        'dist/command/sim.js',
+        'dist/web/index.html',
+        'dist/sim/report/page/page.js',
+      ],
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'scenarios/README.md'],
       ...['dist/docs/swagger-ui-bundle.js.gz', 'dist/docs/swagger-ui.css.gz', 'dist/docs/LICENSE'],
     ]),

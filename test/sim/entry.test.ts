@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { onlyWithAllCases } from '../seeds.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ONLY_BUNDLED = join(ROOT, 'test/only-bundled.js');
 const MODULES = join(ROOT, 'node_modules');
 const project = mkdtempSync(join(tmpdir(), 'headroom-example-'));
 afterAll(() => rmSync(project, { recursive: true }));
@@ -46,8 +47,9 @@ describe('The example project', () => {
     expect(node(...words, '--reporter', 'json')).toContain('"numPassedTests":1');
   });
 
-  it('has nothing of the package but what the package offers', () => {
-    const importing = (path: string) => () => node('--input-type=module', '--eval', `import '${path}';`);
+  it('has nothing of the package but what the package offers, bundled', () => {
+    const importing = (path: string) => () =>
+      node('--import', ONLY_BUNDLED, '--input-type=module', '--eval', `import '${path}';`);
     expect(importing('headroom/sim')()).toBe('');
     expect(importing('headroom/dist/sim/world/world.js')).toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED');
   });

@@ -10,17 +10,28 @@ import { eventually } from '../../eventually.js';
 type Campaign = typeof import('../../../sim/checks/campaign.js');
 type CampaignLogModule = typeof import('../../../sim/checks/campaign-log.js');
 
-const MAIN = new URL('../../../dist/sim/checks/campaign-main.js', import.meta.url);
+/** Of parts of it, as they were compiled. */
+const COMPILED = new URL('../../../dist/sim/checks/', import.meta.url);
+const MAIN = fileURLToPath(new URL('../../../dist/command/campaign-main.js', import.meta.url));
+const ONLY_BUNDLED = fileURLToPath(new URL('../../only-bundled.js', import.meta.url));
 
-function campaign(
-  ...words: readonly string[]
-): Promise<{ readonly code: unknown; readonly stdout: string; readonly stderr: string }> {
-  const args = [fileURLToPath(MAIN), '--hours', '0.05', '--chargers', '1', ...words];
+interface Ended {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function execute(args: readonly string[], NODE_OPTIONS = ''): Promise<Ended> {
   return new Promise((resolve) =>
-    execFile(process.execPath, args, (error, stdout, stderr) =>
+    execFile(process.execPath, args, { env: { NODE_OPTIONS } }, (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout, stderr }),
     ),
   );
+}
+
+function campaign(...words: readonly string[]): Promise<Ended> {
+  const args = [MAIN, '--hours', '0.05', '--chargers', '1', ...words];
+  return execute(args, `--import ${ONLY_BUNDLED}`);
 }
 
 function file(): string {
@@ -66,7 +77,7 @@ it('begins no more seeds once its time is over', async () => {
   const { code, stdout } = await campaign('--seeds', '1', '--for', '1ms', '--keep', path);
   expect({ code, kept: existsSync(path) }).toEqual({ code: 0, kept: false });
   expect(stdout).toContain('\n0 seeds of 0.05 h');
-  const { runCampaign } = (await import(new URL('campaign.js', MAIN).href)) as Campaign;
+  const { runCampaign } = (await import(new URL('campaign.js', COMPILED).href)) as Campaign;
   let asked = 0;
   const { outcomes } = await runCampaign({
     seeds: endless(),
@@ -131,10 +142,16 @@ it('runs a seed again that other code ran, and counts one once that is there twi
   expect(stdout).toContain('\n1 seed of 0.05 h');
 });
 
+it('searches bugs in processes of what was compiled, where they are planted', async () => {
+  const { code, stdout } = await execute([MAIN, '--planted', 'no-fence', '--seeds', '1', '--hours', '0.6']);
+  expect(stdout).toMatch(/^no-fence: seed 1: P7 /);
+  expect(code).toBe(0);
+});
+
 it('ends where another campaign writes to its file, and leaves no process behind', async () => {
   const path = file();
-  const { CampaignLog } = (await import(new URL('campaign-log.js', MAIN).href)) as CampaignLogModule;
-  const { runCampaign } = (await import(new URL('campaign.js', MAIN).href)) as Campaign;
+  const { CampaignLog } = (await import(new URL('campaign-log.js', COMPILED).href)) as CampaignLogModule;
+  const { runCampaign } = (await import(new URL('campaign.js', COMPILED).href)) as Campaign;
   const subject = { commit: 'a', code: 'b', hours: 0.05, chargers: 1 };
   const [ours, theirs] = [new CampaignLog(path, subject), new CampaignLog(path, subject)];
   const before = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
