@@ -10,8 +10,9 @@ import {
 } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
-import { followSession, heldOnPhases, stopLending } from './lent-phases.js';
+import { followSession, stopLending, surelyOn } from './lent-phases.js';
 import type { MeterReading } from './meter-ledger.js';
+import { ALL_PHASES, onFirst } from './own-phases.js';
 import { noteTaken } from './room-beside.js';
 
 /** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
@@ -35,7 +36,11 @@ export function hearReading(
 ): boolean {
   const { holding, spec } = control;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
-  if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0, heldOnPhases(reading, heldTenthsA));
+  if (holding.lastSeq === 0) {
+    ledger.noteHeld(holding, heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
+    const atTenthsA = tenthsAOf(reading.limitA ?? 0);
+    ledger.noteAt(holding, surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
+  }
   let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
   if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
   const isOtherCar = control.session.id !== undefined && reading.session !== control.session.id;

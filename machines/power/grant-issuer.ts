@@ -8,7 +8,6 @@ import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import { BeyondGrants, leastBesideW } from './ledger-room.js';
 import { isLending, isToWiden, lentTo, widens } from './lent-phases.js';
-import { mostOnFirst } from './own-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
@@ -180,17 +179,19 @@ export class GrantIssuer {
     if (control.isStoring) return undefined;
     const isFloorOwed =
       isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
-    // What it may draw by a grant of the service's life before this one, on all phases that it is to use.
-    const boundTenthsA = mostOnFirst(holding.bounds, holding.usedPhases);
-    const hadTenthsA =
-      holding.lastSeq === 0 ? Math.min(tenthsAOf(control.slot.limitA ?? 0), boundTenthsA) : 0;
+    const hadTenthsA = this.#ledger.hadTenthsA(holding);
+    // By what it says: it may be at that on fewer phases than it is to use.
+    const isAtTenthsA =
+      holding.lastSeq === 0 ? Math.min(tenthsAOf(control.slot.limitA ?? 0), holding.boundTenthsA) : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isFloorDue = (isShort || this.#isRoomForLeast(holding)) && this.#doesClusterCarry(holding);
     const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA >= leastTenthsA);
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
-    if (tenthsA < hadTenthsA && this.#isTakingStock(nowMs)) return undefined;
+    if (tenthsA < isAtTenthsA && this.#isTakingStock(nowMs)) return undefined;
+    // A locked one goes on with the phases that it is on until there is room on all that it is to use.
+    if (isFloorOwed && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;

@@ -29,6 +29,7 @@ import {
   type OwnPhases,
   onFirst,
   type PhaseCount,
+  smallerOf,
 } from './own-phases.js';
 import { PoleSums } from './pole-sums.js';
 
@@ -213,6 +214,17 @@ export class GrantLedger {
     entry.promises.doubt(tenthsA, on);
   }
 
+  /** Its charger says what it is at, by a grant from before the start or by itself, on the phases on which it surely is. */
+  noteAt(holding: Holding, currents: OwnPhases): void {
+    (holding as Entry).at = currents;
+  }
+
+  /** What it is at on all phases that it is to use, as of before the first grant: one within that loads nothing more. 0 since then. */
+  hadTenthsA(holding: Holding): number {
+    const { lastSeq, bounds, at, usedPhases } = holding as Entry;
+    return lastSeq === 0 ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
+  }
+
   /** The most that can be granted now: what its newest grant lasts at anyway, or what fits. */
   grantableTenthsA(holding: Holding, budgetW: number): number {
     const lasting = lastingTenthsA(holding as Entry);
@@ -247,8 +259,9 @@ export class GrantLedger {
       const sumW = this.#totalW - entry.boundW + wattsBeside(entry, mostTenthsA);
       if (sumW > budgetW && isLockFloor !== true)
         throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
-      // A floor that it has by what was on disk at the start loads nothing more than before.
-      const isHeld = isLockFloor === true && mostTenthsA <= mostOnFirst(entry.bounds, entry.usedPhases);
+      // A floor that it has already loads nothing more than before, nor does any that is reserved at its maximum.
+      const hasTenthsA = entry.isWorstCase ? entry.maxTenthsA : this.hadTenthsA(entry);
+      const isHeld = isLockFloor === true && mostTenthsA <= hasTenthsA;
       const carriable = this.carriableTenthsA(entry);
       if (mostTenthsA > carriable && !isHeld)
         throw new LedgerError(`${entry.key}: ${mostTenthsA} is more than the ${carriable} its fuses carry`);

@@ -33,6 +33,8 @@ export interface Entry extends Writable<Holding> {
   waiting: Told | undefined;
   /** What its charger holds by a grant from before the start; counts until the first grant. */
   heldTenthsA: number;
+  /** What its charger is at, by a grant or by itself, on the phases on which it surely is; counts until the first grant. */
+  at: OwnPhases;
   /** What a tenth of an ampere on one phase was counted with at the least before the start. */
   readonly leastMilliwattsOnPhase: number;
   fallbacks: Fallbacks;
@@ -69,6 +71,7 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
     told: undefined,
     waiting: undefined,
     heldTenthsA: 0,
+    at: NO_CURRENT,
     leastMilliwattsOnPhase: spec.leastMilliwattsOnPhase ?? Number.POSITIVE_INFINITY,
     isDescribed: false,
     fallbacks: new Fallbacks(onFirst(spec.failsafeTenthsA, ALL_PHASES)),

@@ -155,13 +155,13 @@ function goOnFromBefore(
 }
 
 /**
- * What its charger surely holds of a grant from before: with a session that may be for fewer phases than are on disk, and current
- * shows for how many at least. Undefined where it names no session: then it is for all that are on disk.
+ * On which phases its charger surely is at so much, from before the start: with a session that may be fewer than are on disk, and
+ * current shows how many at least. Undefined where it names no session: then it is on all that are on disk.
  */
-export function heldOnPhases(reading: MeterReading, heldTenthsA = 0): OwnPhases | undefined {
+export function surelyOn(reading: MeterReading, tenthsA = 0): OwnPhases | undefined {
   if (reading.session === undefined) return undefined;
   const phases = phasesSeen(reading, USED_A);
-  return phases === 0 ? NO_CURRENT : onFirst(heldTenthsA, phases as PhaseCount);
+  return phases === 0 ? NO_CURRENT : onFirst(tenthsA, phases as PhaseCount);
 }
 
 /** As many phases, from the first on, as the last one that carries so much; 0 where none does. */

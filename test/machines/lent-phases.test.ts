@@ -189,6 +189,32 @@ describe('Cars of one phase at connectors of three', () => {
     expect(first.charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
   });
 
+  it('that are locked keep to theirs while others use the rest, where a new service may only know them on all', () => {
+    const fuses = new Fuses({ currentA: [64, 64, 64], voltageV: 230 }, []);
+    const onL3 = { ...ON_L1, rotation: 'TRS', endsWithSession: true, failsafeTenthsA: 60 } as const;
+    // It is raised no more once it has fewer phases: on disk it has all of them.
+    const chargers: ChargerTraits[] = [{ ...onL3, key: 'quay/0', rotation: 'RST', maxTenthsA: 60 }];
+    const others = [1, 2].map((i) => ({ ...onL3, key: `quay/${i}` }));
+    const rig = new SupervisorRig(1, [...chargers, ...others], [PLENTY_W], fuses);
+    for (const [i, { charger }] of rig.places.entries()) charger.plugIn(320, i === 0 ? 2 : 1, 0);
+    rig.run(600_000);
+    expect(rig.ableTenthsA()[2]).toBe(640);
+    const [first] = rig.places;
+    if (first === undefined) throw new Error('no charger');
+    rig.lock(first, 1);
+    first.up.mode = first.down.mode = 'cut';
+    // Its lease ends, and it falls back by itself on the phases that it has.
+    rig.run(700_000);
+    rig.crash(1_000);
+    first.up.open();
+    first.down.open();
+    for (let waitedMs = 0; waitedMs < 150_000; waitedMs += 1_000) {
+      rig.run(rig.agenda.nowMs + 1_000);
+      expect(first.charger.limitTenthsA, `after ${waitedMs} ms`).toBe(60);
+    }
+    expect(first.charger.hasLease).toBe(true);
+  });
+
   it('are reserved on all phases once one uses another, and nothing more of that session is lent', () => {
     const rig = cars(8, 50_000, { endsWithSession: true });
     const { charger } = rig.places[0] ?? {};
