@@ -78,6 +78,8 @@ interface Entry extends Writable<MeterSlot> {
   fresh: FreshList;
   /** Of the newest state of its boot that has one; -1 before. */
   stateSeqNo: number;
+  /** When its charger said that it runs as this boot, before it sent a value as that. */
+  saidAtMs: number;
   retiredBoots: string[] | undefined;
   older: Entry | undefined;
   newer: Entry | undefined;
@@ -156,6 +158,7 @@ export class MeterLedger {
       energyWh: undefined,
       retiredBoots: undefined,
       stateSeqNo: -1,
+      saidAtMs: Number.NEGATIVE_INFINITY,
       older: undefined,
       newer: undefined,
     };
@@ -205,10 +208,17 @@ export class MeterLedger {
    * The charger said it is there or not (its last will counts). `refused` where a retired boot said so, or where this one has
    * said that or something newer, by its `seqNo`.
    */
-  recordState(slot: MeterSlot, { online, boot, seqNo = Number.POSITIVE_INFINITY }: SaidState): RecordResult {
+  recordState(
+    slot: MeterSlot,
+    { online, boot, seqNo = Number.POSITIVE_INFINITY }: SaidState,
+    nowMs: number,
+  ): RecordResult {
     const entry = slot as Entry;
     if (!entry.isCurrent || (boot !== undefined && entry.retiredBoots?.includes(boot))) return 'refused';
-    if (boot !== undefined && boot !== entry.boot) this.#startBoot(entry, boot);
+    if (boot !== undefined && boot !== entry.boot) {
+      this.#startBoot(entry, boot);
+      if (online) entry.saidAtMs = this.#notBefore(nowMs);
+    }
     if (seqNo <= entry.stateSeqNo) return 'refused';
     if (Number.isFinite(seqNo)) entry.stateSeqNo = seqNo;
     if (!online && entry.isFresh) this.#leaveFresh(entry);
@@ -250,8 +260,10 @@ export class MeterLedger {
 
   #isNews(entry: Entry, reading: MeterReading, atMs: number): boolean {
     if (reading.boot !== undefined && reading.boot !== entry.boot) {
-      // What was overtaken by a newer boot may have retired it: the one that speaks while the other is silent is running.
-      return !entry.retiredBoots?.includes(reading.boot) || atMs >= staleAtMs(entry);
+      // What was overtaken by a newer boot may have retired it: the one that speaks while the other is silent is running. One that
+      // has just begun has as long for its first value.
+      const isSilent = atMs >= Math.max(staleAtMs(entry), entry.saidAtMs + entry.staleAfterMs);
+      return !entry.retiredBoots?.includes(reading.boot) || isSilent;
     }
     if (reading.hb === undefined || entry.hb === undefined || reading.hb > entry.hb) return true;
     // A charger without a boot id restarts its counter unannounced: a lower one counts once the old one fell silent.
@@ -268,6 +280,7 @@ export class MeterLedger {
     entry.boot = boot;
     entry.hb = undefined;
     entry.stateSeqNo = -1;
+    entry.saidAtMs = Number.NEGATIVE_INFINITY;
   }
 
   #isFreshAt(entry: Entry, atMs: number): boolean {

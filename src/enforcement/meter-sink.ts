@@ -90,7 +90,7 @@ export class ConnectorMeterSink implements MeterSink {
   #recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
     const { location, record, control } = connector;
     const supervisor = supervisorOf(location);
-    const result = supervisor.meters.recordState(control.slot, state);
+    const result = supervisor.meters.recordState(control.slot, state, this.#clock.monotonicMs());
     if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));

@@ -31,11 +31,11 @@ describe('the measured power', () => {
     ledger.record(slot, { powerW: 7_360 }, 0);
     ledger.expire(STALE_AFTER_MS, () => {});
     expect([slot.isFresh, slot.powerW, ledger.measuredW]).toEqual([false, 7_360, 0]);
-    ledger.recordState(slot, { online: false });
+    ledger.recordState(slot, { online: false }, 0);
     expect([slot.isFresh, ledger.measuredW]).toEqual([false, 0]);
     ledger.record(slot, { powerW: 5_000 }, STALE_AFTER_MS);
     expect([slot.isFresh, ledger.measuredW]).toEqual([true, 5_000]);
-    ledger.recordState(slot, { online: false });
+    ledger.recordState(slot, { online: false }, 0);
     ledger.removeConnector(slot);
     expect(ledger.measuredW).toBe(0);
   });
@@ -47,7 +47,7 @@ describe('the measured power', () => {
     ledger.removeConnector(slot);
     expect([ledger.measuredW, slot.isCurrent]).toEqual([0, false]);
     expect(ledger.record(slot, { powerW: 1 }, 1)).toBe('refused');
-    expect(ledger.recordState(slot, { online: true, boot: 'b' })).toBe('refused');
+    expect(ledger.recordState(slot, { online: true, boot: 'b' }, 0)).toBe('refused');
     expect(ledger.measuredW).toBe(0);
     ledger.expire(STALE_AFTER_MS, () => expect.fail('it falls silent though it is gone'));
   });
@@ -55,7 +55,7 @@ describe('the measured power', () => {
   it('refuses a state that is no newer than another of its boot, and takes a last will at any time', () => {
     const { ledger, slot } = oneConnector();
     const state = (boot: string, seqNo?: number) =>
-      ledger.recordState(slot, { online: seqNo !== undefined, boot, seqNo });
+      ledger.recordState(slot, { online: seqNo !== undefined, boot, seqNo }, 0);
     expect([state('a', 1), state('a', 2), state('a', 1), state('a', 2)]).toEqual([
       'accepted',
       'accepted',
@@ -82,14 +82,14 @@ describe('what is news', () => {
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 500 }, 0);
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 1)).toBe('accepted');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 501 }, 2)).toBe('refused');
-    expect(ledger.recordState(slot, { online: false, boot: 'x' })).toBe('refused');
+    expect(ledger.recordState(slot, { online: false, boot: 'x' }, 0)).toBe('refused');
     expect([slot.powerW, slot.isFresh]).toEqual([20, true]);
   });
 
   it('retires a boot as soon as the charger announces another', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 5 }, 0);
-    ledger.recordState(slot, { online: true, boot: 'y' });
+    ledger.recordState(slot, { online: true, boot: 'y' }, 0);
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 6 }, 2)).toBe('refused');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 0 }, 3)).toBe('accepted');
   });
@@ -97,11 +97,29 @@ describe('what is news', () => {
   it('takes a boot again that a late message of an older one retired, once that one is silent', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 20, boot: 'y', hb: 1 }, 0);
-    ledger.recordState(slot, { online: false, boot: 'x' });
+    ledger.recordState(slot, { online: false, boot: 'x' }, 0);
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 2 }, STALE_AFTER_MS - 1)).toBe('refused');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 3 }, STALE_AFTER_MS)).toBe('resumed');
     expect(ledger.record(slot, { powerW: 20, boot: 'y', hb: 4 }, STALE_AFTER_MS + 1)).toBe('accepted');
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 9 }, STALE_AFTER_MS + 2)).toBe('refused');
+  });
+
+  it('gives a charger that just started time for its first value: until then a late one of the boot before tells nothing', () => {
+    const { ledger, slot } = oneConnector();
+    ledger.record(slot, { powerW: 20, boot: 'x', hb: 9 }, 0);
+    ledger.recordState(slot, { online: false, boot: 'x' }, 1);
+    const startedAtMs = STALE_AFTER_MS + 5;
+    ledger.recordState(slot, { online: true, boot: 'y' }, startedAtMs);
+    expect(ledger.record(slot, { powerW: 20, boot: 'x', hb: 10 }, startedAtMs + 1)).toBe('refused');
+    expect(ledger.record(slot, { powerW: 10, boot: 'y', hb: 1 }, startedAtMs + 2)).toBe('resumed');
+
+    const silent = oneConnector();
+    silent.ledger.record(silent.slot, { powerW: 20, boot: 'x', hb: 9 }, 0);
+    silent.ledger.recordState(silent.slot, { online: true, boot: 'y' }, startedAtMs);
+    const isSilentMs = startedAtMs + STALE_AFTER_MS;
+    expect(silent.ledger.record(silent.slot, { powerW: 20, boot: 'x', hb: 10 }, isSilentMs)).not.toBe(
+      'refused',
+    );
   });
 
   it('takes every value of a charger that sends powerW alone', () => {
@@ -143,10 +161,10 @@ describe('a fresh reading', () => {
   it('ends with a goodbye, and only a value brings another: being there is not enough', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 1 }, 0);
-    ledger.recordState(slot, { online: true });
+    ledger.recordState(slot, { online: true }, 0);
     expect(slot.isFresh).toBe(true);
-    ledger.recordState(slot, { online: false });
-    ledger.recordState(slot, { online: true });
+    ledger.recordState(slot, { online: false }, 0);
+    ledger.recordState(slot, { online: true }, 0);
     expect(slot.isFresh).toBe(false);
     expect(ledger.record(slot, { powerW: 1 }, 4)).toBe('resumed');
     expect(slot.isFresh).toBe(true);
@@ -174,6 +192,8 @@ class Account {
   receivedAtMs: number | undefined;
   boot: string | undefined;
   hb: number | undefined;
+  /** It said that it runs as this boot. */
+  saidAtMs: number | undefined;
   readonly retired = new Set<string>();
   /** A goodbye came after the last value, or it was let go of as silent. */
   isGone = true;
@@ -184,15 +204,17 @@ class Account {
 
   isNews({ boot, hb }: MeterReading, nowMs: number): boolean {
     if (boot !== undefined && boot !== this.boot) {
-      const isSilent = this.receivedAtMs === undefined || nowMs - this.receivedAtMs >= STALE_AFTER_MS;
+      const heardAtMs = [this.receivedAtMs, this.saidAtMs].filter((each) => each !== undefined);
+      const isSilent = heardAtMs.every((each) => nowMs - each >= STALE_AFTER_MS);
       return isSilent || !this.retired.has(boot);
     }
     if (hb === undefined || this.hb === undefined || hb > this.hb) return true;
     return boot === undefined && hb < this.hb && !this.isFreshAt(nowMs);
   }
 
-  startBoot(boot: string | undefined): void {
+  startBoot(boot: string | undefined, saidAtMs?: number): void {
     if (boot === undefined || boot === this.boot) return;
+    this.saidAtMs = saidAtMs;
     if (this.boot !== undefined) this.retired.add(this.boot);
     this.retired.delete(boot);
     this.boot = boot;
@@ -254,10 +276,10 @@ describe('any history', () => {
             }
           } else if (step.kind === 'state') {
             const isNews = step.boot === undefined || !account.retired.has(step.boot);
-            const result = ledger.recordState(slot, { online: step.online, boot: step.boot });
+            const result = ledger.recordState(slot, { online: step.online, boot: step.boot }, nowMs);
             expect(result !== 'refused').toBe(isNews);
             if (isNews) {
-              account.startBoot(step.boot);
+              account.startBoot(step.boot, step.online ? nowMs : undefined);
               if (!step.online) account.isGone = true;
             }
           } else {

@@ -55,7 +55,7 @@ function sinkOf(): MeterSink {
     },
     recordState(tenantUuid, locationId, controllerUuid, { online, boot }) {
       if (!isOurs(tenantUuid, locationId, controllerUuid)) return undefined;
-      return ledger.recordState(slot, { online, boot });
+      return ledger.recordState(slot, { online, boot }, 0);
     },
     recordOperator: () => undefined,
     recordSiteMeter: () => undefined,
