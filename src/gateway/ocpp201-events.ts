@@ -146,8 +146,9 @@ export class Ocpp201Events {
     nowMs: number,
   ): void {
     for (const { timestamp, sampledValue } of meterValue) {
-      const sampled = sampledValue.map(({ unitOfMeasure, phase, location, ...each }) => ({
-        ...each,
+      const sampled = sampledValue.map(({ value, measurand, phase, location, unitOfMeasure }) => ({
+        value,
+        measurand,
         phase,
         location,
         unit: unitOfMeasure?.unit,

@@ -12,11 +12,53 @@ export interface Sampled {
   readonly multiplier?: number | undefined;
 }
 
-const PHASES = ['L1', 'L2', 'L3'];
+/** Which one it is of the three; others are of the neutral conductor, or between two. */
+const PHASES: ReadonlyMap<string, 0 | 1 | 2> = new Map([
+  ['L1', 0],
+  ['L2', 1],
+  ['L3', 2],
+  ['L1-N', 0],
+  ['L2-N', 1],
+  ['L3-N', 2],
+]);
 /** Where else a charger may measure than at what a car is plugged into. */
 const ELSEWHERE = ['Body', 'Cable', 'EV', 'Upstream'];
 
 type Triple = [number, number, number];
+
+/** What one measurand says: of all phases together, of each, or both. */
+class Measured {
+  #total: number | undefined;
+  #phases: Triple | undefined;
+  #sumOfPhases = 0;
+
+  add(phase: string | undefined, value: number): void {
+    if (phase === undefined) {
+      this.#total ??= value;
+      return;
+    }
+    const i = PHASES.get(phase);
+    if (i === undefined) return;
+    this.#phases ??= [0, 0, 0];
+    this.#phases[i] = value;
+    this.#sumOfPhases += value;
+  }
+
+  /** The total, or the sum of phases where there is none. */
+  get sum(): number | undefined {
+    return this.#total ?? (this.#phases && this.#sumOfPhases);
+  }
+
+  get perPhase(): Triple | undefined {
+    return this.#phases;
+  }
+
+  /** One value for all phases: that of the most loaded one, so each may be that much. */
+  get onEachPhase(): Triple | undefined {
+    const total = this.#total;
+    return this.#phases ?? (total === undefined ? undefined : [total, total, total]);
+  }
+}
 
 /** Values of one instant. What is not measured, or not in a unit that is known, is left out. */
 export function meteredValues(
@@ -24,60 +66,30 @@ export function meteredValues(
   transaction: TransactionRef | undefined,
   sampled: readonly Sampled[],
 ): MeteredValues {
-  const here = sampled.filter(
-    ({ value, location }) => Number.isFinite(value) && !ELSEWHERE.includes(location ?? 'Outlet'),
-  );
-  const of = (measurand: string) => here.filter((one) => one.measurand === measurand);
-  const powerW = sumOf(of('Power.Active.Import').map((one) => ({ ...one, value: inWatts(one) })));
-  const currents = of('Current.Import');
+  const [power, current, voltage, energy] = [new Measured(), new Measured(), new Measured(), new Measured()];
+  for (const one of sampled) {
+    const { value, measurand, phase, location } = one;
+    if (!Number.isFinite(value) || (location !== undefined && ELSEWHERE.includes(location))) continue;
+    if (measurand === 'Power.Active.Import') power.add(phase, inWatts(one));
+    else if (measurand === 'Current.Import') current.add(phase, scaled(one));
+    else if (measurand === 'Voltage') voltage.add(phase, scaled(one));
+    else if (measurand === 'Energy.Active.Import.Register') energy.add(phase, inWatts(one));
+  }
   return {
     ownMs,
     transaction,
-    powerW,
-    currentA: perPhase(currents) ?? onAllPhases(currents),
-    voltageV: perPhase(of('Voltage')),
-    energyWh: sumOf(of('Energy.Active.Import.Register').map((one) => ({ ...one, value: inWatts(one) }))),
+    powerW: power.sum,
+    currentA: current.onEachPhase,
+    voltageV: voltage.perPhase,
+    energyWh: energy.sum,
   };
 }
 
-function phaseOf({ phase }: Pick<Sampled, 'phase'>): number {
-  return PHASES.indexOf((phase ?? '').replace(/-N$/, ''));
-}
-
-function scaled({ value, multiplier = 0 }: Sampled): number {
-  return value * 10 ** multiplier;
+function scaled({ value, multiplier }: Sampled): number {
+  return multiplier === undefined ? value : value * 10 ** multiplier;
 }
 
 /** W of W and kW, Wh of Wh and kWh. */
 function inWatts(sampled: Sampled): number {
   return scaled(sampled) * (sampled.unit?.startsWith('k') ? 1000 : 1);
-}
-
-/** The total, or the sum of phases where there is none. */
-function sumOf(values: readonly Sampled[]): number | undefined {
-  const total = values.find(({ phase }) => phase === undefined);
-  if (total !== undefined) return total.value;
-  const phases = values.filter((one) => phaseOf(one) >= 0);
-  if (phases.length === 0) return undefined;
-  return phases.reduce((sum, { value }) => sum + value, 0);
-}
-
-function perPhase(values: readonly Sampled[]): Triple | undefined {
-  const triple: Triple = [0, 0, 0];
-  let isAny = false;
-  for (const one of values) {
-    const phase = phaseOf(one);
-    if (phase < 0) continue;
-    triple[phase] = scaled(one);
-    isAny = true;
-  }
-  return isAny ? triple : undefined;
-}
-
-/** One current for all phases: the most loaded one, so each may be that much. */
-function onAllPhases(values: readonly Sampled[]): Triple | undefined {
-  const one = values.find(({ phase }) => phase === undefined);
-  if (one === undefined) return undefined;
-  const valueA = scaled(one);
-  return [valueA, valueA, valueA];
 }

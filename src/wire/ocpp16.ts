@@ -6,8 +6,8 @@ const text = z.string().max(500);
 export const instant = z
   .string()
   .max(64)
-  .refine((value) => !Number.isNaN(Date.parse(value)))
-  .transform((value) => Date.parse(value));
+  .transform((value) => Date.parse(value))
+  .pipe(z.number());
 const evse = z.number().int().min(0).max(1_000);
 
 export const bootSchema = z.object({
