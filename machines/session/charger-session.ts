@@ -208,9 +208,9 @@ export class ChargerSession<Id extends string = string> {
     connector?.heardTransaction(undefined, nowMs);
   }
 
-  /** The transaction that runs at an EVSE, as far as is known. */
-  transactionAt(evse: number): TransactionRef | undefined {
-    return this.#at(evse)?.lease.transaction;
+  /** What an EVSE is held to, and the transaction that runs there, as far as is known. */
+  leaseAt(evse: number): Pick<ConnectorLease, 'held' | 'transaction'> | undefined {
+    return this.#at(evse)?.lease;
   }
 
   /** Another system wants more or less of its connectors than before. */

@@ -82,10 +82,8 @@ export function chargerState(topic: string, body: StateMessage): ChargerMessage 
   return new Message('state' as const, topic, undefined, body, KEPT);
 }
 
-/** What was published for a charger. @throws where a charger may not say that */
-export function publishedMessage(topic: string, payload: string): ChargerMessage {
-  const to = parseTopic(topic);
-  const body: unknown = JSON.parse(payload);
+/** What was published for a charger. @param to what `topic` says, where that is known. @throws where a charger may not say that */
+export function publishedMessage(topic: string, body: object, to = parseTopic(topic)): ChargerMessage {
   if (to?.kind === 'state') return chargerState(topic, stateSchema.parse(body));
   if (to?.kind === 'meter') return meterValue(topic, to.connectorId, meterSchema.parse(body), undefined);
   if (to?.kind === 'ack') return acknowledgement(topic, to.connectorId, ackSchema.parse(body));

@@ -117,9 +117,10 @@ export class ExchangeWatch {
     const applied = outlet?.holder.applied;
     if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch) return;
     if ((this.#saidLease.get(book) ?? book.lease) !== 'heartbeat') return;
+    let latestMs = latestEndMs(book, given);
     // What a gateway acknowledges may be late: it may have told the charger a newer one by then, which ends later.
-    const known = isSpokenFor ? [given, ...book.givenAfter(given)] : [given];
-    const latestMs = Math.max(...known.map((limit) => latestEndMs(book, limit)));
+    if (isSpokenFor && applied.endsAtMs > latestMs)
+      for (const newer of book.givenAfter(given)) latestMs = Math.max(latestMs, latestEndMs(book, newer));
     if (applied.endsAtMs > latestMs)
       this.#violate(
         book,

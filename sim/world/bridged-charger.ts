@@ -9,6 +9,7 @@ import type { PerPhase } from '../charger/car.js';
 import { type ChargerMessage, publishedMessage } from '../charger/charger-message.js';
 import type { HeldLimit } from '../charger/grant-holder.js';
 import { OcppDevice, type OcppDeviceOptions } from '../charger/ocpp-device.js';
+import type { OcppEvseSpec } from '../charger/ocpp-evse.js';
 import { type OcppTraits, PLAIN_OCPP } from '../charger/ocpp-traits.js';
 import type { Agenda } from './agenda.js';
 import { BridgedOutlet, type HeldWith } from './bridged-outlet.js';
@@ -78,7 +79,7 @@ export class BridgedCharger implements WorldCharger {
     const receiver = { limit() {}, sync() {}, answer() {} };
     this.line = new Wire({ address, receiver, agenda, monotonicMs, seed: seed + 1, isOrdered: true });
     this.outlets = this.#device.evses.map((evse) => {
-      const heldWith = () => this.#heldWith(evse.spec.connectorId, monotonicMs());
+      const heldWith = () => this.#heldWith(evse.spec);
       return new BridgedOutlet(evse, heldWith, monotonicMs);
     });
   }
@@ -189,7 +190,7 @@ export class BridgedCharger implements WorldCharger {
 
   lastWill(): ChargerMessage | undefined {
     const will = this.#options.gateway.bridgeOf(this.address)?.lastWill();
-    return will && publishedMessage(will.topic, will.payload);
+    return will && publishedMessage(will.topic, will.body);
   }
 
   reboot(_: string, nowMs: number): void {
@@ -209,9 +210,8 @@ export class BridgedCharger implements WorldCharger {
     return sumW;
   }
 
-  #heldWith(connectorId: ConnectorId, nowMs: number): HeldWith {
-    const known = this.#session?.bridge.session.connectors(nowMs);
-    const held = known?.find((connector) => connector.connectorId === connectorId)?.held;
+  #heldWith({ evse, connectorId }: OcppEvseSpec): HeldWith {
+    const held = this.#session?.bridge.session.leaseAt(evse)?.held;
     const reason = this.#reasons.get(`${connectorId} ${held?.epoch}/${held?.seq}`) ?? 'failsafe';
     return { held, reason };
   }

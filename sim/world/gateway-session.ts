@@ -3,6 +3,7 @@ import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bri
 import { answerCall } from '../../src/gateway/dialect.js';
 import type { ChargerUplink } from '../../src/gateway/uplink.js';
 import type { Clock } from '../../src/ports/clock.js';
+import { parseTopic, type Topic } from '../../src/wire/topics.js';
 import { type ChargerMessage, publishedMessage } from '../charger/charger-message.js';
 import type { OcppProtocol } from '../charger/ocpp-traits.js';
 import type { Words } from '../charger/ocpp-words.js';
@@ -16,6 +17,7 @@ const ANSWERED_WITHIN_MS = 15_000;
 class BridgedUplink implements ChargerUplink {
   isEnded = false;
   #isAttached = false;
+  readonly #topics = new Map<string, Topic>();
   readonly #isUp: () => boolean;
   readonly #say: (message: ChargerMessage) => void;
 
@@ -36,8 +38,17 @@ class BridgedUplink implements ChargerUplink {
     this.#isAttached = false;
   }
 
-  publish(topic: string, payload: string): void {
-    if (!this.isEnded && this.#isUp()) this.#say(publishedMessage(topic, payload));
+  publish(topic: string, body: object): void {
+    if (!this.isEnded && this.#isUp()) this.#say(publishedMessage(topic, body, this.#read(topic)));
+  }
+
+  /** A charger has few topics, and says much on each. */
+  #read(topic: string): Topic | undefined {
+    const known = this.#topics.get(topic);
+    if (known !== undefined) return known;
+    const read = parseTopic(topic);
+    if (read !== undefined) this.#topics.set(topic, read);
+    return read;
   }
 }
 

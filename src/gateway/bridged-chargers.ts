@@ -59,7 +59,7 @@ export function speaking(
   const guardParts: GuardParts = {
     profiles,
     heartbeatMs,
-    transactionAt: (evse) => session.transactionAt(evse),
+    transactionAt: (evse) => session.leaseAt(evse)?.transaction,
     nowMs: () => clock.nowMs(),
     changed: () => bridge.review(),
   };

@@ -1,16 +1,17 @@
 // One charger between its two connections: OCPP on one side, the service over MQTT on the other, its session in between.
 import { ChargerSession } from '../../machines/session/charger-session.js';
+import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type { GatewayMessage } from '../../machines/session/gateway-request.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { LimitMessage } from '../wire/mqtt.js';
-import { buildTopic } from '../wire/topics.js';
+import { topicPrefixOf, topicUnder } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
 import type { GatewayMemory } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import type { ChargerUplink, UplinkReceiver } from './uplink.js';
+import type { ChargerUplink, LastWill, UplinkReceiver } from './uplink.js';
 
 export interface BridgedConnector {
   readonly connectorId: ConnectorId;
@@ -53,7 +54,11 @@ export class ChargerBridge implements UplinkReceiver {
   /** What a management system set for it. */
   readonly csmsProfiles: ForeignProfiles;
   readonly #parts: BridgeParts;
+  readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
+  /** What was kept of it last. */
+  #provenFirmware: string | undefined;
+  #fallbacksA: Fallbacks | undefined;
   #live: Live | undefined;
   #cancelWake: Cancel = () => {};
 
@@ -61,14 +66,17 @@ export class ChargerBridge implements UplinkReceiver {
     this.address = address;
     this.connectors = connectors;
     this.#parts = options;
+    this.#topicPrefix = topicPrefixOf(address);
     const { heartbeatMs, newBoot, memory } = options;
     this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
+    this.#provenFirmware = memory.provenFirmware.get(address);
+    this.#fallbacksA = memory.fallbacksA.get(address);
     this.session = new ChargerSession({
       connectors,
       heartbeatMs,
       newBoot,
-      provenFirmware: memory.provenFirmware.get(address),
-      fallbacksA: memory.fallbacksA.get(address),
+      provenFirmware: this.#provenFirmware,
+      fallbacksA: this.#fallbacksA,
       ceilingA: (evse, fromMs, untilMs) => this.#ceilingA(evse, fromMs, untilMs),
     });
   }
@@ -88,9 +96,9 @@ export class ChargerBridge implements UplinkReceiver {
   }
 
   /** The broker is to say this should the gateway be gone. */
-  lastWill(): { readonly topic: string; readonly payload: string } {
-    const topic = buildTopic({ ...this.address, kind: 'state' });
-    return { topic, payload: JSON.stringify(this.session.lastWill()) };
+  lastWill(): LastWill {
+    const topic = topicUnder(this.#topicPrefix, { kind: 'state' });
+    return { topic, body: this.session.lastWill() };
   }
 
   /** The charger is connected by `socket`, and logged in. What was connected before is gone. */
@@ -114,8 +122,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#live = undefined;
     this.#cancelWake();
     for (const message of this.session.closed(this.#parts.clock.monotonicMs())) this.#say(live, message);
-    const { topic, payload } = this.lastWill();
-    live.uplink.publish(topic, payload, { qos: 1, retain: true });
+    this.#say(live, { kind: 'state', body: this.session.lastWill() });
     live.uplink.detach(this.address);
     this.#proven.clear();
     return true;
@@ -155,7 +162,7 @@ export class ChargerBridge implements UplinkReceiver {
     if (connector === undefined || this.csmsProfiles.all.length === 0) return Number.POSITIVE_INFINITY;
     const { clock } = this.#parts;
     const aheadMs = clock.nowMs() - clock.monotonicMs();
-    const limited = { ...connector, transaction: this.session.transactionAt(evse) };
+    const limited = { ...connector, transaction: this.session.leaseAt(evse)?.transaction };
     return this.csmsProfiles.lowestA(limited, fromMs + aheadMs, untilMs + aheadMs);
   }
 
@@ -196,20 +203,20 @@ export class ChargerBridge implements UplinkReceiver {
   }
 
   #say({ uplink }: Live, message: GatewayMessage<ConnectorId>): void {
-    const payload = JSON.stringify(message.body);
-    if (message.kind === 'state') {
-      uplink.publish(buildTopic({ ...this.address, kind: 'state' }), payload, { qos: 1, retain: true });
-    } else {
-      const { kind, connectorId } = message;
-      const topic = buildTopic({ ...this.address, kind, connectorId });
-      uplink.publish(topic, payload, { qos: kind === 'ack' ? 1 : 0, retain: false });
-    }
+    const { kind, body } = message;
+    uplink.publish(topicUnder(this.#topicPrefix, message), body, {
+      qos: kind === 'meter' ? 0 : 1,
+      retain: kind === 'state',
+    });
   }
 
   #remember(): void {
-    const { provenFirmware, fallbacksA } = this.#parts.memory;
-    provenFirmware.set(this.address, this.session.provenFirmware);
-    fallbacksA.set(this.address, this.session.fallbacksA);
+    const { provenFirmware, fallbacksA } = this.session;
+    const { memory } = this.#parts;
+    if (provenFirmware !== this.#provenFirmware) memory.provenFirmware.set(this.address, provenFirmware);
+    if (fallbacksA !== this.#fallbacksA) memory.fallbacksA.set(this.address, fallbacksA);
+    this.#provenFirmware = provenFirmware;
+    this.#fallbacksA = fallbacksA;
   }
 
   #tellNotes(): void {

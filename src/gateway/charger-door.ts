@@ -8,7 +8,7 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 import type { ChargerBridge } from './charger-bridge.js';
 import { CsmsLink } from './csms-link.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import { Uplink } from './uplink.js';
+import { type LastWill, Uplink } from './uplink.js';
 
 /** The newest first: a charger that speaks several gets the first of these. */
 export const PROTOCOLS = ['ocpp2.1', 'ocpp2.0.1', 'ocpp1.6'] as const;
@@ -170,7 +170,7 @@ export class ChargerDoor {
     tenantUuid: string,
     clientId: string,
     password: Buffer,
-    will: { readonly topic: string; readonly payload: string } | undefined,
+    will: LastWill | undefined,
   ): Promise<Uplink | Refusal> {
     const { mqttUrl, mqttCa, random } = this.#options;
     const reconnectMs = Math.round(RECONNECT_MS[0] + (RECONNECT_MS[1] - RECONNECT_MS[0]) * random());

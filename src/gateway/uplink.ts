@@ -36,7 +36,13 @@ export interface ChargerUplink {
   ): Promise<void>;
   detach(address: ChargerAddress): void;
   /** Drops it where there is no connection: by the time there is one it would be out of date. */
-  publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
+  publish(topic: string, body: object, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
+}
+
+/** What the broker is to say for a charger should its connection break. */
+export interface LastWill {
+  readonly topic: string;
+  readonly body: object;
 }
 
 /** Why a login did not come about. `password`: the service refused it. `unreachable`: nobody could say. */
@@ -59,7 +65,7 @@ export class Uplink implements ChargerUplink {
   #isRefused = false;
 
   /** @param will spoken by the broker should this connection break */
-  constructor(login: UplinkLogin, will: { readonly topic: string; readonly payload: string } | undefined) {
+  constructor(login: UplinkLogin, will: LastWill | undefined) {
     this.#client = connect(login.url, {
       clientId: login.clientId,
       username: login.username,
@@ -78,7 +84,14 @@ export class Uplink implements ChargerUplink {
       ...(login.ca === undefined ? {} : { ca: login.ca }),
       ...(will === undefined
         ? {}
-        : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
+        : {
+            will: {
+              topic: will.topic,
+              payload: Buffer.from(JSON.stringify(will.body)),
+              qos: 1,
+              retain: true,
+            },
+          }),
     });
     this.#client.on('message', (topic, payload) => this.#heard(topic, payload));
     this.#client.on('close', () => {
@@ -129,8 +142,8 @@ export class Uplink implements ChargerUplink {
     if (attached !== undefined && this.#client.connected) this.#client.unsubscribe([...attached.topics]);
   }
 
-  publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void {
-    if (this.#client.connected) this.#client.publish(topic, payload, options);
+  publish(topic: string, body: object, options: { readonly qos: 0 | 1; readonly retain: boolean }): void {
+    if (this.#client.connected) this.#client.publish(topic, JSON.stringify(body), options);
   }
 
   async end(): Promise<void> {

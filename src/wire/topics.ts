@@ -15,9 +15,10 @@ const SITE = 'site';
 export const PREFIX_LEVELS = 5;
 
 /** What a topic carries: `state`, `meter` and `ack` come from the charger, `limit` and `sync` go to it. */
-export type Topic =
-  | (ChargerAddress & { readonly kind: 'state' | 'sync' })
-  | (ChargerAddress & { readonly kind: 'meter' | 'ack' | 'limit'; readonly connectorId: ConnectorId });
+export type Topic = ChargerAddress & KindOfCharger;
+type KindOfCharger =
+  | { readonly kind: 'state' | 'sync' }
+  | { readonly kind: 'meter' | 'ack' | 'limit'; readonly connectorId: ConnectorId };
 
 /** What is said of a whole location, by others than its chargers. */
 export interface SiteTopic {
@@ -74,7 +75,11 @@ export function siteTopicOf({ kind, tenantUuid, locationId }: SiteTopic): string
 }
 
 export function buildTopic(topic: Topic): string {
-  const prefix = topicPrefixOf(topic);
+  return topicUnder(topicPrefixOf(topic), topic);
+}
+
+/** The same for who has what `topicPrefixOf` gives. */
+export function topicUnder(prefix: string, topic: KindOfCharger): string {
   return 'connectorId' in topic
     ? `${prefix}/c/${encodeLevel(topic.connectorId)}/${topic.kind}`
     : `${prefix}/${topic.kind}`;

@@ -62,7 +62,7 @@ describe('What passes between a charger and its management system', () => {
     expect(await charger.call('DataTransfer', sent)).toEqual({ status: 'Accepted', data: 'of the CSMS' });
     expect(await charger.call('StartTransaction', START)).toMatchObject({ transactionId: 4711 });
     expect(csms.heard.find(({ method }) => method === 'DataTransfer')?.params).toEqual(sent);
-    expect(gateway.bridges[0]?.session.transactionAt(1)).toBe(4711);
+    expect(gateway.bridges[0]?.session.leaseAt(1)?.transaction).toBe(4711);
     expect(await csms.charger?.call('Reset', { type: 'Soft' })).toEqual({ status: 'Accepted' });
     await expect(csms.charger?.call('UnlockConnector', { connectorId: 1 })).rejects.toMatchObject({
       rpcErrorCode: 'NotImplemented',

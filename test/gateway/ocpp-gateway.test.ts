@@ -150,7 +150,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
 
   it('says where a transaction runs once, and the gateway remembers', async () => {
     const { client, gateway } = await connected('ocpp2.0.1');
-    const at = () => gateway.bridges[0]?.session.transactionAt(1);
+    const at = () => gateway.bridges[0]?.session.leaseAt(1)?.transaction;
     const transactionInfo = { transactionId: 'tx-1', chargingState: 'Charging' };
     await client.call('TransactionEvent', { ...EVENT, evse: { id: 1 }, transactionInfo });
     expect(at()).toBe('tx-1');
