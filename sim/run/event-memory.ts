@@ -1,4 +1,4 @@
-// The recorded past of a world, kept in memory: what happened as bytes, and every so often the whole state.
+// The recorded past of a world, to be read at any instant: what happened as bytes, and every so often the whole state.
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -6,6 +6,7 @@ import { decodeEvents, type StretchStart, sizeOfEvents } from '../trace/trace-de
 import { TraceEncoder } from '../trace/trace-encoder.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { TraceStateFold } from '../trace/trace-state.js';
+import { ByteLog } from './byte-log.js';
 
 interface Block {
   readonly firstAtMs: EpochMs;
@@ -13,7 +14,9 @@ interface Block {
   readonly events: number;
   /** How many events are in blocks before this one. */
   readonly eventsBefore: number;
-  readonly bytes: Uint8Array;
+  /** Where its bytes are in the log. */
+  readonly begin: number;
+  readonly sizeBytes: number;
   /** Events that make up the state before it, where it has a keyframe. */
   readonly state: readonly TraceEvent[] | undefined;
 }
@@ -29,6 +32,7 @@ export interface Mark {
 }
 
 export class EventMemory {
+  readonly #log: ByteLog;
   readonly #encoder = new TraceEncoder();
   readonly #state = new TraceStateFold();
   readonly #blocks: Block[] = [];
@@ -39,6 +43,11 @@ export class EventMemory {
   #firstAtMs: EpochMs = 0;
   #lastAtMs: EpochMs = 0;
   #previousAtMs: EpochMs = 0;
+
+  /** @param log without anything in it. */
+  constructor(log = new ByteLog()) {
+    this.#log = log;
+  }
 
   add(event: TraceEvent): void {
     this.#encoder.add(event);
@@ -77,10 +86,12 @@ export class EventMemory {
     this.#cut();
     const hash = createHash('sha256');
     for (const block of this.#blocks) {
-      const { bytes, events, eventsBefore } = block;
-      if (eventsBefore + events <= most) hash.update(bytes);
-      else if (eventsBefore < most)
-        hash.update(bytes.subarray(0, sizeOfEvents(bytes, this.#startOf(block), most - eventsBefore)));
+      const { events, eventsBefore } = block;
+      if (eventsBefore >= most) break;
+      const bytes = this.#bytesOf(block);
+      const isWhole = eventsBefore + events <= most;
+      const size = isWhole ? bytes.length : sizeOfEvents(bytes, this.#startOf(block), most - eventsBefore);
+      hash.update(bytes.subarray(0, size));
     }
     return hash.digest('hex');
   }
@@ -103,12 +114,14 @@ export class EventMemory {
   /** Ends the block that is being filled, so that all that happened is in blocks. */
   #cut(): void {
     if (this.#events === 0) return;
+    const bytes = this.#encoder.take();
     this.#blocks.push({
       firstAtMs: this.#firstAtMs,
       previousAtMs: this.#previousAtMs,
       events: this.#events,
       eventsBefore: this.#count - this.#events,
-      bytes: this.#encoder.take(),
+      begin: this.#log.append(bytes),
+      sizeBytes: bytes.length,
       state: this.#stateBefore,
     });
     this.#events = 0;
@@ -117,7 +130,11 @@ export class EventMemory {
   }
 
   #eventsOf(block: Block): readonly TraceEvent[] {
-    return decodeEvents(block.bytes, this.#startOf(block));
+    return decodeEvents(this.#bytesOf(block), this.#startOf(block));
+  }
+
+  #bytesOf({ begin, sizeBytes }: Block): Uint8Array {
+    return this.#log.read(begin, sizeBytes);
   }
 
   #startOf({ previousAtMs }: Block): StretchStart {

@@ -1,0 +1,82 @@
+// The recorded past of a world: it reads the same wherever its bytes lie, and a long one takes no memory.
+import { readdirSync, readlinkSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { ByteLog } from '../../../sim/run/byte-log.js';
+import { EventMemory } from '../../../sim/run/event-memory.js';
+import type { TraceEvent } from '../../../sim/trace/trace-event.js';
+import { eventually } from '../../eventually.js';
+
+const EVENTS = 60_000;
+const STEP_MS = 1000;
+const PIECE_BYTES = 1 << 16;
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+/** Ever other power and limits at one of three locations, as a world would tell them. */
+function event(nth: number): TraceEvent {
+  const [atMs, locationId] = [nth * STEP_MS, `site-${nth % 3}`];
+  return nth % 7 === 0
+    ? { atMs, kind: 'limit', locationId, limitW: 10_000 + (nth % 999) }
+    : { atMs, kind: 'power', locationId, powerW: nth };
+}
+
+function memoryOver(log: ByteLog): EventMemory {
+  const memory = new EventMemory(log);
+  for (let nth = 0; nth < EVENTS; nth++) memory.add(event(nth));
+  return memory;
+}
+
+/** Open files of this process that have no name any more. */
+function spilled(): number {
+  const links = readdirSync('/proc/self/fd').map((file) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${file}`);
+    } catch {
+      // The one by which the folder was read.
+      return '';
+    }
+  });
+  return links.filter((link) => link.includes('headroom-past-') && link.endsWith('(deleted)')).length;
+}
+
+describe('a recorded past', () => {
+  it('reads the same whether its bytes lie in a file or in memory', () => {
+    const before = spilled();
+    const held = memoryOver(new ByteLog(Number.POSITIVE_INFINITY));
+    expect(spilled()).toBe(before);
+    const filed = memoryOver(new ByteLog(0));
+    expect(spilled()).toBe(before + 1);
+    expect([...filed.events()]).toEqual(Array.from({ length: EVENTS }, (_, nth) => event(nth)));
+    for (const count of [1, 12_345, 33_333, EVENTS]) {
+      const instant = count * STEP_MS;
+      expect(filed.hash(count)).toBe(held.hash(count));
+      expect(filed.countBefore(instant)).toBe(count);
+      expect(filed.newestAt(instant)).toEqual(held.newestAt(instant));
+      expect(filed.newestAt(instant, count - 1)).toEqual(held.newestAt(instant, count - 1));
+    }
+  });
+
+  it('takes no more memory the longer it is, and no file once nobody has it', async () => {
+    const before = spilled();
+    let log: ByteLog | undefined = new ByteLog();
+    const grow = () => {
+      for (let i = 0; i < 256; i++) log?.append(new Uint8Array(PIECE_BYTES).fill(i));
+      collect();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const first = grow();
+    // 16 MiB more.
+    expect(grow() - first).toBeLessThan(2 ** 20);
+    expect(log.read(PIECE_BYTES, PIECE_BYTES)).toEqual(new Uint8Array(PIECE_BYTES).fill(1));
+    expect(() => log?.read(2 ** 25, 1)).toThrow(RangeError);
+    expect(spilled()).toBe(before + 1);
+    log = undefined;
+    await eventually(() => {
+      collect();
+      expect(spilled()).toBeLessThanOrEqual(before);
+    });
+  });
+});
