@@ -1,7 +1,7 @@
 // What location, connector and organization share: a stack of profiles, and actors for those in play.
 
 import { type EpochMs, type ProfileStatus, statusAt } from '../values/time.js';
-import { type ProfileActor, profileMachine, statusOfActor } from './profile.machine.js';
+import { type ProfileActor, type ProfileLogic, profileLogic, statusOfActor } from './profile.machine.js';
 import {
   crossingsBetween,
   dropProfile,
@@ -25,7 +25,7 @@ export interface ProfileHolder {
 
 /** How a machine's `spawn` makes a profile's actor. */
 type SpawnProfile = (
-  machine: typeof profileMachine,
+  logic: ProfileLogic,
   options: { readonly input: { readonly window: LimitProfile; readonly now: EpochMs } },
 ) => ProfileActor;
 
@@ -64,16 +64,21 @@ const NO_ACTORS: ReadonlyMap<number, ProfileActor> = new Map();
 /** The holder of a stack taken from rows at `now`, with an actor for every profile whose window has begun. */
 export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile): ProfileHolder {
   const active = stack.filter((profile) => statusAt(profile, now) === 'ACTIVE');
-  const profiles =
-    active.length === 0
-      ? NO_ACTORS
-      : new Map(
-          active.map((profile) => [
-            profile.priority,
-            spawn(profileMachine, { input: { window: profile, now } }),
-          ]),
-        );
+  if (active.length === 0) return holdIdle(stack, now);
+  const profiles = new Map(
+    active.map((profile) => [profile.priority, spawn(profileLogic, { input: { window: profile, now } })]),
+  );
   return { stack, profiles, toldAtMs: now };
+}
+
+/** Whether `holdStack` would start any actor. */
+export function isAnyActive(stack: ProfileStack, now: EpochMs): boolean {
+  return stack.some((profile) => statusAt(profile, now) === 'ACTIVE');
+}
+
+/** The same of a stack in which nothing is active at `now`. */
+export function holdIdle(stack: ProfileStack, now: EpochMs): ProfileHolder {
+  return { stack, profiles: NO_ACTORS, toldAtMs: now };
 }
 
 /** Puts a profile that was submitted in its slot, in the place of what held it. */
@@ -87,7 +92,7 @@ export function holdSubmitted({ context, enqueue }: HolderArgs, { profile, now }
     const profiles = new Map(context.profiles);
     profiles.delete(profile.priority);
     if (!isOver)
-      profiles.set(profile.priority, spawn(profileMachine, { input: { window: profile, now: toldAtMs } }));
+      profiles.set(profile.priority, spawn(profileLogic, { input: { window: profile, now: toldAtMs } }));
     return { stack: putProfile(context.stack, profile), profiles, toldAtMs };
   });
 }
@@ -137,7 +142,7 @@ export function tellProfiles(
   }
   enqueue.assign(({ spawn }) => {
     for (const profile of waiting)
-      profiles.set(profile.priority, spawn(profileMachine, { input: { window: profile, now } }));
+      profiles.set(profile.priority, spawn(profileLogic, { input: { window: profile, now } }));
     return { profiles: profiles.size === 0 ? NO_ACTORS : profiles, toldAtMs: now };
   });
   return crossed;

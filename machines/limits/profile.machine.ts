@@ -1,12 +1,19 @@
 // The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time (section 3.1).
-import { type ActorRefFrom, assign, setup } from 'xstate';
-import type { EpochMs, ProfileStatus, TimeWindow } from '../values/time.js';
+import { type ActorLogic, type ActorRefFrom, assign, type SnapshotFrom, setup } from 'xstate';
+import { type EpochMs, type ProfileStatus, statusAt, type TimeWindow } from '../values/time.js';
+import { beginningWith } from './first-snapshot.js';
 
 export interface ProfileEvent {
   readonly type: 'boundary.reached';
   readonly now: EpochMs;
 }
 
+interface ProfileInput {
+  readonly window: TimeWindow;
+  readonly now: EpochMs;
+}
+
+export type ProfileLogic = ActorLogic<SnapshotFrom<typeof profileMachine>, ProfileEvent, ProfileInput>;
 export type ProfileActor = ActorRefFrom<typeof profileMachine>;
 
 /**
@@ -16,9 +23,9 @@ export type ProfileActor = ActorRefFrom<typeof profileMachine>;
  */
 export const profileMachine = setup({
   types: {
-    context: {} as { readonly window: TimeWindow; readonly now: EpochMs },
+    context: {} as ProfileInput,
     events: {} as ProfileEvent,
-    input: {} as { readonly window: TimeWindow; readonly now: EpochMs },
+    input: {} as ProfileInput,
   },
   actions: {
     rememberNow: assign({ now: ({ event }) => event.now }),
@@ -39,6 +46,13 @@ export const profileMachine = setup({
     expired: {},
   },
 });
+
+/** What profiles' actors run on. One whose window lasts is active from the first. */
+export const profileLogic: ProfileLogic = beginningWith(profileMachine, (input: ProfileInput) =>
+  statusAt(input.window, input.now) === 'ACTIVE'
+    ? profileMachine.resolveState({ value: 'active', context: input })
+    : undefined,
+);
 
 const STATUSES: Readonly<Record<'scheduled' | 'active' | 'expired', ProfileStatus>> = {
   scheduled: 'SCHEDULED',

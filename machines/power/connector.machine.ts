@@ -1,10 +1,21 @@
 // One connector: is it priority-locked by a profile, how hard is it throttled, and can it be reached.
-import { type ActorRefFrom, assign, enqueueActions, sendParent, setup } from 'xstate';
+import {
+  type ActorLogic,
+  type ActorRefFrom,
+  assign,
+  enqueueActions,
+  type SnapshotFrom,
+  sendParent,
+  setup,
+} from 'xstate';
+import { beginningWith } from '../limits/first-snapshot.js';
 import {
   activeProfileOf,
   type HolderEvent,
+  holdIdle,
   holdStack,
   holdSubmitted,
+  isAnyActive,
   type ProfileHolder,
   releaseCancelled,
   tellProfiles,
@@ -72,7 +83,12 @@ export interface ConnectorInput {
   readonly turn?: Turn;
 }
 
+type ConnectorLogic = ActorLogic<SnapshotFrom<typeof connectorMachine>, ConnectorEvent, ConnectorInput>;
 export type ConnectorActor = ActorRefFrom<typeof connectorMachine>;
+
+function contextOf({ key, turn = NO_TURN }: ConnectorInput, holder: ProfileHolder): ConnectorContext {
+  return { ...holder, key, lockLimitKw: activeProfileOf(holder)?.limitKw, turn };
+}
 
 const reportLocked = sendParent<ConnectorContext, ConnectorEvent, undefined, ConnectorReport, ConnectorEvent>(
   ({ context }) => ({ type: 'connector.locked', key: context.key, limitKw: context.lockLimitKw ?? 0 }),
@@ -134,15 +150,7 @@ export const connectorMachine = setup({
 }).createMachine({
   id: 'connector',
   type: 'parallel',
-  context: ({ input, spawn }) => {
-    const holder = holdStack(input.stack, input.now, spawn);
-    return {
-      ...holder,
-      key: input.key,
-      lockLimitKw: activeProfileOf(holder)?.limitKw,
-      turn: input.turn ?? NO_TURN,
-    };
-  },
+  context: ({ input, spawn }) => contextOf(input, holdStack(input.stack, input.now, spawn)),
   on: {
     'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
     'profile.cancelled': { actions: ['releaseCancelled', 'followLock'] },
@@ -178,4 +186,13 @@ export const connectorMachine = setup({
       },
     },
   },
+});
+
+/** What connectors' actors run on. One that nothing locks is where its machine begins, and has nothing to report. */
+export const connectorLogic: ConnectorLogic = beginningWith(connectorMachine, (input: ConnectorInput) => {
+  if (isAnyActive(input.stack, input.now)) return undefined;
+  // Made as XState makes a context: as an object of another shape it would slow down whoever reads many, and take more memory.
+  const context = Object.assign({}, contextOf(input, holdIdle(input.stack, input.now)));
+  // All regions are left out: each begins where its definition says.
+  return connectorMachine.resolveState({ value: {}, context });
 });

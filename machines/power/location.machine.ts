@@ -33,7 +33,7 @@ import {
 import type { EpochMs } from '../values/time.js';
 import { type BuildingOnPhases, budgetOf, type LimitedLocation } from './budget.js';
 import { siteImportOf } from './chargers-draw.js';
-import { type ConnectorActor, type ConnectorInput, connectorMachine } from './connector.machine.js';
+import { type ConnectorActor, type ConnectorInput, connectorLogic } from './connector.machine.js';
 import { turnOf } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { ProvisionedConnector } from './known-connectors.js';
@@ -289,7 +289,7 @@ export const locationMachine = setup({
         billedWindow && billedWindow.leavesAtFirstW(1000 * (buildingLoad?.rule.maxBuildingKw ?? 0)) / 1000,
       buildingOnPhases: onPhases(building, buildingLoad),
       supervisor,
-      connectors: placeConnectors(input, (connector) => spawn(connectorMachine, { input: connector })),
+      connectors: placeConnectors(input, (connector) => spawn(connectorLogic, { input: connector })),
     };
   },
   on: {
