@@ -20,17 +20,8 @@ import {
   widen,
   wire,
 } from './ledger-entry.js';
-import { type BeyondGrants, tenthsWithinRoom, wattsBeside } from './ledger-room.js';
-import {
-  ALL_PHASES,
-  isWithin,
-  mostOnFirst,
-  NO_CURRENT,
-  type OwnPhases,
-  onFirst,
-  type PhaseCount,
-  smallerOf,
-} from './own-phases.js';
+import { type BeyondGrants, hadTenthsA, refusalOf, tenthsWithinRoom } from './ledger-room.js';
+import { ALL_PHASES, isWithin, NO_CURRENT, type OwnPhases, onFirst, type PhaseCount } from './own-phases.js';
 import { PoleSums } from './pole-sums.js';
 
 /** A grant that must not leave: a defect in the decision, never a charger's fault. */
@@ -221,8 +212,7 @@ export class GrantLedger {
 
   /** What it is at on all phases that it is to use, as of before the first grant: one within that loads nothing more. 0 since then. */
   hadTenthsA(holding: Holding): number {
-    const { lastSeq, bounds, at, usedPhases } = holding as Entry;
-    return lastSeq === 0 ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
+    return hadTenthsA(holding as Entry);
   }
 
   /** The most that can be granted now: what its newest grant lasts at anyway, or what fits. */
@@ -255,17 +245,13 @@ export class GrantLedger {
     // What lasts is not judged again, and no bound moves.
     const isWithinMaximum = mostTenthsA <= entry.maxTenthsA;
     if (isWaiting !== true && isWithinMaximum && renew(entry, promised, thenTenthsA)) return ++entry.lastSeq;
-    if (mostTenthsA > lastingTenthsA(entry)) {
-      const sumW = this.#totalW - entry.boundW + wattsBeside(entry, mostTenthsA);
-      if (sumW > budgetW && isLockFloor !== true)
-        throw new LedgerError(`${entry.key}: ${sumW} W would exceed ${budgetW} W`);
-      // A floor that it has already loads nothing more than before, nor does any that is reserved at its maximum.
-      const hasTenthsA = entry.isWorstCase ? entry.maxTenthsA : this.hadTenthsA(entry);
-      const isHeld = isLockFloor === true && mostTenthsA <= hasTenthsA;
-      const carriable = this.carriableTenthsA(entry);
-      if (mostTenthsA > carriable && !isHeld)
-        throw new LedgerError(`${entry.key}: ${mostTenthsA} is more than the ${carriable} its fuses carry`);
-    }
+    const room = {
+      leftW: budgetW - this.#totalW + entry.boundW,
+      carriableTenthsA: this.carriableTenthsA(entry),
+    };
+    const isMore = mostTenthsA > lastingTenthsA(entry);
+    const refusal = isMore ? refusalOf(entry, mostTenthsA, { ...room, isLockFloor }) : undefined;
+    if (refusal !== undefined) throw new LedgerError(`${entry.key}: ${refusal}`);
     if (limitTenthsA < 0 || !isWithinMaximum)
       throw new LedgerError(`${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of A`);
     const seq = ++entry.lastSeq;

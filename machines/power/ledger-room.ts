@@ -21,7 +21,7 @@ export function coveredOn(entry: Entry): OwnPhases {
  * that: just that, beside what it falls back to by itself on the others. Else it is beside all that may be in force still, which
  * may be on other phases.
  */
-export function wattsBeside(entry: Entry, tenthsA: number): number {
+function wattsBeside(entry: Entry, tenthsA: number): number {
   const { usedPhases, ownFailsafeTenthsA: own, bounds } = entry;
   const granted = onFirst(tenthsA, usedPhases);
   if (!isWithin(granted, coveredOn(entry))) return wattsOn(entry, largerOf(granted, bounds));
@@ -56,6 +56,33 @@ export function tenthsWithinRoom(entry: Entry, roomW: number): number {
     if (tenthsA >= (entry.bounds[used - raised] ?? 0)) mostTenthsA = Math.max(mostTenthsA, tenthsA);
   }
   return mostTenthsA;
+}
+
+/** What it is at on all phases that it is to use, as of before the first grant of this start: one within that loads nothing more. */
+export function hadTenthsA({ lastSeq, bounds, at, usedPhases }: Entry): number {
+  return lastSeq === 0 ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
+}
+
+/** What the others leave for one connector. */
+interface RoomForGrant {
+  readonly leftW: number;
+  readonly carriableTenthsA: number;
+  /** The floor of a lock needs no watts: it leaves whatever the budget. */
+  readonly isLockFloor: boolean | undefined;
+}
+
+/** Why a grant that raises it to so much must not leave; undefined where it may. */
+export function refusalOf(
+  entry: Entry,
+  mostTenthsA: number,
+  { leftW, carriableTenthsA, isLockFloor = false }: RoomForGrant,
+): string | undefined {
+  const neededW = wattsBeside(entry, mostTenthsA);
+  if (neededW > leftW && !isLockFloor) return `${neededW} W are more than the ${leftW} W that are left`;
+  // A floor that it has already loads nothing more than before, nor does any that is reserved at its maximum.
+  const hasTenthsA = entry.isWorstCase ? entry.maxTenthsA : hadTenthsA(entry);
+  if (mostTenthsA <= carriableTenthsA || (isLockFloor && mostTenthsA <= hasTenthsA)) return undefined;
+  return `${mostTenthsA} is more than the ${carriableTenthsA} its fuses carry`;
 }
 
 /** What is reserved for some beyond what they were granted, because they may not keep to that: W, and tenths of an ampere by pole. */
