@@ -73,7 +73,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
   for (const [isFused, hasLocks] of ATTACKED) {
     it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, phases switched, reboots, crashes${hasLocks ? ', locks' : ''}`, () => {
       let [played, lent, lentEnded, narrowed, crashes, locked] = [0, 0, 0, 0, 0, 0];
-      for (const seed of seedsUpTo(30)) {
+      for (const seed of seedsUpTo(31)) {
         const happened = survive(seed, isFused, hasLocks);
         played++;
         lent += happened.lent;
@@ -84,7 +84,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
       }
       if (hasLocks) expect(locked).toBeGreaterThan(0);
       // Locked ones keep to all of their phases, so that fewer are switched.
-      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThanOrEqual(hasLocks ? 1 : played);
+      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThan(hasLocks ? 0 : played);
     });
   }
 });
