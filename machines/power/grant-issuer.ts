@@ -131,6 +131,8 @@ export class GrantIssuer {
 
   /** When to issue again for what could not be raised yet; undefined where nothing waits. */
   nextRaiseAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
+    // Who reports only later asks for a decision by that.
+    if (controlled.length === 0) return undefined;
     let nextMs = this.#isTakingStock(nowMs) ? this.#stockTakenAtMs : undefined;
     for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
       const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= targetTenthsA;

@@ -126,6 +126,8 @@ export function setTargetsBeside(
   },
 ): void {
   const { controlled, uncontrolled, late } = connectors;
+  // After a start nobody has connected yet: thousands of locations decide for nobody then.
+  if (controlled.length === 0) return;
   const { ledger, room, settleMs, nowMs } = circumstances;
   const useOn = ({ holding }: ConnectorControl, phases: PhaseCount) => ledger.useOn(holding, phases);
   const share = (among: readonly ConnectorControl[], available: Available, switched?: typeof useOn) => {

@@ -1,0 +1,56 @@
+// A location that no charger has connected to yet, as all are after a start: deciding for nobody comes to nothing, and comes seldom.
+import { describe, expect, it } from 'vitest';
+import type { Budget } from '../../machines/power/budget.js';
+import { createConnectorActor } from './connector-actor.js';
+import { newSupervisor } from './location-parts.js';
+
+const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
+const BUDGET: Budget = {
+  budgetW: 50_000,
+  limitW: 50_000,
+  bindsFromMs: 0,
+  isOrdered: true,
+  operatorW: Number.POSITIVE_INFINITY,
+  clusterRoomW: Number.POSITIVE_INFINITY,
+  raisesToW: 50_000,
+  untilMs: Number.POSITIVE_INFINITY,
+  isClusterBound: false,
+  lowestW: 50_000,
+  isLockNear: () => false,
+};
+
+function site() {
+  const supervisor = newSupervisor();
+  const actor = createConnectorActor('c/1');
+  const control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, 0);
+  /** It connects with a car that draws 16 A, as it says that it was granted before the start. */
+  const report = (nowMs: number) => {
+    const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 11_000, limitA: 16 } as const;
+    supervisor.meters.record(control.slot, reading, nowMs);
+    actor.send({ type: 'meter.heard' });
+    supervisor.hear(control, reading, nowMs);
+  };
+  return { supervisor, control, report };
+}
+
+describe('A location that no charger has connected to', () => {
+  it('decides nothing, and looks at itself again after a minute', () => {
+    const { supervisor } = site();
+    expect(supervisor.decide(BUDGET, 0)).toMatchObject({ grants: [], nextAtMs: 60_000 });
+    expect(supervisor.decide(BUDGET, 60_000)).toMatchObject({ grants: [], nextAtMs: 120_000 });
+  });
+
+  it('says that its limit does not hold the fail-safes of those that cannot be told, as any other does', () => {
+    const { supervisor, control } = site();
+    const { unattainable } = supervisor.decide({ ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
+    expect(unattainable).toContain('reserved for connectors that cannot be told');
+    expect(control).toMatchObject({ targetTenthsA: 60, reason: 'failsafe' });
+  });
+
+  it('waits for the others, once a charger reports, to the end of the 3 s since its first decision', () => {
+    const { supervisor, report } = site();
+    supervisor.decide(BUDGET, 0);
+    report(1_000);
+    expect(supervisor.decide(BUDGET, 1_000).nextAtMs).toBe(3_000);
+  });
+});
