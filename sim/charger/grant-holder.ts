@@ -174,7 +174,8 @@ class Holder implements GrantHolder {
   }
 
   #fallback(limitA: number): HeldLimit {
-    return { epoch: 0, seq: 0, limitA, reason: 'failsafe', thenA: limitA, endsAtMs: NEVER };
+    // In the shape of a grant's: `receive`.
+    return { epoch: 0, seq: 0, limitA, reason: 'failsafe', thenA: limitA, endsAtMs: NEVER, lent: undefined };
   }
 
   /** Limits in quick succession must not put each other off: the newest applies when the first would have. */

@@ -13,7 +13,7 @@ import {
   wantedCurrentA,
 } from './car.js';
 import { countedV, efficiencyOf, leastOfferA } from './direct-current.js';
-import { createLateReaction, createPromptReaction, type Reaction } from './reaction.js';
+import { LateReaction, PromptReaction, type Reaction } from './reaction.js';
 import {
   type ConnectorMode,
   STATUS_OF,
@@ -54,12 +54,15 @@ const CABLE_TAKES_MS = 2000; // to recognise a car, and to unplug one
 const MS_PER_HOUR = 3_600_000;
 
 class VirtualOutlet implements Outlet {
-  drawnA = 0;
-  connected: number;
-  #registerWh = 0;
+  // No integers at first: with the first fraction V8 would compile all code anew that it had compiled for integers.
+  drawnA = Number.NaN;
+  #registerWh = Number.NaN;
+  #storedWh = Number.NaN;
+  #offeredA = Number.NaN;
   /** When it stops and is due next; not a number while that is not known. */
   #stopMs = Number.NaN;
   #dueMs = Number.NaN;
+  connected: number;
   #nowMs: number;
   readonly #options: OutletOptions;
   readonly #rating: ConnectorRating;
@@ -68,15 +71,16 @@ class VirtualOutlet implements Outlet {
   readonly #reaction: Reaction;
   #nextStepMs: number;
   #mode: ConnectorMode = 'available';
+  #isPluggedIn = false;
+  status: ChargingStatus = STATUS_OF.available;
   #car: Car;
-  #storedWh = 0;
   #atMs: number;
   #modeEndsAtMs: number;
-  #offeredA: number;
   #supplyV: PerPhase | undefined;
 
   constructor(options: OutletOptions) {
     const { rating, startsAtMs, offeredA, nextCar, lateMs } = options;
+    this.drawnA = this.#registerWh = this.#storedWh = 0;
     this.#options = options;
     this.#rating = rating;
     this.connected = rating.phases;
@@ -84,22 +88,19 @@ class VirtualOutlet implements Outlet {
     this.#offeredA = offeredA;
     this.#reaction =
       lateMs === undefined
-        ? createPromptReaction(offeredA, () => this.#car.reactionMs)
-        : createLateReaction(offeredA, lateMs);
+        ? new PromptReaction(offeredA, () => this.#car.reactionMs)
+        : new LateReaction(offeredA, lateMs);
     this.#nextStepMs = startsAtMs + STEP_MS;
     this.#atMs = this.#nowMs = startsAtMs;
     this.#car = nextCar(startsAtMs);
     this.#modeEndsAtMs = this.#car.arrivesAtMs;
   }
 
-  get status(): ChargingStatus {
-    return STATUS_OF[this.#mode];
-  }
-
   get phases(): number {
-    if (this.#mode === 'available') return 0;
     // Whatever the car does with it, a DC connector takes it from all phases alike.
-    return this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.connected) : 3;
+    const phases = this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.connected) : 3;
+    // Last, so that V8 knows the lines before it from the first hours on, in which nobody may have a car.
+    return this.#mode === 'available' ? 0 : phases;
   }
 
   get voltageV(): number {
@@ -171,10 +172,6 @@ class VirtualOutlet implements Outlet {
   #countUpTo(nowMs: number): void {
     this.advance(nowMs);
     if (nowMs > this.#atMs) this.#passTo(nowMs);
-  }
-
-  get #isPluggedIn(): boolean {
-    return this.#mode !== 'available' && this.#mode !== 'preparing' && this.#mode !== 'finishing';
   }
 
   get #nextStopMs(): number {
@@ -297,7 +294,10 @@ class VirtualOutlet implements Outlet {
 
   #tell(event: VirtualConnectorEvent): void {
     this.#actor.send(event);
-    this.#mode = this.#actor.getSnapshot().value;
+    const mode = this.#actor.getSnapshot().value;
+    this.#mode = mode;
+    this.#isPluggedIn = mode !== 'available' && mode !== 'preparing' && mode !== 'finishing';
+    this.status = STATUS_OF[mode];
   }
 }
 

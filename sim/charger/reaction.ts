@@ -13,54 +13,69 @@ export interface Reaction {
 }
 
 /** An ordinary car: it follows the offer there is `reactionMs` after the offer it follows was withdrawn. */
-export function createPromptReaction(offeredA: number, reactionMs: () => number): Reaction {
-  let pilotA = offeredA;
-  let followedA = offeredA;
-  let dueMs = Number.POSITIVE_INFINITY;
-  return {
-    offer(newA, nowMs) {
-      if (newA !== pilotA && dueMs === Number.POSITIVE_INFINITY) dueMs = nowMs + reactionMs();
-      pilotA = newA;
-    },
-    cut() {
-      pilotA = followedA = 0;
-      dueMs = Number.POSITIVE_INFINITY;
-    },
-    followedA(nowMs) {
-      if (nowMs >= dueMs) {
-        followedA = pilotA;
-        dueMs = Number.POSITIVE_INFINITY;
-      }
-      return followedA;
-    },
-    get nextDueMs() {
-      return dueMs;
-    },
-  };
+export class PromptReaction implements Reaction {
+  nextDueMs = Number.POSITIVE_INFINITY;
+  readonly #reactionMs: () => number;
+  #pilotA: number;
+  #followedA: number;
+
+  constructor(offeredA: number, reactionMs: () => number) {
+    this.#reactionMs = reactionMs;
+    this.#pilotA = offeredA;
+    this.#followedA = offeredA;
+  }
+
+  offer(offeredA: number, nowMs: number): void {
+    if (offeredA !== this.#pilotA && this.nextDueMs === Number.POSITIVE_INFINITY)
+      this.nextDueMs = nowMs + this.#reactionMs();
+    this.#pilotA = offeredA;
+  }
+
+  cut(): void {
+    this.#pilotA = this.#followedA = 0;
+    this.nextDueMs = Number.POSITIVE_INFINITY;
+  }
+
+  followedA(nowMs: number): number {
+    if (nowMs >= this.nextDueMs) {
+      this.#followedA = this.#pilotA;
+      this.nextDueMs = Number.POSITIVE_INFINITY;
+    }
+    return this.#followedA;
+  }
 }
 
 /** The worst a car may do: up at once, and at every instant the most it was offered within the last `settleMs`. */
-export function createLateReaction(offeredA: number, settleMs: number): Reaction {
-  let pilotA = offeredA;
+export class LateReaction implements Reaction {
+  readonly #settleMs: number;
+  #pilotA: number;
   /** Offers withdrawn, the largest first, which is the oldest: smaller and older ones tell nothing. */
-  const withdrawn: { readonly offeredA: number; readonly untilMs: number }[] = [];
-  return {
-    offer(newA, nowMs) {
-      if (newA === pilotA) return;
-      while ((withdrawn.at(-1)?.offeredA ?? Number.POSITIVE_INFINITY) <= pilotA) withdrawn.pop();
-      withdrawn.push({ offeredA: pilotA, untilMs: nowMs + settleMs });
-      pilotA = newA;
-    },
-    cut() {
-      pilotA = 0;
-      withdrawn.length = 0;
-    },
-    followedA(nowMs) {
-      while ((withdrawn[0]?.untilMs ?? Number.POSITIVE_INFINITY) <= nowMs) withdrawn.shift();
-      return Math.max(pilotA, withdrawn[0]?.offeredA ?? 0);
-    },
-    get nextDueMs() {
-      return withdrawn[0]?.untilMs ?? Number.POSITIVE_INFINITY;
-    },
-  };
+  readonly #withdrawn: { readonly offeredA: number; readonly untilMs: number }[] = [];
+
+  constructor(offeredA: number, settleMs: number) {
+    this.#settleMs = settleMs;
+    this.#pilotA = offeredA;
+  }
+
+  get nextDueMs(): number {
+    return this.#withdrawn[0]?.untilMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  offer(offeredA: number, nowMs: number): void {
+    if (offeredA === this.#pilotA) return;
+    const [withdrawn, pilotA] = [this.#withdrawn, this.#pilotA];
+    while ((withdrawn.at(-1)?.offeredA ?? Number.POSITIVE_INFINITY) <= pilotA) withdrawn.pop();
+    withdrawn.push({ offeredA: pilotA, untilMs: nowMs + this.#settleMs });
+    this.#pilotA = offeredA;
+  }
+
+  cut(): void {
+    this.#pilotA = 0;
+    this.#withdrawn.length = 0;
+  }
+
+  followedA(nowMs: number): number {
+    while (this.nextDueMs <= nowMs) this.#withdrawn.shift();
+    return Math.max(this.#pilotA, this.#withdrawn[0]?.offeredA ?? 0);
+  }
 }

@@ -122,9 +122,9 @@ export class ConnectorBook {
   /** When a limit for fewer phases than it has left last: until then others could use the rest. */
   lentAtMs = Number.NEGATIVE_INFINITY;
   readonly times: LeaseTimes;
-  /** The most it was told lately, and in as long before. */
-  #mostToldA = 0;
-  #mostToldBeforeA: number;
+  /** The most it was told lately, and in as long before; no integers at first, for the reason that the outlet's are none. */
+  #mostToldA = Number.NaN;
+  #mostToldBeforeA = Number.NaN;
   #turnsAtMs = 0;
   #overSinceMs: number | undefined;
 
@@ -133,6 +133,7 @@ export class ConnectorBook {
     this.facts = facts;
     this.times = times;
     this.#acknowledgedThen = { thenA: facts.failsafeA, phases: ALL };
+    this.#mostToldA = 0;
     this.#mostToldBeforeA = facts.failsafeA;
   }
 
