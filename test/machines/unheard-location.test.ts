@@ -40,7 +40,7 @@ describe('A location that no charger has connected to', () => {
     expect(supervisor.decide(BUDGET, 60_000)).toMatchObject({ grants: [], nextAtMs: 120_000 });
   });
 
-  it('says that its limit does not hold the fail-safes of those that cannot be told, as any other does', () => {
+  it('says that its limit does not hold the fail-safes of those that cannot be told', () => {
     const { supervisor, control } = site();
     const { unattainable } = supervisor.decide({ ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
     expect(unattainable).toContain('reserved for connectors that cannot be told');
