@@ -12,8 +12,8 @@ const HANGS_AFTER_MS = 600_000;
  */
 const EXEC_ARGV = process.versions.node.startsWith('20.') ? ['--interrupt-budget=600000'] : [];
 
-/** In the form that Node itself would load: vitest would take those for developers, which check more and are slower. */
-export const PACKAGES = { resolve: { conditions: ['node'] } };
+/** As people build and run it: else packages are loaded, and bundled, in their form for developers, which checks more. */
+process.env.NODE_ENV = 'production';
 
 /** Of tests that play many cases and take long; `ALL_CASES=1` plays every case, as `.ci/run` does. */
 const SHARE_OF_CASES = (process.env.ALL_CASES ?? '') === '' ? 0.1 : 1;

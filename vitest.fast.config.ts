@@ -1,9 +1,8 @@
 // `npm run test:fast`: what tells most in a minute. No page is built, no browser and no process of its own is started.
 import { defineConfig } from 'vitest/config';
-import config, { PACKAGES } from './vitest.config.js';
+import config from './vitest.config.js';
 
 export default defineConfig({
-  ssr: PACKAGES,
   test: {
     ...config.test,
     include: [

@@ -1,10 +1,13 @@
 // The bundle, which is what people run: most tests of the command run what it was bundled from, whose modules are loaded once for all.
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { run, runAlone, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
 const NODE_OPTIONS = `--import ${fileURLToPath(new URL('../only-bundled.js', import.meta.url))}`;
+
+const BUNDLE = new URL('../../dist/command/', import.meta.url);
 
 /** Of 102 connectors in two locations, which are two cells: 51 in each do not fit in one. */
 const TWO_CELLS = `name: Two cells
@@ -14,6 +17,13 @@ sites: { count: 2, chargers: 51, connectors: 1, permanentLimitKw: 100 }
 sessions: { generate: { perDay: 200, shape: flat, energyKwh: [2, 10], stay: [10m, 40m] } }
 vehicles: [{ name: car, maxKw: 11, phases: 3 }]
 `;
+
+it('has packages in the form that people get, although it was built for tests', () => {
+  const forDevelopers = readdirSync(BUNDLE).filter((name) =>
+    /^\/\/ node_modules\/.*\.development\./m.test(readFileSync(new URL(name, BUNDLE), 'utf8')),
+  );
+  expect(forDevelopers).toEqual([]);
+});
 
 it('runs the cells of a scenario on threads, and comes to the same as what it was bundled from', async () => {
   const file = writeFile(temporaryDirectory(), 'two-cells.yaml', TWO_CELLS);
