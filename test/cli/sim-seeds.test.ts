@@ -1,15 +1,15 @@
-// `headroom sim seeds`: many seeds of one scenario, and the way back to one that failed.
+// `headroom sim seeds`: many seeds of one scenario, and the way back to one that failed. Bundled, for each thread loads all it needs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { run, temporaryDirectory, writeFile } from './headroom.js';
+import { runAlone, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
 describe('headroom sim seeds', () => {
   it('runs so many seeds from the first one on, several at once, and says that all is well', async () => {
     const file = writeFile(temporaryDirectory(), 'small.yaml', smallScenario());
     const args = ['sim', 'seeds', file, '--count', '3', '--from', '5', '--jobs', '2', '--days', '0.02'];
-    const [forPeople, forScripts] = await Promise.all([run(args), run([...args, '--json'])]);
+    const [forPeople, forScripts] = await Promise.all([runAlone(args), runAlone([...args, '--json'])]);
     expect(forPeople).toMatchObject({ code: 0, stderr: '' });
     expect(forPeople.stdout).toMatch(
       /^3 seeds, 1 h simulated in .* s: 0 with violations or unmet expectations\n$/,
@@ -29,7 +29,7 @@ describe('headroom sim seeds', () => {
     const junit = join(temporaryDirectory(), 'seeds.xml');
     const options = '--faults none --days 0.01';
     const drawn = ['--count', '8', '--jobs', '2', '--junit', junit, ...options.split(' ')];
-    const { code, stdout, stderr } = await run(['sim', 'seeds', file, ...drawn]);
+    const { code, stdout, stderr } = await runAlone(['sim', 'seeds', file, ...drawn]);
     expect(code).toBe(1);
     const bad = Number(/: (\d+) with violations or unmet/.exec(stdout)?.[1]);
     expect(bad).toBeGreaterThan(0);
@@ -42,7 +42,7 @@ describe('headroom sim seeds', () => {
     expect(xml).toContain(`<testsuites tests="8" failures="${bad}" errors="0"`);
     expect(xml.match(/<failure /g)).toHaveLength(bad);
     expect(xml).toContain(`>again: headroom ${again}</failure>`);
-    const second = await run(again.split(' '));
+    const second = await runAlone(again.split(' '));
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`seed ${seed}: ${first}`);
   });
@@ -54,14 +54,14 @@ describe('headroom sim seeds', () => {
       smallScenario().replace('seed: 1', 'seed: -1'),
     );
     const [wrong, many] = await Promise.all([
-      run(['sim', 'seeds', file, '--count', '50']),
-      run(['sim', 'seeds', file, '--count', '0']),
+      runAlone(['sim', 'seeds', file, '--count', '50']),
+      runAlone(['sim', 'seeds', file, '--count', '0']),
     ]);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
     expect(wrong.stderr.match(/wrong\.yaml:2:1 seed: /g)).toHaveLength(1);
     expect(many.code).toBe(2);
     const beyond = ['--from', '2147483647', '--count', '2'];
-    const far = await run([
+    const far = await runAlone([
       'sim',
       'seeds',
       writeFile(temporaryDirectory(), 'small.yaml', smallScenario()),
