@@ -1,4 +1,5 @@
 // The sub-commands. Each is loaded only when it is asked for, so that none slows down the start of another.
+import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 
 interface Listed {
@@ -6,6 +7,18 @@ interface Listed {
   /** As in the command's own help. */
   readonly about: string;
   readonly load: () => Promise<Command>;
+}
+
+const HEAP_OF_A_GATEWAY = [
+  // By itself V8 collects what it kept once that has doubled, and spreads what lives over all of the pages it took until then.
+  '--heap-growing-percent=20',
+  // By itself it lets the space in which all objects begin grow from 2 to 32 MB, and stay so.
+  '--semi-space-growth-factor=1',
+];
+
+/** Each of its many chargers says little, and little of that outlives a heartbeat. Before its code is loaded: that makes the heap grow. */
+function keepHeapSmall(): void {
+  for (const flag of HEAP_OF_A_GATEWAY) setFlagsFromString(flag);
 }
 
 /** In the order of the help. */
@@ -50,7 +63,10 @@ export const COMMANDS: readonly Listed[] = [
   {
     name: 'gateway',
     about: 'let chargers that speak another protocol join a service',
-    load: async () => (await import('./gateway.js')).gatewayCommand(),
+    load: async () => {
+      keepHeapSmall();
+      return (await import('./gateway.js')).gatewayCommand();
+    },
   },
   {
     name: 'sim',

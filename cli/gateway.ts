@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
@@ -35,11 +34,6 @@ const SETTINGS: readonly SettingKey[] = [
   'heartbeatS',
   'logLevel',
 ];
-/**
- * A little of each heartbeat lives long enough to be kept. By itself V8 collects that once the heap has doubled, and spreads what
- * lives over all of the pages that it took until then, which it keeps.
- */
-const HEAP_GROWS_BY = '--heap-growing-percent=20';
 const DEFAULT_MQTT_URL = 'mqtt://127.0.0.1:1883';
 
 function parsePort(text: string): number {
@@ -87,7 +81,6 @@ async function lockOf(dataDir: string) {
 }
 
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
-  setFlagsFromString(HEAP_GROWS_BY);
   const { port, host, metricsPort, idTags, csms, ...settings } = flags;
   const config = configOf(settings);
   const file = readProvisioningFile(path);

@@ -30,6 +30,7 @@ export interface ChargerSocket {
 }
 
 const SHORTEST_SLEEP_MS = 20;
+/** Where its heartbeats are not further apart. */
 const LONGEST_SLEEP_MS = 10_000;
 const POLICY_VIOLATION = 1008;
 
@@ -180,10 +181,10 @@ export class ChargerBridge implements UplinkReceiver {
     const isHeard = live.uplink.isListening;
     if (isHeard) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
     this.#tellNotes();
-    const sleepMs = Math.ceil(this.session.nextDueMs(nowMs, isHeard) - nowMs);
-    this.#cancelWake = clock.after(Math.min(LONGEST_SLEEP_MS, Math.max(SHORTEST_SLEEP_MS, sleepMs)), () =>
-      this.wake(),
-    );
+    const dueInMs = Math.ceil(this.session.nextDueMs(nowMs, isHeard) - nowMs);
+    const mostMs = Math.max(LONGEST_SLEEP_MS, this.heartbeatMs);
+    const sleepMs = Math.min(mostMs, Math.max(SHORTEST_SLEEP_MS, dueInMs));
+    this.#cancelWake = clock.after(sleepMs, () => this.wake());
   }
 
   #askNext(live: Live, nowMs: number): void {

@@ -3,10 +3,14 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
+/** At the library's 10 ms that alone is a twentieth of the processor time of a gateway with 1,000 chargers. */
+const LOOKS_FOR_LAG_EVERY_MS = 100;
+
 export function createGatewayMetrics(options: { readonly processMetrics: boolean }) {
   const registry = new Registry();
   const registers = [registry];
-  if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  if (options.processMetrics)
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOKS_FOR_LAG_EVERY_MS });
   return {
     registry,
     chargers: new Gauge({

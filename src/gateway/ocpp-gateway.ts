@@ -67,7 +67,6 @@ export class OcppGateway {
       door: this.#door,
       dialectOf,
       proxy: options.csmsUrl === undefined ? undefined : { asksIdTags: options.idTags !== undefined },
-      pingEveryMs: Math.min(heartbeatMs, ...this.#bridges.map((bridge) => bridge.heartbeatMs)),
       tls: options.tls,
       clock,
       log,

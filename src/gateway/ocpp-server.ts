@@ -10,6 +10,7 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 import { createTokenBucket } from '../token-bucket.js';
 import type { ChargerSocket } from './charger-bridge.js';
 import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
+import { ChargerLine } from './charger-line.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
 import { answerCall, CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
@@ -22,7 +23,11 @@ const MOST_BYTES = 131_072;
 /** Of one charger: more than any sends, by far. */
 const MESSAGES = { ratePerS: 20, burst: 400 };
 const BAD_MESSAGES_IN_A_ROW = 20;
-const CALL_TIMEOUT_MS = 15_000;
+/**
+ * A charger that said nothing for so many heartbeats is pinged: one that sends its values need not be. An idle one counts as there for
+ * two after it was heard last.
+ */
+const QUIET_HEARTBEATS = 1.1;
 const POLICY_VIOLATION = 1008;
 const GOING_AWAY = 1001;
 /** What a charger answers where it does not know or do what it was asked. */
@@ -40,8 +45,6 @@ const REFUSED = [
 export interface OcppServerOptions {
   readonly door: ChargerDoor;
   readonly dialectOf: (guest: Guest) => Dialect;
-  /** The shortest heartbeat of all chargers. */
-  readonly pingEveryMs: number;
   /** It stands in front of a management system, which alone judges what passes; left out otherwise. */
   readonly proxy: { readonly asksIdTags: boolean } | undefined;
   /** For `wss://`; with `ca` each charger has to show a certificate. */
@@ -75,9 +78,9 @@ export class OcppServer {
       strictMode: options.proxy === undefined,
       strictModeValidators: STRICT_VALIDATORS,
       maxBadMessages: BAD_MESSAGES_IN_A_ROW,
-      callTimeoutMs: CALL_TIMEOUT_MS,
-      // An idle charger counts as there for two heartbeats after its last pong.
-      pingIntervalMs: options.pingEveryMs,
+      // Each charger in its own time: see #welcome.
+      pingIntervalMs: 0,
+      deferPingsOnActivity: true,
       wssOptions: { maxPayload: MOST_BYTES },
     });
     this.#rpc.auth((accept, reject, handshake) => void this.#admit(accept, reject, handshake));
@@ -158,28 +161,32 @@ export class OcppServer {
         metrics.refusals.inc({ reason: 'taken-over' });
         void this.#leave(before, socket);
       }
+    const line = new ChargerLine(client, clock);
     const socket: ChargerSocket = {
       dialect: dialectOf(guest),
-      call: (method, params) => callOf(client, method, params),
+      call: (method, params) => callOf(line, method, params),
       close: (code, reason) => void client.close({ code, reason, force: true }),
     };
     this.#sockets.set(guest, socket);
     metrics.chargers.inc({ protocol });
     this.#watch(client, guest, socket);
-    const receive = this.#receiverOf(client, guest, socket);
+    const receive = this.#receiverOf(line, guest, socket);
     client.handle((call: IHandlersOption) => this.#answer(call, guest, receive));
-    client.on('ping', () => bridge.session.heard(clock.monotonicMs()));
+    client.handshake.request.socket.on('data', () => bridge.session.heard(clock.monotonicMs()));
+    const pings = { pingIntervalMs: QUIET_HEARTBEATS * bridge.heartbeatMs };
+    // Its types ask for all options; it takes those that are to change.
+    client.reconfigure(pings as Parameters<RpcClient['reconfigure']>[0]);
     client.on('close', () => void this.#leave(guest, socket));
     void bridge.open(socket, guest.uplink);
   }
 
   /** Who answers its calls: the gateway, or the management system behind it. */
-  #receiverOf(client: RpcClient, { bridge, csms, protocol }: Guest, { dialect }: ChargerSocket): Receive {
+  #receiverOf(line: ChargerLine, { bridge, csms, protocol }: Guest, { dialect }: ChargerSocket): Receive {
     const { proxy, log, metrics } = this.#options;
     if (csms === undefined || proxy === undefined)
       return (method, params) => answerCall(dialect, method, params);
     const { controllerUuid } = bridge.address;
-    const call = (method: string, params: object) => forwardTo(client, method, params);
+    const call = (method: string, params: object) => forwardTo(line, method, params);
     const { asksIdTags } = proxy;
     const parts = { controllerUuid, link: csms, dialect, call, asksIdTags, log, metrics };
     const between = new CsmsProxy({ ...parts, rareLog: this.#rareLog });
@@ -241,9 +248,9 @@ export class OcppServer {
 }
 
 /** A call of the management system, with what the charger answers. @throws ForwardedError */
-async function forwardTo(client: RpcClient, method: string, params: object): Promise<unknown> {
+async function forwardTo(line: ChargerLine, method: string, params: object): Promise<unknown> {
   try {
-    return await client.call(method, params);
+    return await line.call(method, params);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const code =
@@ -262,9 +269,9 @@ function isReadable(url: string | undefined): boolean {
   }
 }
 
-async function callOf(client: RpcClient, method: string, params: object): Promise<unknown> {
+async function callOf(line: ChargerLine, method: string, params: object): Promise<unknown> {
   try {
-    return await client.call(method, params);
+    return await line.call(method, params);
   } catch (error) {
     if (!(error instanceof Error) || !('rpcErrorCode' in error)) throw error;
     const code = String(error.rpcErrorCode);

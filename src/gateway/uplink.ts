@@ -81,6 +81,8 @@ export class Uplink implements ChargerUplink {
       queueQoSZero: false,
       // Else the library keeps a buffer of its own for each of 65,536 numbers: 6 MB.
       writeCache: false,
+      // Else it makes an array of what it would log, several times for each message.
+      log: () => {},
       ...(login.ca === undefined ? {} : { ca: login.ca }),
       ...(will === undefined
         ? {}

@@ -32,15 +32,16 @@ const FILE = {
   ],
 };
 
-it('is left alone while the service cannot hear it, whatever it has to say, and speaks as soon as that listens', async () => {
+/** A charger that never answers, and how many timers the gateway sets for it. */
+function bridged(heartbeatMs: number) {
   const clock = createVirtualClock(Date.parse('2026-06-01T00:00:00Z'));
-  let timers = 0;
+  const set = { timers: 0 };
   const counted = {
     ...clock,
     nowMs: () => clock.nowMs(),
     monotonicMs: () => clock.monotonicMs(),
     after: (delayMs: number, callback: () => void) => {
-      timers++;
+      set.timers++;
       return clock.after(delayMs, callback);
     },
   };
@@ -48,7 +49,7 @@ it('is left alone while the service cannot hear it, whatever it has to say, and 
   const [bridge] = bridgesOf(
     { tenants },
     {
-      heartbeatMs: 10_000,
+      heartbeatMs,
       clock: counted,
       log: silentLog,
       memory: openGatewayMemory(undefined),
@@ -65,15 +66,29 @@ it('is left alone while the service cannot hear it, whatever it has to say, and 
     detach: () => {},
     publish: (topic: string) => void said.push(topic),
   };
-  await bridge.open({ dialect, call: () => new Promise(() => {}), close() {} }, uplink);
+  const socket = { dialect, call: () => new Promise(() => {}), close() {} };
+  return { bridge, dialect, uplink, socket, said, set, clock };
+}
+
+it('is left alone while the service cannot hear it, whatever it has to say, and speaks as soon as that listens', async () => {
+  const { bridge, dialect, uplink, socket, said, set, clock } = bridged(10_000);
+  await bridge.open(socket, uplink);
   for (let seconds = 0; seconds < 60; seconds += 5) {
     const status = seconds % 10 === 0 ? 'Available' : 'Preparing';
     dialect.heard('StatusNotification', { connectorId: 1, status, errorCode: 'NoError' });
     clock.advance(5_000);
   }
-  expect(timers).toBeLessThan(60);
+  expect(set.timers).toBeLessThan(60);
   expect(said).toEqual([]);
   uplink.isListening = true;
   bridge.listening();
   expect(said.map((topic) => topic.split('/').at(-1))).toEqual(['state', 'meter']);
+});
+
+it('is looked after once a heartbeat where that is long and nothing is due', async () => {
+  const { bridge, uplink, socket, set, clock } = bridged(30_000);
+  await bridge.open(socket, uplink);
+  set.timers = 0;
+  clock.advance(600_000);
+  expect(set.timers).toBe(20);
 });

@@ -142,7 +142,8 @@ export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promis
   };
 }
 
-const CLIENT = {
+/** A bare connection of the charger, but for where to. */
+export const CLIENT = {
   identity: CHARGER,
   password: CHARGER_PASSWORD,
   protocols: ['ocpp1.6'],

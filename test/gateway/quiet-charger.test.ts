@@ -1,0 +1,50 @@
+// A charger that says nothing is asked by pings whether it is still there; one that says something is not.
+import { once } from 'node:events';
+import { RPCClient } from 'ocpp-rpc';
+import { afterEach, expect, it, vi } from 'vitest';
+import { eventually } from '../eventually.js';
+import { CLIENT, type OcppSite, runOcppSite } from './ocpp-site.js';
+
+/** Of the gateway alone: the service keeps to its own. */
+const HEARTBEAT_S = 2;
+let running: OcppSite;
+
+class PingedClient extends RPCClient {
+  pings = 0;
+
+  override async connect(): Promise<unknown> {
+    const connected = await super.connect();
+    this._ws?.on('ping', () => this.pings++);
+    return connected;
+  }
+}
+
+afterEach(() => running.stop());
+
+it('is pinged once it is quiet, and not before', async () => {
+  running = await runOcppSite({ heartbeatS: HEARTBEAT_S });
+  const client = new PingedClient({ ...CLIENT, endpoint: running.ocppUrl });
+  // An answer would be something it says.
+  client.handle(() => new Promise(() => {}));
+  await client.connect();
+  const sinceMs = performance.now();
+  await eventually(async () => {
+    await client.call('Heartbeat', {});
+    expect(performance.now() - sinceMs).toBeGreaterThan(1.5 * 1000 * HEARTBEAT_S);
+  });
+  expect(client.pings).toBe(0);
+  await eventually(() => expect(client.pings).toBeGreaterThan(0));
+  await client.close({ force: true });
+});
+
+it('is there where all that comes of it are pings of its own', async () => {
+  running = await runOcppSite({ heartbeatS: HEARTBEAT_S });
+  const client = running.client({ pingIntervalMs: 50 });
+  await client.connect();
+  await eventually(() => expect(running.gateway.bridges[0]?.isOpen).toBe(true));
+  const { session } = running.gateway.bridges[0] ?? {};
+  if (session === undefined) throw new Error('there is no charger');
+  const heard = vi.spyOn(session, 'heard');
+  for (let pongs = 0; pongs < 40; pongs++) await once(client, 'ping');
+  expect(heard.mock.calls.length).toBeGreaterThan(35);
+});
