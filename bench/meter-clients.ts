@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../src/clock.js';
 import type { LimitMessage } from '../src/wire/mqtt.js';
 import {
   CONNECTED,
@@ -10,6 +11,7 @@ import {
   createPacketReader,
   KIND,
   type Login,
+  PINGREQ,
   publishPacket,
   readSurePublish,
   subscribePacket,
@@ -22,15 +24,25 @@ export interface MeterClient extends Login {
 }
 
 export interface MeterClients {
-  /** Lets them send until `pause`. */
+  /** Lets them send as fast as the broker reads, until `pause`. */
   send(): void;
+  /** Lets each send once a second, until `pause`. */
+  beat(): void;
   pause(): void;
   stop(): void;
 }
 
 // Ten digits from the start, so that the number can be replaced in place in an encoded message.
 const FIRST_HB = 1_000_000_000;
-const UNSENT_BYTES = 2_048;
+const BEAT_MS = 1_000;
+/** Also while it is not its turn to send, a charger says that it is there. */
+const ALIVE_EVERY_BEATS = 20;
+/**
+ * The broker is asked every so often whether it keeps up, and is never this many values behind. Else the kernel would take seconds of
+ * them, and a broker that has to work those off on a busy machine is late for everything else.
+ */
+const ASKED_EVERY = 16;
+const UNREAD_VALUES = 32;
 const FAILSAFE_A = 6;
 type Held = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA'>;
 
@@ -56,6 +68,10 @@ export function meterPayload(hb: number, clientId: string, { epoch, seq, limitA 
 
 interface Sender {
   readonly socket: Socket;
+  sent: number;
+  /** How many of these the broker has surely read, and had been sent when it was asked that, the first first. */
+  read: number;
+  readonly asked: number[];
   /** The meter value as it is sent, with `FIRST_HB` in it at `hbAt`. */
   packet: Buffer;
   hbAt: number;
@@ -67,9 +83,10 @@ async function connectOne(url: URL, client: MeterClient): Promise<Sender> {
   socket.write(connectPacket(client));
   const [connack] = await once(socket, 'data');
   if (!CONNECTED.equals(connack)) throw new Error(`${client.clientId} was refused`);
-  const sender = { socket, packet: CONNECTED, hbAt: 0 };
+  const sender: Sender = { socket, packet: CONNECTED, hbAt: 0, sent: 0, read: 0, asked: [] };
   hold(sender, client, NO_GRANT);
   const read = createPacketReader((type, body) => {
+    if (type === KIND.pingresp) sender.read = sender.asked.shift() ?? sender.read;
     if ((type & 0xf0) !== KIND.publish) return;
     const { payload, puback } = readSurePublish(body);
     socket.write(puback);
@@ -77,7 +94,9 @@ async function connectOne(url: URL, client: MeterClient): Promise<Sender> {
   });
   socket.on('data', read);
   socket.write(subscribePacket(1, [client.limitTopic]));
-  socket.on('close', () => process.exit(1));
+  socket.on('close', () => {
+    throw new Error(`${client.clientId} lost its connection`);
+  });
   return sender;
 }
 
@@ -90,24 +109,38 @@ function hold(sender: Sender, { meterTopic, clientId }: MeterClient, held: Held)
 async function runClients(url: URL, clients: readonly MeterClient[]): Promise<void> {
   const senders: Sender[] = [];
   for (const client of clients) senders.push(await connectOne(url, client));
-  let isSending = false;
+  let order: unknown = 'pause';
   let hb = FIRST_HB;
   function sendRound(): void {
-    hb++;
-    const digits = String(hb);
-    for (const { socket, packet, hbAt } of senders) {
-      if (socket.writableLength > UNSENT_BYTES) continue;
-      const message = Buffer.from(packet);
-      message.write(digits, hbAt, 'latin1');
-      socket.write(message);
-    }
-    if (isSending) setImmediate(sendRound);
+    const digits = String(++hb);
+    for (const sender of senders) if (sender.sent - sender.read < UNREAD_VALUES) sendValue(sender, digits);
+    if (order === 'send') setImmediate(sendRound);
   }
-  process.on('message', (order) => {
-    isSending = order === 'send';
-    if (isSending) sendRound();
+  function beat(nth: number): void {
+    if (order === 'beat') sendRound();
+    if (nth % ALIVE_EVERY_BEATS === 0) senders.forEach(ask);
+    systemClock.after(BEAT_MS, () => beat(nth + 1));
+  }
+  process.on('message', (next) => {
+    order = next;
+    if (order === 'send') sendRound();
   });
+  beat(1);
   process.send?.('ready');
+}
+
+function ask({ socket, asked, sent }: Sender): void {
+  asked.push(sent);
+  socket.write(PINGREQ);
+}
+
+function sendValue(sender: Sender, digits: string): void {
+  const { socket, packet, hbAt } = sender;
+  const message = Buffer.from(packet);
+  message.write(digits, hbAt, 'latin1');
+  socket.write(message);
+  sender.sent++;
+  if (sender.sent % ASKED_EVERY === 0) ask(sender);
 }
 
 /** Starts the clients in a process of their own; resolves when all are connected. */
@@ -117,6 +150,7 @@ export async function startMeterClients(url: string, clients: readonly MeterClie
   await once(child, 'message');
   return {
     send: () => void child.send('send'),
+    beat: () => void child.send('beat'),
     pause: () => void child.send('pause'),
     stop: () => void child.kill(),
   };

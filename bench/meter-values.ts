@@ -83,6 +83,8 @@ async function bareAedes(): Promise<Contestant> {
 
 /** Checks that limits were enforced during the measurement. */
 interface Evidence {
+  /** What they are granted they draw, which is nearly all of the limits together. */
+  isAllGranted(): Promise<boolean>;
   liveKw(): Promise<number>;
   grants(): Promise<number>;
 }
@@ -100,6 +102,11 @@ async function headroom(): Promise<Contestant & Evidence> {
     async taken() {
       const { values } = await metrics.mqttMessages.get();
       return values.find(({ labels }) => labels.kind === 'meter' && labels.result === 'accepted')?.value ?? 0;
+    },
+    async isAllGranted() {
+      const { values } = await metrics.power.get();
+      const drawnW = values.find(({ labels }) => labels.source === 'measured')?.value ?? 0;
+      return drawnW > 900 * LIMIT_KW && drawnW <= 1_000 * LIMIT_KW;
     },
     async grants() {
       const { values } = await metrics.grants.get();
@@ -138,6 +145,16 @@ async function answered(ask: () => Promise<Response>): Promise<Response> {
   }
 }
 
+/** Lets the chargers get what they are to keep to first: while the processor is short, as it is to be then, no limit is raised. */
+async function untilGranted({ clients, isAllGranted }: Contestant & Evidence): Promise<void> {
+  clients.beat();
+  for (let asked = 1; !(await isAllGranted()); asked++) {
+    if (asked === MOST_ASKED) throw new Error('the chargers were not granted what there is');
+    await passes(ASK_AGAIN_MS);
+  }
+  clients.pause();
+}
+
 async function measure(contestant: Contestant): Promise<void> {
   const { clients, perS, cpuMicrosEach } = contestant;
   clients.send();
@@ -163,6 +180,7 @@ function passes(ms: number): Promise<void> {
 
 const reference = await bareAedes();
 const ours = await headroom();
+await untilGranted(ours);
 for (let round = 0; round < ROUNDS; round++) {
   await measure(reference);
   await measure(ours);

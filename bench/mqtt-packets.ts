@@ -20,7 +20,10 @@ const RETAIN = 0x01;
 export const CONNECTED = Buffer.from([0x20, 2, 0, 0]);
 
 /** The upper half of the first byte. */
-export const KIND = { connack: 0x20, publish: 0x30, suback: 0x90 } as const;
+export const KIND = { connack: 0x20, publish: 0x30, suback: 0x90, pingresp: 0xd0 } as const;
+
+/** Asks for a PINGRESP, which comes once all that was sent before has been read. */
+export const PINGREQ = Buffer.from([0xc0, 0]);
 
 function textOf(value: string): Buffer {
   const bytes = Buffer.from(value);
