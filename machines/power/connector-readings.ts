@@ -10,6 +10,7 @@ import {
 } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
+import { isWithoutGrant } from './ledger-room.js';
 import { followSession, stopLending, surelyOn } from './lent-phases.js';
 import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
@@ -36,13 +37,13 @@ export function hearReading(
 ): boolean {
   const { holding, spec } = control;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
-  if (holding.lastSeq === 0) {
-    ledger.noteHeld(holding, heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
+  if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
+  let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
+  if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
+  if (isWithoutGrant(holding)) {
     const atTenthsA = tenthsAOf(reading.limitA ?? 0);
     ledger.noteAt(holding, surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
   }
-  let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
-  if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
   const isOtherCar = control.session.id !== undefined && reading.session !== control.session.id;
   if (isOtherCar) forgetCar(control.demand);
   if (followSession(ledger, control, reading, heldTenthsA, nowMs)) isNews = true;

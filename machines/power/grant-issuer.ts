@@ -6,7 +6,7 @@ import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import { BeyondGrants, leastBesideW } from './ledger-room.js';
+import { BeyondGrants, hadTenthsA, isWithoutGrant, leastBesideW } from './ledger-room.js';
 import { isLending, isToWiden, lentTo, widens } from './lent-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
@@ -181,13 +181,13 @@ export class GrantIssuer {
     if (control.isStoring) return undefined;
     const isFloorOwed =
       isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
-    const hadTenthsA = this.#ledger.hadTenthsA(holding);
     // By what it says: it may be at that on fewer phases than it is to use.
-    const isAtTenthsA =
-      holding.lastSeq === 0 ? Math.min(tenthsAOf(control.slot.limitA ?? 0), holding.boundTenthsA) : 0;
+    const isAtTenthsA = isWithoutGrant(holding)
+      ? Math.min(tenthsAOf(control.slot.limitA ?? 0), holding.boundTenthsA)
+      : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isFloorDue = (isShort || this.#isRoomForLeast(holding)) && this.#doesClusterCarry(holding);
-    const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA >= leastTenthsA);
+    const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA(holding) >= leastTenthsA);
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';

@@ -9,6 +9,7 @@ import {
   type Entry,
   endBy,
   expectedW,
+  forgo,
   lastingTenthsA,
   promiseTo,
   type Restored,
@@ -20,7 +21,7 @@ import {
   widen,
   wire,
 } from './ledger-entry.js';
-import { type BeyondGrants, hadTenthsA, refusalOf, tenthsWithinRoom } from './ledger-room.js';
+import { type BeyondGrants, refusalOf, tenthsWithinRoom } from './ledger-room.js';
 import { ALL_PHASES, isWithin, NO_CURRENT, type OwnPhases, onFirst, type PhaseCount } from './own-phases.js';
 import { PoleSums } from './pole-sums.js';
 
@@ -151,9 +152,10 @@ export class GrantLedger {
     for (const entry of this.#entries) this.#rebound(entry);
   }
 
-  /** The charger started anew: one that keeps nothing is at its own fail-safe until it takes a grant. */
+  /** The charger started anew, and holds no grant: one that keeps nothing is at its own fail-safe until it takes one. */
   restarted(holding: Holding): void {
     const entry = holding as Entry;
+    forgo(entry);
     if (entry.keepsThen) return;
     entry.fallbacks.raise(onFirst(entry.saidFailsafeTenthsA, ALL_PHASES));
     this.#rebound(entry);
@@ -205,14 +207,9 @@ export class GrantLedger {
     entry.promises.doubt(tenthsA, on);
   }
 
-  /** Its charger says what it is at, by a grant from before the start or by itself, on the phases on which it surely is. */
+  /** Its charger says what it is at while no grant of this start lasts, on the phases on which it surely is. */
   noteAt(holding: Holding, currents: OwnPhases): void {
     (holding as Entry).at = currents;
-  }
-
-  /** What it is at on all phases that it is to use, as of before the first grant: one within that loads nothing more. 0 since then. */
-  hadTenthsA(holding: Holding): number {
-    return hadTenthsA(holding as Entry);
   }
 
   /** The most that can be granted now: what its newest grant lasts at anyway, or what fits. */
@@ -259,6 +256,7 @@ export class GrantLedger {
     if (isWaiting !== true) entry.told = given;
     entry.waiting = isWaiting === true ? given : undefined;
     entry.fallbacks.add(seq, thenTenthsA, phases);
+    entry.at = NO_CURRENT;
     this.#rebound(entry);
     return seq;
   }

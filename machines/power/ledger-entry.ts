@@ -33,7 +33,7 @@ export interface Entry extends Writable<Holding> {
   waiting: Told | undefined;
   /** What its charger holds by a grant from before the start; counts until the first grant. */
   heldTenthsA: number;
-  /** What its charger is at, by a grant or by itself, on the phases on which it surely is; counts until the first grant. */
+  /** What its charger said that it is at while no grant lasted, on the phases on which it surely is; counts until the next grant. */
   at: OwnPhases;
   /** What a tenth of an ampere on one phase was counted with at the least before the start. */
   readonly leastMilliwattsOnPhase: number;
@@ -257,6 +257,14 @@ export function restore(
   const leastTenthsA = phases < entry.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
   if (leastTenthsA < entry.saidFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
   entry.fallbacks = new Fallbacks(onFirst(thenTenthsA, phases));
+}
+
+/** Its charger started anew: no grant lasts but as what it falls back to, where it keeps that. What may be in force still counts on. */
+export function forgo(entry: Entry): void {
+  const { told, waiting, keepsThen } = entry;
+  const kept = (given: Told | undefined) =>
+    given !== undefined && keepsThen ? { ...given, promise: undefined } : undefined;
+  Object.assign(entry, { told: kept(told), waiting: kept(waiting) });
 }
 
 /** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */

@@ -58,9 +58,19 @@ export function tenthsWithinRoom(entry: Entry, roomW: number): number {
   return mostTenthsA;
 }
 
-/** What it is at on all phases that it is to use, as of before the first grant of this start: one within that loads nothing more. */
-export function hadTenthsA({ lastSeq, bounds, at, usedPhases }: Entry): number {
-  return lastSeq === 0 ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
+/**
+ * No grant of this start of the service lasts: none was given, or its lease is over, or its charger started anew since. What the
+ * charger is at it is at by itself, or by a grant from before.
+ */
+export function isWithoutGrant(holding: Holding): boolean {
+  const { told, waiting } = holding as Entry;
+  return waiting === undefined && told?.promise === undefined;
+}
+
+/** What it is at then on all phases that it is to use: a grant within that loads nothing more. Else 0. */
+export function hadTenthsA(holding: Holding): number {
+  const { bounds, at, usedPhases } = holding as Entry;
+  return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
 }
 
 /** What the others leave for one connector. */

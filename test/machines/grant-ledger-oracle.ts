@@ -32,6 +32,10 @@ export class HoldingOracle {
     | undefined;
   /** What was given before then counts on all phases. */
   #widenedAfterSeq = -1;
+  /** Its charger holds nothing any more that was given before then. */
+  #restartedAfterSeq = -1;
+  /** Nor what that said that it falls back to. */
+  #forgotAfterSeq = -1;
 
   constructor(
     timing: GrantTiming,
@@ -81,6 +85,12 @@ export class HoldingOracle {
     this.#widenedAfterSeq = this.lastSeq;
   }
 
+  /** Its charger started anew: what it was given until now may be in force still, and lasts no longer. */
+  restart(): void {
+    this.#restartedAfterSeq = this.lastSeq;
+    if (!this.#keeps) this.#forgotAfterSeq = this.lastSeq;
+  }
+
   acknowledge(seq: number, atMs: number): void {
     if (seq > this.#ackedSeq && seq <= this.lastSeq) this.#acks.push({ seq, atMs });
   }
@@ -104,8 +114,10 @@ export class HoldingOracle {
     if (newest === undefined || own >= this.#phasesOf(newest)) return ownTenthsA;
     // What is counted on more phases than it was given for entitles to nothing.
     if (newest.seq <= this.#widenedAfterSeq) return ownTenthsA;
-    const limit = this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
-    return Math.max(ownTenthsA, limit, newest.thenTenthsA);
+    const isHeld = newest.seq > this.#restartedAfterSeq;
+    const limit = isHeld && this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
+    const then = newest.seq > this.#forgotAfterSeq ? newest.thenTenthsA : 0;
+    return Math.max(ownTenthsA, limit, then);
   }
 
   /** What of all that it may be entitled to on its phase number `own` is surely in force. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
-import { leastBesideW } from '../../machines/power/ledger-room.js';
+import { hadTenthsA, isWithoutGrant, leastBesideW } from '../../machines/power/ledger-room.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -226,6 +226,46 @@ describe('What a charger falls back to (rule 7)', () => {
     expect(holding.failsafeTenthsA).toBe(160);
     ledger.describe(holding, { failsafeTenthsA: 0 });
     expect(holding.failsafeTenthsA).toBe(160);
+  });
+});
+
+describe('A charger that started anew', () => {
+  it('holds no grant: none is given because of what the start before was promised, which counts on', () => {
+    const { ledger, holding } = ledgerWith();
+    ledger.describe(holding, { keepsThen: false });
+    grant(ledger, holding, 200);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(200);
+    ledger.restarted(holding);
+    expect(ledger.grantableTenthsA(holding, 0)).toBe(60);
+    expect(holding.boundTenthsA).toBe(200);
+    expect(() => grant(ledger, holding, 200, { budgetW: 0 })).toThrow(LedgerError);
+  });
+
+  it('falls back to what it was told only where it keeps that', () => {
+    const grantableTenthsA = (keepsThen: boolean) => {
+      const { ledger, holding } = ledgerWith();
+      ledger.describe(holding, { keepsThen });
+      grant(ledger, holding, 200, { thenTenthsA: 80 });
+      ledger.restarted(holding);
+      return ledger.grantableTenthsA(holding, 0);
+    };
+    expect([true, false].map(grantableTenthsA)).toEqual([80, 60]);
+  });
+
+  it('has what it says that it is at, until it is granted anew, and again once that is over', () => {
+    const { ledger, holding } = ledgerWith({ keepsThen: true });
+    grant(ledger, holding, 200, { thenTenthsA: 0 });
+    expect(isWithoutGrant(holding)).toBe(false);
+    ledger.restarted(holding);
+    expect(isWithoutGrant(holding)).toBe(true);
+    expect(hadTenthsA(holding)).toBe(0);
+    ledger.noteAt(holding, [60, 60, 60]);
+    expect(hadTenthsA(holding)).toBe(60);
+    grant(ledger, holding, 100, { thenTenthsA: 0 });
+    expect(hadTenthsA(holding)).toBe(0);
+    ledger.release(10_000_000);
+    // What it said before that grant says nothing of what it is at after it.
+    expect([isWithoutGrant(holding), hadTenthsA(holding)]).toEqual([true, 0]);
   });
 });
 

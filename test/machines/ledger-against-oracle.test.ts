@@ -20,7 +20,7 @@ const MILLIWATTS = 3 * 230 * 100;
 interface Step {
   readonly connector: number;
   readonly passMs: number;
-  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe' | 'widen';
+  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe' | 'widen' | 'restart';
   readonly tenthsA: number;
   readonly thenTenthsA: number;
   /** How many of its phases the grants are for from here on. */
@@ -41,7 +41,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     ),
     what: fc.constantFrom(
       ...(['grant', 'grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'ack', 'worstCase'] as const),
-      ...(['describe', 'widen'] as const),
+      ...(['describe', 'widen', 'restart'] as const),
     ),
     tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
     thenTenthsA: fc.constantFrom(0, 0, 60, 80),
@@ -120,6 +120,9 @@ class Pair {
     } else if (step.what === 'widen') {
       oracle.widen();
       this.ledger.widen(holding);
+    } else if (step.what === 'restart') {
+      oracle.restart();
+      this.ledger.restarted(holding);
     } else {
       this.ledger.useOn(holding, step.phases);
       this.#grant(step, holding, oracle);
