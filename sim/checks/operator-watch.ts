@@ -136,8 +136,7 @@ export class OperatorWatch {
       return;
     }
     const text = JSON.stringify([isActive && limitKw, durationS]);
-    // One that comes twice says nothing of now: it may have been on its way for long.
-    if (sentMs < site.newestSentMs || (sentMs === site.newestSentMs && text === site.newest)) return;
+    if (sentMs < site.newestSentMs || (sentMs === site.newestSentMs && isOfBefore(site, text))) return;
     Object.assign(site, { newestSentMs: sentMs, newest: text, heardAtMs: now, backAtMs: NEVER });
     site.orderKw = limitKw;
     site.orderEndsAtMs = isActive && durationS !== undefined ? sentMs + 1000 * durationS : NEVER;
@@ -267,6 +266,14 @@ function owedOf(chargers: TenantEntry['locations'][number]['chargers']): Site['o
         floorW: leastOfferA(spec) * spec.phases * countedV(spec),
       })),
   );
+}
+
+/**
+ * An order of the newest one's instant says nothing of now where it comes twice: it may have been on its way for long. Once the
+ * operator was lost, whatever it says of that instant is an order from before the loss, which is void (LPC-918).
+ */
+function isOfBefore({ newest, phase }: Site, text: string): boolean {
+  return text === newest || phase === 'FAILSAFE' || phase === 'UNLIMITED_AUTONOMOUS';
 }
 
 /** When it goes on by itself. */
