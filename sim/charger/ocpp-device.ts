@@ -112,13 +112,14 @@ export class OcppDevice {
     this.failed();
   }
 
-  /** It starts again in no time: its cars stay, what it was about to say is gone. */
+  /** It starts again in no time: its cars stay, what it was about to say is gone but for what begins or ends a transaction. */
   restart(nowMs: number): void {
     this.advance(nowMs);
+    // No answer comes any more: without the event that begins it, a transaction that is resumed would never be heard of.
+    this.failed();
     this.#isOnline = false;
     this.#hasBooted = false;
     this.#heartbeatAtMs = NEVER;
-    this.#outstanding = undefined;
     this.#queue = this.#queue.filter(({ kind }) => LASTING.includes(kind));
     this.#toldStatus.clear();
     this.#meterEveryMs = USUAL_INTERVAL_MS;
