@@ -185,7 +185,8 @@ export class ConnectorLease {
     if (nowMs < this.#againAtMs || this.#abilities === undefined) return undefined;
     if (this.#attempt === undefined && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
     const attempt = this.#attempt;
-    // Whatever becomes of the answer.
+    // Whatever becomes of the answer: from here on it may hold another than before.
+    if (attempt?.stage === 'set') this.#held = { ...this.#held, counted: undefined };
     if (attempt?.stage === 'set' && attempt.plan.slot === 'default') this.#isDefaultInUse = true;
     if (attempt?.stage === 'fallback') {
       const { thenA } = attempt.plan.limit;

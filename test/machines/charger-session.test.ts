@@ -110,6 +110,30 @@ describe('A grant', () => {
     expect(charger.limit).toBe(6);
   });
 
+  it.each([
+    [
+      'of what it held before another is written again where that was not answered',
+      (charger: TestCharger) => charger,
+    ],
+    [
+      'of what it held before another is written again where the connection broke before the answer',
+      (charger: TestCharger) => charger.cut().connect().pass(2),
+    ],
+  ])('%s', (_, meanwhile) => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.failing = 'setLease';
+    charger.grant(20, 6);
+    expect(charger.limit).toBe(20);
+    meanwhile(charger);
+    const acks = charger.acks().length;
+    charger.grant(16, 6);
+    expect(charger.acks().length).toBe(acks);
+    charger.failing = undefined;
+    charger.pass(10);
+    expect(charger.limit).toBe(16);
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
+  });
+
   it('that changes is written at once', () => {
     const charger = charging().grant(16, 6).pass(1);
     charger.grant(10, 6);
