@@ -240,8 +240,9 @@ export class ConnectorBook {
     return nowMs - this.#heardAtMs > SILENT_AFTER_HEARTBEATS * this.times.heartbeatMs;
   }
 
-  /** Its meter shows that much. */
+  /** Its meter shows that much. Without a lease its maximum is reserved: no draw is held against it, nor for as long as values are late. */
   draw(drawnA: number, nowMs: number): void {
+    if (this.lease === 'none') this.#mostToldA = this.facts.maxA;
     const mayA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
     if (drawnA <= (mayA + SLACK_A) * SLACK_SHARE) {
       this.#overSinceMs = undefined;
@@ -270,13 +271,12 @@ export class ConnectorBook {
 
   /** The most it may be entitled to on that phase if it keeps to what it was told. */
   promisedA(nowMs: number, own = 0): number {
-    const { maxA } = this.facts;
     let mostA = this.ownFailsafeA;
     const thens: readonly Then[] = [this.#acknowledgedThen, ...this.#thens];
     for (const { thenA, phases } of thens) if (own < phases && thenA > mostA) mostA = thenA;
     for (const { limitA, phases, overAtMs } of this.#promised)
       if (own < phases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
-    return Math.min(mostA, maxA);
+    return Math.min(mostA, this.facts.maxA);
   }
 
   /** The same on a phase of a fuse: several of its own may be on it where nobody said how it is wired, and one is. */

@@ -4,12 +4,14 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
 import type { PoleName } from '../world/site-fuses.js';
-import { type ConnectorBook, isOlder } from './connector-book.js';
+import { type ConnectorBook, isOlder, type Numbered } from './connector-book.js';
 
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
 const MADE_ROOM_MS = 100_000;
 /** A charger that keeps its lease again has been told a limit, and has taken it, by then. */
 const TAKEN_WITHIN_HEARTBEATS = 2;
+/** One that has not taken a lower limit by then counts for what it may draw; the others stop for it, where a fuse is full. */
+const LATE_AFTER_MS = 4_800;
 /** So many limits in a row (about one in ten seconds) are no transition any more. */
 const STEADY_LIMITS = 10;
 /** A raise is at least an ampere. */
@@ -26,6 +28,10 @@ interface Standing {
   running: number;
   /** Its maximum was reserved then, whatever it was told. */
   unreliableAtMs: number;
+  /** The first limit that was lower than what it had, and that it may not have taken yet. */
+  lowered: (Numbered & { readonly leftAtMs: number }) | undefined;
+  /** It had not taken that in time then. */
+  lateAtMs: number;
 }
 
 export class LockWatch {
@@ -70,12 +76,23 @@ export class LockWatch {
     }
     if (lockKw === undefined && limit.limitA > 0) standing.running++;
     else standing.running = 0;
+    const isLower = book.told !== undefined && limit.limitA < book.told.limitA;
+    if (isLower && !isUntaken(book, standing))
+      standing.lowered = { epoch: limit.epoch, seq: limit.seq, leftAtMs: this.#monotonicMs() };
   }
 
   #standingOf(book: ConnectorBook): Standing {
     const known = this.#standings.get(book);
     if (known !== undefined) return known;
-    const standing = { belowLock: 0, lastResort: 0, running: 0, unreliableAtMs: Number.NEGATIVE_INFINITY };
+    const never = Number.NEGATIVE_INFINITY;
+    const standing = {
+      belowLock: 0,
+      lastResort: 0,
+      running: 0,
+      unreliableAtMs: never,
+      lowered: undefined,
+      lateAtMs: never,
+    };
     this.#standings.set(book, standing);
     return standing;
   }
@@ -138,7 +155,8 @@ export class LockWatch {
 
   /**
    * What a fuse must have room for whatever it is told: its maximum where that is reserved, and until it has taken a limit since and
-   * has settled; after that what it may still draw.
+   * has settled; after that what it may still draw. That, too, where it has not taken a lower limit in time: no fuse is overloaded
+   * for a lock, and what is late cannot be lowered by anybody.
    */
   #reservedA(book: ConnectorBook, pole: PoleName): number {
     const standing = this.#standingOf(book);
@@ -147,7 +165,11 @@ export class LockWatch {
     const { settleMs, heartbeatMs } = book.times;
     const reliableForMs = nowMs - standing.unreliableAtMs;
     if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) return book.facts.maxA;
-    return reliableForMs > MADE_ROOM_MS ? 0 : book.boundOn(pole, nowMs);
+    const { lowered } = standing;
+    const isLate = isUntaken(book, standing) && nowMs - (lowered?.leftAtMs ?? nowMs) >= LATE_AFTER_MS;
+    if (isLate) standing.lateAtMs = nowMs;
+    const isOver = Math.min(reliableForMs, nowMs - standing.lateAtMs) > MADE_ROOM_MS;
+    return isOver ? 0 : book.boundOn(pole, nowMs);
   }
 
   /** It may be, and the floors of all locks do not fit the operator's limit beside what the others may be entitled to. */
@@ -209,6 +231,10 @@ function isFuseFull({ facts, site }: ConnectorBook, running: readonly ConnectorB
 function reservedAOf({ told, isUnreliable, facts: { failsafeA, maxA } }: ConnectorBook): number {
   const isSetAside = told?.reason === 'nonCompliant' || told?.reason === 'readOnly';
   return isUnreliable || isSetAside ? maxA : Math.max(told?.limitA ?? 0, failsafeA);
+}
+
+function isUntaken({ holds }: ConnectorBook, { lowered }: Standing): boolean {
+  return lowered !== undefined && isOlder(holds, lowered);
 }
 
 function floorAOf({ facts: { leastA, failsafeA } }: ConnectorBook): number {

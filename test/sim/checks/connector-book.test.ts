@@ -115,6 +115,24 @@ describe('A connector', () => {
     expect(book.boundA(20_000)).toBe(10);
   });
 
+  it('breaks no limit by what it draws without a lease, nor by what it says of that once it has one; later it may', () => {
+    const book = bookOf();
+    book.lease = 'none';
+    book.give(limit(1, 10), 0, 0);
+    book.draw(18, 10_000);
+    book.draw(18, 20_000);
+    book.lease = 'heartbeat';
+    book.draw(18, 20_300);
+    book.give(limit(2, 10), 20_300, 20_300);
+    expect(book.boundA(20_300)).toBe(10);
+    const [turnsMs, turnsAgainMs] = [310_000, 620_000];
+    book.give(limit(3, 10), turnsMs, turnsMs);
+    book.give(limit(4, 10), turnsAgainMs, turnsAgainMs);
+    book.draw(18, turnsAgainMs);
+    book.draw(18, turnsAgainMs + 7_001);
+    expect(book.boundA(turnsAgainMs + 7_001)).toBe(32);
+  });
+
   it('that counts leases from receipt may keep a limit until it said when it took it', () => {
     const book = bookOf();
     book.lease = 'receipt';

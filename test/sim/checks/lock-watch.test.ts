@@ -106,6 +106,30 @@ describe('A lock that is told 0 A on a fuse', () => {
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
+  it('is not where one that took no lower limit in time fills it, and until it has settled; else it is', () => {
+    first.lease = 'none';
+    const give = (seq: number, limitA: number) => {
+      watch.left(second, limit(seq, limitA));
+      second.give(limit(seq, limitA), nowMs, nowMs);
+    };
+    give(1, 23.5);
+    second.noteApplied({ epoch: 1, seq: 1 }, nowMs);
+    give(2, 22);
+    nowMs += 4_799;
+    give(3, 22);
+    watch.left(locked, limit(1, 0));
+    expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
+    nowMs += 1;
+    watch.left(locked, limit(2, 0));
+    second.noteApplied({ epoch: 1, seq: 3 }, nowMs);
+    nowMs += TIMES.settleMs - 1;
+    watch.left(locked, limit(3, 0));
+    expect(told).toEqual([]);
+    nowMs += 1;
+    watch.left(locked, limit(4, 0));
+    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+
   it('is wronged where what they may draw goes on for longer than it takes to make room', () => {
     for (const book of [first, second]) {
       book.lease = 'none';
