@@ -240,7 +240,7 @@ export class ConnectorBook {
     return nowMs - this.#heardAtMs > SILENT_AFTER_HEARTBEATS * this.times.heartbeatMs;
   }
 
-  /** Its meter shows that much. Without a lease its maximum is reserved: no draw is held against it, nor for as long as values are late. */
+  /** Its meter shows that much. No draw without a lease counts against it, also where its value comes late: its maximum is reserved. */
   draw(drawnA: number, nowMs: number): void {
     if (this.lease === 'none') this.#mostToldA = this.facts.maxA;
     const mayA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);

@@ -1,27 +1,15 @@
 // Chargers with a heartbeat and a lease of their own beside others: how long they keep to limits, and when they are missed.
 import { describe, expect, it } from 'vitest';
-import type { Budget } from '../../machines/power/budget.js';
 import { horizonMsOf } from '../../machines/power/grant.js';
 import type { PromisedBefore } from '../../machines/power/known-connectors.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
+import { budgetOf } from './location-parts.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const SLOW = { heartbeatMs: 30_000, ttlMs: 180_000 };
 const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 0, isActive: true } as const;
-const ROOMY: Budget = {
-  budgetW: 50_000,
-  limitW: 50_000,
-  bindsFromMs: 0,
-  isOrdered: true,
-  operatorW: Number.POSITIVE_INFINITY,
-  clusterRoomW: Number.POSITIVE_INFINITY,
-  raisesToW: 50_000,
-  lowestW: 50_000,
-  untilMs: Number.POSITIVE_INFINITY,
-  isClusterBound: false,
-  isLockNear: () => false,
-};
+const ROOMY = budgetOf(50_000);
 
 /** A site with one charger that takes three-minute leases. */
 class Site {

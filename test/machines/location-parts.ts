@@ -1,10 +1,12 @@
 // What the machine of a location is built from beside profiles and limits, for tests that look at those alone.
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import type { Budget } from '../../machines/power/budget.js';
 import type { LocationConnector } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
-const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
+/** A connector of 32 A on three phases. */
+export const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
 
 export function newSupervisor(): LocationSupervisor {
   return new LocationSupervisor({ timing: TIMING, ownerTerm: 1 });
@@ -13,4 +15,21 @@ export function newSupervisor(): LocationSupervisor {
 /** A connector of 32 A on three phases. */
 export function connectorWith(key: string, stack: ProfileStack): LocationConnector {
   return { key, stack, spec: SPEC };
+}
+
+/** So much and no more, from now on, by nobody's order and in no cluster. */
+export function budgetOf(budgetW: number): Budget {
+  return {
+    budgetW,
+    limitW: budgetW,
+    bindsFromMs: 0,
+    isOrdered: true,
+    operatorW: Number.POSITIVE_INFINITY,
+    clusterRoomW: Number.POSITIVE_INFINITY,
+    raisesToW: budgetW,
+    lowestW: budgetW,
+    untilMs: Number.POSITIVE_INFINITY,
+    isClusterBound: false,
+    isLockNear: () => false,
+  };
 }

@@ -1,25 +1,13 @@
 // A charger's word about itself that comes again changes nothing (P8), and one that is new still counts.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
+import { budgetOf } from './location-parts.js';
 
 const OWNER_TERM = 1;
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
-const BUDGET: Budget = {
-  budgetW: 50_000,
-  limitW: 50_000,
-  bindsFromMs: 0,
-  isOrdered: true,
-  operatorW: 50_000,
-  clusterRoomW: 50_000,
-  raisesToW: 50_000,
-  untilMs: Number.POSITIVE_INFINITY,
-  isClusterBound: false,
-  lowestW: 50_000,
-  isLockNear: () => false,
-};
+const BUDGET = budgetOf(50_000);
 const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
 const KEEPING = { failsafeA: 6, lease: 'heartbeat', keepsThen: true } as const;
 

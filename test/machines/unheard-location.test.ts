@@ -1,23 +1,9 @@
 // A location that no charger has connected to yet, as all are after a start: deciding for nobody comes to nothing, and comes seldom.
 import { describe, expect, it } from 'vitest';
-import type { Budget } from '../../machines/power/budget.js';
 import { createConnectorActor } from './connector-actor.js';
-import { newSupervisor } from './location-parts.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
-const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive: true } as const;
-const BUDGET: Budget = {
-  budgetW: 50_000,
-  limitW: 50_000,
-  bindsFromMs: 0,
-  isOrdered: true,
-  operatorW: Number.POSITIVE_INFINITY,
-  clusterRoomW: Number.POSITIVE_INFINITY,
-  raisesToW: 50_000,
-  untilMs: Number.POSITIVE_INFINITY,
-  isClusterBound: false,
-  lowestW: 50_000,
-  isLockNear: () => false,
-};
+const BUDGET = budgetOf(50_000);
 
 function site() {
   const supervisor = newSupervisor();
