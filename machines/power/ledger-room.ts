@@ -73,6 +73,16 @@ export function hadTenthsA(holding: Holding): number {
   return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
 }
 
+/**
+ * What it was told to fall back to, as the newest grant that left says, or what is known of it from before the first. What it says
+ * it does by itself is none of that: it may say otherwise with its next word, and what it was told lasts.
+ */
+export function toldThenTenthsA(holding: Holding): number {
+  const { told, lastSeq, keepsThen, failsafeTenthsA, usedPhases } = holding as Entry;
+  if (told !== undefined) return mostOnFirst(told.fallsBackTo, usedPhases);
+  return lastSeq === 0 && keepsThen ? failsafeTenthsA : 0;
+}
+
 /** What the others leave for one connector. */
 interface RoomForGrant {
   readonly leftW: number;

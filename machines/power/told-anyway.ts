@@ -4,7 +4,7 @@ import { type ConnectorControl, floorWOf, isLocked, linkOf } from './connector-c
 import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import { type BeyondGrants, leastBesideW } from './ledger-room.js';
+import { type BeyondGrants, leastBesideW, toldThenTenthsA } from './ledger-room.js';
 import { lastingWOf, type PowerNeed } from './shortage.js';
 
 /** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
@@ -118,13 +118,14 @@ export function mostThenOf(
   wantedTenthsA: number,
   { ledger, beyond, roomW }: Beside,
 ): number {
-  if (!holding.isWorstCase || wantedTenthsA <= holding.failsafeTenthsA) return holding.maxTenthsA;
+  const beforeTenthsA = toldThenTenthsA(holding);
+  if (!holding.isWorstCase || wantedTenthsA <= beforeTenthsA) return holding.maxTenthsA;
   const isCounted = beyond.leaveOut(holding);
   const othersW = ledger.totalW - holding.boundW - beyond.powerW;
   const isRoom = othersW + wattsOfTenths(wantedTenthsA, holding.milliwattsPerTenth) <= roomW;
   const isCarried = ledger.carriableTenthsA(holding, beyond) >= wantedTenthsA;
   if (isCounted) beyond.count(holding);
-  return isRoom && isCarried ? holding.maxTenthsA : holding.failsafeTenthsA;
+  return isRoom && isCarried ? holding.maxTenthsA : beforeTenthsA;
 }
 
 /** It has not drawn more than it was told, and took one of the newest limits: the others may be on their way. */

@@ -25,8 +25,8 @@ function siteOf({ capacityTenthsA = 300 } = {}) {
   ledger.grant(other, { limitTenthsA: 250, thenTenthsA: 0, heardAtMs: 0, budgetW: 50_000 });
   const unreliable = ledger.add('quay/2', { ...CHARGER, polesOfPhases });
   ledger.setWorstCase(unreliable, true);
-  const beyond = BeyondGrants.of([unreliable]);
-  const most = (roomW: number) => mostThenOf(unreliable, 60, { ledger, beyond, roomW });
+  const most = (roomW: number) =>
+    mostThenOf(unreliable, 60, { ledger, beyond: BeyondGrants.of([unreliable]), roomW });
   return { ledger, other, unreliable, most };
 }
 
@@ -38,6 +38,16 @@ it('is nothing more than before while another holds what it would need, by the l
   expect(siteOf({ capacityTenthsA: 310 }).most(21_390)).toBe(320);
   expect(siteOf({ capacityTenthsA: 310 }).most(21_389)).toBe(0);
   ledger.describe(unreliable, { failsafeTenthsA: 60 });
+  expect(most(0)).toBe(320);
+});
+
+it('is no more than it was told before, whatever it says it does by itself', () => {
+  const { ledger, unreliable, most } = siteOf();
+  // Its profile is lost: it falls back to its maximum, until it has one again and says so.
+  ledger.describe(unreliable, { failsafeTenthsA: 320, keepsThen: false });
+  ledger.restarted(unreliable);
+  expect(most(21_389)).toBe(0);
+  ledger.grant(unreliable, { limitTenthsA: 0, thenTenthsA: 60, heardAtMs: 0, budgetW: 50_000 });
   expect(most(0)).toBe(320);
 });
 
