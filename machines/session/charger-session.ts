@@ -236,7 +236,6 @@ export class ChargerSession<Id extends string = string> {
     this.#outstanding = undefined;
     if (answer.kind !== 'failed') this.heard(nowMs);
     this.#time.answered(job, answer, nowMs);
-    job.done(answer, nowMs);
   }
 
   /** Lets time pass up to `nowMs`. */
@@ -310,7 +309,8 @@ export class ChargerSession<Id extends string = string> {
     if (!this.#preparation.isReady) return undefined;
     for (const { lease } of this.#time.isTold ? [] : this.#connectors) {
       const request = lease.nextRequest(nowMs);
-      if (request) return { request, done: (answer, atMs) => lease.answered(request, answer, atMs) };
+      if (request)
+        return { request, done: (answer, atMs) => lease.answered(request, answer, atMs), isByClock: true };
     }
     return this.#time.nextJob(nowMs);
   }

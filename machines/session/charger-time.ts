@@ -22,6 +22,8 @@ export class ChargerTime {
   /** When it was told what time it is; undefined once it has shown since what its clock reads. */
   #toldAtMs: number | undefined;
   #againAtMs = Number.NEGATIVE_INFINITY;
+  /** An answer that counts once the charger has shown what its clock reads. No other follows it before. */
+  #waiting: ((nowMs: number) => void) | undefined;
 
   constructor(connectors: readonly SessionConnector[], heartbeatMs: number) {
     this.#connectors = connectors;
@@ -43,6 +45,7 @@ export class ChargerTime {
   restart(): void {
     this.clock.restart();
     this.#toldAtMs = undefined;
+    this.#waiting = undefined;
   }
 
   /** It says that time on something of its own. */
@@ -50,8 +53,27 @@ export class ChargerTime {
     return this.#take(this.clock.note(ownMs, nowMs));
   }
 
-  /** It answered a request, which may show what its clock reads. */
-  answered({ request, askedAtMs }: Outstanding, answer: GatewayAnswer, nowMs: number): void {
+  /**
+   * It answered a request, which may show what its clock reads. An answer that was given by a clock which it may have set since
+   * waits until that is known: what it says it holds may last longer now.
+   */
+  answered(job: Job & Outstanding, answer: GatewayAnswer, nowMs: number): void {
+    this.#look(job, answer, nowMs);
+    if (job.isByClock === true && this.isTold) {
+      this.#waiting = (atMs) => job.done(answer, atMs);
+      return;
+    }
+    if (!this.isTold) this.#settle(nowMs);
+    job.done(answer, nowMs);
+  }
+
+  #settle(nowMs: number): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.(nowMs);
+  }
+
+  #look({ request, askedAtMs }: Outstanding, answer: GatewayAnswer, nowMs: number): void {
     if (answer.kind === 'schedule') this.#looked(answer.schedule.startsAtOwnMs, nowMs, askedAtMs);
     // One that never shows it has no lease.
     else if (answer.kind === 'refused' && request.kind === 'readSchedule') this.#shown(askedAtMs);

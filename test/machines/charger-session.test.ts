@@ -508,6 +508,46 @@ describe('A charger that is told what time it is', () => {
     expect(charger.pass(1).cut().lease?.lease).toBe('heartbeat');
   });
 
+  describe('and whose answer by the clock before is late', () => {
+    /** It shows what it holds, is told the time and sets its clock, and only then that answer comes. */
+    const answeredLate = (secondsBack: number) => {
+      const charger = charging16();
+      const held = charger.acks().at(-1)?.seq ?? 0;
+      const { boot } = charger.session;
+      const limit = { boot, epoch: 1, seq: held + 1, ref: charger.hb, ttlS: 60, limitA: 10, thenA: 6 };
+      charger.session.receiveLimit('1', limit, charger.nowMs);
+      const set = charger.session.takeRequest(charger.nowMs);
+      if (set?.request.kind !== 'setLease') throw new Error('no limit was set');
+      charger.store.setLease(set.request.slot, set.request.schedule, charger.ownMs);
+      charger.session.answered(set.ticket, { kind: 'done' }, charger.nowMs);
+      const read = charger.session.takeRequest(charger.nowMs);
+      const schedule = charger.store.composite(charger.ownMs, 130, 'A');
+      told(charger, 0);
+      charger.ownOffsetMs -= 1000 * secondsBack;
+      charger.session.answered(read?.ticket ?? 0, { kind: 'schedule', schedule }, charger.nowMs);
+      return { charger, seq: limit.seq };
+    };
+    const isAcknowledged = ({ charger, seq }: ReturnType<typeof answeredLate>) =>
+      charger.acks().some((ack) => ack.seq === seq);
+
+    it('has its limit acknowledged as soon as its clock was looked at, and is as it was', () => {
+      const late = answeredLate(0);
+      late.charger.pass(0);
+      expect(isAcknowledged(late)).toBe(false);
+      late.charger.pass(0.1);
+      expect(late.charger.acks().at(-1)).toMatchObject({ seq: late.seq, result: 'APPLIED', appliedA: 10 });
+    });
+
+    it.each([3, 8])(
+      'does not, where it set its clock back by %i s: what it holds lasts longer',
+      (seconds) => {
+        const late = answeredLate(seconds);
+        late.charger.pass(1);
+        expect(isAcknowledged(late)).toBe(false);
+      },
+    );
+  });
+
   it('and set its clock back by more than a step has no lease as soon as it is looked at', () => {
     const charger = told(charging16(), 8).pass(0.1);
     expect(charger.lease?.lease).toBe('none');
