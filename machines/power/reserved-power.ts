@@ -5,7 +5,8 @@ import type { PowerNeed } from './shortage.js';
 
 export class LocationReservedPower implements ReservedPower {
   readonly #ledger: GrantLedger;
-  #decidedW = 0;
+  /** As of the last decision, or more where it rose since: its clusters know of that. */
+  #countedW = 0;
   #neededW = 0;
 
   constructor(ledger: GrantLedger) {
@@ -26,14 +27,25 @@ export class LocationReservedPower implements ReservedPower {
 
   /** Nothing is reserved, and nothing was after the last decision. */
   get isNothing(): boolean {
-    return this.reservedW === 0 && this.#decidedW === 0;
+    return this.reservedW === 0 && this.#countedW === 0;
+  }
+
+  /**
+   * More is reserved than its clusters count with, by something else than a decision, and that is more than `shareW`, which they
+   * leave it: true once for each such rise.
+   */
+  noteRise(shareW: number): boolean {
+    const { reservedW } = this;
+    if (reservedW <= Math.max(shareW, this.#countedW)) return false;
+    this.#countedW = reservedW;
+    return true;
   }
 
   /** A decision is made: true where less is reserved than after the one before, or other is needed. */
   noteDecision({ lockedW, heldW, uncontrolledW }: PowerNeed): boolean {
     const neededW = lockedW + heldW + uncontrolledW;
-    const isOther = this.reservedW < this.#decidedW || neededW !== this.#neededW;
-    this.#decidedW = this.reservedW;
+    const isOther = this.reservedW < this.#countedW || neededW !== this.#neededW;
+    this.#countedW = this.reservedW;
     this.#neededW = neededW;
     return isOther;
   }

@@ -149,6 +149,17 @@ export class Directory {
     this.together(() => this.#noteLimit(location, effectiveLimitKwOf(location)));
   }
 
+  /**
+   * The location's chargers may be entitled to more than before, and no decision said so, as where one has lost its lease: from
+   * now on the other members of its clusters have that much less to raise limits with, however soon they decide.
+   */
+  noteReserved(location: LocationEntity): void {
+    const { clusterShares } = location.actor.getSnapshot().context;
+    if (clusterShares.size === 0) return;
+    const leastShareW = Math.min(...[...clusterShares.values()].map(({ shareW }) => shareW));
+    if (supervisorOf(location).reserved.noteRise(leastShareW)) shareWhatIsReserved(location);
+  }
+
   /** The location was built, or built anew: its boundaries count, and so does what it may use. */
   placeLocation(location: LocationEntity, now: EpochMs): void {
     this.rearm(location, now);
@@ -166,9 +177,8 @@ export class Directory {
     if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
       this.#noteLimit(left.entity, left.effect.effectiveLimitKw);
     }
-    if (left.entity.kind === 'location' && left.effect.type === 'reserved.changed') {
-      for (const cluster of left.entity.clusters) cluster.actor.send({ type: 'reserved.changed' });
-    }
+    if (left.entity.kind === 'location' && left.effect.type === 'reserved.changed')
+      shareWhatIsReserved(left.entity);
     if (left.entity.kind === 'cluster' && left.effect.type === 'shares.changed') {
       this.#applyShares(left.entity, left.effect.shares);
     }
@@ -210,6 +220,10 @@ export class Directory {
     location.actor.send({ type: 'clusterShare.set', clusterId, share });
     this.#listener?.onPlan(location);
   }
+}
+
+function shareWhatIsReserved({ clusters }: LocationEntity): void {
+  for (const cluster of clusters) cluster.actor.send({ type: 'reserved.changed' });
 }
 
 function setMembers(cluster: ClusterEntity, locationIds: readonly LocationId[]): void {

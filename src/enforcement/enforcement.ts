@@ -24,7 +24,7 @@ interface EnforcementOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly directory: Pick<Directory, 'catchUp'>;
+  readonly directory: Pick<Directory, 'catchUp' | 'noteReserved'>;
   readonly timing: GrantTiming;
   readonly overload: Pick<Overload, 'areRaisesWaiting'>;
   readonly publisher: LimitPublisher;
@@ -68,12 +68,13 @@ export class Enforcement {
     this.#wakeups.stop();
   }
 
-  /** The location decides anew, shortly, where there is anything to decide. */
+  /** The location decides anew, shortly, where there is anything to decide; its clusters know at once what it may draw until then. */
   decideSoon(location: LocationEntity): void {
     const { connectors, alarms } = location;
     if (connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned) return;
-    const nowMs = this.#options.clock.monotonicMs();
-    this.#wakeups.wakeBy(location, Math.max(nowMs, location.decidedAtMs + DECIDE_EVERY_MS));
+    const { clock, directory } = this.#options;
+    directory.noteReserved(location);
+    this.#wakeups.wakeBy(location, Math.max(clock.monotonicMs(), location.decidedAtMs + DECIDE_EVERY_MS));
   }
 
   /** A reading that the meter ledger accepted. */

@@ -152,6 +152,7 @@ export function createHarbour(rows: TenantState = ROWS) {
     effects,
     grants,
     written,
+    sink,
     /** The way in for meter values of a connector. */
     meterOf(locationId: LocationId, { controllerUuid, connectorId }: ConnectorRecord): ConnectorMeter {
       const meter = sink.connectorMeter(HARBOUR, locationId, controllerUuid, connectorId);

@@ -88,3 +88,59 @@ describe("A location's first share of a cluster", () => {
     expect(pier.takenW()).toBeLessThanOrEqual(25_000);
   });
 });
+
+describe('A charger that loses its lease', () => {
+  const own = { id: '1', keepsThen: true, failsafeA: 0 } as const;
+
+  /** Both have leases, and no car; the crane's location has just decided, and decides again after 100 ms. */
+  async function createIdle() {
+    const harbour = createHarbour({ ...ROWS, locations: LOCATIONS, profiles: [], clusters: [clusterOf(40)] });
+    const { clock, directory, enforcement, sink } = harbour;
+    enforcement.start();
+    let hb = 0;
+    const say = (at: typeof PIER, { controllerUuid }: typeof CRANE, lease: 'heartbeat' | 'none') =>
+      sink.recordState(HARBOUR, at, controllerUuid, {
+        online: true,
+        boot: 'b',
+        connectors: [{ ...own, lease }],
+      });
+    const beat = (at: typeof PIER, charger: typeof CRANE) => {
+      const reading = { powerW: 0, boot: 'b', hb: ++hb, status: 'Available' } as const;
+      harbour.meterOf(at, charger).record(reading, clock.monotonicMs());
+    };
+    const of = (id: typeof PIER) => {
+      const entity = directory.tenant(HARBOUR)?.locations.get(id);
+      if (entity === undefined) throw new Error(`there is no ${id}`);
+      return entity;
+    };
+    say(PIER, DERRICK, 'heartbeat');
+    say(QUAY, CRANE, 'heartbeat');
+    for (let beats = 0; beats < 3; beats++) {
+      beat(PIER, DERRICK);
+      beat(QUAY, CRANE);
+      clock.advance(10_000);
+      await new Promise(setImmediate);
+    }
+    beat(QUAY, CRANE);
+    clock.advance(1);
+    const raisesToW = () => of(PIER).actor.getSnapshot().context.clusterShares.get('both')?.raisesToW;
+    return { clock, say, raisesToW, reservedW: () => supervisorOf(of(QUAY)).reservedW };
+  }
+
+  it('counts with its maximum for the other members before its own location has decided', async () => {
+    const { say, raisesToW, reservedW } = await createIdle();
+    expect(raisesToW()).toBe(20_000);
+    say(QUAY, CRANE, 'none');
+    // 32 A on three phases of 253 V.
+    expect(reservedW()).toBe(24_288);
+    expect(raisesToW()).toBe(40_000 - 24_288);
+  });
+
+  it('and has it again before that leaves them what they had', async () => {
+    const { clock, say, raisesToW } = await createIdle();
+    say(QUAY, CRANE, 'none');
+    say(QUAY, CRANE, 'heartbeat');
+    clock.advance(200);
+    expect(raisesToW()).toBe(20_000);
+  });
+});
