@@ -227,13 +227,17 @@ export class OcppDevice {
   }
 
   #begin(evse: OcppEvse, nowMs: number): void {
-    const transaction: RunningTransaction = { ref: undefined };
+    const transaction: RunningTransaction = { ref: undefined, ownName: undefined };
     evse.transaction = transaction;
     const shown = evse.shown(nowMs);
     this.#queue.push({
       kind: 'start',
       evse,
-      build: () => this.#words.started(shown),
+      build: () => {
+        const words = this.#words.started(shown);
+        transaction.ownName = this.#words.ownName;
+        return words;
+      },
       done: (answer) => {
         transaction.ref = this.#words.transactionOf(answer);
         this.#meteredAtMs.delete(evse);

@@ -14,9 +14,10 @@ export interface OcppEvseSpec extends VirtualConnectorSpec {
   readonly evse: number;
 }
 
-/** `ref` is not known until the start was answered. */
+/** `ref` is not known until the start was answered; what the charger itself named it is, once the start was said. */
 export interface RunningTransaction {
   ref: TransactionRef | undefined;
+  ownName: TransactionRef | undefined;
 }
 
 interface OcppEvseOptions {
@@ -123,9 +124,9 @@ export class OcppEvse {
   /** False where it does not take it. */
   setProfile(profile: SetProfile, nowMs: number): boolean {
     const { behaviours, clock } = this.#options;
-    const { id, isOfTransaction, stackLevel, unit, periods, startSchedule } = profile;
+    const { id, isOfTransaction, transaction, stackLevel, unit, periods, startSchedule } = profile;
     if (behaviours.has('rejects-profiles') || (behaviours.has('watts-only') && unit === 'A')) return false;
-    if (isOfTransaction && this.transaction === undefined) return false;
+    if (isOfTransaction && !this.#runs(transaction)) return false;
     const slot = isOfTransaction ? 'transaction' : stackLevel > 0 ? 'default' : 'failsafe';
     this.#slotOfProfile.set(id, slot);
     if (behaviours.has('ignores-profiles')) return true;
@@ -176,6 +177,13 @@ export class OcppEvse {
     const ownTime = this.#options.clock.secondAt(nowMs);
     const voltagesV = ratedPhases === 1 ? [this.#voltagesV[0]] : [...this.#voltagesV];
     return { evse, ownTime, status, energyWh, powerW, drawnA, phases, voltagesV };
+  }
+
+  /** What is meant for a transaction that is over, or not known, is for no other. */
+  #runs(transaction: TransactionRef | undefined): boolean {
+    if (this.transaction === undefined) return false;
+    const { ref, ownName } = this.transaction;
+    return transaction === undefined || transaction === ref || transaction === ownName;
   }
 
   #rounded(limit: number, unit: RateUnit): number {

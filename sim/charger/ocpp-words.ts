@@ -25,6 +25,8 @@ export interface SetProfile {
   readonly evse: number;
   readonly id: number;
   readonly isOfTransaction: boolean;
+  /** Undefined: whichever runs. */
+  readonly transaction: TransactionRef | undefined;
   readonly stackLevel: number;
   readonly startSchedule: string;
   readonly unit: RateUnit;
@@ -62,6 +64,8 @@ export interface OcppWords {
   status(shown: Shown): Words;
   /** A transaction begins. */
   started(shown: Shown): Words;
+  /** What the charger itself named the transaction that began last; undefined where the answer names it. */
+  readonly ownName: TransactionRef | undefined;
   /** Its name, from the answer or its own. */
   transactionOf(answer: unknown): TransactionRef;
   values(transaction: TransactionRef, shown: Shown): Words;
@@ -84,12 +88,13 @@ export interface SentSchedule {
 export interface SentProfile {
   readonly stackLevel: number;
   readonly chargingProfilePurpose: string;
+  readonly transactionId?: TransactionRef;
 }
 
 export function setProfile(
   device: Device,
   { evse, id }: Pick<SetProfile, 'evse' | 'id'>,
-  { stackLevel, chargingProfilePurpose }: SentProfile,
+  { stackLevel, chargingProfilePurpose, transactionId }: SentProfile,
   schedule: SentSchedule,
 ): typeof ACCEPTED {
   const isTaken = device.setProfile({
@@ -97,6 +102,7 @@ export function setProfile(
     id,
     stackLevel,
     isOfTransaction: chargingProfilePurpose === 'TxProfile',
+    transaction: transactionId,
     startSchedule: schedule.startSchedule,
     unit: schedule.chargingRateUnit,
     periods: schedule.chargingSchedulePeriod,

@@ -31,6 +31,8 @@ interface Profile extends SentProfile {
 }
 
 export class Ocpp16Words implements OcppWords {
+  readonly ownName = undefined;
+
   boot(): Words {
     return ['BootNotification', { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' }];
   }

@@ -70,6 +70,10 @@ export class Ocpp201Words implements OcppWords {
     return this.#event('Started', 'CablePluggedIn', this.#transaction, shown, more);
   }
 
+  get ownName(): string {
+    return this.#transaction;
+  }
+
   transactionOf(): string {
     return this.#transaction;
   }

@@ -1,8 +1,9 @@
 // A virtual OCPP charger without a socket: when it has something to do next, and what it says again.
 import { expect, it } from 'vitest';
+import type { TransactionRef } from '../../../machines/session/gateway-request.js';
 import type { ConnectorId } from '../../../machines/values/ids.js';
 import { OcppDevice, type OcppDeviceOptions } from '../../../sim/charger/ocpp-device.js';
-import { OCPP_PROTOCOLS } from '../../../sim/charger/ocpp-traits.js';
+import { OCPP_PROTOCOLS, type OcppProtocol } from '../../../sim/charger/ocpp-traits.js';
 import type { Words } from '../../../sim/charger/ocpp-words.js';
 import { EVERYDAY } from '../../../sim/charger/traffic.js';
 
@@ -55,6 +56,62 @@ it.each(OCPP_PROTOCOLS)(
     expect(saidUntil(device, isMetering, 24_000)).toBeDefined();
   },
 );
+
+it.each(OCPP_PROTOCOLS)(
+  'refuses a profile of a transaction that is over, while another runs: %s',
+  (protocol) => {
+    const device = createDevice({ visitors: AT_ONCE, traits: { protocol } });
+    device.connected(0);
+    const first = beginsWith(device, 7, 10_000);
+    expect(told(device, profileOf(protocol, first), 11_000)).toBe('Accepted');
+    // Its start ends what ran, and another begins: of that nobody has heard yet.
+    device.restart(20_000);
+    device.connected(21_000);
+    expect(told(device, profileOf(protocol, first), 21_500)).toBe('Rejected');
+    const second = beginsWith(device, 8, 22_000);
+    expect(told(device, profileOf(protocol, first), 23_000)).toBe('Rejected');
+    expect(told(device, profileOf(protocol, second), 23_000)).toBe('Accepted');
+  },
+);
+
+it.each(['ocpp2.0.1', 'ocpp2.1'] as const)(
+  'takes a profile of the transaction that it has named, before it was answered that it began: %s',
+  (protocol) => {
+    const device = createDevice({ visitors: AT_ONCE, traits: { protocol } });
+    device.connected(0);
+    const named = nameIn(saidUntil(device, isBeginning, 10_000));
+    expect(told(device, profileOf(protocol, named), 10_000)).toBe('Accepted');
+  },
+);
+
+/** Lets the next transaction begin. @returns its name: the charger's own, or the one it is answered */
+function beginsWith(device: OcppDevice, answered: number, nowMs: number): TransactionRef {
+  const named = nameIn(saidUntil(device, isBeginning, nowMs));
+  device.answered({ transactionId: answered }, nowMs);
+  return named ?? answered;
+}
+
+function nameIn(call: Words | undefined): TransactionRef | undefined {
+  const params = call?.[1] as { transactionInfo?: { transactionId: string } } | undefined;
+  return params?.transactionInfo?.transactionId;
+}
+
+/** What it answers to a profile that it is told. */
+function told(device: OcppDevice, profile: object, nowMs: number): unknown {
+  return device.answer('SetChargingProfile', profile, nowMs).status;
+}
+
+function profileOf(protocol: OcppProtocol, transactionId: TransactionRef | undefined): object {
+  const chargingSchedule = {
+    startSchedule: '2026-06-01T00:00:00Z',
+    chargingRateUnit: 'A',
+    chargingSchedulePeriod: [{ startPeriod: 0, limit: 16 }],
+  };
+  const profile = { stackLevel: 8, chargingProfilePurpose: 'TxProfile', transactionId };
+  if (protocol === 'ocpp1.6')
+    return { connectorId: 1, csChargingProfiles: { ...profile, chargingProfileId: 1, chargingSchedule } };
+  return { evseId: 1, chargingProfile: { ...profile, id: 1, chargingSchedule: [chargingSchedule] } };
+}
 
 /** The call that `isAwaited`, without an answer so far; those before it are answered. Undefined where it has no more to say. */
 function saidUntil(
