@@ -58,6 +58,8 @@ class Flight implements Happening {
 /** One direction of a wire. */
 interface Way {
   isCut: boolean;
+  /** Nothing goes wrong on it any more. */
+  mend(): void;
   /** @returns how many copies are under way. */
   send(passenger: Passenger): number;
 }
@@ -91,6 +93,11 @@ class LooseWay implements Way {
 
   get isOpen(): boolean {
     return this.#wire.isUp && !this.isCut;
+  }
+
+  /** What is held comes late all the same: nothing waits behind it. */
+  mend(): void {
+    this.isCut = false;
   }
 
   send(passenger: Passenger): number {
@@ -138,10 +145,10 @@ class OrderedWay implements Way {
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
   readonly #luck: RandomGenerator;
-  readonly #queue: { readonly passenger: Passenger; readonly atMs: number; readonly connection: number }[] =
-    [];
+  #queue: { readonly passenger: Passenger; readonly atMs: number; readonly connection: number }[] = [];
   readonly #onLanded: () => void;
-  #isPlanned = false;
+  /** When it is looked at what has arrived; infinite where nothing is under way. */
+  #plannedMs = Number.POSITIVE_INFINITY;
 
   constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
     this.#wire = wire;
@@ -166,6 +173,14 @@ class OrderedWay implements Way {
     return copies;
   }
 
+  /** What was held goes on now, in its order: new words would wait behind it for minutes. */
+  mend(): void {
+    this.isCut = false;
+    const byMs = this.#monotonicMs() + WAY_MS;
+    this.#queue = this.#queue.map((each) => ({ ...each, atMs: Math.min(each.atMs, byMs) }));
+    if (this.#queue.length > 0 && byMs < this.#plannedMs) this.#planAt(byMs);
+  }
+
   #wayMs(): number {
     const { weather } = this.#wire;
     const usualMs = WAY_MS + Math.floor(WAY_VARIES_MS * uniformFloat64(this.#luck));
@@ -181,13 +196,16 @@ class OrderedWay implements Way {
 
   #plan(): void {
     const [next] = this.#queue;
-    if (next !== undefined && !this.#isPlanned) this.#planAt(Math.max(next.atMs, this.#monotonicMs()));
+    const isPlanned = this.#plannedMs < Number.POSITIVE_INFINITY;
+    if (next !== undefined && !isPlanned) this.#planAt(Math.max(next.atMs, this.#monotonicMs()));
   }
 
   #planAt(atMs: number): void {
-    this.#isPlanned = true;
+    this.#plannedMs = atMs;
     this.#agenda.at(atMs, () => {
-      this.#isPlanned = false;
+      // It was planned otherwise since.
+      if (this.#plannedMs !== atMs) return;
+      this.#plannedMs = Number.POSITIVE_INFINITY;
       this.#deliver();
     });
   }
@@ -271,8 +289,8 @@ export class Wire {
   /** Nothing goes wrong on it any more. */
   mend(): void {
     this.weather = CALM;
-    this.isCutUp = false;
-    this.isCutDown = false;
+    this.#up.mend();
+    this.#down.mend();
   }
 
   /** A way that is cut carries nothing, and what was under way is lost. */
