@@ -1,4 +1,5 @@
 // Several nodes' rosters on one real database: each shard is for one of them, moves one at a time, and waits where it must.
+import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ALL_SHARDS, type Shard } from '../../machines/values/shards.js';
 import { systemClock } from '../../src/clock.js';
@@ -60,14 +61,10 @@ describe('the rosters of several nodes', () => {
     });
     const membership = wrap(database.membership);
     const roster = new Roster({ clock, log: silentLog, membership, nodeId: name, leaseMs });
-    const node = {
-      name,
-      database,
-      roster,
-      vacant: new Set<Shard>(),
-      moving: [],
-      leaving: new AbortController(),
-    };
+    const leaving = new AbortController();
+    // Of a node, each shard has one of its own.
+    setMaxListeners(0, leaving.signal);
+    const node = { name, database, roster, vacant: new Set<Shard>(), moving: [], leaving };
     nodes.push(node);
     askAnew(node);
     await roster.start();
