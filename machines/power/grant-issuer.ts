@@ -1,7 +1,7 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
 
 import { tenthsAOf } from '../values/units.js';
-import { type ConnectorControl, isLocked, isReadOnly, powersOf } from './connector-control.js';
+import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
@@ -14,6 +14,7 @@ import { STEP_TENTHS_A } from './steady-shares.js';
 import {
   isShortOf,
   isToldAnyway,
+  leaveAtBound,
   mostThenOf,
   obeysAnyway,
   type RoomForLeast,
@@ -106,8 +107,11 @@ export class GrantIssuer {
       const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;
       if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
     }
+    for (const control of uncontrolled) leaveAtBound(control);
+    const told = uncontrolled.filter(isToldAnyway);
+    if (told.length === 0) return grants;
     const roomFor = roomForLeastOf(uncontrolled, controlled, { budgetW, need, ledger: this.#ledger });
-    for (const control of [...uncontrolled].sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
+    for (const control of told.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
       const isCounted = this.#beyondGrants.leaveOut(control.holding);
       const grant = this.#tellUncontrolled(control, roomFor(control), nowMs);
       if (isCounted) this.#beyondGrants.count(control.holding);
@@ -224,10 +228,6 @@ export class GrantIssuer {
   #tellUncontrolled(control: ConnectorControl, room: RoomForLeast, nowMs: number): DecidedGrant | undefined {
     const { holding, compliance } = control;
     const { isNonCompliant } = compliance;
-    control.targetTenthsA = holding.boundTenthsA;
-    control.limitedBy = undefined;
-    control.reason = isNonCompliant ? 'nonCompliant' : isReadOnly(control) ? 'readOnly' : 'failsafe';
-    if (!isToldAnyway(control)) return undefined;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
     // What it has it keeps while others may raise nothing.
     const roomW = control.sentTenthsA === holding.maxTenthsA ? this.#budgetW : this.#raisesToW;

@@ -1,6 +1,6 @@
 // Connectors that cannot be relied upon and listen all the same: their maxima are reserved, and as a rule they do what they are told.
 import { wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, floorWOf, isLocked, linkOf } from './connector-control.js';
+import { type ConnectorControl, floorWOf, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
@@ -22,6 +22,17 @@ export function isToldAnyway({ holding, hb, spec, actor }: ConnectorControl): bo
 export function obeysAnyway(control: ConnectorControl): boolean {
   const { holding, sentTenthsA, sentFromSeq } = control;
   return mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq;
+}
+
+/** Of one that cannot be relied upon its bound is reserved, and the reason says why. */
+export function leaveAtBound(control: ConnectorControl): void {
+  control.targetTenthsA = control.holding.boundTenthsA;
+  control.limitedBy = undefined;
+  control.reason = control.compliance.isNonCompliant
+    ? 'nonCompliant'
+    : isReadOnly(control)
+      ? 'readOnly'
+      : 'failsafe';
 }
 
 /** What there is for one of them to be told its least. */

@@ -1,0 +1,2 @@
+import base from './vitest.config.js';
+export default { ...base, plugins: base.plugins, test: { ...base.test, globalSetup: ['test/memory.ts'] } };
