@@ -193,7 +193,8 @@ export class Checks {
   /** The service died. */
   ended(): void {
     this.#doubled.forget();
-    for (const { connectors } of this.#books.sites.values()) for (const each of connectors) each.forgetDraw();
+    for (const { connectors } of this.#books.sites.values())
+      for (const each of connectors) each.metered.forget();
   }
 
   setDatabaseBusy(busy: boolean): void {

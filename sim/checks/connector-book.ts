@@ -4,6 +4,7 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PoleName } from '../world/site-fuses.js';
 import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
 import { KnownSessions } from './known-sessions.js';
+import { MeteredDraw } from './metered-draw.js';
 
 /** How long leases and chargers may take, ms. `leaseMs` is the longest lease there may be, by the slowest clock. */
 export interface LeaseTimes {
@@ -80,10 +81,6 @@ export function isOlder(a: Numbered, b: Numbered): boolean {
   return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }
 
-/** Rule 8, as generous as its words allow: what it draws, for how long, and what it may have been told lately. */
-const SLACK_A = 0.5;
-const SLACK_SHARE = 1.1;
-const TOLERATED_MS = 7_000;
 /** A meter value may be delayed by minutes and name an earlier limit. */
 const LATELY_MS = 300_000;
 
@@ -101,8 +98,8 @@ export class ConnectorBook {
   switchesPhases = false;
   /** It reports and takes no limits: nothing that is promised to it means anything. */
   isReadOnly = false;
-  /** It drew more than it may, for longer than is tolerated. */
-  isDistrusted = false;
+  /** Whether it drew more than it may. */
+  readonly metered = new MeteredDraw();
   told: Told | undefined;
   /** The newest acknowledgement that it said. */
   taken: (Numbered & { readonly boot?: string | undefined }) | undefined;
@@ -126,7 +123,6 @@ export class ConnectorBook {
   #mostToldA = Number.NaN;
   #mostToldBeforeA = Number.NaN;
   #turnsAtMs = 0;
-  #overSinceMs: number | undefined;
 
   constructor(site: SiteBook, facts: ConnectorFacts, times: LeaseTimes) {
     this.site = site;
@@ -243,20 +239,8 @@ export class ConnectorBook {
   /** Its meter shows that much. No draw without a lease counts against it, also where its value comes late: its maximum is reserved. */
   draw(drawnA: number, nowMs: number): void {
     if (this.lease === 'none') this.#mostToldA = this.facts.maxA;
-    const mayA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
-    if (drawnA <= (mayA + SLACK_A) * SLACK_SHARE) {
-      this.#overSinceMs = undefined;
-      this.isDistrusted = false;
-      return;
-    }
-    this.#overSinceMs ??= nowMs;
-    this.isDistrusted = nowMs - this.#overSinceMs > TOLERATED_MS;
-  }
-
-  /** The service that watched its draw is gone. */
-  forgetDraw(): void {
-    this.#overSinceMs = undefined;
-    this.isDistrusted = false;
+    const toldLatelyA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
+    this.metered.note(drawnA, { toldLatelyA, promisedA: this.promisedA(nowMs) }, nowMs);
   }
 
   /** The most it may be entitled to on its phase number `own`: its maximum, where nothing that it was promised means anything. */
@@ -266,7 +250,7 @@ export class ConnectorBook {
 
   /** Nothing that it was promised means anything: its maximum is reserved. */
   get isUnreliable(): boolean {
-    return this.isReadOnly || this.isDistrusted || this.lease === 'none';
+    return this.isReadOnly || this.metered.isDistrusted || this.lease === 'none';
   }
 
   /** The most it may be entitled to on that phase if it keeps to what it was told. */

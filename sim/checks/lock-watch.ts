@@ -30,7 +30,7 @@ interface Standing {
   unreliableAtMs: number;
   /** The first limit that was lower than what it had, and that it may not have taken yet. */
   lowered: (Numbered & { readonly leftAtMs: number }) | undefined;
-  /** It had not taken that in time then. */
+  /** It had not taken that in time then, or was out of reach. */
   lateAtMs: number;
 }
 
@@ -155,19 +155,19 @@ export class LockWatch {
 
   /**
    * What a fuse must have room for whatever it is told: its maximum where that is reserved, and until it has taken a limit since and
-   * has settled; after that what it may still draw. That, too, where it has not taken a lower limit in time: no fuse is overloaded
-   * for a lock, and what is late cannot be lowered by anybody.
+   * has settled; after that what it may still draw. That, too, where it has not taken a lower limit in time, or is out of reach: no
+   * fuse is overloaded for a lock, and nobody can lower what is late or away.
    */
   #reservedA(book: ConnectorBook, pole: PoleName): number {
     const standing = this.#standingOf(book);
     const nowMs = this.#monotonicMs();
-    if (book.isUnreliable) standing.unreliableAtMs = nowMs;
+    if (book.isUnreliable || book.metered.mayBeDistrusted) standing.unreliableAtMs = nowMs;
     const { settleMs, heartbeatMs } = book.times;
     const reliableForMs = nowMs - standing.unreliableAtMs;
     if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) return book.facts.maxA;
     const { lowered } = standing;
     const isLate = isUntaken(book, standing) && nowMs - (lowered?.leftAtMs ?? nowMs) >= LATE_AFTER_MS;
-    if (isLate) standing.lateAtMs = nowMs;
+    if (isLate || book.isSilent(nowMs)) standing.lateAtMs = nowMs;
     const isOver = Math.min(reliableForMs, nowMs - standing.lateAtMs) > MADE_ROOM_MS;
     return isOver ? 0 : book.boundOn(pole, nowMs);
   }
@@ -207,7 +207,7 @@ export class LockWatch {
   #unlockedRunningBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
     return book.site.connectors.filter((sibling) => {
       if (this.#oracle.lockKw(sibling.facts.key, this.#wallMs()) !== undefined) return false;
-      if (sibling.told === undefined || sibling.isReadOnly || sibling.isDistrusted) return false;
+      if (sibling.told === undefined || sibling.isReadOnly || sibling.metered.isDistrusted) return false;
       if (sibling.isSilent(this.#monotonicMs()) || this.#monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS)
         return false;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;

@@ -29,6 +29,14 @@ function lock(key: string): void {
   oracle.lock(key, { startTime, endTime, limitKw: 22 }, 0);
 }
 
+/** All say something with each heartbeat, but for those that are `away`. */
+function pass(ms: number, away?: ConnectorBook): void {
+  for (let leftMs = ms; leftMs > 0; leftMs -= TIMES.heartbeatMs) {
+    nowMs += Math.min(leftMs, TIMES.heartbeatMs);
+    for (const book of [locked, first, second]) if (book !== away) book.hear(nowMs, false);
+  }
+}
+
 /** Each has 32 A at the most, on a fuse of 60 A, some behind a feeder's of 45 A; one is locked since an hour, and told 0 A. */
 function build(behindFeeder: readonly string[]): void {
   nowMs = HOUR_MS;
@@ -50,7 +58,8 @@ function build(behindFeeder: readonly string[]): void {
     const poles = behindFeeder.includes(key) ? [FUSE, FEEDER] : [FUSE];
     const facts = { key, ...rating, operatorMayPause: false, poles, polesOfPhases: [poles] };
     const book = new ConnectorBook(site, facts, TIMES);
-    book.hear(0, true);
+    for (let heardAtMs = 0; heardAtMs <= HOUR_MS; heardAtMs += TIMES.heartbeatMs)
+      book.hear(heardAtMs, heardAtMs === 0);
     connectors.push(book);
     return book;
   };
@@ -90,7 +99,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     watch.left(locked, limit(1, 0));
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
     locked.lease = 'heartbeat';
-    nowMs += 10_000;
+    pass(10_000);
     for (const book of [first, second]) book.lease = 'heartbeat';
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([]);
@@ -98,10 +107,10 @@ describe('A lock that is told 0 A on a fuse', () => {
       book.give(limit(2, 6), nowMs, nowMs);
       book.noteApplied({ epoch: 1, seq: 2 }, nowMs);
     }
-    nowMs += 2 * TIMES.heartbeatMs + TIMES.settleMs - 10_000;
+    pass(2 * TIMES.heartbeatMs + TIMES.settleMs - 10_000);
     watch.left(locked, limit(3, 0));
     expect(told).toEqual([]);
-    nowMs += 1;
+    pass(1);
     watch.left(locked, limit(4, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
@@ -115,18 +124,56 @@ describe('A lock that is told 0 A on a fuse', () => {
     give(1, 23.5);
     second.noteApplied({ epoch: 1, seq: 1 }, nowMs);
     give(2, 22);
-    nowMs += 4_799;
+    pass(4_799);
     give(3, 22);
     watch.left(locked, limit(1, 0));
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
-    nowMs += 1;
+    pass(1);
     watch.left(locked, limit(2, 0));
     second.noteApplied({ epoch: 1, seq: 3 }, nowMs);
-    nowMs += TIMES.settleMs - 1;
+    pass(TIMES.settleMs - 1);
     watch.left(locked, limit(3, 0));
     expect(told).toEqual([]);
-    nowMs += 1;
+    pass(1);
     watch.left(locked, limit(4, 0));
+    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+
+  it('is not where one fills it that is out of reach and may draw what it was told before, until that has ended', () => {
+    first.lease = 'none';
+    second.give(limit(1, 26), nowMs, nowMs);
+    watch.left(locked, limit(1, 0));
+    expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
+    second.signOff();
+    watch.left(locked, limit(2, 0));
+    pass(TIMES.leaseMs + TIMES.settleMs - 1, second);
+    watch.left(locked, limit(3, 0));
+    expect(told).toEqual([]);
+    pass(1, second);
+    watch.left(locked, limit(4, 0));
+    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+
+  it('is not where one fills it whose late values say that it draws more than it may, until it has kept to that for a minute', () => {
+    first.lease = 'none';
+    second.give(limit(1, 16), 0, 0);
+    // Its lease ended long ago: the value may be as old as that, or true.
+    second.draw(16, nowMs);
+    pass(6_999);
+    second.draw(16, nowMs);
+    watch.left(locked, limit(1, 0));
+    expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
+    pass(1);
+    second.draw(16, nowMs);
+    second.draw(0, nowMs);
+    pass(59_999);
+    second.draw(0, nowMs);
+    watch.left(locked, limit(2, 0));
+    expect(told).toEqual([]);
+    pass(1);
+    second.draw(0, nowMs);
+    pass(2 * TIMES.heartbeatMs + TIMES.settleMs);
+    watch.left(locked, limit(3, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
@@ -137,7 +184,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     }
     watch.left(locked, limit(1, 0));
     for (const book of [first, second]) book.lease = 'heartbeat';
-    nowMs += 100_001;
+    pass(100_001);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
@@ -146,7 +193,7 @@ describe('A lock that is told 0 A on a fuse', () => {
 describe('A lock that is told less than its limit in last resort', () => {
   /** Ten seconds later: the locked one behind the feeder, another one there, and one that is not. */
   function tell(seq: number, lockedA: number, besideA: number, freeA: number): void {
-    nowMs += 10_000;
+    pass(10_000);
     for (const [book, given] of [
       [first, limit(seq, besideA, 'lastResort')],
       [second, limit(seq, freeA, 'fairShare')],
