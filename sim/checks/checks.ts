@@ -194,7 +194,10 @@ export class Checks {
   ended(): void {
     this.#doubled.forget();
     for (const { connectors } of this.#books.sites.values())
-      for (const each of connectors) each.metered.forget();
+      for (const each of connectors) {
+        each.metered.forget();
+        if (each.leaseHeard.lose(this.#world.monotonicMs())) this.#entitlements.unheard(each);
+      }
   }
 
   setDatabaseBusy(busy: boolean): void {

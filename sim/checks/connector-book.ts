@@ -4,6 +4,7 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PoleName } from '../world/site-fuses.js';
 import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
 import { KnownSessions } from './known-sessions.js';
+import { LeaseHeard } from './lease-heard.js';
 import { MeteredDraw } from './metered-draw.js';
 
 /** How long leases and chargers may take, ms. `leaseMs` is the longest lease there may be, by the slowest clock. */
@@ -92,7 +93,7 @@ export class ConnectorBook {
   readonly said = new HeartbeatLog();
   readonly heard = new HeartbeatLog();
   readonly sessions = new KnownSessions();
-  lease: LeaseKind = 'heartbeat';
+  readonly leaseHeard = new LeaseHeard();
   /** It said so: it forgets over a restart what it falls back to, or it charges cars on fewer phases than they use. */
   isForgetful = false;
   switchesPhases = false;
@@ -246,6 +247,10 @@ export class ConnectorBook {
   /** The most it may be entitled to on its phase number `own`: its maximum, where nothing that it was promised means anything. */
   boundA(nowMs: number, own = 0): number {
     return this.isUnreliable ? this.facts.maxA : this.promisedA(nowMs, own);
+  }
+
+  get lease(): LeaseKind {
+    return this.leaseHeard.kind;
   }
 
   /** Nothing that it was promised means anything: its maximum is reserved. */

@@ -30,8 +30,13 @@ export class EntitlementWatch {
   forgot({ address, outlets }: WorldCharger): void {
     for (const { spec } of outlets) {
       const book = this.#books.byId(address.controllerUuid, spec.connectorId);
-      if (book !== undefined) this.#forgotten.add(book);
+      if (book !== undefined) this.unheard(book);
     }
+  }
+
+  /** It keeps no lease, and the service cannot know that before it is told. */
+  unheard(book: ConnectorBook): void {
+    this.#forgotten.add(book);
   }
 
   /** The service hears what it is said to be. */

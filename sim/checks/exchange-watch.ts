@@ -150,7 +150,7 @@ export class ExchangeWatch {
     for (const own of connectors) {
       const book = this.#books.byId(controllerUuid, own.id);
       if (book === undefined) continue;
-      book.lease = own.lease;
+      book.leaseHeard.hear(own.lease, this.#monotonicMs());
       book.isForgetful = own.keepsThen !== true;
       book.switchesPhases = own.powerType !== 'DC' && own.switchesPhases === true;
     }

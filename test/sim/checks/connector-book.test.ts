@@ -117,11 +117,11 @@ describe('A connector', () => {
 
   it('breaks no limit by what it draws without a lease, nor by what it says of that once it has one; later it may', () => {
     const book = bookOf();
-    book.lease = 'none';
+    book.leaseHeard.hear('none', 0);
     book.give(limit(1, 10), 0, 0);
     book.draw(18, 10_000);
     book.draw(18, 20_000);
-    book.lease = 'heartbeat';
+    book.leaseHeard.hear('heartbeat', 0);
     book.draw(18, 20_300);
     book.give(limit(2, 10), 20_300, 20_300);
     expect(book.boundA(20_300)).toBe(10);
@@ -133,9 +133,21 @@ describe('A connector', () => {
     expect(book.boundA(turnsAgainMs + 7_001)).toBe(32);
   });
 
+  it('is taken for what it was where the service died a moment after it had said that it keeps no lease', () => {
+    const book = bookOf();
+    book.give(limit(1, 10), 0, 0);
+    book.leaseHeard.hear('none', 5_000);
+    expect(book.boundA(5_000)).toBe(32);
+    expect(book.leaseHeard.lose(6_001)).toBe(false);
+    expect(book.boundA(6_001)).toBe(32);
+    expect(book.leaseHeard.lose(6_000)).toBe(true);
+    expect(book.boundA(6_000)).toBe(10);
+    expect(book.leaseHeard.lose(6_000)).toBe(false);
+  });
+
   it('that counts leases from receipt may keep a limit until it said when it took it', () => {
     const book = bookOf();
-    book.lease = 'receipt';
+    book.leaseHeard.hear('receipt', 0);
     book.give(limit(1, 20), 0, 0);
     expect(book.boundA(1_000_000)).toBe(20);
     book.noteApplied({ epoch: 1, seq: 1 }, 1_000_000);

@@ -84,23 +84,23 @@ const NOTHING_FOR_A_LOCK = 'P4 0 A for a locked connector that is in reach (wait
 describe('A lock that is told 0 A on a fuse', () => {
   it('is wronged where the others can be lowered, or one of them alone cannot', () => {
     watch.left(locked, limit(1, 0));
-    first.lease = 'none';
+    first.leaseHeard.hear('none', nowMs);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK, NOTHING_FOR_A_LOCK]);
   });
 
   it('is not where the maxima of two that cannot be relied upon fill it, nor until what they may draw is over', () => {
     for (const book of [first, second]) {
-      book.lease = 'none';
+      book.leaseHeard.hear('none', nowMs);
       book.give(limit(1, 32), nowMs, nowMs);
     }
     watch.left(locked, limit(1, 0));
-    locked.lease = 'none';
+    locked.leaseHeard.hear('none', nowMs);
     watch.left(locked, limit(1, 0));
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
-    locked.lease = 'heartbeat';
+    locked.leaseHeard.hear('heartbeat', nowMs);
     pass(10_000);
-    for (const book of [first, second]) book.lease = 'heartbeat';
+    for (const book of [first, second]) book.leaseHeard.hear('heartbeat', nowMs);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([]);
     for (const book of [first, second]) {
@@ -116,7 +116,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where one that took no lower limit in time fills it, and until it has settled; else it is', () => {
-    first.lease = 'none';
+    first.leaseHeard.hear('none', nowMs);
     const give = (seq: number, limitA: number) => {
       watch.left(second, limit(seq, limitA));
       second.give(limit(seq, limitA), nowMs, nowMs);
@@ -140,7 +140,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where one fills it that is out of reach and may draw what it was told before, until that has ended', () => {
-    first.lease = 'none';
+    first.leaseHeard.hear('none', nowMs);
     second.give(limit(1, 26), nowMs, nowMs);
     watch.left(locked, limit(1, 0));
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
@@ -155,7 +155,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where one fills it whose late values say that it draws more than it may, until it has kept to that for a minute', () => {
-    first.lease = 'none';
+    first.leaseHeard.hear('none', nowMs);
     second.give(limit(1, 16), 0, 0);
     // Its lease ended long ago: the value may be as old as that, or true.
     second.draw(16, nowMs);
@@ -179,11 +179,11 @@ describe('A lock that is told 0 A on a fuse', () => {
 
   it('is wronged where what they may draw goes on for longer than it takes to make room', () => {
     for (const book of [first, second]) {
-      book.lease = 'none';
+      book.leaseHeard.hear('none', nowMs);
       book.give(limit(1, 32), nowMs, nowMs);
     }
     watch.left(locked, limit(1, 0));
-    for (const book of [first, second]) book.lease = 'heartbeat';
+    for (const book of [first, second]) book.leaseHeard.hear('heartbeat', nowMs);
     pass(100_001);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
