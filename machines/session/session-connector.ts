@@ -94,8 +94,12 @@ export class SessionConnector {
     this.lease.metered(Math.max(powerA, ...currents), phasesIn(values, phases), nowMs);
   }
 
-  /** With the transaction a car begins at 0; without one no values are to be expected. */
+  /**
+   * With another transaction a car begins at 0, and without one no values are to be expected. One that is said to run again, as on a
+   * new connection, changes nothing.
+   */
   heardTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
+    if (transaction === this.lease.transaction) return;
     this.lease.setTransaction(transaction);
     this.#values = undefined;
     this.#valuesAtMs = transaction === undefined ? Number.NEGATIVE_INFINITY : nowMs;

@@ -692,6 +692,30 @@ describe('The connection of a charger', () => {
     expect(charger.meters().at(-1)).toMatchObject({ epoch: 1, seq: 1, limitA: 16 });
   });
 
+  it.each([
+    ['the same: its car draws what it drew', 77, 690 * 16],
+    ['another: its car begins at 0', 78, 0],
+  ])('is new, and it says on that which transaction runs, %s', (_, transaction, powerW) => {
+    const charger = charging().grant(16, 6).pass(12);
+    charger.cut();
+    charger.connect();
+    charger.session.transactionBegan(1, transaction, charger.nowMs);
+    charger.pass(2);
+    expect(charger.meters().at(-1)).toMatchObject({ status: 'Charging', powerW });
+  });
+
+  it('comes back after so long that its values are old: that its transaction still runs is no value of now', () => {
+    const charger = charging().grant(16, 6).pass(12);
+    charger.values = () => {};
+    charger.cut();
+    charger.unanswered(60);
+    const before = charger.meters().length;
+    charger.connect();
+    charger.session.transactionBegan(1, 77, charger.nowMs);
+    charger.pass(5);
+    expect(charger.meters().length).toBe(before);
+  });
+
   it('may break while a grant is on its way: it is not acknowledged, as nobody knows what became of it', () => {
     const charger = charging().change({ neverAnswers: true });
     charger.grant(16, 6).pass(1);
