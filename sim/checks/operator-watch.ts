@@ -35,6 +35,8 @@ interface Site {
   orderEndsAtMs: EpochMs;
   newestSentMs: EpochMs;
   newest: string;
+  /** The last one that was not answered: whether it was taken, only the service can say. */
+  unanswered: TakenOrder | undefined;
   /** What held from when on, W, or the floors of locks where those are more; the last ones. */
   limits: { readonly fromMs: EpochMs; readonly limitW: number }[];
   isOver: boolean;
@@ -121,6 +123,8 @@ export class OperatorWatch {
     if (method !== 'PUT' || locationId === undefined) return;
     if (status === 400) this.#world.reached.note('operatorOutdated');
     if (status === 200 || status === 503) this.#take(locationId, body as TakenOrder);
+    const site = this.#sites.find((each) => each.locationId === locationId);
+    if (status === 0 && site !== undefined) site.unanswered = body as TakenOrder;
   }
 
   #take(locationId: string, order: TakenOrder): void {
@@ -138,6 +142,7 @@ export class OperatorWatch {
     const text = JSON.stringify([isActive && limitKw, durationS]);
     if (sentMs < site.newestSentMs || (sentMs === site.newestSentMs && isOfBefore(site, text))) return;
     Object.assign(site, { newestSentMs: sentMs, newest: text, heardAtMs: now, backAtMs: NEVER });
+    site.unanswered = undefined;
     site.orderKw = limitKw;
     site.orderEndsAtMs = isActive && durationS !== undefined ? sentMs + 1000 * durationS : NEVER;
     enter(site, isActive && site.orderEndsAtMs > now ? 'LIMITED' : 'UNLIMITED_CONTROLLED', now);
@@ -213,6 +218,17 @@ export class OperatorWatch {
     site.isOver = isOver;
   }
 
+  /** True where the service says what it says because it took an order that was not answered, as where it was killed meanwhile. */
+  #takeUnanswered(site: Site, said: unknown, limitKw: unknown): boolean {
+    const { unanswered, locationId } = site;
+    if (unanswered?.isActive === undefined) return false;
+    const isTaken = unanswered.isActive
+      ? said === 'LIMITED' && limitKw === unanswered.limitKw
+      : said === 'UNLIMITED_CONTROLLED';
+    if (isTaken) this.#take(locationId, unanswered);
+    return isTaken;
+  }
+
   async #compare(site: Site): Promise<void> {
     const { tenantUuid, locationId, phase } = site;
     const path = `/locations/${locationId}/operator-limit`;
@@ -221,6 +237,7 @@ export class OperatorWatch {
     const [said, limitKw] = [Reflect.get(body, 'state'), Reflect.get(body, 'limitKw')];
     const mustKw = limitKwOf(site);
     if (said === phase && (limitKw ?? NEVER) === mustKw) return;
+    if (this.#takeUnanswered(site, said, limitKw)) return;
     const detail = `it is ${said} with ${limitKw} kW, must be ${phase} with ${mustKw} kW`;
     this.#world.report({ invariant: 'P18', target: locationId, detail });
   }
@@ -248,6 +265,7 @@ function siteOf(
     orderEndsAtMs: NEVER,
     newestSentMs: Number.NEGATIVE_INFINITY,
     newest: '',
+    unanswered: undefined,
     limits: [],
     isOver: false,
     limitedFromMs: now,

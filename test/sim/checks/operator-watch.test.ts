@@ -1,5 +1,6 @@
 // The check of the grid operator's limit (P18) takes the orders that the service must take, and no others.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OperatorWatch } from '../../../sim/checks/operator-watch.js';
 import { hostileSiteOf } from '../../../sim/world/hostile-site.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
 import { toInstant } from '../../../src/wire/instants.js';
@@ -59,5 +60,57 @@ describe('The check of the grid operator', () => {
     await world.advance(SILENT_MS);
     await tell({ isActive: true, limitKw: 20, sentAt: toInstant(world.nowMs()) });
     expect(await heldLater()).toMatchObject({ state: 'LIMITED', limitKw: 20 });
+  });
+});
+
+describe('Of an order that nobody answered the check', () => {
+  const ORDER = { source: 'grid', isActive: true, limitKw: 19, sentAt: toInstant(START_MS) };
+  const CALL = { method: 'PUT', path: '/locations/south/operator-limit', body: ORDER } as const;
+
+  /** What it reports where the service says so after the next look. */
+  async function reportsOf(status: 0 | 400, held: object): Promise<readonly string[]> {
+    const details: string[] = [];
+    let nowMs = START_MS;
+    let isAsked = false;
+    let next = () => {};
+    let inquiry = Promise.resolve();
+    const watch = new OperatorWatch({
+      tenants: hostileSiteOf(LIMITED_SEED, 1).tenants,
+      drawnW: () => 0,
+      allowedW: (_, limitW) => limitW,
+      nowMs: () => nowMs,
+      horizonMs: 71_200,
+      isServiceUp: () => true,
+      lockKw: () => undefined,
+      ask: async () => ({ status: 200, body: held }),
+      soon(work) {
+        isAsked = true;
+        inquiry = work();
+      },
+      at(atMs, work) {
+        next = () => {
+          nowMs = atMs;
+          work();
+        };
+      },
+      reached: { note() {} },
+      report({ target, detail }) {
+        if (target === 'south') details.push(detail);
+      },
+    });
+    watch.called(CALL, { status, body: {} });
+    while (!isAsked) next();
+    await inquiry;
+    return details;
+  }
+
+  it('takes the word of the service, whether it took it or not', async () => {
+    expect(await reportsOf(0, { state: 'LIMITED', limitKw: 19 })).toEqual([]);
+    expect(await reportsOf(0, { state: 'INIT', limitKw: 15 })).toEqual([]);
+  });
+
+  it('takes no other limit for it, nor an order that was refused', async () => {
+    expect(await reportsOf(0, { state: 'LIMITED', limitKw: 18 })).toHaveLength(1);
+    expect(await reportsOf(400, { state: 'LIMITED', limitKw: 19 })).toHaveLength(1);
   });
 });
