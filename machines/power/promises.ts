@@ -77,6 +77,11 @@ export class Promises {
     return nextMs;
   }
 
+  /** One of them may be in force for ever: it was given to a charger that kept no lease, and nothing newer was taken since. */
+  get isEndless(): boolean {
+    return this.#kept.some((promise) => this.#endOf(promise) === Number.POSITIVE_INFINITY);
+  }
+
   /** By when each has ended for a charger that counts from its heartbeats, settle left aside; infinitely long ago where none is kept. */
   get latestEndMs(): number {
     let latestMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,8 @@
 // What is on disk of what a connector is reserved for: a start goes by it, so it is never less than what left.
+import type { LeaseKind } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
+import type { Entry } from './ledger-entry.js';
 import { ALL_PHASES, largerOf, type PhaseCount, phasesLoaded } from './own-phases.js';
 
 /** Currents in tenths of an ampere per phase. */
@@ -29,6 +31,15 @@ export function reservationOf(ledger: GrantLedger, holding: Holding, nowMs: numb
     ttlMs: ledger.coveringTtlMs(holding, nowMs),
     phases: phases < holding.phases ? phases : ALL_PHASES,
   };
+}
+
+/**
+ * How a start must take it to count leases. One that keeps them again may still be at what it was told while it kept none: until it
+ * has taken something newer, a start must not wait for the end of that, but for its word.
+ */
+export function leaseToStore(holding: Holding): LeaseKind {
+  const { lease, promises } = holding as Entry;
+  return lease === 'heartbeat' && promises.isEndless ? 'none' : lease;
 }
 
 /** What is surely on disk where any of these may be. */

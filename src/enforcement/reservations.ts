@@ -3,6 +3,7 @@ import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { mostOnFirst } from '../../machines/power/own-phases.js';
 import {
+  leaseToStore,
   leastOf,
   NOTHING_STORED,
   reservationOf,
@@ -141,7 +142,7 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
   for (const connector of location.connectors.values()) {
     const { control } = connector;
     const { holding, storedLease } = control;
-    const { lease } = holding;
+    const lease = leaseToStore(holding);
     const stored = reservationOf(ledger, holding, nowMs);
     const isSame =
       stored.limitTenthsA === control.storedLimitTenthsA &&
@@ -155,7 +156,7 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
 
 function isOtherOnDisk(location: LocationEntity): boolean {
   for (const { holding, storedLimitTenthsA, storedLease } of supervisorOf(location).controls.values()) {
-    if (storedLimitTenthsA > 0 && storedLease !== holding.lease) return true;
+    if (storedLimitTenthsA > 0 && storedLease !== leaseToStore(holding)) return true;
     if (holding.isWorstCase && storedLimitTenthsA < holding.boundTenthsA) return true;
   }
   return false;

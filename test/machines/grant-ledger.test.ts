@@ -4,6 +4,7 @@ import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
 import { hadTenthsA, isWithoutGrant, leastBesideW } from '../../machines/power/ledger-room.js';
+import { leaseToStore } from '../../machines/power/stored-reservation.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -128,6 +129,17 @@ describe('What a charger may be entitled to (rule 1)', () => {
       10_000_000,
     );
     expect(boundsAt(ledger, holding, 10_000_000 + SETTLE_MS)).toEqual([100]);
+  });
+
+  it('goes to disk as one of a charger without a lease, until that has taken another since it says that it keeps leases', () => {
+    const { ledger, holding } = ledgerWith({ lease: 'none' });
+    grant(ledger, holding, 200);
+    ledger.describe(holding, { lease: 'heartbeat', keepsThen: true });
+    const seq = grant(ledger, holding, 100);
+    expect([holding.lease, leaseToStore(holding)]).toEqual(['heartbeat', 'none']);
+    ledger.acknowledge(holding, seq, 20_000);
+    ledger.release(20_000 + SETTLE_MS);
+    expect(leaseToStore(holding)).toBe('heartbeat');
   });
 
   it('is less than its own fail-safe where less was on disk, until its charger says that it keeps nothing', () => {
