@@ -27,6 +27,8 @@ export interface Budget {
   readonly bindsFromMs: number;
   /** Somebody has set what binds, a grid operator too: it falls in steps, and chargers have a moment to follow. */
   readonly isOrdered: boolean;
+  /** The same of the limit in force now, which is another where a lower one is known to begin. */
+  readonly isLimitOrdered: boolean;
   /** Until when, on the monotonic clock, `budgetW` holds. */
   readonly untilMs: number;
   /** What the grid operator lets the location use, W; infinite where it does not limit it. */
@@ -105,6 +107,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     limitW,
     bindsFromMs: bindsFromMs ?? nowMs,
     isOrdered: ORDERED.has(lowest.cause.kind),
+    isLimitOrdered: ORDERED.has(limit.cause.kind),
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     operatorW: operatorLimitKw === undefined ? Number.POSITIVE_INFINITY : wattsOfLimit(operatorLimitKw),

@@ -17,7 +17,14 @@ import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { nextSwitchAtMs } from './phase-choice.js';
 import { LocationReservedPower } from './reserved-power.js';
-import { isOverbooked, lateAmong, nextLateAtMs, type SharedRoom, setTargetsBeside } from './room-beside.js';
+import {
+  fittedLimitsOf,
+  isOverbooked,
+  lateAmong,
+  nextLateAtMs,
+  type SharedRoom,
+  setTargetsBeside,
+} from './room-beside.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
@@ -248,7 +255,8 @@ export class LocationSupervisor {
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitPoles(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
-    const fitsFromMs = this.#fitsFromMs(budget, nowMs);
+    if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW)
+      this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
     for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
@@ -258,7 +266,8 @@ export class LocationSupervisor {
     const controlled: ConnectorControl[] = [];
     const uncontrolled: ConnectorControl[] = [];
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
-    const room = { budgetW, fuses, fitsFromMs };
+    const limits = fittedLimitsOf(budget, this.#followedByMs, nowMs);
+    const room = { limits, operatorW: budget.operatorW, fuses };
     const late = isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : [];
     const { ledger, timing } = this;
     const circumstances = { ledger, room, settleMs: timing.settleMs, nowMs };
@@ -274,16 +283,6 @@ export class LocationSupervisor {
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
     };
-  }
-
-  /**
-   * When what everybody is entitled to must fit the budget: once the lower limit begins, or chargers had time to follow one
-   * that nobody announced. Nobody has to stop for a lease that ends before that.
-   */
-  #fitsFromMs({ limitW, bindsFromMs, isOrdered }: Budget, nowMs: number): number {
-    if (!isOrdered) return nowMs;
-    if (limitW < this.#issuer.budgetW) this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
-    return Math.max(bindsFromMs, this.#followedByMs);
   }
 
   /** How far leases reach: where that is further than before, a decision comes before the next of them. */

@@ -17,49 +17,79 @@ export const TOLD_AGAIN_AFTER_MS = 2_000;
  */
 const TAKEN_AFTER_MS = 4_800;
 
-/** What there is to share, and from when on what everybody is entitled to must fit it. */
-export interface SharedRoom {
-  readonly budgetW: number;
-  readonly fuses: Fuses;
-  /** Leases that end before do not count. */
+/** A limit, and from when on what everybody is entitled to must fit it: leases that end before do not count. */
+export interface FittedLimit {
+  readonly limitW: number;
   readonly fitsFromMs: number;
 }
 
-/** Of the budget, W, and of each pole, tenths of an ampere. */
+/** What there is to share: what each of the limits leaves, and each pole. */
+export interface SharedRoom {
+  /** That in force, and the lowest that is known to begin, where that is another. */
+  readonly limits: readonly FittedLimit[];
+  /** The grid operator's; infinite where it does not limit the location. */
+  readonly operatorW: number;
+  readonly fuses: Fuses;
+}
+
+/** Of the limits and of the operator's, W, and of each pole, tenths of an ampere. */
 interface Available {
   readonly availableW: number;
+  readonly operatorLeavesW: number;
   readonly availableTenthsA: readonly number[];
+}
+
+/**
+ * What everybody is entitled to must fit a limit once it begins, or once chargers had time to follow one that somebody set and nobody
+ * announced, `followedByMs`: nobody has to stop for a lease that ends before that. One that is known to begin puts off none that
+ * is in force.
+ */
+export function fittedLimitsOf(
+  { limitW, isLimitOrdered, budgetW, isOrdered, bindsFromMs }: Budget,
+  followedByMs: number,
+  nowMs: number,
+): readonly FittedLimit[] {
+  const inForce = { limitW, fitsFromMs: isLimitOrdered ? Math.max(nowMs, followedByMs) : nowMs };
+  if (budgetW === limitW) return [inForce];
+  return [inForce, { limitW: budgetW, fitsFromMs: isOrdered ? Math.max(bindsFromMs, followedByMs) : nowMs }];
 }
 
 /** What `taking` leave, by all that they may be entitled to; at least what they are due, where they are told that. */
 function availableBeside(
   ledger: GrantLedger,
   taking: readonly ConnectorControl[],
-  { budgetW, fuses, fitsFromMs }: SharedRoom,
+  { limits, operatorW, fuses }: SharedRoom,
 ): Available {
-  let availableW = budgetW;
+  let [availableW, operatorLeavesW] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const { limitW, fitsFromMs } of limits) {
+    let takenW = 0;
+    for (const { holding, targetTenthsA, untaken } of taking) {
+      const dueTenthsA = untaken === undefined ? 0 : targetTenthsA;
+      const dueW = wattsOfTenths(dueTenthsA, holding.milliwattsPerTenth);
+      takenW += Math.max(ledger.boundWFrom(holding, fitsFromMs), dueW);
+    }
+    availableW = Math.min(availableW, limitW - takenW);
+    operatorLeavesW = Math.min(operatorLeavesW, operatorW - takenW);
+  }
   const availableTenthsA = [...fuses.capacitiesTenthsA];
-  for (const { holding, targetTenthsA, untaken } of taking) {
-    const dueTenthsA = untaken === undefined ? 0 : targetTenthsA;
-    const dueW = wattsOfTenths(dueTenthsA, holding.milliwattsPerTenth);
-    availableW -= Math.max(ledger.boundWFrom(holding, fitsFromMs), dueW);
+  for (const { holding } of taking)
     forEachLoad(holding, (pole, tenthsA) => {
       availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - tenthsA;
     });
-  }
-  return { availableW, availableTenthsA };
+  return { availableW, operatorLeavesW, availableTenthsA };
 }
 
 /** More may be drawn than there is, and not only by leases that end in time: it has fallen lately. */
 export function isOverbooked(
   ledger: GrantLedger,
   controls: readonly ConnectorControl[],
-  { budgetW, fuses, fitsFromMs }: SharedRoom,
+  { limits, fuses }: SharedRoom,
 ): boolean {
-  if (ledger.totalW > budgetW) {
+  for (const { limitW, fitsFromMs } of limits) {
+    if (ledger.totalW <= limitW) continue;
     let lastingW = 0;
     for (const { holding } of controls) lastingW += ledger.boundWFrom(holding, fitsFromMs);
-    if (lastingW > budgetW) return true;
+    if (lastingW > limitW) return true;
   }
   return ledger.loadsTenthsA.some((tenthsA, pole) => tenthsA > (fuses.capacitiesTenthsA[pole] ?? 0));
 }
@@ -130,10 +160,8 @@ export function setTargetsBeside(
   if (controlled.length === 0) return;
   const { ledger, room, settleMs, nowMs } = circumstances;
   const useOn = ({ holding }: ConnectorControl, phases: PhaseCount) => ledger.useOn(holding, phases);
-  const share = (among: readonly ConnectorControl[], available: Available, switched?: typeof useOn) => {
-    const operatorLeavesW = available.availableW + (budget.operatorW - budget.budgetW);
-    setTargets(among, budget, { ...available, operatorLeavesW, settleMs, nowMs, useOn: switched });
-  };
+  const share = (among: readonly ConnectorControl[], available: Available, switched?: typeof useOn) =>
+    setTargets(among, budget, { ...available, settleMs, nowMs, useOn: switched });
   share(controlled, availableBeside(ledger, uncontrolled, room), useOn);
   if (late.length === 0) return;
   const others = controlled.filter((control) => !late.includes(control));
@@ -172,8 +200,11 @@ function availableBesideLate(
     keptW += Math.max(heldWOf(control), wattsOfTenths(keptTenthsA, holding.milliwattsPerTenth));
     loadWith(keptLoadsTenthsA, control, keptTenthsA, 1);
   }
+  const leftOrKeptW = Math.min(leftW, keptW);
+  const { operatorLeavesW, availableW } = besideLost;
   return {
-    availableW: Math.max(besideAll.availableW, Math.min(leftW, keptW)),
+    availableW: Math.max(besideAll.availableW, leftOrKeptW),
+    operatorLeavesW: Math.max(besideAll.operatorLeavesW, operatorLeavesW - availableW + leftOrKeptW),
     availableTenthsA: besideAll.availableTenthsA.map((tenthsA, pole) =>
       Math.max(tenthsA, Math.min(leftTenthsA[pole] ?? 0, keptLoadsTenthsA[pole] ?? 0)),
     ),

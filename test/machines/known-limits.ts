@@ -54,6 +54,7 @@ export class KnownLimits {
     const { lowestW } = this;
     const rest = {
       isOrdered: true,
+      isLimitOrdered: true,
       operatorW: this.areOrders ? limitW : Number.POSITIVE_INFINITY,
       clusterRoomW: Number.POSITIVE_INFINITY,
       isClusterBound: false,

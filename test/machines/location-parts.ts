@@ -24,6 +24,7 @@ export function budgetOf(budgetW: number): Budget {
     limitW: budgetW,
     bindsFromMs: 0,
     isOrdered: true,
+    isLimitOrdered: true,
     operatorW: Number.POSITIVE_INFINITY,
     clusterRoomW: Number.POSITIVE_INFINITY,
     raisesToW: budgetW,

@@ -232,6 +232,17 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(rig.servedW()).toBeLessThanOrEqual(31 * AMPERE_W + 1);
   });
 
+  it('stops them in time, too, where the next one is known to begin when its lease will have ended', () => {
+    const rig = siteOf(60, [{}, {}, {}]);
+    cut(rig, 0);
+    lower(rig, 31);
+    rig.limitFrom(rig.agenda.nowMs + 71_100, 25 * AMPERE_W);
+    rig.run(rig.agenda.nowMs + 15_000);
+    expect(limitsOf(rig)[0]).toBe(200);
+    expect(rig.servedW()).toBeLessThanOrEqual(31 * AMPERE_W + 1);
+    expect(runningOf(rig)).toBe(2);
+  });
+
   it('has them make room on a fuse of which a building takes more than before, too', () => {
     const fuses = new Fuses({ currentA: [64, 64, 64], voltageV: 230 }, []);
     const rig = siteOf(200, [{}, {}], fuses);
