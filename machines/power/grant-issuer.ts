@@ -12,11 +12,11 @@ import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import {
-  isShortOf,
   isToldAnyway,
   leaveAtBound,
   mostThenOf,
   obeysAnyway,
+  owedAtOnceOf,
   type RoomForLeast,
   roomForLeastOf,
 } from './told-anyway.js';
@@ -67,6 +67,7 @@ export class GrantIssuer {
   #raisesToW = 0;
   /** Of those that cannot be relied upon, and do what they are told. */
   #beyondGrants = BeyondGrants.of([]);
+  #isOwedAtOnce: (control: ConnectorControl) => boolean = () => false;
   #areOrdersExpected = false;
   #stockTakenAtMs: number | undefined;
 
@@ -100,9 +101,9 @@ export class GrantIssuer {
     this.#raisesToW = room.raisesToW;
     this.#areOrdersExpected = room.areOrdersExpected;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
-    const isShort = isShortOf(budgetW, need, uncontrolled);
+    this.#isOwedAtOnce = owedAtOnceOf(controlled, uncontrolled, room, nowMs);
     this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(obeysAnyway).map(({ holding }) => holding));
-    const grants = this.#grantTargets(controlled, isShort, nowMs);
+    const grants = this.#grantTargets(controlled, nowMs);
     for (const control of late) {
       const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;
       if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
@@ -110,7 +111,8 @@ export class GrantIssuer {
     for (const control of uncontrolled) leaveAtBound(control);
     const told = uncontrolled.filter(isToldAnyway);
     if (told.length === 0) return grants;
-    const roomFor = roomForLeastOf(uncontrolled, controlled, { budgetW, need, ledger: this.#ledger });
+    const by = { budgetW, need, ledger: this.#ledger, isOwedAtOnce: this.#isOwedAtOnce };
+    const roomFor = roomForLeastOf(uncontrolled, controlled, by);
     for (const control of told.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
       const isCounted = this.#beyondGrants.leaveOut(control.holding);
       const grant = this.#tellUncontrolled(control, roomFor(control), nowMs);
@@ -158,7 +160,7 @@ export class GrantIssuer {
   }
 
   /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
-  #grantTargets(controlled: readonly ConnectorControl[], isShort: boolean, nowMs: number): DecidedGrant[] {
+  #grantTargets(controlled: readonly ConnectorControl[], nowMs: number): DecidedGrant[] {
     const grants: DecidedGrant[] = [];
     const raises: ConnectorControl[] = [];
     for (const control of controlled) {
@@ -173,13 +175,13 @@ export class GrantIssuer {
       (a, b) => Number(isLocked(b)) - Number(isLocked(a)) || (a.sentTenthsA ?? 0) - (b.sentTenthsA ?? 0),
     );
     for (const control of raises) {
-      const grant = this.#raise(control, isShort, nowMs);
+      const grant = this.#raise(control, nowMs);
       if (grant !== undefined) grants.push(grant);
     }
     return grants;
   }
 
-  #raise(control: ConnectorControl, isShort: boolean, nowMs: number): DecidedGrant | undefined {
+  #raise(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
     const { sentTenthsA, targetTenthsA, holding } = control;
     const { leastTenthsA } = holding;
     if (control.isStoring) return undefined;
@@ -190,8 +192,9 @@ export class GrantIssuer {
       ? Math.min(tenthsAOf(control.slot.limitA ?? 0), holding.boundTenthsA)
       : 0;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isFloorDue = (isShort || this.#isRoomForLeast(holding)) && this.#doesClusterCarry(holding);
-    const isFloorKept = isFloorOwed && ((isCarried && isFloorDue) || hadTenthsA(holding) >= leastTenthsA);
+    const isRoom = () => this.#isRoomForLeast(holding) || this.#isOwedAtOnce(control);
+    const isFloorDue = () => isCarried && this.#doesClusterCarry(holding) && isRoom();
+    const isFloorKept = isFloorOwed && (hadTenthsA(holding) >= leastTenthsA || isFloorDue());
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
@@ -227,11 +230,10 @@ export class GrantIssuer {
    */
   #tellUncontrolled(control: ConnectorControl, room: RoomForLeast, nowMs: number): DecidedGrant | undefined {
     const { holding, compliance } = control;
-    const { isNonCompliant } = compliance;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
     // What it has it keeps while others may raise nothing.
     const roomW = control.sentTenthsA === holding.maxTenthsA ? this.#budgetW : this.#raisesToW;
-    const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !isNonCompliant;
+    const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !compliance.isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs, isLocked(control));
@@ -239,22 +241,22 @@ export class GrantIssuer {
 
   /**
    * The least it can be offered. Nothing where that does not fit beside what nobody can be lowered below, or would be more than
-   * before and the others leave no room for it yet. A locked one has it, like other locked ones, where not everything fits.
+   * before and the others leave no room for it yet, nor for what locked ones are owed. They have it where nothing is left to wait for.
    */
-  #leastToldTenthsA(control: ConnectorControl, { isShort, doesFit }: RoomForLeast): number {
+  #leastToldTenthsA(control: ConnectorControl, { isOwedAtOnce, doesFit, owedW }: RoomForLeast): number {
     const { holding, sentTenthsA = 0, slot } = control;
     const { leastTenthsA } = holding;
-    const hasTenthsA = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0));
     const isCarried = this.#ledger.carriableTenthsA(holding, this.#beyondGrants) >= leastTenthsA;
-    const has = hasTenthsA >= leastTenthsA;
-    const isDue = isShort && isCarried && this.#doesClusterCarry(holding);
+    const has = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0)) >= leastTenthsA;
+    const isDue = isOwedAtOnce && isCarried && this.#doesClusterCarry(holding);
     const isKept = isLocked(control) ? has || isDue : has && doesFit;
-    return isKept || (isCarried && this.#isRoomForLeast(holding)) ? leastTenthsA : 0;
+    const besideW = isLocked(control) ? 0 : owedW;
+    return isKept || (isCarried && this.#isRoomForLeast(holding, besideW)) ? leastTenthsA : 0;
   }
 
   /** The least that it can be offered fits beside what may be drawn, if those obey that nobody relies on but that have obeyed. */
-  #isRoomForLeast(holding: Holding): boolean {
-    return this.#withLeastW(holding) - this.#beyondGrants.powerW <= this.#raisesToW;
+  #isRoomForLeast(holding: Holding, owedW = 0): boolean {
+    return this.#withLeastW(holding) + owedW - this.#beyondGrants.powerW <= this.#raisesToW;
   }
 
   /** What is reserved for all, but for this connector the least that it can be offered, W. */

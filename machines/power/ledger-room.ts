@@ -2,6 +2,7 @@
 import type { Holding } from './holding.js';
 import { type Entry, lastingOn, leastLoadOf, wattsOn } from './ledger-entry.js';
 import {
+  cappedAt,
   isWithin,
   largerOf,
   mostOnFirst,
@@ -71,6 +72,21 @@ export function isWithoutGrant(holding: Holding): boolean {
 export function hadTenthsA(holding: Holding): number {
   const { bounds, at, usedPhases } = holding as Entry;
   return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
+}
+
+/**
+ * It may draw more still, by what it was told before, than it was told last: that ends, whatever it may draw by itself.
+ */
+export function isLettingGo(holding: Holding, nowMs: number): boolean {
+  const entry = holding as Entry;
+  const { promises, maxTenthsA, told, waiting } = entry;
+  const byGrants = { ...entry, isWorstCase: false, ownFailsafeTenthsA: 0, told: waiting ?? told };
+  return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), lastingOn(byGrants));
+}
+
+/** When it may be another answer, after `nowMs`, without any message; infinite where never. */
+export function letsGoAtMs(holding: Holding, nowMs: number): number {
+  return (holding as Entry).promises.nextAwaitedMs(nowMs);
 }
 
 /**

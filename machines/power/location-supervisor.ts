@@ -12,6 +12,7 @@ import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
+import { letsGoAtMs } from './ledger-room.js';
 import { barLending, isLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
@@ -303,8 +304,10 @@ export class LocationSupervisor {
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
-    for (const { holding } of this.controls.values())
+    for (const { holding } of this.controls.values()) {
       nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
+      nextMs = Math.min(nextMs, letsGoAtMs(holding, nowMs));
+    }
     return nextMs;
   }
 }

@@ -47,20 +47,17 @@ export class Promises {
 
   /** The most that any of them allows on each phase. */
   get most(): OwnPhases {
-    return this.mostFrom(Number.NEGATIVE_INFINITY);
+    return this.#mostOf(() => true);
   }
 
-  /** The most that any of them allows on each phase which has not ended at `atMs`. */
+  /** The same of those that are worth waiting for at `nowMs`: for one that ends at no known time no longer than for a lease. */
+  mostAwaited(nowMs: number): OwnPhases {
+    return this.#mostOf((promise) => this.#awaitedUntilMs(promise) > nowMs);
+  }
+
+  /** The same of those that have not ended at `atMs`. */
   mostFrom(atMs: number): OwnPhases {
-    let [first, second, third] = NO_CURRENT;
-    for (const promise of this.#kept) {
-      if (this.#endOf(promise) <= atMs) continue;
-      const { limitTenthsA, phases } = promise;
-      if (limitTenthsA > first) first = limitTenthsA;
-      if (phases > 1 && limitTenthsA > second) second = limitTenthsA;
-      if (phases > 2 && limitTenthsA > third) third = limitTenthsA;
-    }
-    return [first, second, third];
+    return this.#mostOf((promise) => this.#endOf(promise) > atMs);
   }
 
   /** The most that is surely in force on each phase by any of them. */
@@ -80,6 +77,16 @@ export class Promises {
   /** One of them may be in force for ever: it was given to a charger that kept no lease, and nothing newer was taken since. */
   get isEndless(): boolean {
     return this.#kept.some((promise) => this.#endOf(promise) === Number.POSITIVE_INFINITY);
+  }
+
+  /** When the next of them is worth waiting for no longer, after `nowMs`; infinite where none is. */
+  nextAwaitedMs(nowMs: number): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const promise of this.#kept) {
+      const atMs = this.#awaitedUntilMs(promise);
+      if (atMs > nowMs && atMs < nextMs) nextMs = atMs;
+    }
+    return nextMs;
   }
 
   /** By when each has ended for a charger that counts from its heartbeats, settle left aside; infinitely long ago where none is kept. */
@@ -189,6 +196,22 @@ export class Promises {
 
   #endOf({ endsAtMs, releasedAtMs }: Promised): number {
     return Math.min(endsAtMs + this.#settleMs, releasedAtMs);
+  }
+
+  #awaitedUntilMs(promise: Promised): number {
+    return Math.min(this.#endOf(promise), promise.anchoredEndsAtMs + this.#settleMs);
+  }
+
+  #mostOf(isMeant: (promise: Promised) => boolean): OwnPhases {
+    let [first, second, third] = NO_CURRENT;
+    for (const promise of this.#kept) {
+      if (!isMeant(promise)) continue;
+      const { limitTenthsA, phases } = promise;
+      if (limitTenthsA > first) first = limitTenthsA;
+      if (phases > 1 && limitTenthsA > second) second = limitTenthsA;
+      if (phases > 2 && limitTenthsA > third) third = limitTenthsA;
+    }
+    return [first, second, third];
   }
 
   #forgetOldest(): void {

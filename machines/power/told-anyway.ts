@@ -4,7 +4,7 @@ import { type ConnectorControl, floorWOf, isLocked, isReadOnly, linkOf } from '.
 import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import { type BeyondGrants, leastBesideW, toldThenTenthsA } from './ledger-room.js';
+import { type BeyondGrants, isLettingGo, leastBesideW, toldThenTenthsA } from './ledger-room.js';
 import { lastingWOf, type PowerNeed } from './shortage.js';
 
 /** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
@@ -37,8 +37,8 @@ export function leaveAtBound(control: ConnectorControl): void {
 
 /** What there is for one of them to be told its least. */
 export interface RoomForLeast {
-  /** Not everything fits that cannot be lowered, with its least. */
-  readonly isShort: boolean;
+  /** It is locked, and there is nothing that its least would have to wait for. */
+  readonly isOwedAtOnce: boolean;
   /** The least that it can be offered fits beside what nobody can be lowered below. */
   readonly doesFit: boolean;
   /** What locked connectors wait for, W. */
@@ -53,24 +53,49 @@ export function roomForLeastOf(
     budgetW,
     need,
     ledger,
-  }: { readonly budgetW: number; readonly need: PowerNeed; readonly ledger: GrantLedger },
+    isOwedAtOnce,
+  }: {
+    readonly budgetW: number;
+    readonly need: PowerNeed;
+    readonly ledger: GrantLedger;
+    readonly isOwedAtOnce: (control: ConnectorControl) => boolean;
+  },
 ): (control: ConnectorControl) => RoomForLeast {
   const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
   const owedW = owedFloorsW(controlled, ledger);
+  return (control) => ({
+    isOwedAtOnce: isLocked(control) && isOwedAtOnce(control),
+    doesFit: fitting.has(control),
+    owedW,
+  });
+}
+
+/**
+ * Whether there is nothing that the least of a connector would have to wait for: not everything fits that cannot be lowered, and what
+ * the others were told before has ended.
+ */
+export function owedAtOnceOf(
+  controlled: readonly ConnectorControl[],
+  uncontrolled: readonly ConnectorControl[],
+  { budgetW, need }: { readonly budgetW: number; readonly need: PowerNeed },
+  nowMs: number,
+): (control: ConnectorControl) => boolean {
   return (control) => {
-    return { isShort: isShortOf(budgetW, need, uncontrolled, control), doesFit: fitting.has(control), owedW };
+    if (!isShortOf(budgetW, need, uncontrolled, control)) return false;
+    const isWaitedFor = (each: ConnectorControl) => each !== control && isLettingGo(each.holding, nowMs);
+    return !controlled.some(isWaitedFor) && !uncontrolled.some(isWaitedFor);
   };
 }
 
 /**
- * Whether not everything fits that cannot be lowered, once all do what they are told: then there is nothing to wait for.
+ * Whether not everything fits that cannot be lowered, once all do what they are told.
  * @param asking one of them that is to be given its least: it counts with that, whatever it falls back to by itself
  */
-export function isShortOf(
+function isShortOf(
   budgetW: number,
   { lockedW, heldW }: PowerNeed,
   uncontrolled: readonly ConnectorControl[],
-  asking?: ConnectorControl,
+  asking: ConnectorControl,
 ): boolean {
   let neededW = lockedW + heldW;
   for (const control of uncontrolled) neededW += control === asking ? floorWOf(control) : neededWOf(control);

@@ -1,5 +1,6 @@
-// A charger that starts anew while its connector is locked: it is at its own fail-safe, and nobody takes that from it.
+// A charger that starts anew: a locked one is at its own fail-safe, which nobody takes from it; what another drew by then a lock waits for.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
@@ -11,9 +12,14 @@ const LOW_W = 5_000;
 let supervisor: LocationSupervisor;
 let hb: number;
 
-function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
+function controlOf(key: string): Readonly<ConnectorControl> {
   const control = supervisor.controls.get(key);
   if (control === undefined) throw new Error(`no connector ${key}`);
+  return control;
+}
+
+function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
+  const control = controlOf(key);
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 6, ...said } as const;
   supervisor.meters.record(control.slot, reading, nowMs);
   supervisor.hear(control, reading, nowMs);
@@ -54,5 +60,86 @@ describe('A locked charger that started anew, where the others have made no room
 
   it('is told 0 A where it is at less', () => {
     expect(toldA({ limitA: 0 })).toBe(0);
+  });
+});
+
+describe('A lock whose 6 A another charger makes room for, which starts anew and has no lease', () => {
+  const SETTLE_MS = 10_000;
+  /** When the other is told 0 A for the lock, and when it started. */
+  const LOWERED_AT_MS = 20_000;
+  const STARTED_AT_MS = 25_000;
+
+  /** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
+  function toldAt(nowMs: number): Record<string, number> {
+    const { grants } = supervisor.decide(budgetOf(LOW_W), nowMs);
+    return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
+  }
+
+  /** The other takes what it was told last. */
+  function take(boot: string, nowMs: number): void {
+    const control = controlOf('other');
+    const ack = {
+      epoch: 1,
+      seq: control.holding.lastSeq,
+      boot,
+      result: 'APPLIED',
+      appliedA: undefined,
+    } as const;
+    supervisor.hearAck(control, ack, nowMs);
+  }
+
+  /** It says that it would fall back to its maximum, until it has been prepared. */
+  function startOther(): void {
+    const own = { failsafeA: 32, lease: 'none', keepsThen: false, boot: 'b' } as const;
+    supervisor.describe(controlOf('other'), own);
+    hear('other', STARTED_AT_MS, { boot: 'b', limitA: 0 });
+  }
+
+  beforeEach(() => {
+    hb = 0;
+    supervisor = newSupervisor();
+    const place = (key: string, said: Partial<MeterReading>) => {
+      const actor = createConnectorActor(key);
+      actor.send({ type: 'meter.heard' });
+      const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+      supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' });
+      hear(key, 0, { limitA: 0, ...said });
+      return actor;
+    };
+    place('other', {});
+    const locked = place('locked', { status: 'Available' });
+    expect(toldAt(5_000)).toEqual({ locked: 0, other: 6.5 });
+    take('a', 5_000);
+    hear('other', LOWERED_AT_MS, { limitA: 6.5, powerW: 4_485 });
+    hear('locked', LOWERED_AT_MS, { limitA: 0 });
+    lockAt(locked, 11);
+    expect(toldAt(LOWERED_AT_MS)).toEqual({ other: 0 });
+  });
+
+  it('waits until what the other had has settled, and no longer, though its maximum is reserved', () => {
+    take('a', LOWERED_AT_MS);
+    startOther();
+    expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
+    expect(toldAt(LOWERED_AT_MS + SETTLE_MS - 1)).toEqual({});
+    expect(toldAt(LOWERED_AT_MS + SETTLE_MS)).toEqual({ locked: 6 });
+  });
+
+  it('waits, where it had not taken that before, until it takes what it is told then', () => {
+    startOther();
+    expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
+    take('b', STARTED_AT_MS + 1_000);
+    expect(toldAt(STARTED_AT_MS + SETTLE_MS)).toEqual({});
+    expect(toldAt(STARTED_AT_MS + 1_000 + SETTLE_MS)).toEqual({ locked: 6 });
+  });
+
+  it('waits for one that takes nothing no longer than for a lease', () => {
+    startOther();
+    expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
+    // What it had answered the heartbeat at 0.
+    const leaseOverAtMs = 61_200 + SETTLE_MS;
+    const { nextAtMs } = supervisor.decide(budgetOf(LOW_W), leaseOverAtMs - 1_000);
+    expect(nextAtMs).toBe(leaseOverAtMs);
+    expect(toldAt(nextAtMs - 1)).toEqual({});
+    expect(toldAt(nextAtMs)).toEqual({ locked: 6 });
   });
 });
