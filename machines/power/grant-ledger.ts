@@ -277,8 +277,9 @@ export class GrantLedger {
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
     const isReleased = entry.promises.acknowledge(seq, nowMs);
-    // Without an anchor the lease began at the latest when its acknowledgement came.
-    if (entry.lease === 'receipt') endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
+    // Without an anchor the lease began at the latest when its acknowledgement came; so it did of what it was told before it kept any.
+    if (entry.lease !== 'none' && entry.promises.isEndless)
+      endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
     // What it was at until now takes the settling time to leave.
     const left = entry.fallbacks.acknowledge(seq);
     // What is promised counts in full until its end comes, known or not: no bound moves yet.

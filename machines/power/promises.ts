@@ -74,7 +74,7 @@ export class Promises {
     return nextMs;
   }
 
-  /** One of them may be in force for ever: it was given to a charger that kept no lease, and nothing newer was taken since. */
+  /** One of them may be in force for ever: its charger kept no lease, or counts from receipt, and took neither it nor a newer one since. */
   get isEndless(): boolean {
     return this.#kept.some((promise) => this.#endOf(promise) === Number.POSITIVE_INFINITY);
   }

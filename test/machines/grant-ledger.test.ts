@@ -131,6 +131,18 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(boundsAt(ledger, holding, 10_000_000 + SETTLE_MS)).toEqual([100]);
   });
 
+  it('ends a lease after its acknowledgement where its charger, that kept none when it was told, says by then that it does', () => {
+    const { ledger, holding } = ledgerWith({ lease: 'none' });
+    const seq = grant(ledger, holding, 320);
+    ledger.describe(holding, { lease: 'heartbeat', keepsThen: true });
+    expect(boundsAt(ledger, holding, 10_000_000)).toEqual([320]);
+    ledger.acknowledge(holding, seq, 10_000_000);
+    const endsAtMs = 10_000_000 + LEASE_MS + SETTLE_MS;
+    grant(ledger, holding, 307, { heardAtMs: endsAtMs });
+    expect(boundsAt(ledger, holding, endsAtMs - 1, endsAtMs)).toEqual([320, 307]);
+    expect(leaseToStore(holding)).toBe('heartbeat');
+  });
+
   it('goes to disk as one of a charger without a lease, until that has taken another since it says that it keeps leases', () => {
     const { ledger, holding } = ledgerWith({ lease: 'none' });
     grant(ledger, holding, 200);
