@@ -6,13 +6,20 @@ const STORED_WITHIN_MS = 1_000;
 
 export class LeaseHeard {
   #kind: LeaseKind = 'heartbeat';
+  #noneAtMs = Number.NEGATIVE_INFINITY;
   #before: { readonly kind: LeaseKind; readonly endedAtMs: number } | undefined;
 
   get kind(): LeaseKind {
     return this.#kind;
   }
 
+  /** When it was last heard to keep none, or to keep one again. */
+  get noneAtMs(): number {
+    return this.#noneAtMs;
+  }
+
   hear(kind: LeaseKind, nowMs: number): void {
+    if (kind === 'none' || this.#kind === 'none') this.#noneAtMs = nowMs;
     if (kind !== this.#kind) this.#before = { kind: this.#kind, endedAtMs: nowMs };
     this.#kind = kind;
   }

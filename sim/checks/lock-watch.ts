@@ -163,7 +163,7 @@ export class LockWatch {
     const nowMs = this.#monotonicMs();
     if (book.isUnreliable || book.metered.mayBeDistrusted) standing.unreliableAtMs = nowMs;
     const { settleMs, heartbeatMs } = book.times;
-    const reliableForMs = nowMs - standing.unreliableAtMs;
+    const reliableForMs = nowMs - Math.max(standing.unreliableAtMs, book.leaseHeard.noneAtMs);
     if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) return book.facts.maxA;
     const { lowered } = standing;
     const isLate = isUntaken(book, standing) && nowMs - (lowered?.leftAtMs ?? nowMs) >= LATE_AFTER_MS;
