@@ -75,6 +75,20 @@ export interface PhaseOfPole {
   readonly phase: number;
 }
 
+/** Of connectors of which no fuse is known: most, who share it. */
+const NO_POLES: readonly PhaseOfPole[] = [];
+
+/** Each pole, with the first phase that may load it. */
+export function firstPhasesOf(polesOfPhases: readonly (readonly number[])[]): readonly PhaseOfPole[] {
+  if (polesOfPhases.every((poles) => poles.length === 0)) return NO_POLES;
+  const firstPhase = new Map<number, number>();
+  for (const [phase, poles] of polesOfPhases.entries())
+    for (const pole of poles) if (!firstPhase.has(pole)) firstPhase.set(pole, phase);
+  const allPoles: PhaseOfPole[] = [...firstPhase].map(([pole, phase]) => ({ pole, phase }));
+  // Poles have the same order whichever phase loads them: where several are full, the first of them is named.
+  return allPoles.sort((a, b) => a.pole - b.pole);
+}
+
 /** What a connector may load each of its poles with. */
 export function forEachLoad(
   { allPoles, loads }: Holding,

@@ -2,7 +2,7 @@
 import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
-import type { Holding, HoldingSpec, PhaseOfPole } from './holding.js';
+import { firstPhasesOf, type Holding, type HoldingSpec } from './holding.js';
 import {
   ALL_PHASES,
   cappedAt,
@@ -88,20 +88,6 @@ export function wire(entry: Entry, polesOfPhases: readonly (readonly number[])[]
   use(entry, entry.usedPhases);
 }
 
-/** Of connectors of which no fuse is known: most, who share it. */
-const NO_POLES: readonly PhaseOfPole[] = [];
-
-/** Each pole, with the first phase that may load it. */
-function firstPhasesOf(polesOfPhases: readonly (readonly number[])[]): readonly PhaseOfPole[] {
-  if (polesOfPhases.every((poles) => poles.length === 0)) return NO_POLES;
-  const firstPhase = new Map<number, number>();
-  for (const [phase, poles] of polesOfPhases.entries())
-    for (const pole of poles) if (!firstPhase.has(pole)) firstPhase.set(pole, phase);
-  const allPoles: PhaseOfPole[] = [...firstPhase].map(([pole, phase]) => ({ pole, phase }));
-  // Poles have the same order whichever phase loads them: where several are full, the first of them is named.
-  return allPoles.sort((a, b) => a.pole - b.pole);
-}
-
 /** A tenth of an ampere on all of its phases carries so much from here on. */
 export function rate(entry: Entry, milliwattsPerTenth: number): void {
   entry.milliwattsOnPhase = milliwattsPerTenth / entry.phases;
@@ -141,9 +127,14 @@ export function lastingOn(entry: Entry): OwnPhases {
   const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
   // Before the first grant only what was on disk is known, and that may have ended long ago.
   if (entry.told === undefined) return all(Math.min(ownTenthsA, entry.maxTenthsA));
-  const { promise, fallsBackTo } = entry.told;
-  const lasting = largerOf(all(ownTenthsA), fallsBackTo);
-  return promise === undefined ? lasting : largerOf(lasting, onFirst(promise.limitTenthsA, promise.phases));
+  return largerOf(all(ownTenthsA), lastingBy(entry.told));
+}
+
+/** What a grant entitles to until a newer one does. */
+export function lastingBy({ promise, fallsBackTo }: Told): OwnPhases {
+  return promise === undefined
+    ? fallsBackTo
+    : largerOf(fallsBackTo, onFirst(promise.limitTenthsA, promise.phases));
 }
 
 /** As much of that as a grant for the phases it uses may say. */

@@ -1,11 +1,12 @@
 // What a grant needs room for in a ledger: itself, and what may be in force still on phases that it is not for.
 import type { Holding } from './holding.js';
-import { type Entry, lastingOn, leastLoadOf, wattsOn } from './ledger-entry.js';
+import { type Entry, lastingBy, lastingOn, leastLoadOf, wattsOn } from './ledger-entry.js';
 import {
   cappedAt,
   isWithin,
   largerOf,
   mostOnFirst,
+  NO_CURRENT,
   type OwnPhases,
   onFirst,
   type PhaseCount,
@@ -74,14 +75,12 @@ export function hadTenthsA(holding: Holding): number {
   return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
 }
 
-/**
- * It may draw more still, by what it was told before, than it was told last: that ends, whatever it may draw by itself.
- */
+/** It may draw more still, by what it was told before, than it was told last: that ends, whatever it may draw by itself. */
 export function isLettingGo(holding: Holding, nowMs: number): boolean {
-  const entry = holding as Entry;
-  const { promises, maxTenthsA, told, waiting } = entry;
-  const byGrants = { ...entry, isWorstCase: false, ownFailsafeTenthsA: 0, told: waiting ?? told };
-  return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), lastingOn(byGrants));
+  const { promises, maxTenthsA, told, waiting } = holding as Entry;
+  const newest = waiting ?? told;
+  const lasting = newest === undefined ? NO_CURRENT : lastingBy(newest);
+  return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), lasting);
 }
 
 /** When it may be another answer, after `nowMs`, without any message; infinite where never. */
