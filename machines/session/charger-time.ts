@@ -63,11 +63,11 @@ export class ChargerTime {
       this.#waiting = (atMs) => job.done(answer, atMs);
       return;
     }
-    if (!this.isTold) this.#settle(nowMs);
+    if (!this.isTold) this.#answerWaiting(nowMs);
     job.done(answer, nowMs);
   }
 
-  #settle(nowMs: number): void {
+  #answerWaiting(nowMs: number): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     waiting?.(nowMs);
