@@ -15,6 +15,8 @@ export interface ReservedPower {
   readonly neededW: number;
   /** What they may be entitled to as long as nothing lower is granted and followed, W. */
   lastingW(): number;
+  /** As of the last decision: some may draw more still than they were told last, and that ends by itself. */
+  readonly isLettingGo: boolean;
 }
 
 /** A member location of a cluster. */
@@ -30,7 +32,7 @@ export interface GrantedShare {
   readonly shareW: number;
   /**
    * What its chargers may be entitled to, so that all members stay within the cap: more than the share where they need more than
-   * that, as far as the others have made room. Infinite where nobody can make any more.
+   * that, as far as the others have made room. Infinite where that is not enough, and nobody is left to wait for.
    */
   readonly roomW: number;
   /** Up to where it may raise limits now: less than the share for as long as others are entitled to more than theirs. */
@@ -71,11 +73,18 @@ export function grantShares(
     sharesW[i] = raisedW;
     takenW = besideW + takenBy(i);
   }
+  const mustLower = ({ locationId, reserved: { reservedW, neededW } }: ClusterMember, shareW: number) =>
+    shareW < (held.get(locationId)?.shareW ?? Number.POSITIVE_INFINITY) &&
+    reservedW > Math.max(shareW, neededW);
+  const awaited = members.filter((each, i) => each.reserved.isLettingGo || mustLower(each, sharesW[i] ?? 0));
   return new Map(
-    members.map(({ locationId, reserved: { neededW } }, i) => {
+    members.map((member, i) => {
+      const { locationId, reserved } = member;
+      const { neededW } = reserved;
       const shareW = sharesW[i] ?? 0;
       const leftW = Math.max(0, capW - (takenW - takenBy(i)));
-      const roomBeyondW = isShort ? Number.POSITIVE_INFINITY : Math.max(shareW, leftW);
+      const isAnyAwaited = awaited.some((each) => each !== member);
+      const roomBeyondW = isShort && !isAnyAwaited ? Number.POSITIVE_INFINITY : Math.max(shareW, leftW);
       const roomW = neededW > shareW ? roomBeyondW : shareW;
       return [locationId, { shareW, roomW, raisesToW: Math.min(shareW, leftW) }];
     }),

@@ -11,7 +11,7 @@ export type ClusterEvent =
   | { readonly type: 'cluster.activated' }
   | { readonly type: 'cluster.deactivated' }
   | { readonly type: 'members.changed'; readonly members: readonly ClusterMember[] }
-  /** Chargers of a member may be entitled to less than before, or need other than that: the others have the rest. */
+  /** Chargers of a member may be entitled to less than before, or to more than its share, or need other than that: the others have the rest. */
   | { readonly type: 'reserved.changed' };
 
 /** `share` is undefined where the cluster does not bind the location (any more). */

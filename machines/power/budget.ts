@@ -33,6 +33,8 @@ export interface Budget {
   readonly untilMs: number;
   /** What the grid operator lets the location use, W; infinite where it does not limit it. */
   readonly operatorW: number;
+  /** The least that a cluster leaves it, W; infinite where no cluster binds it. */
+  readonly clusterShareW: number;
   /**
    * What its clusters have room for, W, where the minimum of its locks is more than its shares; infinite where no cluster binds it.
    */
@@ -111,6 +113,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     // From then on the boundary behind the horizon is inside it.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     operatorW: operatorLimitKw === undefined ? Number.POSITIVE_INFINITY : wattsOfLimit(operatorLimitKw),
+    clusterShareW: leastShareWOf(location.clusterShares),
     clusterRoomW: Math.min(...[...location.clusterShares.values()].map(({ roomW }) => roomW)),
     raisesToW: Math.min(lowestW, ...[...location.clusterShares.values()].map(({ raisesToW }) => raisesToW)),
     isClusterBound: lowest.cause.kind === 'clusterShare',
@@ -121,6 +124,11 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
       return lockStack !== undefined && beginsWithin(lockStack, now, untilInstant);
     },
   };
+}
+
+/** The least that any of its clusters leaves a location, W; infinite where it is in none. */
+export function leastShareWOf(clusterShares: ReadonlyMap<string, GrantedShare>): number {
+  return Math.min(...[...clusterShares.values()].map(({ shareW }) => shareW));
 }
 
 /** When a window of a profile begins or ends next, or the one that the tariff bills ends. */

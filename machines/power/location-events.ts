@@ -44,5 +44,5 @@ export type LocationEffect =
   | ({ readonly type: 'decided' } & Decision)
   /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
   | { readonly type: 'decision.failed'; readonly error: unknown }
-  /** Its chargers may be entitled to less than before, or need other than that: its clusters share anew. */
+  /** Its chargers may be entitled to less than before, or to more than its share, or need other than that: its clusters share anew. */
   | { readonly type: 'reserved.changed' };

@@ -12,7 +12,7 @@ import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
-import { letsGoAtMs } from './ledger-room.js';
+import { isLettingGo, letsGoAtMs } from './ledger-room.js';
 import { barLending, isLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
@@ -278,9 +278,13 @@ export class LocationSupervisor {
     if (budget.operatorW < Number.POSITIVE_INFINITY) this.#operatorLimitedAtMs = nowMs;
     const areOrdersExpected = nowMs - this.#operatorLimitedAtMs < ORDERS_EXPECTED_FOR_MS;
     const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected };
+    const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
+    const { clusterShareW: shareW } = budget;
+    const isShared = shareW < Number.POSITIVE_INFINITY;
+    const isAnyLettingGo = isShared && controls.some(({ holding }) => isLettingGo(holding, nowMs));
     return {
-      grants: this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs),
-      isReservedOtherwise: this.reserved.noteDecision(need),
+      grants,
+      isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isLettingGo: isAnyLettingGo }),
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
     };

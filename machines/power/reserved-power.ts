@@ -8,6 +8,7 @@ export class LocationReservedPower implements ReservedPower {
   /** As of the last decision, or more where it rose since: its clusters know of that. */
   #countedW = 0;
   #neededW = 0;
+  #isLettingGo = false;
 
   constructor(ledger: GrantLedger) {
     this.#ledger = ledger;
@@ -25,6 +26,10 @@ export class LocationReservedPower implements ReservedPower {
     return this.#ledger.lastingW();
   }
 
+  get isLettingGo(): boolean {
+    return this.#isLettingGo;
+  }
+
   /** Nothing is reserved, and nothing was after the last decision. */
   get isNothing(): boolean {
     return this.reservedW === 0 && this.#countedW === 0;
@@ -35,18 +40,33 @@ export class LocationReservedPower implements ReservedPower {
    * leave it: true once for each such rise.
    */
   noteRise(shareW: number): boolean {
-    const { reservedW } = this;
-    if (reservedW <= Math.max(shareW, this.#countedW)) return false;
-    this.#countedW = reservedW;
-    return true;
+    const isRise = this.#isRise(shareW);
+    if (isRise) this.#countedW = this.reservedW;
+    return isRise;
   }
 
-  /** A decision is made: true where less is reserved than after the one before, or other is needed. */
-  noteDecision({ lockedW, heldW, uncontrolledW }: PowerNeed): boolean {
+  /**
+   * A decision is made: true where its clusters have to share anew. Less is reserved than after the one before, or more than
+   * its share, as a lock has its minimum whatever that is, or other is needed, or its chargers let go of other than before.
+   * @param isLettingGo some may draw more still than they were told last
+   */
+  noteDecision(
+    { lockedW, heldW, uncontrolledW }: PowerNeed,
+    { shareW, isLettingGo }: { readonly shareW: number; readonly isLettingGo: boolean },
+  ): boolean {
     const neededW = lockedW + heldW + uncontrolledW;
-    const isOther = this.reservedW < this.#countedW || neededW !== this.#neededW;
+    const isOther =
+      this.reservedW < this.#countedW ||
+      this.#isRise(shareW) ||
+      neededW !== this.#neededW ||
+      isLettingGo !== this.#isLettingGo;
     this.#countedW = this.reservedW;
     this.#neededW = neededW;
+    this.#isLettingGo = isLettingGo;
     return isOther;
+  }
+
+  #isRise(shareW: number): boolean {
+    return this.reservedW > Math.max(shareW, this.#countedW);
   }
 }

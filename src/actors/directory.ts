@@ -2,6 +2,7 @@
 import type { ClusterEffect, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember, GrantedShare } from '../../machines/limits/cluster-shares.js';
 import type { HolderEvent } from '../../machines/limits/profile-holder.js';
+import { leastShareWOf } from '../../machines/power/budget.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -156,8 +157,7 @@ export class Directory {
   noteReserved(location: LocationEntity): void {
     const { clusterShares } = location.actor.getSnapshot().context;
     if (clusterShares.size === 0) return;
-    const leastShareW = Math.min(...[...clusterShares.values()].map(({ shareW }) => shareW));
-    if (supervisorOf(location).reserved.noteRise(leastShareW)) shareWhatIsReserved(location);
+    if (supervisorOf(location).reserved.noteRise(leastShareWOf(clusterShares))) shareWhatIsReserved(location);
   }
 
   /** The location was built, or built anew: its boundaries count, and so does what it may use. */

@@ -28,7 +28,7 @@ const changed = (members: Record<string, number>): ClusterEvent => ({
   members: listed(members),
 });
 /** A member without chargers: it takes nothing that others wait for. */
-const NOTHING: ReservedPower = { reservedW: 0, neededW: 0, lastingW: () => 0 };
+const NOTHING: ReservedPower = { reservedW: 0, neededW: 0, lastingW: () => 0, isLettingGo: false };
 const listed = (members: Record<string, number>) =>
   Object.entries(members).map(([locationId, setLimitKw]) => ({ locationId, setLimitKw, reserved: NOTHING }));
 const member = (locationId: string, setLimitKw: number, reserved: ReservedPower) => ({
@@ -208,7 +208,7 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('rise only as far as what the chargers of other members may still draw leaves room under the cap', () => {
-    const crowded = { reservedW: 40_000, neededW: 0, lastingW: () => 40_000 };
+    const crowded = { reservedW: 40_000, neededW: 0, lastingW: () => 40_000, isLettingGo: false };
     const members = [member('a', 50, crowded), member('b', 50, NOTHING)];
     const after = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED]);
     expect(Object.fromEntries(wattsOf(after.context.shares))).toEqual({ a: 30_000, b: 20_000 });
@@ -219,8 +219,8 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('leave a member what it cannot be lowered below: the others are due less, and it waits until they have followed', () => {
-    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0 };
-    const full = { reservedW: 37_200, neededW: 0, lastingW: () => 37_200 };
+    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isLettingGo: false };
+    const full = { reservedW: 37_200, neededW: 0, lastingW: () => 37_200, isLettingGo: false };
     const members = [member('south', 5, locked), member('north', 50, full)];
     const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 41, members }, ACTIVATED];
     const { context } = run(events);
@@ -241,17 +241,37 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('let everybody have what nobody can be lowered below where that is more than the cap', () => {
-    const locked = { reservedW: 4_140, neededW: 4_140, lastingW: () => 4_140 };
+    const locked = { reservedW: 4_140, neededW: 4_140, lastingW: () => 4_140, isLettingGo: false };
     const members = [member('a', 10, locked), member('b', 10, locked)];
     const { context } = run([{ type: 'cluster.configured', limitKw: 8, members }, ACTIVATED]);
     for (const id of ['a', 'b'])
       expect(context.shares.get(id)).toMatchObject({ shareW: 4_000, roomW: Number.POSITIVE_INFINITY });
   });
 
+  it('and has it wait while another member lets go of what it had, or has yet to be told: that is no need', () => {
+    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isLettingGo: false };
+    const started = { reservedW: 22_080, neededW: 22_080, lastingW: () => 22_080, isLettingGo: false };
+    const falling = { reservedW: 16_000, neededW: 0, lastingW: () => 0, isLettingGo: false };
+    const members = [member('a', 10, locked), member('b', 30, started), member('c', 20, falling)];
+    const next = (held: ReadonlyMap<string, GrantedShare>) =>
+      grantShares(held, 24, scaleOf(24, members), members);
+    const roomsW = (shares: ReadonlyMap<string, GrantedShare>) =>
+      [...shares.values()].map(({ roomW }) => roomW);
+    const told = next(new Map([['c', { shareW: 16_000, roomW: 16_000, raisesToW: 16_000 }]]));
+    expect(roomsW(told)).toEqual([0, 12_000, 0]);
+    falling.isLettingGo = true;
+    expect(roomsW(next(told))).toEqual([0, 12_000, 0]);
+    falling.isLettingGo = false;
+    expect(roomsW(next(told)).slice(0, 2)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
+    // What a member lets go of itself is its own supervisor's to wait for.
+    started.isLettingGo = true;
+    expect(roomsW(next(told)).slice(0, 2)).toEqual([0, Number.POSITIVE_INFINITY]);
+  });
+
   it('let nobody raise a limit while the chargers of another are entitled to more than its share, and keep the shares', () => {
     // One of its chargers keeps no lease any more; the others are on their way down.
-    const north = { reservedW: 44_160, neededW: 22_080, lastingW: () => 30_000 };
-    const south = { reservedW: 20_000, neededW: 0, lastingW: () => 20_000 };
+    const north = { reservedW: 44_160, neededW: 22_080, lastingW: () => 30_000, isLettingGo: false };
+    const south = { reservedW: 20_000, neededW: 0, lastingW: () => 20_000, isLettingGo: false };
     const members = [member('north', 30, north), member('south', 30, south)];
     const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED];
     north.reservedW = 30_000;
@@ -275,6 +295,7 @@ describe("A cluster's shares (section 2.8)", () => {
           neededW,
           reservedW,
           lastingW: () => reservedW,
+          isLettingGo: false,
         }));
         const members = each.map(({ setLimitKw }, i) => member(`${i}`, setLimitKw, powers[i] ?? NOTHING));
         const scale = scaleOf(capKw, members);

@@ -56,6 +56,7 @@ export class KnownLimits {
       isOrdered: true,
       isLimitOrdered: true,
       operatorW: this.areOrders ? limitW : Number.POSITIVE_INFINITY,
+      clusterShareW: Number.POSITIVE_INFINITY,
       clusterRoomW: Number.POSITIVE_INFINITY,
       isClusterBound: false,
       isLockNear: () => false,

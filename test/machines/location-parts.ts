@@ -26,6 +26,7 @@ export function budgetOf(budgetW: number): Budget {
     isOrdered: true,
     isLimitOrdered: true,
     operatorW: Number.POSITIVE_INFINITY,
+    clusterShareW: Number.POSITIVE_INFINITY,
     clusterRoomW: Number.POSITIVE_INFINITY,
     raisesToW: budgetW,
     lowestW: budgetW,

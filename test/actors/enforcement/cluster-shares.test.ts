@@ -6,6 +6,7 @@ import type { ClusterRecord } from '../../../src/ports/records.js';
 import { CRANE, createHarbour, HARBOUR, location, PIER, QUAY, ROWS, START_MS } from '../harbour.js';
 
 const DERRICK = { ...CRANE, controllerUuid: 'derrick' as ControllerUuid };
+const WINCH = { ...CRANE, controllerUuid: 'winch' as ControllerUuid, failsafeA: 0 };
 const LOCATIONS = [location(PIER, [DERRICK]), location(QUAY, [CRANE])];
 
 function clusterOf(limitKw: number): ClusterRecord {
@@ -142,5 +143,107 @@ describe('A charger that loses its lease', () => {
     say(QUAY, CRANE, 'heartbeat');
     clock.advance(200);
     expect(raisesToW()).toBe(20_000);
+  });
+});
+
+describe("A lock's 6 A that its share has no room for", () => {
+  const LOCKED_FROM_MS = START_MS + 60_000;
+  /** 32 A on three phases of 253 V, and 6 A. */
+  const MOST_W = 24_288;
+  const LEAST_W = 4_554;
+
+  /** The winch at the pier is locked from then on, and has no car; the derrick beside it keeps no lease. */
+  function createLocked(capW: number, craneLease: 'heartbeat' | 'none') {
+    const lock = {
+      target: { kind: 'connector', ...WINCH, locationId: PIER },
+      priority: 3,
+      limitKw: 11,
+      startsAtMs: LOCKED_FROM_MS,
+      endsAtMs: LOCKED_FROM_MS + 600_000,
+    } as const;
+    const harbour = createHarbour({
+      ...ROWS,
+      locations: [location(PIER, [DERRICK, WINCH]), location(QUAY, [CRANE])],
+      profiles: [lock],
+      clusters: [clusterOf(capW / 1000)],
+    });
+    const { clock, directory, enforcement, sink, grants } = harbour;
+    enforcement.start();
+    const say = (at: typeof PIER, { controllerUuid }: typeof CRANE, lease: 'heartbeat' | 'none') =>
+      sink.recordState(HARBOUR, at, controllerUuid, {
+        online: true,
+        boot: 'b',
+        connectors: [{ id: '1', lease, keepsThen: true, failsafeA: 0 }],
+      });
+    say(PIER, WINCH, 'heartbeat');
+    say(QUAY, CRANE, craneLease);
+    const pier = directory.tenant(HARBOUR)?.locations.get(PIER);
+    const quay = directory.tenant(HARBOUR)?.locations.get(QUAY);
+    if (pier === undefined || quay === undefined) throw new Error('there is no pier, or no quay');
+    let hb = 0;
+    return {
+      clock,
+      reservedAtPierW: () => supervisorOf(pier).reservedW,
+      reservedAtQuayW: () => supervisorOf(quay).reservedW,
+      raisesAtQuayToW: () => quay.actor.getSnapshot().context.clusterShares.get('both')?.raisesToW,
+      loseDerrick: () => say(PIER, DERRICK, 'none'),
+      loseCrane: () => say(QUAY, CRANE, 'none'),
+      hasFloor: () => grants.some((each) => each.reason === 'lastResort' && each.limitTenthsA === 60),
+      async beat(): Promise<void> {
+        hb++;
+        const chargers = [
+          { at: PIER, charger: DERRICK, status: 'Available' },
+          { at: PIER, charger: WINCH, status: 'Available' },
+          { at: QUAY, charger: CRANE, status: 'Charging' },
+        ] as const;
+        for (const { at, charger, status } of chargers) {
+          const reading = { powerW: 0, boot: 'b', hb, status } as const;
+          harbour.meterOf(at, charger).record(reading, clock.monotonicMs());
+        }
+        clock.advance(10_000);
+        await new Promise(setImmediate);
+      },
+    };
+  }
+
+  it('count for the other members once they are given: what one of those raises by has to be left', async () => {
+    const capW = 46_000;
+    const site = createLocked(capW, 'none');
+    site.loseDerrick();
+    while (site.clock.nowMs() < LOCKED_FROM_MS - 10_000) await site.beat();
+    expect(site.reservedAtPierW()).toBe(MOST_W);
+    while (site.clock.nowMs() < LOCKED_FROM_MS + 20_000) await site.beat();
+    expect(site.hasFloor()).toBe(true);
+    expect(site.reservedAtPierW()).toBe(MOST_W + LEAST_W);
+    expect(site.raisesAtQuayToW()).toBe(capW - MOST_W - LEAST_W);
+  });
+
+  it('wait until another member has let go of what it had, though they will never fit', async () => {
+    const site = createLocked(24_000, 'heartbeat');
+    while (site.clock.nowMs() < LOCKED_FROM_MS - 10_000) await site.beat();
+    expect(site.reservedAtQuayW()).toBeGreaterThan(10_000);
+    site.loseDerrick();
+    let beats = 0;
+    for (; !site.hasFloor() && beats < 20; beats++) {
+      expect(site.reservedAtQuayW()).toBeGreaterThan(10_000);
+      await site.beat();
+    }
+    expect(beats).toBeGreaterThan(4);
+    expect(site.hasFloor()).toBe(true);
+    // What is left is what the crane is provisioned to fall back to.
+    expect(site.reservedAtQuayW()).toBe(LEAST_W);
+  });
+
+  it('wait no longer than that where the other member keeps all that is reserved for it', async () => {
+    const site = createLocked(40_000, 'heartbeat');
+    while (site.clock.nowMs() < LOCKED_FROM_MS - 10_000) await site.beat();
+    site.loseDerrick();
+    site.loseCrane();
+    let beats = 0;
+    for (; !site.hasFloor() && beats < 10; beats++) await site.beat();
+    // A lease, and the time that a charger has to follow its end.
+    expect(beats).toBeGreaterThan(4);
+    expect(beats).toBeLessThanOrEqual(8);
+    expect(site.reservedAtQuayW()).toBe(MOST_W);
   });
 });
