@@ -32,6 +32,8 @@ interface Standing {
   lowered: (Numbered & { readonly leftAtMs: number }) | undefined;
   /** It had not taken that in time then, or was out of reach. */
   lateAtMs: number;
+  /** Its fuses had no room for its 6 A then. */
+  noRoomAtMs: number;
 }
 
 export class LockWatch {
@@ -92,6 +94,7 @@ export class LockWatch {
       unreliableAtMs: never,
       lowered: undefined,
       lateAtMs: never,
+      noRoomAtMs: never,
     };
     this.#standings.set(book, standing);
     return standing;
@@ -117,7 +120,7 @@ export class LockWatch {
     const { wattsPerA, maxA, leastA } = book.facts;
     // Others had what its car left; the next one waits until they have followed.
     const isTakenBack = phases === undefined && this.#monotonicMs() - book.lentAtMs <= MADE_ROOM_MS;
-    const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#doFloorsFitFuses(book);
+    const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#isOwedLeast(book);
     if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
@@ -133,6 +136,21 @@ export class LockWatch {
     const isUnneeded = isLastResort && this.#lowerableBeside(book, 1).length > 0;
     standing.lastResort = isUnneeded ? standing.lastResort + 1 : 0;
     if (standing.lastResort >= STEADY_LIMITS && this.#isSteady(book)) this.#judgeLastResort(book);
+  }
+
+  /**
+   * Its fuses have room for its 6 A. Not at once where they had none: it is as if it had been locked only then, and waits until
+   * the others have followed what they were told for it.
+   */
+  #isOwedLeast(book: ConnectorBook): boolean {
+    const standing = this.#standingOf(book);
+    const nowMs = this.#monotonicMs();
+    if (!this.#doFloorsFitFuses(book)) {
+      standing.noRoomAtMs = nowMs;
+      return false;
+    }
+    if (nowMs - standing.noRoomAtMs > MADE_ROOM_MS) return true;
+    return !book.site.connectors.some((each) => each !== book && isLettingGo(each, nowMs));
   }
 
   /**
@@ -235,6 +253,12 @@ function reservedAOf({ told, isUnreliable, facts: { failsafeA, maxA } }: Connect
 
 function isUntaken({ holds }: ConnectorBook, { lowered }: Standing): boolean {
   return lowered !== undefined && isOlder(holds, lowered);
+}
+
+/** It may draw more still, by what it was told before, than it was told last. */
+function isLettingGo(book: ConnectorBook, nowMs: number): boolean {
+  const toldA = Math.max(book.told?.limitA ?? 0, book.ownFailsafeA);
+  return book.wattsOf((own) => book.promisedA(nowMs, own)) > book.wattsOf(() => toldA);
 }
 
 function floorAOf({ facts: { leastA, failsafeA } }: ConnectorBook): number {

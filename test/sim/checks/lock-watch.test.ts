@@ -189,6 +189,42 @@ describe('A lock that is told 0 A on a fuse', () => {
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
+  it('is not where another lets go of what it had once there is room, until that has followed; else it is', () => {
+    first.leaseHeard.hear('none', nowMs);
+    second.leaseHeard.hear('none', nowMs);
+    second.give(limit(1, 20), nowMs, nowMs);
+    watch.left(locked, limit(1, 0));
+    second.leaseHeard.hear('heartbeat', nowMs);
+    second.give(limit(2, 6), nowMs, nowMs);
+    pass(2 * TIMES.heartbeatMs + TIMES.settleMs + 1);
+    watch.left(locked, limit(2, 0));
+    expect(told).toEqual([]);
+    second.noteApplied({ epoch: 1, seq: 2 }, nowMs);
+    pass(TIMES.settleMs - 1);
+    watch.left(locked, limit(3, 0));
+    expect(told).toEqual([]);
+    pass(1);
+    watch.left(locked, limit(4, 0));
+    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+
+  it('is wronged by one that goes on letting go, once there has been room for longer than it takes', () => {
+    first.leaseHeard.hear('none', nowMs);
+    second.leaseHeard.hear('none', nowMs);
+    watch.left(locked, limit(1, 0));
+    first.leaseHeard.hear('heartbeat', nowMs);
+    const lower = (seq: number) => {
+      pass(TIMES.heartbeatMs);
+      first.give(limit(2 * seq, 7), nowMs, nowMs);
+      first.give(limit(2 * seq + 1, 6), nowMs, nowMs);
+      watch.left(locked, limit(seq + 1, 0));
+    };
+    for (let seq = 1; seq <= 13; seq++) lower(seq);
+    expect(told).toEqual([]);
+    lower(14);
+    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+
   it('is wronged where what they may draw goes on for longer than it takes to make room', () => {
     for (const book of [first, second]) {
       book.leaseHeard.hear('none', nowMs);
