@@ -46,6 +46,8 @@ export class Ocpp201Events {
   readonly #evseOf = new Map<string, number>();
   /** What the car of an EVSE does, while it is there. */
   readonly #stateAt = new Map<number, ChargingStatus>();
+  /** Which connector of an EVSE the car is at: that another of them is free is no news of it. */
+  readonly #usedAt = new Map<number, number>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -58,8 +60,9 @@ export class Ocpp201Events {
     const nowMs = clock.monotonicMs();
     session.heard(nowMs);
     if (method === 'StatusNotification') {
-      const { evseId, connectorStatus, timestamp } = read(statusSchema, params);
-      session.heardStatus(evseId, this.#statusOf(evseId, connectorStatus), timestamp, nowMs);
+      const { evseId, connectorId, connectorStatus, timestamp } = read(statusSchema, params);
+      const word = this.#wordOfEvse(evseId, connectorId, connectorStatus);
+      session.heardStatus(evseId, this.#statusOf(evseId, word), timestamp, nowMs);
     } else if (method === 'MeterValues') {
       const { evseId, meterValue } = read(meterValuesSchema, params);
       this.#metered(evseId, undefined, meterValue, nowMs);
@@ -77,6 +80,7 @@ export class Ocpp201Events {
     this.#calls.booted([vendorName, model, firmwareVersion]);
     this.#evseOf.clear();
     this.#stateAt.clear();
+    this.#usedAt.clear();
     this.#calls.wakeAfterAnswer();
   }
 
@@ -100,6 +104,14 @@ export class Ocpp201Events {
     }
   }
 
+  /** What the word of one connector says of its EVSE, which charges at one of its connectors at a time. */
+  #wordOfEvse(evseId: number, connectorId: number, word: string): string {
+    if (word === 'Occupied') this.#usedAt.set(evseId, connectorId);
+    else if ((this.#usedAt.get(evseId) ?? connectorId) !== connectorId) return 'Occupied';
+    else if (word === 'Available' || word === 'Reserved') this.#usedAt.delete(evseId);
+    return word;
+  }
+
   #statusOf(evseId: number, word: string): ChargingStatus {
     if (word === 'Unavailable' || word === 'Faulted') return word;
     if (word === 'Occupied') return this.#stateAt.get(evseId) ?? 'Preparing';
@@ -114,6 +126,7 @@ export class Ocpp201Events {
     const { transactionId, chargingState } = transactionInfo;
     const evseId = evse?.id ?? this.#evseOf.get(transactionId) ?? this.#only;
     if (evseId === undefined) return;
+    if (evse?.connectorId !== undefined) this.#usedAt.set(evseId, evse.connectorId);
     if (eventType === 'Ended') {
       this.#evseOf.delete(transactionId);
       this.#stateAt.set(evseId, 'Finishing');

@@ -5,6 +5,7 @@ import { instant } from './ocpp16.js';
 
 const text = z.string().max(500);
 const evse = z.number().int().min(0).max(1_000);
+const connector = z.number().int().min(0).max(1_000);
 
 export const bootSchema = z.object({
   chargingStation: z.object({
@@ -18,6 +19,7 @@ export const statusSchema = z.object({
   timestamp: instant.optional().catch(undefined),
   connectorStatus: z.string().max(32),
   evseId: evse,
+  connectorId: connector,
 });
 
 const sampledValueSchema = z.object({
@@ -44,7 +46,7 @@ export const transactionEventSchema = z.object({
     transactionId: z.string().min(1).max(64),
     chargingState: z.string().max(32).optional(),
   }),
-  evse: z.object({ id: evse }).optional(),
+  evse: z.object({ id: evse, connectorId: connector.optional() }).optional(),
   meterValue: meterValueSchema.default([]),
 });
 /** Who began or ended the transaction, which its answer is about. */

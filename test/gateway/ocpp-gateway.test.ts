@@ -159,6 +159,43 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     expect(at()).toBeUndefined();
   });
 
+  it.each([
+    ['by the first event of the transaction', { id: 1, connectorId: 1 }, 'Available'],
+    ['by its status', { id: 1 }, 'Occupied'],
+  ] as const)(
+    'says %s at which connector of its EVSE the car is, and what the others say is no news of it',
+    async (_, evse, first) => {
+      const { client, gateway } = await connected('ocpp2.0.1');
+      const say = (connectorId: number, connectorStatus: string) => {
+        const { timestamp } = EVENT;
+        return client.call('StatusNotification', { timestamp, connectorStatus, evseId: 1, connectorId });
+      };
+      const at = () => gateway.bridges[0]?.session.leaseAt(1)?.transaction;
+      await say(1, first);
+      const transactionInfo = { transactionId: 'tx-1', chargingState: 'Charging' };
+      await client.call('TransactionEvent', { ...EVENT, evse, transactionInfo });
+      for (const word of ['Faulted', 'Unavailable', 'Reserved', 'Available']) {
+        await say(2, word);
+        expect(at()).toBe('tx-1');
+      }
+      await say(1, 'Available');
+      expect(at()).toBeUndefined();
+      // The next car may be at the other one, whatever was lost meanwhile.
+      await say(1, 'Occupied');
+      await say(2, 'Occupied');
+      const next = {
+        ...EVENT,
+        evse: { id: 1 },
+        transactionInfo: { ...transactionInfo, transactionId: 'tx-2' },
+      };
+      await client.call('TransactionEvent', next);
+      await say(1, 'Available');
+      expect(at()).toBe('tx-2');
+      await say(2, 'Available');
+      expect(at()).toBeUndefined();
+    },
+  );
+
   it('is asked of a list where its id token must be known', async () => {
     const idTags = { kind: 'list', idTags: new Set(['KNOWN']) } as const;
     const { client } = await connected('ocpp2.0.1', { idTags });
