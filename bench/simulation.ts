@@ -137,21 +137,29 @@ async function measureReplay(): Promise<number> {
 }
 const replayMs = await measureReplay();
 
-/** Back by six hours from the end of the ordinary day of twelve connectors, and a call there: what lies before is run again. */
-async function measureRewind(): Promise<{ readonly rewindMs: number; readonly actMs: number }> {
+/** With so many a world has two hours of the day to run again at most. */
+const SPARES = 12;
+
+/**
+ * Back by six hours from the end of the ordinary day of twelve connectors, and a call there: what lies before is run again, from
+ * the beginning or from the nearest spare world.
+ */
+async function measureRewind(spares: number): Promise<{ readonly rewindMs: number; readonly actMs: number }> {
   const scenario = parseScenario(readFileSync(ORDINARY_DAY, 'utf8'), ORDINARY_DAY);
-  const rehearsal = await rehearse(scenario);
+  const rehearsal = await rehearse(scenario, { spares });
   const { endsAtMs } = scenario;
   await rehearsal.travelTo(endsAtMs);
+  await rehearsal.ready();
   const beganAtMs = systemClock.monotonicMs();
-  await rehearsal.rewindTo(endsAtMs - 6 * 3_600_000);
+  await rehearsal.rewindTo(endsAtMs - 6 * 3_600_000 - 1);
   const wentBackAtMs = systemClock.monotonicMs();
   await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 40 });
   const actedAtMs = systemClock.monotonicMs();
   await rehearsal.close();
   return { rewindMs: wentBackAtMs - beganAtMs, actMs: actedAtMs - wentBackAtMs };
 }
-const { rewindMs, actMs } = await measureRewind();
+const { rewindMs, actMs } = await measureRewind(0);
+const beside = await measureRewind(SPARES);
 
 const heapBefore = alone.quiet[0]?.heapBytes[0] ?? 0;
 const heapAfter = alone.busy.at(-1)?.heapBytes[1] ?? 0;
@@ -200,9 +208,15 @@ report([
     met: rewindMs <= REWIND_GOAL_MS,
   },
   {
-    name: 'The first call after it, for which a world is run there again',
-    measured: `${Math.round(actMs)} ms`,
+    name: 'Both, going back and the first call there, for which a world is run there again',
+    measured: `${Math.round(rewindMs + actMs)} ms`,
     goal: '≤ 300 ms',
-    met: actMs <= REWIND_GOAL_MS,
+    met: rewindMs + actMs <= REWIND_GOAL_MS,
+  },
+  {
+    name: `… with ${SPARES} spare worlds, of which the nearest is two hours back`,
+    measured: `${Math.round(beside.rewindMs + beside.actMs)} ms`,
+    goal: '≤ 300 ms',
+    met: beside.rewindMs + beside.actMs <= REWIND_GOAL_MS,
   },
 ]);

@@ -61,7 +61,8 @@ export type CellOrder =
   | { readonly kind: 'end' | 'close'; readonly nth: number };
 export type CellAnswer = CellNews | DeedNews | CellEnd | undefined;
 
-class ThreadCells implements CellHost {
+/** Cells on a thread that they share with none of other hosts. */
+export class ThreadCells implements CellHost {
   readonly #thread = new Worker(new URL('./cell-thread.js', import.meta.url));
   readonly #queue = new Queue();
   #opened = 0;

@@ -2,24 +2,20 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { RestAnswer } from '../world/rest-client.js';
-import type { CellHosts, OpenCell } from './cell-hosts.js';
+import type { CellHost, CellHosts, OpenCell } from './cell-hosts.js';
 import type { CellNews, Deed } from './cell-run.js';
 import type { Cell } from './cells.js';
-import { EventMemory, firstDifference, type Mark } from './event-memory.js';
+import { type EventMemory, firstDifference, type Mark } from './event-memory.js';
 import { Queue } from './queue.js';
-
-/** What somebody did by hand: done again where that past is entered again. */
-export interface DoneByHand {
-  readonly at: Mark;
-  /** How many deeds of the rehearsal were before it. */
-  readonly nth: number;
-  readonly deed: Deed;
-}
+import { type DoneByHand, RecordedRun } from './recorded-run.js';
+import type { Spares } from './spares.js';
 
 /** Where a cell runs, and its number among the cells that its hosts were made for. */
 export interface CellPlace {
   readonly hosts: CellHosts;
   readonly place: number;
+  /** Absent where none are kept. */
+  readonly spares?: Spares | undefined;
 }
 
 /** What is known of a course before it has a world. */
@@ -59,9 +55,10 @@ export class Course {
 
   /** At the first instant of `cell`. */
   static async begin(cell: Cell, at: CellPlace): Promise<Course> {
-    const end = { atMs: cell.scenario.startsAtMs, events: 0 };
-    const course = new Course(cell, at, { memory: new EventMemory(), end, done: [] });
-    course.#hear(await course.#open(), end.atMs);
+    const run = await RecordedRun.begin(cell, openAt(at));
+    const course = new Course(cell, at, run);
+    course.#arrivals.set(run.end.atMs, run.end.events);
+    course.#world = run.world;
     return course;
   }
 
@@ -83,7 +80,10 @@ export class Course {
     return this.#queue.add(async () => {
       if (instant > this.#end.atMs) {
         const world = await this.#worldAtEnd();
-        this.#hear(await world.advance(instant), instant);
+        const news = world.advance(instant);
+        // After it was asked: a world that was a spare one shares their thread.
+        this.at.spares?.follow(this.cell, this.#done, instant);
+        this.#hear(await news, instant);
       }
       return this.markOf(instant);
     });
@@ -174,48 +174,24 @@ export class Course {
   async #worldAtEnd(): Promise<OpenCell> {
     if (this.#world !== undefined) return this.#world;
     const [recorded, { atMs }] = [this.#memory, this.#end];
-    const again = new Course(this.cell, this.at, {
-      memory: new EventMemory(),
-      end: { atMs: this.cell.scenario.startsAtMs, events: 0 },
-      done: [],
-    });
+    const again =
+      this.at.spares?.take(this.cell, this.#done, atMs) ??
+      (await RecordedRun.begin(this.cell, openAt(this.at)));
     try {
-      const world = await again.#run(this.#done, atMs);
-      const differsAtMs = firstDifference(recorded, again.#memory, atMs);
+      await again.goOn(this.#done, atMs);
+      const differsAtMs = firstDifference(recorded, again.memory, atMs);
       if (differsAtMs !== undefined)
         throw new Error(`The past cannot be entered again: it differs at ${toInstant(differsAtMs)}`);
-      this.#memory = again.#memory;
-      this.#done = again.#done;
-      this.#end = again.#end;
+      this.#memory = again.memory;
+      this.#done = again.done;
+      this.#end = again.end;
       this.#arrivals.set(atMs, this.#end.events);
-      this.#world = world;
-      return world;
+      this.#world = again.world;
+      return again.world;
     } catch (error) {
-      await again.rest();
+      await again.world.close();
       throw error;
     }
-  }
-
-  /** From the first instant to `instant`, with `deeds`. */
-  async #run(deeds: readonly DoneByHand[], instant: EpochMs): Promise<OpenCell> {
-    this.#hear(await this.#open(), this.#end.atMs);
-    const world = await this.#worldAtEnd();
-    const travelTo = async (atMs: EpochMs) => {
-      if (atMs > this.#end.atMs) this.#hear(await world.advance(atMs), atMs);
-    };
-    for (const { at, nth, deed } of deeds) {
-      await travelTo(at.atMs);
-      this.#done = [...this.#done, { at: this.#end, nth, deed }];
-      this.#hear(await world.do(deed), at.atMs);
-    }
-    await travelTo(instant);
-    return world;
-  }
-
-  async #open(): Promise<CellNews> {
-    const { hosts, place } = this.at;
-    this.#world = await hosts.open(place, this.cell, { isJudged: false });
-    return this.#world.begun;
   }
 
   #hear({ events }: CellNews, atMs: EpochMs): void {
@@ -223,4 +199,8 @@ export class Course {
     this.#end = { atMs, events: this.#memory.count };
     this.#arrivals.set(atMs, this.#end.events);
   }
+}
+
+function openAt({ hosts, place }: CellPlace): CellHost['open'] {
+  return (cell, settings) => hosts.open(place, cell, settings);
 }

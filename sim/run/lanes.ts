@@ -2,10 +2,12 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
-import type { CellHosts } from './cell-hosts.js';
+import { type CellHosts, ThreadCells } from './cell-hosts.js';
+import type { Cell } from './cells.js';
 import type { Course } from './course.js';
 import type { Mark } from './event-memory.js';
 import { inOrder } from './merged-events.js';
+import { Spares } from './spares.js';
 
 /** A course that is followed, and how far. */
 export interface Lane {
@@ -23,6 +25,9 @@ export interface Joined {
 export class Common {
   readonly visits: readonly Visit[];
   readonly hosts: CellHosts;
+  readonly #spares: Spares[] = [];
+  /** Of all spare worlds: what runs is not held up by them. */
+  #spareHost: ThreadCells | undefined;
   #users = 1;
 
   constructor(visits: readonly Visit[], hosts: CellHosts) {
@@ -35,9 +40,26 @@ export class Common {
     return this;
   }
 
+  /** Of `cell`, as long as anybody uses this; undefined where `count` is 0. */
+  sparesOf(cell: Cell, count: number): Spares | undefined {
+    if (count === 0) return undefined;
+    this.#spareHost ??= new ThreadCells();
+    const host = this.#spareHost;
+    const spares = new Spares(cell, (...asked) => host.open(...asked), count);
+    this.#spares.push(spares);
+    return spares;
+  }
+
+  /** Until all spare worlds wait where they are to. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#spares.map((spares) => spares.ready()));
+  }
+
   async leave(): Promise<void> {
     this.#users--;
-    if (this.#users === 0) await this.hosts.close();
+    if (this.#users > 0) return;
+    await Promise.all(this.#spares.map((spares) => spares.close()));
+    await Promise.all([this.hosts.close(), this.#spareHost?.close()]);
   }
 }
 

@@ -44,6 +44,11 @@ export interface Rehearsal {
    * @throws UnusableFileError with everything that is wrong with them.
    */
   branch(otherwise: BranchInput): Promise<Rehearsal>;
+  /**
+   * Waits until the spare worlds are where they are to wait; where there are none, they are. Nothing has to wait for it: what
+   * is done after going back takes the nearest that is there.
+   */
+  ready(): Promise<void>;
   /** What was recorded of `instant`, everything that happened at it included. @throws RangeError where it has not been */
   at(instant: EpochMs, connector?: ConnectorName): TraceState;
   /** What must never happen, and did, in the order of time. */

@@ -23,18 +23,22 @@ import type { Rehearsal } from './rehearsal.js';
 /**
  * Begins at the first instant of `scenario`.
  * @param options.workers how many threads share its locations, 1 unless told otherwise; the same course of events with any number.
+ * @param options.spares how many spare worlds of each cell wait on the way it went, none unless told otherwise: what is done after
+ * going back then runs no more again than what lies between two of them. They run on a thread of their own.
  * @throws UnusableFileError where its sessions come from a file that cannot be used.
  */
 export async function rehearse(
   scenario: Scenario,
-  { workers = 1 }: { readonly workers?: number } = {},
+  { workers = 1, spares = 0 }: { readonly workers?: number; readonly spares?: number } = {},
 ): Promise<Rehearsal> {
   const visits = sessionsOf(scenario, scenario.seed);
   const cells = cellsOf(scenario, visits);
   const common = new Common(visits, new CellHosts(cells.length, workers));
   const { hosts } = common;
   try {
-    const courses = await allOrNone(cells.map((cell, place) => Course.begin(cell, { hosts, place })));
+    const courses = await allOrNone(
+      cells.map((cell, place) => Course.begin(cell, { hosts, place, spares: common.sparesOf(cell, spares) })),
+    );
     const lanes = courses.map((course) => ({ course, now: course.end }));
     return new RecordedRehearsal(scenario, lanes, common);
   } catch (error) {
@@ -142,6 +146,10 @@ class RecordedRehearsal implements Rehearsal {
       }
       return new RecordedRehearsal(scenario, branches, this.#common.use(), this.#homes);
     });
+  }
+
+  ready(): Promise<void> {
+    return this.#common.ready();
   }
 
   at(instant: EpochMs, connector?: ConnectorName): TraceState {
