@@ -15,6 +15,7 @@ export class SimulationChild {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly #ended: Promise<string>;
+  #isMeasured = false;
 
   /** @param task.product this release unless given. */
   constructor(task: Omit<SimulationTask, 'product'> & { readonly product?: string }) {
@@ -32,15 +33,17 @@ export class SimulationChild {
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
   }
 
-  /** Resolves once it stands before its next slice. */
+  /** Goes on to before its next slice, and stands there. */
   async arrive(): Promise<void> {
+    if (this.#isMeasured) this.#goOn();
     const line = await this.#next();
     if (!('ready' in line)) throw new Error('a slice that nobody asked for');
   }
 
-  /** Runs the slice before which it stands. */
+  /** Runs the slice before which it stands, and stands behind it: it takes nothing from those that are measured next. */
   async slice(): Promise<SimulationSlice> {
-    this.#child.stdin?.write('\n');
+    this.#goOn();
+    this.#isMeasured = true;
     const line = await this.#next();
     if (!('slice' in line)) throw new Error('a slice was asked for, and none came');
     return line.slice;
@@ -52,6 +55,10 @@ export class SimulationChild {
     const exited = once(this.#child, 'exit');
     this.#child.kill();
     await exited;
+  }
+
+  #goOn(): void {
+    this.#child.stdin?.write('\n');
   }
 
   async #next(): Promise<Line> {

@@ -104,10 +104,13 @@ class SlicedRun {
     if (passed !== undefined)
       throw new RangeError(`no progress was told at minute ${passed}, where a slice begins or ends`);
     const edge = this.#edges.get(this.#minute);
-    if (edge?.ends !== undefined) this.#end(edge.ends, violations);
+    if (edge?.ends !== undefined) {
+      this.#end(edge.ends, violations);
+      awaitParent();
+    }
     if (edge?.begins !== true) return;
     writeLine({ ready: true });
-    readSync(0, Buffer.alloc(1));
+    awaitParent();
     this.#begin();
   }
 
@@ -165,6 +168,11 @@ function edgesOf(all: readonly Slices[]): ReadonlyMap<number, Edge> {
 function heapInUse(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
+}
+
+/** Its other threads have nothing to do meanwhile. */
+function awaitParent(): void {
+  readSync(0, Buffer.alloc(1));
 }
 
 function writeLine(line: object): void {
