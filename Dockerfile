@@ -17,6 +17,8 @@ COPY cli cli
 COPY sim sim
 COPY bench bench
 COPY web web
+COPY bin bin
+COPY scenarios scenarios
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM ${NODE_IMAGE}

@@ -1,33 +1,5 @@
-// The command's entry: the sub-command that was asked for, how a mistake is told, and with which exit code.
-import { Command } from 'commander';
-import { VERSION } from '../src/version.js';
+// The command's entry.
 import { commandsFor } from './commands.js';
-import { EXIT_CODES_HELP, NOT_BEGUN } from './exit-codes.js';
+import { runCommand } from './run-command.js';
 
-/** A mistake that commander finds in the arguments ends the process as any other mistake does. */
-function endWithOurCodes(command: Command): void {
-  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_BEGUN));
-  for (const each of command.commands) endWithOurCodes(each);
-}
-
-const program = new Command('headroom')
-  .description('Headroom keeps electric-vehicle charging within the power that a site has.')
-  .version(VERSION)
-  .addHelpText('afterAll', EXIT_CODES_HELP);
-for (const command of await commandsFor(process.argv.slice(2))) program.addCommand(command);
-endWithOurCodes(program);
-
-// The reader of the output may leave first, as `| head` does. What the command does beside telling it is done all the same, and
-// its exit code says what came of that.
-for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  const { exitCodeOf, explain } = await import('./operator-error.js');
-  process.stderr.write(`${explain(error)}\n`);
-  process.exit(exitCodeOf(error));
-}
+await runCommand(await commandsFor(process.argv.slice(2)));

@@ -1,4 +1,5 @@
 // The bundle, which is what people run: most tests of the command run what it was bundled from, whose modules are loaded once for all.
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -23,6 +24,13 @@ it('has packages in the form that people get, although it was built for tests', 
     /^\/\/ node_modules\/.*\.development\./m.test(readFileSync(new URL(name, BUNDLE), 'utf8')),
   );
   expect(forDevelopers).toEqual([]);
+});
+
+it('begins a simulation with what V8 compiled at the build', () => {
+  const loader = new URL('../../bin/kept-compiled.js', import.meta.url);
+  const asked = `import { loadKept } from '${loader.href}'; loadKept((script) => console.log(script.cachedDataRejected));`;
+  const told = execFileSync(process.execPath, ['--input-type=module', '--eval', asked], { env: {} });
+  expect(told.toString()).toBe('false\n');
 });
 
 it('runs the cells of a scenario on threads, and comes to the same as what it was bundled from', async () => {

@@ -1,0 +1,5 @@
+// The command with nothing but `headroom sim`, for the bundle that is kept compiled: no simulation waits for what only a service needs.
+import { runCommand } from './run-command.js';
+import { simCommand } from './sim.js';
+
+export const run = (): Promise<void> => runCommand([simCommand()]);
