@@ -13,6 +13,7 @@ import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import {
   isToldAnyway,
+  keptTenthsAOf,
   leaveAtBound,
   mostThenOf,
   obeysAnyway,
@@ -244,14 +245,13 @@ export class GrantIssuer {
    * before and the others leave no room for it yet, nor for what locked ones are owed. They have it where nothing is left to wait for.
    */
   #leastToldTenthsA(control: ConnectorControl, { isOwedAtOnce, doesFit, owedW }: RoomForLeast): number {
-    const { holding, sentTenthsA = 0, slot } = control;
-    const { leastTenthsA } = holding;
-    const isCarried = this.#ledger.carriableTenthsA(holding, this.#beyondGrants) >= leastTenthsA;
-    const has = Math.max(sentTenthsA, tenthsAOf(slot.limitA ?? 0)) >= leastTenthsA;
+    const { holding } = control;
+    const isCarried = this.#ledger.carriableTenthsA(holding, this.#beyondGrants) >= holding.leastTenthsA;
+    const has = keptTenthsAOf(control) >= holding.leastTenthsA;
     const isDue = isOwedAtOnce && isCarried && this.#doesClusterCarry(holding);
     const isKept = isLocked(control) ? has || isDue : has && doesFit;
     const besideW = isLocked(control) ? 0 : owedW;
-    return isKept || (isCarried && this.#isRoomForLeast(holding, besideW)) ? leastTenthsA : 0;
+    return isKept || (isCarried && this.#isRoomForLeast(holding, besideW)) ? holding.leastTenthsA : 0;
   }
 
   /** The least that it can be offered fits beside what may be drawn, if those obey that nobody relies on but that have obeyed. */

@@ -1,5 +1,5 @@
 // Connectors that cannot be relied upon and listen all the same: their maxima are reserved, and as a rule they do what they are told.
-import { wattsOfTenths } from '../values/units.js';
+import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isLocked, isReadOnly, linkOf } from './connector-control.js';
 import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
@@ -22,6 +22,14 @@ export function isToldAnyway({ holding, hb, spec, actor }: ConnectorControl): bo
 export function obeysAnyway(control: ConnectorControl): boolean {
   const { holding, sentTenthsA, sentFromSeq } = control;
   return mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq;
+}
+
+/**
+ * What it was told, or says that it is at, as far as it may be entitled to that: what it says may come late, from before its lease
+ * has ended.
+ */
+export function keptTenthsAOf({ sentTenthsA = 0, slot, holding }: ConnectorControl): number {
+  return Math.max(sentTenthsA, Math.min(tenthsAOf(slot.limitA ?? 0), holding.entitledTenthsA));
 }
 
 /** Of one that cannot be relied upon its bound is reserved, and the reason says why. */

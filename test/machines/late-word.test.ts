@@ -1,0 +1,57 @@
+// What a charger said before its lease ended, and what comes late: it is no reason to let it draw again what it draws no longer.
+import { expect, it } from 'vitest';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { createConnectorActor } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+
+const LIMIT_W = 13_000;
+/** A lease, and the time that a charger has to follow its end. */
+const OVER_AT_MS = 75_000;
+
+it('A charger without a lease is not told 6 A for the current that it says, late, it is at, until the others have made room', () => {
+  const supervisor = newSupervisor();
+  let hb = 0;
+  const place = (key: string) => {
+    const actor = createConnectorActor(key);
+    actor.send({ type: 'meter.heard' });
+    const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' });
+    return control;
+  };
+  const [late, other] = [place('late'), place('other')];
+  const hear = (control: typeof late, nowMs: number, said: Partial<MeterReading>) => {
+    const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, ...said } as const;
+    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.hear(control, reading, nowMs);
+  };
+  const toldA = (control: typeof late, nowMs: number) => {
+    const { grants } = supervisor.decide(budgetOf(LIMIT_W), nowMs);
+    const told = grants.find((each) => each.control === control);
+    return told && told.grant.limitTenthsA / 10;
+  };
+  hear(late, 0, { limitA: 0 });
+  hear(other, 0, { limitA: 0 });
+  const shareA = toldA(late, 5_000);
+  expect(shareA).toBeGreaterThan(7);
+  late.actor.send({ type: 'meter.missed' });
+  supervisor.lose(late);
+  hear(other, OVER_AT_MS, { limitA: shareA });
+  expect(toldA(other, OVER_AT_MS)).toBeGreaterThan(14);
+
+  late.actor.send({ type: 'meter.heard' });
+  supervisor.describe(late, { failsafeA: 0, lease: 'none', keepsThen: true, boot: 'a' });
+  hear(late, OVER_AT_MS + 1_000, { limitA: shareA });
+  expect(toldA(late, OVER_AT_MS + 2_000)).toBe(0);
+  expect(other.sentTenthsA).toBe(0);
+  // Once the other has followed that, there is room.
+  const ack = {
+    epoch: 1,
+    seq: other.holding.lastSeq,
+    boot: 'a',
+    result: 'APPLIED',
+    appliedA: undefined,
+  } as const;
+  supervisor.hearAck(other, ack, OVER_AT_MS + 2_000);
+  hear(late, OVER_AT_MS + 13_000, { limitA: 0 });
+  expect(toldA(late, OVER_AT_MS + 14_000)).toBe(6);
+});
