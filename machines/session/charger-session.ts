@@ -192,9 +192,10 @@ export class ChargerSession<Id extends string = string> {
 
   heardValues(evse: number, values: MeteredValues, nowMs: number): void {
     this.heard(nowMs);
+    const connector = this.#at(evse);
     // What was kept back tells nothing of now.
-    if (this.#time.heard(values.ownMs, nowMs) === 'late') return;
-    this.#at(evse)?.heardValues(values, nowMs);
+    if (connector?.isOver(values) || this.#time.heard(values.ownMs, nowMs) === 'late') return;
+    connector?.heardValues(values, nowMs);
   }
 
   transactionBegan(evse: number, transaction: TransactionRef, nowMs: number): void {

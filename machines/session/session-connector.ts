@@ -32,6 +32,8 @@ export class SessionConnector {
   isShownEvidence = false;
   status: ChargingStatus | undefined;
   readonly #heartbeatMs: number;
+  /** The transaction that was over last. */
+  #ended: TransactionRef | undefined;
   #values: MeteredValues | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
   #saidAtMs = Number.NEGATIVE_INFINITY;
@@ -77,8 +79,13 @@ export class SessionConnector {
     if (status === this.status) return;
     this.status = status;
     // Free again: a transaction that nobody ended is over.
-    if (status === 'Available') this.lease.setTransaction(undefined);
+    if (status === 'Available') this.#endTransaction();
     this.noteChange();
+  }
+
+  /** They are of a transaction that is over: kept back while a connection was broken, and no word of now. */
+  isOver({ transaction }: MeteredValues): boolean {
+    return transaction !== undefined && transaction === this.#ended;
   }
 
   heardValues(values: MeteredValues, nowMs: number): void {
@@ -100,7 +107,9 @@ export class SessionConnector {
    */
   heardTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
     if (transaction === this.lease.transaction) return;
-    this.lease.setTransaction(transaction);
+    if (transaction === undefined) this.#endTransaction();
+    else this.lease.setTransaction(transaction);
+    if (transaction === this.#ended) this.#ended = undefined;
     this.#values = undefined;
     this.#valuesAtMs = transaction === undefined ? Number.NEGATIVE_INFINITY : nowMs;
     this.noteChange();
@@ -137,6 +146,11 @@ export class SessionConnector {
       limitA,
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
     };
+  }
+
+  #endTransaction(): void {
+    this.#ended = this.lease.transaction ?? this.#ended;
+    this.lease.setTransaction(undefined);
   }
 
   /** No car that could draw is there: what it draws need not be measured. */

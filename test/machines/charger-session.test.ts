@@ -752,6 +752,31 @@ describe('The connection of a charger', () => {
     expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
   });
 
+  it('delivers what was kept back of a transaction that is over, ever more slowly: nothing runs again, and its clock is right', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    const keptOwnMs = charger.ownMs - 60_000;
+    charger.unplug().pass(2);
+    const before = charger.meters().length;
+    for (const apartS of [0, 1, 4, 8, 16]) {
+      charger.pass(apartS);
+      charger.values({ ownMs: keptOwnMs + 1_000 * apartS, transaction: 77 });
+    }
+    charger.pass(15);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
+    expect(charger.session.leaseAt(1)?.transaction).toBeUndefined();
+    expect(
+      new Set(
+        charger
+          .meters()
+          .slice(before)
+          .map(({ powerW }) => powerW),
+      ),
+    ).toEqual(new Set([0]));
+    // The same one may be said to run again, as where its end was a mistake.
+    charger.plugIn(77);
+    expect(charger.session.leaseAt(1)?.transaction).toBe(77);
+  });
+
   it('says what the service asks for', () => {
     const charger = charging();
     const before = charger.said.length;
