@@ -173,7 +173,7 @@ export class LockWatch {
 
   /**
    * What a fuse must have room for whatever it is told: its maximum where that is reserved, and until it has taken a limit since and
-   * has settled; after that what it may still draw. That, too, where it has not taken a lower limit in time, or is out of reach: no
+   * has settled, which it cannot while it is out of reach; after that what it may still draw. That, too, where it has not taken a lower limit in time, or is out of reach: no
    * fuse is overloaded for a lock, and nobody can lower what is late or away.
    */
   #reservedA(book: ConnectorBook, pole: PoleName): number {
@@ -182,7 +182,10 @@ export class LockWatch {
     if (book.isUnreliable || book.metered.mayBeDistrusted) standing.unreliableAtMs = nowMs;
     const { settleMs, heartbeatMs } = book.times;
     const reliableForMs = nowMs - Math.max(standing.unreliableAtMs, book.leaseHeard.noneAtMs);
-    if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) return book.facts.maxA;
+    if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) {
+      if (book.isSilent(nowMs)) standing.unreliableAtMs = nowMs;
+      return book.facts.maxA;
+    }
     const { lowered } = standing;
     const isLate = isUntaken(book, standing) && nowMs - (lowered?.leftAtMs ?? nowMs) >= LATE_AFTER_MS;
     if (isLate || book.isSilent(nowMs)) standing.lateAtMs = nowMs;

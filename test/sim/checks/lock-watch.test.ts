@@ -151,6 +151,26 @@ describe('A lock that is told 0 A on a fuse', () => {
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
+  it('is not while one that kept no lease is out of reach before it has taken a limit; else it is', () => {
+    first.leaseHeard.hear('none', nowMs);
+    second.leaseHeard.hear('none', nowMs);
+    second.leaseHeard.hear('heartbeat', nowMs);
+    pass(TIMES.heartbeatMs);
+    second.signOff();
+    for (let seq = 1; seq <= 15; seq++) {
+      pass(TIMES.heartbeatMs, second);
+      watch.left(locked, limit(seq, 0));
+    }
+    expect(told).toEqual([]);
+    second.hear(nowMs, true);
+    pass(2 * TIMES.heartbeatMs + TIMES.settleMs);
+    watch.left(locked, limit(16, 0));
+    expect(told).toEqual([]);
+    pass(1);
+    watch.left(locked, limit(17, 0));
+    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+  });
+
   it('is not where one fills it that is out of reach and may draw what it was told before, until that has ended', () => {
     first.leaseHeard.hear('none', nowMs);
     second.give(limit(1, 26), nowMs, nowMs);
