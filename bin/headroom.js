@@ -9,5 +9,5 @@ if (!existsSync(entry)) {
   process.exit(1);
 }
 // A simulation is over so soon that its start counts; a service has other cares, such as its memory.
-if (process.argv[2] === 'sim' && existsSync(KEPT)) await loadKept().run();
+if (process.argv[2] === 'sim' && existsSync(KEPT)) loadKept();
 else await import(entry.href);

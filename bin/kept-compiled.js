@@ -9,6 +9,7 @@ export const KEPT = fileURLToPath(new URL('../dist/command/sim-alone.cjs', impor
 /** Of no use to another version or processor. V8 looks once more, and compiles what it cannot use. */
 const COMPILED = `${KEPT}.${process.version}-${process.arch}`;
 
+/** Runs the command. */
 export function loadKept(onScript = () => {}) {
   const script = new Script(
     `(function (exports, require, module, __filename, __dirname) {${readFileSync(KEPT)}\n})`,
@@ -21,5 +22,4 @@ export function loadKept(onScript = () => {}) {
   onScript(script, COMPILED);
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(KEPT), module, KEPT, dirname(KEPT));
-  return module.exports;
 }

@@ -28,7 +28,7 @@ it('has packages in the form that people get, although it was built for tests', 
 
 it('begins a simulation with what V8 compiled at the build', () => {
   const loader = new URL('../../bin/kept-compiled.js', import.meta.url);
-  const asked = `import { loadKept } from '${loader.href}'; loadKept((script) => console.log(script.cachedDataRejected));`;
+  const asked = `import { loadKept } from '${loader.href}'; loadKept((script) => { console.log(script.cachedDataRejected); process.exit(); });`;
   const told = execFileSync(process.execPath, ['--input-type=module', '--eval', asked], { env: {} });
   expect(told.toString()).toBe('false\n');
 });
