@@ -83,6 +83,16 @@ export function isLettingGo(holding: Holding, nowMs: number): boolean {
   return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), lasting);
 }
 
+/** The grant that has not left yet is within what it was told before, as far as that lasts at `nowMs`. */
+export function addsNothing(holding: Holding, nowMs: number): boolean {
+  const entry = holding as Entry;
+  const { waiting, told, promises } = entry;
+  if (waiting === undefined) return true;
+  const isOver = told?.promise !== undefined && promises.isOver(told.promise, nowMs);
+  const lasting = lastingOn(isOver ? { ...entry, told: { ...told, promise: undefined } } : entry);
+  return isWithin(lastingBy(waiting), lasting);
+}
+
 /** When it may be another answer, after `nowMs`, without any message; infinite where never. */
 export function letsGoAtMs(holding: Holding, nowMs: number): number {
   return (holding as Entry).promises.nextAwaitedMs(nowMs);

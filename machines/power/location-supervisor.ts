@@ -13,7 +13,7 @@ import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
 import { isLettingGo, letsGoAtMs } from './ledger-room.js';
-import { barLending, isLending } from './lent-phases.js';
+import { barLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { nextSwitchAtMs } from './phase-choice.js';
@@ -223,18 +223,12 @@ export class LocationSupervisor {
     control.storedLease = lease;
   }
 
-  /** Whether it may leave still: no other was decided since, nor has the session ended that it is for. */
-  isNewest({ control, grant: { seq, lent } }: DecidedGrant): boolean {
-    if (control.holding.lastSeq !== seq) return false;
-    return lent === undefined || (isLending(control) && lent.session === control.session.id);
-  }
-
   /** It is on disk, and leaves now. */
   noteLeft({ control, grant }: DecidedGrant): void {
     this.ledger.noteLeft(control.holding, grant.seq);
   }
 
-  /** It could not be written and never left: what the connector was told before goes on, and is renewed. */
+  /** It could not be written, or came too late, and never left: what the connector was told before goes on, and is renewed. */
   withdraw(decided: DecidedGrant, nowMs: number): void {
     const { grant, beforeTenthsA } = decided;
     const control: ConnectorControl = decided.control;
@@ -280,8 +274,8 @@ export class LocationSupervisor {
     const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected };
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
-    const isShared = shareW < Number.POSITIVE_INFINITY;
-    const isAnyLettingGo = isShared && controls.some(({ holding }) => isLettingGo(holding, nowMs));
+    const isAnyLettingGo =
+      shareW < Number.POSITIVE_INFINITY && controls.some(({ holding }) => isLettingGo(holding, nowMs));
     return {
       grants,
       isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isLettingGo: isAnyLettingGo }),

@@ -1,8 +1,10 @@
 // Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
+
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import { fitsStill, isNewest } from '../../machines/power/late-grant.js';
 import type { Decision } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
@@ -233,12 +235,16 @@ export class Enforcement {
     for (const decided of grants) if (!decided.mustStore) this.#publish(location, decided);
     if (stored.length === 0) return;
     reservations.store(location, stored, (isStored) => {
+      const supervisor = supervisorOf(location);
       for (const decided of stored) {
-        const isNewest = supervisorOf(location).isNewest(decided);
-        if (isStored && isNewest) {
-          supervisorOf(location).noteLeft(decided);
+        const nowMs = clock.monotonicMs();
+        const isLate = isNewest(decided) && !fitsStill(decided, supervisor, nowMs);
+        if (!isStored || isLate) supervisor.withdraw(decided, nowMs);
+        else if (isNewest(decided)) {
+          supervisor.noteLeft(decided);
           this.#publish(location, decided);
-        } else if (!isStored) supervisorOf(location).withdraw(decided, clock.monotonicMs());
+        }
+        if (isLate) this.decideSoon(location);
       }
       if (!isStored) this.#wakeups.wakeBy(location, clock.monotonicMs() + timing.heartbeatMs);
     });

@@ -93,7 +93,8 @@ const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 
 export type Harbour = ReturnType<typeof createHarbour>;
 
-export function createHarbour(rows: TenantState = ROWS) {
+/** @param isOnDisk resolves once what is to be written is on disk */
+export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<void> = async () => {}) {
   const clock = createVirtualClock(START_MS);
   const defects: unknown[] = [];
   const effects: object[] = [];
@@ -103,6 +104,7 @@ export function createHarbour(rows: TenantState = ROWS) {
   const written: Change[] = [];
   const store = {
     async append(_: TenantUuid, changes: readonly Change[]): Promise<void> {
+      await isOnDisk();
       written.push(...changes);
     },
   };

@@ -5,6 +5,7 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import type { Fuses } from '../../machines/power/fuses.js';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import { fitsStill, isNewest } from '../../machines/power/late-grant.js';
 import { type Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { mostOnFirst } from '../../machines/power/own-phases.js';
@@ -200,7 +201,11 @@ export class SupervisedSite {
       for (let i = 0; i < writes; i++) this.#writeOldest();
       for (const decided of stored) {
         this.supervisor.setStoring(decided.control, false);
-        if (!this.supervisor.isNewest(decided)) continue;
+        if (!isNewest(decided)) continue;
+        if (!fitsStill(decided, this.supervisor, agenda.nowMs)) {
+          this.supervisor.withdraw(decided, agenda.nowMs);
+          continue;
+        }
         this.supervisor.noteLeft(decided);
         publish(decided);
       }

@@ -1,0 +1,76 @@
+// When a grant that waited for the disk may leave still.
+import { beforeEach, expect, it } from 'vitest';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import { fitsStill } from '../../machines/power/late-grant.js';
+import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { createConnectorActor, lockAt } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+
+const LIMIT_W = 30_000;
+/** Of a lease that was given for a heartbeat at 0, settling included. */
+const OVER_AT_MS = 71_200;
+
+let supervisor: LocationSupervisor;
+let charging: ConnectorControl;
+let other: ConnectorControl;
+
+function place(key: string): ConnectorControl {
+  const actor = createConnectorActor(key);
+  actor.send({ type: 'meter.heard' });
+  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' });
+  const reading = { boot: 'a', hb: 1, status: 'Charging', powerW: 0, limitA: 0 } as const;
+  supervisor.meters.record(control.slot, reading, 0);
+  supervisor.hear(control, reading, 0);
+  return control;
+}
+
+/** The same limit again for a heartbeat at 50 s: it waits for the disk. */
+function prolonged(): DecidedGrant {
+  const { holding, sentTenthsA: limitTenthsA = 0 } = charging;
+  const renewal = { limitTenthsA, thenTenthsA: 0, heardAtMs: 50_000, budgetW: LIMIT_W, isWaiting: true };
+  const seq = supervisor.ledger.grant(holding, renewal);
+  const grant = {
+    epoch: 1,
+    seq,
+    boot: 'a',
+    ref: 2,
+    ttlMs: 60_000,
+    limitTenthsA,
+    limitW: 0,
+    thenTenthsA: 0,
+    thenW: 0,
+  };
+  return {
+    control: charging,
+    grant: { ...grant, reason: 'fairShare' },
+    mustStore: true,
+    beforeTenthsA: limitTenthsA,
+  };
+}
+
+beforeEach(() => {
+  supervisor = newSupervisor();
+  [charging, other] = [place('charging'), place('other')];
+  for (const decided of supervisor.decide(budgetOf(LIMIT_W), 5_000).grants) supervisor.noteLeft(decided);
+  expect(charging.sentTenthsA).toBeGreaterThan(60);
+});
+
+it('prolongs what is in force, room or none, until that has ended', () => {
+  const decided = prolonged();
+  supervisor.ledger.setWorstCase(other.holding, true);
+  expect(supervisor.ledger.totalW).toBeGreaterThan(LIMIT_W);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS - 1)).toBe(true);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
+});
+
+it('needs room after that, but for the minimum of a lock', () => {
+  const decided = prolonged();
+  expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);
+  supervisor.ledger.setWorstCase(other.holding, true);
+  lockAt(charging.actor, 11);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
+  const least = { ...decided, grant: { ...decided.grant, limitTenthsA: charging.holding.leastTenthsA } };
+  expect(fitsStill(least, supervisor, OVER_AT_MS)).toBe(true);
+});
