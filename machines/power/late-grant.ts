@@ -12,15 +12,17 @@ export function isNewest({ control, grant: { seq, lent } }: DecidedGrant): boole
 }
 
 /**
- * It is the minimum of a lock, or there is room for it, or it adds nothing: what it was to prolong may have ended meanwhile, and its
- * charger have followed that.
+ * It adds nothing, or its fuses carry it and there is room for it, which the minimum of a lock needs none of. What it was to prolong may
+ * have ended meanwhile, and its charger have followed that.
  */
 export function fitsStill(
-  { control, grant: { limitTenthsA } }: DecidedGrant,
+  { control, grant: { limitTenthsA, thenTenthsA } }: DecidedGrant,
   { ledger, budgetW }: Pick<LocationSupervisor, 'ledger' | 'budgetW'>,
   nowMs: number,
 ): boolean {
   const { holding } = control;
-  const isFloor = isLocked(control) && limitTenthsA <= holding.leastTenthsA;
-  return isFloor || ledger.totalW <= budgetW || addsNothing(holding, nowMs);
+  const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
+  const isFloor = isLocked(control) && mostTenthsA <= holding.leastTenthsA;
+  const isRoom = isFloor || ledger.totalW <= budgetW;
+  return (isRoom && mostTenthsA <= ledger.carriableTenthsA(holding)) || addsNothing(holding, nowMs);
 }

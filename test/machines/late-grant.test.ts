@@ -74,3 +74,15 @@ it('needs room after that, but for the minimum of a lock', () => {
   const least = { ...decided, grant: { ...decided.grant, limitTenthsA: charging.holding.leastTenthsA } };
   expect(fitsStill(least, supervisor, OVER_AT_MS)).toBe(true);
 });
+
+it('needs fuses that carry it, too', () => {
+  supervisor.ledger.describe(charging.holding, { polesOfPhases: [[0], [0], [0]] });
+  const decided = prolonged();
+  supervisor.ledger.limitPoles([decided.grant.limitTenthsA]);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);
+  supervisor.ledger.limitPoles([decided.grant.limitTenthsA - 1]);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS - 1)).toBe(true);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
+  lockAt(charging.actor, 11);
+  expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
+});
