@@ -81,6 +81,16 @@ beforeEach(() => build([]));
 
 const NOTHING_FOR_A_LOCK = 'P4 0 A for a locked connector that is in reach (waiting)';
 
+/** Told 0 A as `seq` when `ms` have passed, the locked one is not wronged; told so again a millisecond later it is. */
+function expectOwedAfter(ms: number, seq: number, away?: ConnectorBook): void {
+  pass(ms, away);
+  watch.left(locked, limit(seq, 0));
+  expect(told).toEqual([]);
+  pass(1, away);
+  watch.left(locked, limit(seq + 1, 0));
+  expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+}
+
 describe('A lock that is told 0 A on a fuse', () => {
   it('is wronged where the others can be lowered, or one of them alone cannot', () => {
     watch.left(locked, limit(1, 0));
@@ -107,12 +117,7 @@ describe('A lock that is told 0 A on a fuse', () => {
       book.give(limit(2, 6), nowMs, nowMs);
       book.noteApplied({ epoch: 1, seq: 2 }, nowMs);
     }
-    pass(2 * TIMES.heartbeatMs + TIMES.settleMs);
-    watch.left(locked, limit(3, 0));
-    expect(told).toEqual([]);
-    pass(1);
-    watch.left(locked, limit(4, 0));
-    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+    expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 3);
   });
 
   it('is not where one that took no lower limit in time fills it, and until it has settled; else it is', () => {
@@ -131,24 +136,14 @@ describe('A lock that is told 0 A on a fuse', () => {
     pass(1);
     watch.left(locked, limit(2, 0));
     second.noteApplied({ epoch: 1, seq: 3 }, nowMs);
-    pass(TIMES.settleMs - 1);
-    watch.left(locked, limit(3, 0));
-    expect(told).toEqual([]);
-    pass(1);
-    watch.left(locked, limit(4, 0));
-    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+    expectOwedAfter(TIMES.settleMs - 1, 3);
   });
 
   it('is not where one that kept no lease for a moment has yet to take a limit since', () => {
     first.leaseHeard.hear('none', nowMs);
     second.leaseHeard.hear('none', nowMs);
     second.leaseHeard.hear('heartbeat', nowMs);
-    pass(2 * TIMES.heartbeatMs + TIMES.settleMs);
-    watch.left(locked, limit(1, 0));
-    expect(told).toEqual([]);
-    pass(1);
-    watch.left(locked, limit(2, 0));
-    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+    expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 1);
   });
 
   it('is not while one that kept no lease is out of reach before it has taken a limit; else it is', () => {
@@ -163,12 +158,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     }
     expect(told).toEqual([]);
     second.hear(nowMs, true);
-    pass(2 * TIMES.heartbeatMs + TIMES.settleMs);
-    watch.left(locked, limit(16, 0));
-    expect(told).toEqual([]);
-    pass(1);
-    watch.left(locked, limit(17, 0));
-    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+    expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 16);
   });
 
   it('is not where one fills it that is out of reach and may draw what it was told before, until that has ended', () => {
@@ -178,12 +168,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
     second.signOff();
     watch.left(locked, limit(2, 0));
-    pass(TIMES.leaseMs + TIMES.settleMs - 1, second);
-    watch.left(locked, limit(3, 0));
-    expect(told).toEqual([]);
-    pass(1, second);
-    watch.left(locked, limit(4, 0));
-    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+    expectOwedAfter(TIMES.leaseMs + TIMES.settleMs - 1, 3, second);
   });
 
   it('is not where one fills it whose late values say that it draws more than it may, until it has kept to that for a minute', () => {
@@ -220,12 +205,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([]);
     second.noteApplied({ epoch: 1, seq: 2 }, nowMs);
-    pass(TIMES.settleMs - 1);
-    watch.left(locked, limit(3, 0));
-    expect(told).toEqual([]);
-    pass(1);
-    watch.left(locked, limit(4, 0));
-    expect(told).toEqual([NOTHING_FOR_A_LOCK]);
+    expectOwedAfter(TIMES.settleMs - 1, 3);
   });
 
   it('is wronged by one that goes on letting go, once there has been room for longer than it takes', () => {
