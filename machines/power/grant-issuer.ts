@@ -6,7 +6,8 @@ import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import { BeyondGrants, hadTenthsA, isWithoutGrant, leastBesideW } from './ledger-room.js';
+import { isRenewalDue, leasedTenthsA, restOfLeaseMs, ttlMsFor, ungrantedTenthsA } from './lease-renewal.js';
+import { BeyondGrants, hadTenthsA, leastBesideW } from './ledger-room.js';
 import { isLending, isToWiden, lentTo, widens } from './lent-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
@@ -47,16 +48,6 @@ interface GrantRoom {
 
 /** Raises are this far apart (rule 9). */
 const RAISE_EVERY_MS = 10_000;
-/**
- * A grant younger than this share of a heartbeat is not renewed: a charger may report every change. Who connects again says so at
- * once, and its next heartbeat comes a whole one later: so it waits for its renewal for one and two thirds of a heartbeat at most.
- */
-const RENEW_AFTER_HEARTBEATS = 2 / 3;
-/** Unless its lease ends so soon that the next heartbeat could come too late. */
-const RENEW_BEFORE_HEARTBEATS = 1.25;
-/** How long a lease lasts where less may be ordered at any moment, if that is as soon as an order must be followed. */
-const SHORT_LEASE_HEARTBEATS = 1.5;
-const ORDER_FOLLOWED_WITHIN_MS = 15_000;
 /** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
 const TAKING_STOCK_MS = 3_000;
 
@@ -125,15 +116,9 @@ export class GrantIssuer {
 
   /** The same limit again for a charger whose heartbeat just came, where it is time. */
   renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { sentTenthsA, sentAtMs, holding } = control;
+    const { sentTenthsA } = control;
     if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
-    const isTaken = holding.ackedSeq === holding.lastSeq;
-    const { heartbeatMs } = control.timing;
-    const endsSoon = control.leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * heartbeatMs;
-    const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * heartbeatMs : TOLD_AGAIN_AFTER_MS;
-    if (nowMs - sentAtMs < afterMs && !(isTaken && endsSoon)) return undefined;
-    if (control.heardAtMs <= sentAtMs) return undefined;
-    return this.#grant(control, sentTenthsA, nowMs);
+    return isRenewalDue(control, nowMs) ? this.#grant(control, sentTenthsA, nowMs) : undefined;
   }
 
   /** When to issue again for what could not be raised yet; undefined where nothing waits. */
@@ -147,13 +132,6 @@ export class GrantIssuer {
       if (isDue && atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
     }
     return nextMs;
-  }
-
-  /** How long its lease lasts: short where an order may come and its end stops nobody, so that no other is stopped for it. */
-  #ttlMsFor({ holding, timing }: ConnectorControl, thenTenthsA: number): number {
-    if (!this.#areOrdersExpected || thenTenthsA < holding.leastTenthsA) return holding.ttlMs;
-    const shortMs = SHORT_LEASE_HEARTBEATS * timing.heartbeatMs;
-    return shortMs <= ORDER_FOLLOWED_WITHIN_MS ? Math.min(holding.ttlMs, shortMs) : holding.ttlMs;
   }
 
   #isTakingStock(nowMs: number): boolean {
@@ -188,10 +166,7 @@ export class GrantIssuer {
     if (control.isStoring) return undefined;
     const isFloorOwed =
       isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
-    // By what it says: it may be at that on fewer phases than it is to use.
-    const isAtTenthsA = isWithoutGrant(holding)
-      ? Math.min(tenthsAOf(control.slot.limitA ?? 0), holding.boundTenthsA)
-      : 0;
+    const isAtTenthsA = ungrantedTenthsA(control);
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isRoom = () => this.#isRoomForLeast(holding) || this.#isOwedAtOnce(control);
     const isFloorDue = () => isCarried && this.#doesClusterCarry(holding) && isRoom();
@@ -199,6 +174,9 @@ export class GrantIssuer {
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    const keptTenthsA = Math.min(targetTenthsA, leasedTenthsA(control, nowMs));
+    if (sentTenthsA === undefined && keptTenthsA > tenthsA)
+      return this.#lowerForRestOfLease(control, keptTenthsA, nowMs);
     if (tenthsA < isAtTenthsA && this.#isTakingStock(nowMs)) return undefined;
     // A locked one goes on with the phases that it is on until there is room on all that it is to use.
     if (isFloorOwed && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
@@ -209,20 +187,37 @@ export class GrantIssuer {
       if (!isWorthIt || !isPaced) return undefined;
     }
     if (tenthsA > 0) control.raisedAtMs = nowMs;
-    return this.#grant(control, tenthsA, nowMs, isFloorKept);
+    return this.#grant(control, tenthsA, nowMs, { isLockFloor: isFloorKept });
   }
 
   /**
-   * One that comes back is told no more than it says it holds, unless that fits: while it was away the others may have counted on
-   * the end of its lease. They are only told now to make room, and need as long for it as it would need to take what it had.
+   * One that comes back is told no more than fits: while it was away the others may have counted on the end of its lease, and one that
+   * does not hear that they have to make room holds what it has past that.
    */
   #raisableTenthsA(control: ConnectorControl): number {
-    const { holding, sentTenthsA, slot } = control;
+    const { holding, sentTenthsA } = control;
     const grantableTenthsA = this.#ledger.grantableTenthsA(holding, this.#raisesToW);
-    if (sentTenthsA !== undefined || slot.limitA === undefined) return grantableTenthsA;
-    const keptTenthsA = Math.max(tenthsAOf(slot.limitA), heldTenthsAOf(control));
+    if (sentTenthsA !== undefined) return grantableTenthsA;
     const fittingTenthsA = this.#ledger.fittingTenthsA(holding, this.#raisesToW);
-    return Math.min(grantableTenthsA, Math.max(fittingTenthsA, keptTenthsA));
+    return Math.min(grantableTenthsA, Math.max(fittingTenthsA, heldTenthsAOf(control)));
+  }
+
+  /**
+   * What it came back with it keeps until its lease ends, and no longer. It is lowered at once where it is due less, so that it fits
+   * the sooner, and is not taken to have been told anything: what fits is asked again with every decision.
+   */
+  #lowerForRestOfLease(
+    control: ConnectorControl,
+    limitTenthsA: number,
+    nowMs: number,
+  ): DecidedGrant | undefined {
+    const { slot, sentAtMs } = control;
+    const ttlMs = restOfLeaseMs(control);
+    const isLower = limitTenthsA < tenthsAOf(slot.limitA ?? 0);
+    if (!isLower || ttlMs === 0 || nowMs - sentAtMs < TOLD_AGAIN_AFTER_MS) return undefined;
+    const decided = this.#grant(control, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
+    control.sentTenthsA = undefined;
+    return decided;
   }
 
   /**
@@ -237,7 +232,7 @@ export class GrantIssuer {
     const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !compliance.isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
-    return this.#grant(control, control.targetTenthsA, nowMs, isLocked(control));
+    return this.#grant(control, control.targetTenthsA, nowMs, { isLockFloor: isLocked(control) });
   }
 
   /**
@@ -270,7 +265,12 @@ export class GrantIssuer {
   }
 
   /** Never more than the ledger has room for, whatever was decided before. */
-  #grant(control: ConnectorControl, wantedTenthsA: number, nowMs: number, isLockFloor = false): DecidedGrant {
+  #grant(
+    control: ConnectorControl,
+    wantedTenthsA: number,
+    nowMs: number,
+    { isLockFloor = false, mostTtlMs = Number.POSITIVE_INFINITY } = {},
+  ): DecidedGrant {
     const { holding, hb = 0, boot, heardAtMs } = control;
     const grantable = this.#ledger.grantableTenthsA(holding, this.#raisesToW);
     let limitTenthsA = wantedTenthsA;
@@ -288,7 +288,7 @@ export class GrantIssuer {
     const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
     // What leaves at once lasts no longer than is on disk.
-    const givenTtlMs = this.#ttlMsFor(control, thenTenthsA);
+    const givenTtlMs = Math.min(ttlMsFor(control, thenTenthsA, this.#areOrdersExpected), mostTtlMs);
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
     const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
     const mustStore =

@@ -93,6 +93,17 @@ export function addsNothing(holding: Holding, nowMs: number): boolean {
   return isWithin(lastingBy(waiting), lasting);
 }
 
+/** By when the lease of the newest grant that left has surely ended, settling left aside; minus infinity where none lasts. */
+export function leaseEndMsOf(holding: Holding): number {
+  return (holding as Entry).told?.promise?.endsAtMs ?? Number.NEGATIVE_INFINITY;
+}
+
+/** What that grant lets it draw on the phases that it is to use, tenths of an ampere. */
+export function toldTenthsA(holding: Holding): number {
+  const { told, usedPhases } = holding as Entry;
+  return told === undefined ? 0 : mostOnFirst(lastingBy(told), usedPhases);
+}
+
 /** When it may be another answer, after `nowMs`, without any message; infinite where never. */
 export function letsGoAtMs(holding: Holding, nowMs: number): number {
   return (holding as Entry).promises.nextAwaitedMs(nowMs);

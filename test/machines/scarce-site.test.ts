@@ -37,6 +37,12 @@ function cut(rig: SupervisorRig, place: number): void {
     if (link !== undefined) link.mode = 'cut';
 }
 
+/** They are heard again. */
+function reopen(rig: SupervisorRig, place: number): void {
+  for (const link of [rig.places[place]?.up, rig.places[place]?.down])
+    if (link !== undefined) link.mode = 'open';
+}
+
 /** The least that any charger is limited to while `ms` pass. */
 function leastOf(rig: SupervisorRig, ms: number): number {
   let leastTenthsA = Number.POSITIVE_INFINITY;
@@ -176,7 +182,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)).toEqual([320, 200]);
     rig.run(rig.agenda.nowMs + 1_500);
     expect(limitsOf(rig)).toEqual([320, 80]);
-    for (const link of [rig.places[0]?.up, rig.places[0]?.down]) if (link !== undefined) link.mode = 'open';
+    reopen(rig, 0);
     rig.run(rig.agenda.nowMs + 40_000);
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
@@ -190,13 +196,65 @@ describe('A limit that falls while a charger does not take its own', () => {
     lower(rig, 40);
     rig.run(rig.agenda.nowMs + 1_000);
     expect(limitsOf(rig)[1]).toBe(320);
-    for (const link of [rig.places[0]?.up, rig.places[0]?.down]) if (link !== undefined) link.mode = 'open';
+    reopen(rig, 0);
     const untilMs = rig.agenda.nowMs + 9_000;
     while (rig.agenda.nowMs < untilMs) {
       rig.run(rig.agenda.nowMs + 250);
       expect(limitsOf(rig)[0]).toBeLessThanOrEqual(80);
     }
     rig.run(rig.agenda.nowMs + MINUTE_MS);
+    expect(limitsOf(rig)).toEqual([200, 200]);
+  });
+
+  it('tells one that comes back with late words, for a moment, nothing beside another that cannot hear that it has to make room', () => {
+    const rig = siteOf(64, [{}, {}]);
+    const [first, second] = rig.places;
+    if (first === undefined || second === undefined) throw new Error('no chargers');
+    const lowFromMs = rig.agenda.nowMs + 101_500;
+    rig.limitFrom(lowFromMs, 40 * AMPERE_W);
+    first.up.mode = 'held';
+    first.down.mode = 'cut';
+    rig.run(lowFromMs - 55_000);
+    // What it says while its lease lasts comes when that is over; the other need not make room for it meanwhile.
+    first.up.mode = 'cut';
+    rig.run(lowFromMs - 41_000);
+    expect(limitsOf(rig)).toEqual([0, 320]);
+    cut(rig, 1);
+    first.up.open();
+    first.down.mode = 'open';
+    rig.run(lowFromMs - 38_000);
+    cut(rig, 0);
+    expect(limitsOf(rig)[0]).toBeLessThanOrEqual(80);
+    rig.run(lowFromMs);
+    expect(limitsOf(rig)[1]).toBe(320);
+    expect(rig.ableW()).toBeLessThanOrEqual(40 * AMPERE_W);
+  });
+
+  it('has one that comes back keep less than it had no longer than it would have kept that, until the other has made room', () => {
+    const rig = siteOf(64, [{}, {}]);
+    const lowFromMs = rig.agenda.nowMs + 105_000;
+    rig.limitFrom(lowFromMs, 40 * AMPERE_W);
+    cut(rig, 0);
+    rig.run(lowFromMs - 70_000);
+    cut(rig, 1);
+    reopen(rig, 0);
+    rig.run(lowFromMs - 60_000);
+    expect(limitsOf(rig)).toEqual([200, 320]);
+    cut(rig, 0);
+    rig.run(lowFromMs - 43_000);
+    expect(limitsOf(rig)[0]).toBe(0);
+  });
+
+  it('stops neither of two that come back shortly before it falls: each keeps what it had until the other has made room', () => {
+    const rig = siteOf(64, [{}, {}]);
+    const lowFromMs = rig.agenda.nowMs + 105_000;
+    rig.limitFrom(lowFromMs, 40 * AMPERE_W);
+    cut(rig, 0);
+    cut(rig, 1);
+    rig.run(lowFromMs - 70_000);
+    reopen(rig, 0);
+    reopen(rig, 1);
+    expect(leastOf(rig, 3 * MINUTE_MS)).toBe(200);
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
 

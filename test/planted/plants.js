@@ -281,9 +281,9 @@ export const PLANTS = [
   {
     // One that is cut off keeps what it had for a minute, and the others stop for it.
     name: 'lease-stays-long',
-    file: 'machines/power/grant-issuer.js',
-    text: '!this.#areOrdersExpected || thenTenthsA < holding.leastTenthsA',
-    bug: 'this.#areOrdersExpected !== undefined',
+    file: 'machines/power/lease-renewal.js',
+    text: '!areOrdersExpected || thenTenthsA < holding.leastTenthsA',
+    bug: 'areOrdersExpected !== undefined',
     seed: 1,
     invariant: 'P18',
     scenario: 'operator-signals.yaml',
