@@ -222,7 +222,21 @@ export class LockWatch {
   /** Unlocked ones that ran for so many limits, and would free what it lacks: none where a fuse is full without them. */
   #lowerableBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
     const running = this.#unlockedRunningBeside(book, limits);
-    return isFuseFull(book, running) ? [] : running;
+    return this.#isFuseFull(book, running) ? [] : running;
+  }
+
+  /** A phase of a fuse that it loads carries no more, and nobody on that is unlocked. */
+  #isFuseFull(book: ConnectorBook, running: readonly ConnectorBook[]): boolean {
+    const { facts, site } = book;
+    return facts.poles.some((pole) => {
+      if (running.some((each) => each.facts.poles.includes(pole))) return false;
+      const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
+      const reservedA = onIt.reduce(
+        (sum, each) => sum + Math.max(reservedAOf(each), each === book ? 0 : this.#reservedA(each, pole)),
+        0,
+      );
+      return reservedA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
+    });
   }
 
   #unlockedRunningBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
@@ -236,16 +250,6 @@ export class LockWatch {
       return true;
     });
   }
-}
-
-/** A phase of a fuse that it loads carries no more, and nobody on that is unlocked. */
-function isFuseFull({ facts, site }: ConnectorBook, running: readonly ConnectorBook[]): boolean {
-  return facts.poles.some((pole) => {
-    if (running.some((each) => each.facts.poles.includes(pole))) return false;
-    const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
-    const reservedA = onIt.reduce((sum, each) => sum + reservedAOf(each), 0);
-    return reservedA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
-  });
 }
 
 /** What it is told, or its maximum where the service says that this is reserved for it. */

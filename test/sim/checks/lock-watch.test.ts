@@ -250,6 +250,7 @@ describe('A lock that is told less than its limit in last resort', () => {
       if (book !== locked) book.hear(nowMs, false);
       watch.left(book, given);
       book.give(given, nowMs, nowMs);
+      book.noteApplied(given, nowMs);
     }
   }
 
@@ -268,6 +269,36 @@ describe('A lock that is told less than its limit in last resort', () => {
     tellUntil(49, 10, 30);
     expect(told).toEqual([]);
     tellUntil(50, 10, 30);
+    expect(told).toEqual(['P4 last resort while q3/1, not locked, is told 15 A']);
+  });
+
+  it('is not while one behind its feeder that kept no lease is out of reach before it has taken a limit; else it is', () => {
+    build(['q1/1', 'q2/1']);
+    const tellWithout = (away: ConnectorBook | undefined, fromSeq: number, count: number) => {
+      for (let seq = fromSeq; seq < fromSeq + count; seq++) {
+        pass(TIMES.heartbeatMs, away);
+        const isHeard = away === undefined;
+        const given: readonly (readonly [ConnectorBook, LimitMessage])[] = [
+          ...(isHeard ? [[first, limit(seq, 0, 'waiting')] as const] : []),
+          [second, limit(seq, 15, 'fairShare')],
+          [locked, limit(seq, 13, 'lastResort')],
+        ];
+        for (const [book, message] of given) {
+          watch.left(book, message);
+          book.give(message, nowMs, nowMs);
+          book.noteApplied(message, nowMs);
+        }
+      }
+    };
+    first.leaseHeard.hear('none', nowMs);
+    first.leaseHeard.hear('heartbeat', nowMs);
+    first.signOff();
+    tellWithout(first, 1, 40);
+    expect(told).toEqual([]);
+    first.hear(nowMs, true);
+    tellWithout(undefined, 41, 12);
+    expect(told).toEqual([]);
+    tellWithout(undefined, 53, 1);
     expect(told).toEqual(['P4 last resort while q3/1, not locked, is told 15 A']);
   });
 
