@@ -14,6 +14,7 @@ import { type OcppTraits, PLAIN_OCPP } from '../charger/ocpp-traits.js';
 import type { Agenda } from './agenda.js';
 import { BridgedOutlet, type HeldWith } from './bridged-outlet.js';
 import type { WorldCharger } from './charger-run.js';
+import type { BrokerSide } from './connections.js';
 import { GatewaySession } from './gateway-session.js';
 import { WAY_MS, Wire } from './wire.js';
 import type { WorldGateway } from './world-gateway.js';
@@ -39,19 +40,6 @@ export interface BridgedChargerOptions {
   readonly settle: () => void;
 }
 
-/** How it reaches the broker, once the world has made it. */
-export interface BrokerSide {
-  readonly isUp: () => boolean;
-  /** As soon as the service and its broker are there. */
-  readonly connect: () => void;
-  /** In order: nobody speaks a last will. */
-  readonly end: () => void;
-  /** Another takes its place: its last will is spoken. */
-  readonly cut: () => void;
-  /** It has something to say, or something of it changed. */
-  readonly wake: () => void;
-}
-
 export class BridgedCharger implements WorldCharger {
   readonly address: ChargerAddress;
   readonly takesLimits = true;
@@ -61,7 +49,7 @@ export class BridgedCharger implements WorldCharger {
   readonly outlets: readonly BridgedOutlet[];
   readonly #options: BridgedChargerOptions;
   readonly #device: OcppDevice;
-  #broker: BrokerSide = { isUp: () => false, connect() {}, end() {}, cut() {}, wake() {} };
+  #broker: BrokerSide = { isUp: () => false, setWill() {}, connect() {}, end() {}, cut() {}, wake() {} };
   #session: GatewaySession | undefined;
   #isArriving = false;
   /** Counts what it tries, so that what was planned before is over. */
@@ -244,6 +232,7 @@ export class BridgedCharger implements WorldCharger {
       protocol: this.traits.protocol,
       settle: this.#options.settle,
       isUplinkUp: this.#broker.isUp,
+      setWill: this.#broker.setWill,
       say: (message) => {
         this.#said.push(message);
         this.#broker.wake();

@@ -201,6 +201,8 @@ export class BrokerCarrier implements Carrier {
 
   async #beginSession(line: Line): Promise<void> {
     const { address } = line.wire;
+    // One that did not break was over in order.
+    await line.session?.leave();
     line.session = await openBrokerSession({
       url: this.#url,
       ca: this.#ca,

@@ -8,6 +8,8 @@ export interface BrokerSession {
   publish(message: ChargerMessage): void;
   /** Breaks the connection without a goodbye, so that the broker speaks the last will. */
   cut(): void;
+  /** Ends it in order: nobody speaks the last will. */
+  leave(): Promise<void>;
 }
 
 /** Virtual time runs at any speed, keepalives in true time: neither side is to take a long wait for silence. */
@@ -15,7 +17,7 @@ export const KEEPALIVE_S = 65_535;
 
 /**
  * Connects as the contract says, and resolves once `topics` are subscribed.
- * @param options.onClose called when the broker ends the session, not after `cut`.
+ * @param options.onClose called when the broker ends the session, not after `cut` or `leave`.
  */
 export async function openBrokerSession(options: {
   readonly url: string;
@@ -57,6 +59,10 @@ export async function openBrokerSession(options: {
     cut() {
       client.off('close', onClose);
       client.end(true);
+    },
+    async leave() {
+      client.off('close', onClose);
+      await client.endAsync();
     },
   };
 }

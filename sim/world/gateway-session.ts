@@ -1,7 +1,7 @@
 // One connection of a virtual OCPP charger as the gateway has it: the production's session of it between two simulated wires.
 import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bridge.js';
 import { answerCall } from '../../src/gateway/dialect.js';
-import type { ChargerUplink } from '../../src/gateway/uplink.js';
+import type { ChargerUplink, LastWill } from '../../src/gateway/uplink.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { parseTopic, type Topic } from '../../src/wire/topics.js';
 import { type ChargerMessage, publishedMessage } from '../charger/charger-message.js';
@@ -18,16 +18,18 @@ class BridgedUplink implements ChargerUplink {
   isEnded = false;
   #isAttached = false;
   readonly #topics = new Map<string, Topic>();
-  readonly #isUp: () => boolean;
-  readonly #say: (message: ChargerMessage) => void;
+  readonly #options: Pick<GatewaySessionOptions, 'isUplinkUp' | 'setWill' | 'say'>;
 
-  constructor(isUp: () => boolean, say: (message: ChargerMessage) => void) {
-    this.#isUp = isUp;
-    this.#say = say;
+  constructor(options: Pick<GatewaySessionOptions, 'isUplinkUp' | 'setWill' | 'say'>) {
+    this.#options = options;
   }
 
   get isListening(): boolean {
-    return this.#isAttached && !this.isEnded && this.#isUp();
+    return this.#isAttached && this.#isUp;
+  }
+
+  get #isUp(): boolean {
+    return !this.isEnded && this.#options.isUplinkUp();
   }
 
   async attach(): Promise<void> {
@@ -38,8 +40,12 @@ class BridgedUplink implements ChargerUplink {
     this.#isAttached = false;
   }
 
+  setWill({ topic, body }: LastWill): void {
+    if (!this.isEnded) this.#options.setWill(publishedMessage(topic, body, this.#read(topic)));
+  }
+
   publish(topic: string, body: object): void {
-    if (!this.isEnded && this.#isUp()) this.#say(publishedMessage(topic, body, this.#read(topic)));
+    if (this.#isUp) this.#options.say(publishedMessage(topic, body, this.#read(topic)));
   }
 
   /** A charger has few topics, and says much on each. */
@@ -61,6 +67,8 @@ export interface GatewaySessionOptions {
   readonly line: Wire;
   readonly isUplinkUp: () => boolean;
   readonly say: (message: ChargerMessage) => void;
+  /** The broker is to say this should the connection break. */
+  readonly setWill: (will: ChargerMessage) => void;
   /** A call of it reached the charger: what that answers. */
   readonly answer: (method: string, params: object) => unknown;
   /** The gateway gives it up. */
@@ -78,10 +86,10 @@ export class GatewaySession {
   #isOver = false;
 
   constructor(options: GatewaySessionOptions) {
-    const { gateway, bridge, protocol, isUplinkUp, say, onOver } = options;
+    const { gateway, bridge, protocol, onOver } = options;
     this.#options = options;
     this.bridge = bridge;
-    this.#uplink = new BridgedUplink(isUplinkUp, say);
+    this.#uplink = new BridgedUplink(options);
     this.#socket = {
       dialect: gateway.dialectOf(bridge, protocol),
       call: (method, params) => this.#call(method, params),

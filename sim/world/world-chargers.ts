@@ -16,8 +16,9 @@ import { VirtualCharger } from '../charger/virtual-charger.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import { seedFor } from '../scenario/draw.js';
 import type { Agenda } from './agenda.js';
-import { BridgedCharger, type BrokerSide } from './bridged-charger.js';
+import { BridgedCharger } from './bridged-charger.js';
 import { ChargerRun } from './charger-run.js';
+import type { BrokerSide } from './connections.js';
 import type { Wire } from './wire.js';
 import type { WorldGateway } from './world-gateway.js';
 

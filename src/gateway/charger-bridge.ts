@@ -61,6 +61,8 @@ export class ChargerBridge implements UplinkReceiver {
   #provenFirmware: string | undefined;
   #fallbacksA: Fallbacks | undefined;
   #live: Live | undefined;
+  /** The start of the charger that the last will of its login names. */
+  #willBoot: string | undefined;
   #cancelWake: Cancel = () => {};
 
   constructor(address: ChargerAddress, connectors: readonly BridgedConnector[], options: BridgeParts) {
@@ -106,6 +108,7 @@ export class ChargerBridge implements UplinkReceiver {
   async open(socket: ChargerSocket, uplink: ChargerUplink): Promise<void> {
     const live = { socket, uplink };
     this.#live = live;
+    this.#willBoot = undefined;
     await uplink.attach(
       this.address,
       this.connectors.map(({ connectorId }) => connectorId),
@@ -178,6 +181,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#askNext(live, nowMs);
     // What is acknowledged is on disk.
     this.#remember();
+    this.#renewWill(live);
     const isHeard = live.uplink.isListening;
     if (isHeard) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
     this.#tellNotes();
@@ -201,6 +205,14 @@ export class ChargerBridge implements UplinkReceiver {
       this.session.answered(ticket, answer, clock.monotonicMs());
       this.wake();
     });
+  }
+
+  /** It started anew: what its last will said of before, the service would take for an old word. */
+  #renewWill({ uplink }: Live): void {
+    const { boot } = this.session;
+    if (boot === this.#willBoot) return;
+    this.#willBoot = boot;
+    uplink.setWill(this.lastWill());
   }
 
   #say({ uplink }: Live, message: GatewayMessage<ConnectorId>): void {

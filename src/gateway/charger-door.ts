@@ -172,10 +172,11 @@ export class ChargerDoor {
     password: Buffer,
     will: LastWill | undefined,
   ): Promise<Uplink | Refusal> {
-    const { mqttUrl, mqttCa, random } = this.#options;
+    const { mqttUrl, mqttCa, random, clock } = this.#options;
     const reconnectMs = Math.round(RECONNECT_MS[0] + (RECONNECT_MS[1] - RECONNECT_MS[0]) * random());
     const username = `${tenantUuid}/${clientId}`;
-    const uplink = new Uplink({ url: mqttUrl, ca: mqttCa, clientId, username, password, reconnectMs }, will);
+    const login = { url: mqttUrl, ca: mqttCa, clientId, username, password, reconnectMs, clock };
+    const uplink = new Uplink(login, will);
     const failure = await uplink.opened();
     if (failure === undefined) return uplink;
     await uplink.end();

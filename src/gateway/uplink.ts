@@ -1,6 +1,7 @@
 // A login of chargers at the service, over MQTT: the charger's own or, for chargers with certificates, a gateway's.
 import { connect, type ErrorWithReasonCode, type MqttClient } from 'mqtt';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { Clock } from '../ports/clock.js';
 import { type LimitMessage, limitSchema, syncSchema } from '../wire/mqtt.js';
 import { buildTopic, parseTopic } from '../wire/topics.js';
 
@@ -12,6 +13,7 @@ export interface UplinkLogin {
   readonly password: Buffer;
   /** Milliseconds between attempts; at random, so that not all come back as one. */
   readonly reconnectMs: number;
+  readonly clock: Clock;
 }
 
 /** What the service says to one charger. */
@@ -35,6 +37,12 @@ export interface ChargerUplink {
     receiver: UplinkReceiver,
   ): Promise<void>;
   detach(address: ChargerAddress): void;
+  /**
+   * The broker is to say this from now on, should the connection break. A last will is said at a login: where it is another than
+   * before, it leaves in order, so that nobody speaks the one of before, and logs in anew; `listening` follows. A login of several
+   * chargers has none.
+   */
+  setWill(will: LastWill): void;
   /** Drops it where there is no connection: by the time there is one it would be out of date. */
   publish(topic: string, body: object, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
 }
@@ -55,50 +63,26 @@ interface Attached {
 
 const KEEPALIVE_S = 30;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A connection that does not end in order by then is broken off. */
+const LEAVES_WITHIN_MS = 5_000;
 /** CONNACK: identifier rejected, bad user name or password, not authorized. */
 const REFUSED = [2, 4, 5];
 
 export class Uplink implements ChargerUplink {
-  readonly #client: MqttClient;
+  readonly #login: UplinkLogin;
   readonly #attached = new Map<string, Attached>();
+  #client: MqttClient;
+  #will: LastWill | undefined;
+  /** Until it is over, the login before a new one is being left. */
+  #leaving: Promise<void> | undefined;
   #isListening = false;
   #isRefused = false;
 
   /** @param will spoken by the broker should this connection break */
   constructor(login: UplinkLogin, will: LastWill | undefined) {
-    this.#client = connect(login.url, {
-      clientId: login.clientId,
-      username: login.username,
-      password: login.password,
-      protocolVersion: 4,
-      clean: true,
-      keepalive: KEEPALIVE_S,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      reconnectPeriod: login.reconnectMs,
-      // The library takes every refusal for the last word; a server that is unavailable for a while does not mean it so.
-      reconnectOnConnackError: true,
-      resubscribe: false,
-      queueQoSZero: false,
-      // Else the library keeps a buffer of its own for each of 65,536 numbers: 6 MB.
-      writeCache: false,
-      // Else it makes an array of what it would log, several times for each message.
-      log: () => {},
-      ...(login.ca === undefined ? {} : { ca: login.ca }),
-      ...(will === undefined
-        ? {}
-        : {
-            will: {
-              topic: will.topic,
-              payload: Buffer.from(JSON.stringify(will.body)),
-              qos: 1,
-              retain: true,
-            },
-          }),
-    });
-    this.#client.on('message', (topic, payload) => this.#heard(topic, payload));
-    this.#client.on('close', () => {
-      this.#isListening = false;
-    });
+    this.#login = login;
+    this.#will = will;
+    this.#client = this.#connect();
   }
 
   get isListening(): boolean {
@@ -118,10 +102,7 @@ export class Uplink implements ChargerUplink {
       this.#client.once('close', () => resolve('unreachable'));
     });
     // From here on a failure is one of an established login.
-    this.#client.on('connect', () => void this.#subscribeAll());
-    this.#client.on('error', (error) => {
-      if (failureOf(error) === 'password') this.#refuse();
-    });
+    this.#keep(this.#client);
     return failure;
   }
 
@@ -134,22 +115,96 @@ export class Uplink implements ChargerUplink {
     const topics = [buildTopic({ ...address, kind: 'sync' }), ...limits];
     const attached = { topics, receiver };
     this.#attached.set(address.controllerUuid, attached);
-    await this.#subscribe(attached);
-    this.#isListening = this.#client.connected;
+    const client = this.#client;
+    await subscribe(client, attached);
+    this.#isListening = this.#isUp(client);
   }
 
   detach(address: ChargerAddress): void {
     const attached = this.#attached.get(address.controllerUuid);
     this.#attached.delete(address.controllerUuid);
-    if (attached !== undefined && this.#client.connected) this.#client.unsubscribe([...attached.topics]);
+    if (attached !== undefined && this.#isUp(this.#client)) this.#client.unsubscribe([...attached.topics]);
+  }
+
+  setWill(will: LastWill): void {
+    if (this.#will === undefined || isSame(this.#will, will)) return;
+    this.#will = will;
+    this.#isListening = false;
+    this.#leaving ??= this.#logInAnew();
   }
 
   publish(topic: string, body: object, options: { readonly qos: 0 | 1; readonly retain: boolean }): void {
-    if (this.#client.connected) this.#client.publish(topic, JSON.stringify(body), options);
+    if (this.#isUp(this.#client)) this.#client.publish(topic, JSON.stringify(body), options);
   }
 
   async end(): Promise<void> {
+    await this.#leaving;
     await this.#client.endAsync(!this.#client.connected);
+  }
+
+  #isUp(client: MqttClient): boolean {
+    return client === this.#client && client.connected && this.#leaving === undefined;
+  }
+
+  #connect(): MqttClient {
+    const { url, ca, clientId, username, password, reconnectMs } = this.#login;
+    const client = connect(url, {
+      clientId,
+      username,
+      password,
+      protocolVersion: 4,
+      clean: true,
+      keepalive: KEEPALIVE_S,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      reconnectPeriod: reconnectMs,
+      // The library takes every refusal for the last word; a server that is unavailable for a while does not mean it so.
+      reconnectOnConnackError: true,
+      resubscribe: false,
+      queueQoSZero: false,
+      // Else the library keeps a buffer of its own for each of 65,536 numbers: 6 MB.
+      writeCache: false,
+      // Else it makes an array of what it would log, several times for each message.
+      log: () => {},
+      ...(ca === undefined ? {} : { ca }),
+      ...(this.#will === undefined ? {} : { will: packetOf(this.#will) }),
+    });
+    client.on('message', (topic, payload) => this.#heard(topic, payload));
+    client.on('close', () => {
+      if (client === this.#client) this.#isListening = false;
+    });
+    return client;
+  }
+
+  #keep(client: MqttClient): void {
+    client.on('connect', () => void this.#subscribeAll(client));
+    client.on('error', (error) => {
+      if (failureOf(error) === 'password') this.#refuse();
+    });
+  }
+
+  /** One login after the other: a second one would end the first out of order, and the broker speak its will. */
+  async #logInAnew(): Promise<void> {
+    await this.#leave();
+    this.#leaving = undefined;
+    this.#client = this.#connect();
+    this.#keep(this.#client);
+  }
+
+  /** Resolves once the connection is closed. */
+  async #leave(): Promise<void> {
+    const client = this.#client;
+    if (!client.connected) {
+      client.end(true);
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const cancel = this.#login.clock.after(LEAVES_WITHIN_MS, () => client.stream.destroy());
+      client.once('close', () => {
+        cancel();
+        resolve();
+      });
+      client.end();
+    });
   }
 
   /** The service will not take this login the next time either. */
@@ -159,15 +214,11 @@ export class Uplink implements ChargerUplink {
     for (const { receiver } of this.#attached.values()) receiver.refused();
   }
 
-  async #subscribeAll(): Promise<void> {
-    await Promise.all([...this.#attached.values()].map((attached) => this.#subscribe(attached)));
-    this.#isListening = this.#client.connected;
-    if (this.#isListening) for (const { receiver } of this.#attached.values()) receiver.listening();
-  }
-
-  async #subscribe({ topics }: Attached): Promise<void> {
-    // A connection that is gone by then subscribes anew when it is back.
-    await this.#client.subscribeAsync([...topics], { qos: 1 }).catch(() => {});
+  async #subscribeAll(client: MqttClient): Promise<void> {
+    await Promise.all([...this.#attached.values()].map((attached) => subscribe(client, attached)));
+    if (!this.#isUp(client)) return;
+    this.#isListening = true;
+    for (const { receiver } of this.#attached.values()) receiver.listening();
   }
 
   #heard(topic: string, payload: Buffer): void {
@@ -180,6 +231,19 @@ export class Uplink implements ChargerUplink {
     const limit = limitSchema.safeParse(body).data;
     if (limit !== undefined) attached.receiver.limit(to.connectorId, limit);
   }
+}
+
+async function subscribe(client: MqttClient, { topics }: Attached): Promise<void> {
+  // A connection that is gone by then subscribes anew when it is back.
+  await client.subscribeAsync([...topics], { qos: 1 }).catch(() => {});
+}
+
+function packetOf({ topic, body }: LastWill) {
+  return { topic, payload: Buffer.from(JSON.stringify(body)), qos: 1, retain: true } as const;
+}
+
+function isSame(one: LastWill, other: LastWill): boolean {
+  return packetOf(one).payload.equals(packetOf(other).payload);
 }
 
 function failureOf(error: Error | ErrorWithReasonCode): LoginFailure {

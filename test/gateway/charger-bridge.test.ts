@@ -4,6 +4,7 @@ import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
 import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
 import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
+import type { LastWill } from '../../src/gateway/uplink.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { silentLog } from '../service/running-service.js';
 
@@ -45,6 +46,7 @@ function bridged(heartbeatMs: number) {
       return clock.after(delayMs, callback);
     },
   };
+  let boots = 0;
   const { tenants } = parseProvisioning(JSON.stringify(FILE), 'charger-bridge');
   const [bridge] = bridgesOf(
     { tenants },
@@ -54,20 +56,22 @@ function bridged(heartbeatMs: number) {
       log: silentLog,
       memory: openGatewayMemory(undefined),
       metrics: createGatewayMetrics({ processMetrics: false }),
-      newBoot: () => 'boot',
+      newBoot: () => `boot-${++boots}`,
     },
   );
   if (bridge === undefined) throw new Error('the charger was left out');
   const dialect = speaking('ocpp1.6', bridge, { clock: counted, log: silentLog, idTags: { kind: 'all' } });
   const said: string[] = [];
+  const wills: unknown[] = [];
   const uplink = {
     isListening: false,
     attach: async () => {},
     detach: () => {},
+    setWill: ({ body }: LastWill) => void wills.push(body),
     publish: (topic: string) => void said.push(topic),
   };
   const socket = { dialect, call: () => new Promise(() => {}), close() {} };
-  return { bridge, dialect, uplink, socket, said, set, clock };
+  return { bridge, dialect, uplink, socket, said, wills, set, clock };
 }
 
 it('is left alone while the service cannot hear it, whatever it has to say, and speaks as soon as that listens', async () => {
@@ -91,4 +95,17 @@ it('is looked after once a heartbeat where that is long and nothing is due', asy
   set.timers = 0;
   clock.advance(600_000);
   expect(set.timers).toBe(20);
+});
+
+it('has its start of now in its last will, as soon as it has started', async () => {
+  const { bridge, dialect, uplink, socket, wills, clock } = bridged(30_000);
+  const started = { chargePointVendor: 'Maker', chargePointModel: 'Model' };
+  const answer = { status: 'Accepted', currentTime: '2026-06-01T00:00:00Z', interval: 900 };
+  await bridge.open(socket, uplink);
+  for (let start = 0; start < 2; start++) {
+    dialect.heard('BootNotification', started);
+    dialect.answered('BootNotification', started, answer);
+    clock.advance(1_000);
+  }
+  expect(wills).toEqual(['boot-1', 'boot-2', 'boot-3'].map((boot) => ({ v: 1, online: false, boot })));
 });

@@ -1,5 +1,6 @@
 // A real broker that takes logins, or refuses them with a code of the test's choice, and can break every connection.
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { Duplex, pipeline, Transform } from 'node:stream';
 import { Aedes } from 'aedes';
 
 /** Return codes of CONNACK in MQTT 3.1.1. */
@@ -13,6 +14,10 @@ export interface RefusingBroker {
   /** From now on; undefined: everybody is taken. */
   refuseWith(code: typeof SERVER_UNAVAILABLE | typeof NOT_AUTHORIZED | undefined): void;
   cutAll(): void;
+  /** It reads nothing more from any connection that there is. */
+  freezeAll(): void;
+  /** What it was told, or spoke as a last will, in that order. */
+  readonly heard: readonly string[];
   close(): Promise<void>;
 }
 
@@ -20,6 +25,8 @@ export async function startRefusingBroker(): Promise<RefusingBroker> {
   let code: number | undefined;
   const attempts = new Map<string, number>();
   const sockets = new Set<Socket>();
+  const frozen = new WeakSet<Socket>();
+  const heard: string[] = [];
   const broker = await Aedes.createBroker({
     authenticate({ id }, _username, _password, done) {
       attempts.set(id, (attempts.get(id) ?? 0) + 1);
@@ -27,10 +34,19 @@ export async function startRefusingBroker(): Promise<RefusingBroker> {
       else done(Object.assign(new Error('refused'), { returnCode: code }), null);
     },
   });
-  const server = createServer((socket) => {
+  broker.on('publish', ({ payload }, client) => {
+    if (client !== null) heard.push(payload.toString());
+  });
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    broker.handle(socket);
+    const read = new Transform({
+      transform: (chunk, _, done) => {
+        if (!frozen.has(socket)) done(null, chunk);
+      },
+    });
+    pipeline(socket, read, () => {});
+    broker.handle(Duplex.from({ readable: read, writable: socket }));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
@@ -42,6 +58,10 @@ export async function startRefusingBroker(): Promise<RefusingBroker> {
     cutAll() {
       for (const socket of sockets) socket.destroy();
     },
+    freezeAll() {
+      for (const socket of sockets) frozen.add(socket);
+    },
+    heard,
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((done) => broker.close(() => server.close(() => done())));

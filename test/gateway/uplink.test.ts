@@ -1,5 +1,5 @@
 // A login of chargers at a broker that refuses it for a while, or for good.
-import { connect } from 'mqtt';
+import { connect, connectAsync } from 'mqtt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type {
   ChargerAddress,
@@ -8,7 +8,8 @@ import type {
   LocationId,
   TenantUuid,
 } from '../../machines/values/ids.js';
-import { Uplink } from '../../src/gateway/uplink.js';
+import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
+import { type LastWill, Uplink } from '../../src/gateway/uplink.js';
 import { eventually } from '../eventually.js';
 import {
   NOT_AUTHORIZED,
@@ -26,6 +27,7 @@ const ADDRESS: ChargerAddress = {
 
 let broker: RefusingBroker;
 let uplink: Uplink;
+let clock: VirtualClock;
 let listened: number;
 let refused: number;
 
@@ -33,23 +35,27 @@ beforeEach(async () => {
   broker = await startRefusingBroker();
   listened = 0;
   refused = 0;
-  uplink = new Uplink(
-    {
-      url: broker.url,
-      ca: undefined,
-      clientId: 'q1-a',
-      username: 'tenant-1/q1-a',
-      password: Buffer.from('a password'),
-      reconnectMs: RECONNECT_MS,
-    },
-    undefined,
-  );
+  clock = createVirtualClock(0);
+  uplink = logIn(undefined);
 });
 
 afterEach(async () => {
   await uplink.end();
   await broker.close();
 });
+
+function logIn(will: LastWill | undefined): Uplink {
+  const login = {
+    url: broker.url,
+    ca: undefined,
+    clientId: 'q1-a',
+    username: 'tenant-1/q1-a',
+    password: Buffer.from('a password'),
+    reconnectMs: RECONNECT_MS,
+    clock,
+  };
+  return new Uplink(login, will);
+}
 
 async function listen(): Promise<void> {
   expect(await uplink.opened()).toBeUndefined();
@@ -94,6 +100,70 @@ describe('A login that was taken', () => {
     await stubborn.endAsync(true);
     expect(broker.attemptsOf('q1-a')).toBe(2);
     expect(uplink).toMatchObject({ isRefused: true, isListening: false });
+  });
+});
+
+describe('The last will of a login', () => {
+  const willOf = (boot: string) => ({ topic: 'q1-a/state', body: { boot } });
+  const spoken = (boot: string) => JSON.stringify({ boot });
+
+  beforeEach(async () => {
+    await uplink.end();
+    uplink = logIn(willOf('first'));
+    await listen();
+  });
+
+  it('is the newest one, and none of before is ever spoken', async () => {
+    uplink.publish('q1-a/state', { said: 'before' }, { qos: 1, retain: false });
+    uplink.setWill(willOf('second'));
+    uplink.setWill(willOf('third'));
+    expect(uplink.isListening).toBe(false);
+    await eventually(() => expect(uplink.isListening).toBe(true));
+    expect(listened).toBe(1);
+    uplink.publish('q1-a/state', { said: 'after' }, { qos: 1, retain: false });
+    await eventually(() => expect(broker.heard).toContain('{"said":"after"}'));
+    broker.cutAll();
+    await eventually(() => expect(broker.heard).toContain(spoken('third')));
+    expect(broker.heard).toEqual(['{"said":"before"}', '{"said":"after"}', spoken('third')]);
+  });
+
+  it('is said without another login where it is the same', async () => {
+    uplink.setWill(willOf('first'));
+    expect(uplink.isListening).toBe(true);
+    broker.cutAll();
+    await eventually(() => expect(broker.heard).toEqual([spoken('first')]));
+  });
+
+  it('changes while there is no connection, too', async () => {
+    broker.refuseWith(SERVER_UNAVAILABLE);
+    broker.cutAll();
+    await eventually(() => expect(uplink.isListening).toBe(false));
+    uplink.setWill(willOf('second'));
+    broker.refuseWith(undefined);
+    await eventually(() => expect(uplink.isListening).toBe(true));
+    broker.cutAll();
+    await eventually(() => expect(broker.heard).toEqual([spoken('first'), spoken('second')]));
+  });
+
+  it('is renewed though the broker does not let the login of before go', async () => {
+    broker.freezeAll();
+    uplink.setWill(willOf('second'));
+    clock.advance(4_999);
+    expect(broker.attemptsOf('q1-a')).toBe(1);
+    clock.advance(1);
+    await eventually(() => expect(uplink.isListening).toBe(true));
+    broker.cutAll();
+    await eventually(() => expect(broker.heard.at(-1)).toBe(spoken('second')));
+  });
+
+  it('is spoken by nobody once the login has ended, however soon after it changed', async () => {
+    uplink.setWill(willOf('second'));
+    await uplink.end();
+    // What would come of another login comes before these.
+    for (const clientId of ['one', 'two', 'three'])
+      await (await connectAsync(broker.url, { clientId })).endAsync();
+    expect(broker.attemptsOf('q1-a')).toBe(1);
+    expect(broker.heard).toEqual([]);
   });
 });
 

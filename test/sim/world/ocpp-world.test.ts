@@ -187,6 +187,19 @@ describe('A charger that speaks OCPP', () => {
     });
   });
 
+  it('is offline by its last will where its gateway dies after it started anew', async () => {
+    await withCharger({}, async (world, live) => {
+      await world.advance(2 * MINUTE_MS);
+      for (const run of world.runs) world.reboot(run);
+      await world.advance(MINUTE_MS);
+      expect(await live()).toMatchObject({ link: 'online', reason: 'maximum' });
+      world.crashGateway(10 * MINUTE_MS);
+      // A broker notices within 45 s.
+      await world.advance(45_000);
+      expect(await live()).toMatchObject({ link: 'offline' });
+    });
+  });
+
   it('goes on charging, under its lease, over a short restart of the gateway', async () => {
     await withCharger({}, async (world) => {
       await world.advance(2 * MINUTE_MS);

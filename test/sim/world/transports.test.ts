@@ -6,6 +6,7 @@ import type { ChargerTraits, Misbehaviour } from '../../../sim/charger/traits.js
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
 import { Misfortune } from '../../../sim/world/misfortune.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
+import type { WorldOptions } from '../../../sim/world/world-options.js';
 import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
 import { toInstant } from '../../../src/wire/instants.js';
 import { ackSchema, limitSchema, meterSchema, stateSchema, syncSchema } from '../../../src/wire/mqtt.js';
@@ -87,6 +88,7 @@ async function play(
   seed: number,
   course: (world: World) => Promise<void>,
   traitsOf: (number: number) => Partial<ChargerTraits> = () => ({}),
+  ocppOf?: WorldOptions['ocppOf'],
 ): Promise<Course> {
   const hash = createTraceHash();
   let chargers = 0;
@@ -97,6 +99,7 @@ async function play(
     startMs: START_MS,
     visitorsOf: () => HUNGRY,
     traitsOf: () => traitsOf(chargers++),
+    ...(ocppOf === undefined ? {} : { ocppOf }),
     onEvent: (event) => hash.add(event),
   });
   try {
@@ -170,6 +173,18 @@ describe('A world goes the same way in process and through the broker (P15)', ()
     const traitsOf = (i: number) => ({ misbehaviours: BAD.slice(i, i + 1) });
     const inProcess = await play('inProcess', 5, operate, traitsOf);
     expect(await play('mqtt', 5, operate, traitsOf)).toEqual(inProcess);
+  });
+
+  it('with chargers behind the OCPP gateway, which start anew, and whose gateway dies', async () => {
+    const course = async (world: World) => {
+      await world.advance(MINUTE_MS);
+      for (const run of world.runs.slice(0, 3)) world.reboot(run);
+      await world.advance(MINUTE_MS);
+      world.crashGateway(MINUTE_MS);
+      await world.advance(2 * MINUTE_MS);
+    };
+    const inProcess = await play('inProcess', 1, course, undefined, () => ({}));
+    expect(await play('mqtt', 1, course, undefined, () => ({}))).toEqual(inProcess);
   });
 
   it('and another with another seed', async () => {
