@@ -18,7 +18,7 @@ export interface VirtualClock extends Clock {
   /** Lets time pass to the next timer, and fires it; false where none waits. */
   step(): boolean;
   /** When the next timer fires, on the monotonic clock; infinite where none waits. */
-  readonly nextTimerMs: number;
+  nextTimerMs(): number;
   /** Lets time pass to an instant of the monotonic clock that is not after `nextTimerMs`: nothing fires. */
   passTo(monotonicMs: number): void;
   /** Timers that wait to fire. */
@@ -60,7 +60,7 @@ class SteppedClock implements VirtualClock {
   advance(ms: number): void {
     if (ms < 0) throw new RangeError('time does not go back');
     const untilMs = this.#monotonicMs + Math.floor(ms);
-    while (this.nextTimerMs <= untilMs) this.step();
+    while (this.nextTimerMs() <= untilMs) this.step();
     this.passTo(untilMs);
   }
 
@@ -78,7 +78,7 @@ class SteppedClock implements VirtualClock {
   }
 
   step(): boolean {
-    const dueMs = this.nextTimerMs;
+    const dueMs = this.nextTimerMs();
     const timer = this.#timers.take();
     if (timer === undefined) return false;
     // What fell due while the host stood still is late.
@@ -87,7 +87,7 @@ class SteppedClock implements VirtualClock {
     return true;
   }
 
-  get nextTimerMs(): number {
+  nextTimerMs(): number {
     const timers = this.#timers;
     for (let { next } = timers; next !== undefined && next.callback === undefined; { next } = timers)
       timers.take();
@@ -124,9 +124,7 @@ export function createVirtualClock(startAtMs: EpochMs): VirtualClock {
     stall: (ms) => clock.stall(ms),
     jump: (byMs) => clock.jump(byMs),
     step: () => clock.step(),
-    get nextTimerMs() {
-      return clock.nextTimerMs;
-    },
+    nextTimerMs: () => clock.nextTimerMs(),
     passTo: (monotonicMs) => clock.passTo(monotonicMs),
     pendingTimers: () => clock.pendingTimers(),
   };

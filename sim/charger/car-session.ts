@@ -6,57 +6,59 @@ import type { GrantHolder } from './grant-holder.js';
 import type { Outlet } from './outlet.js';
 import type { ChargerTraits } from './traits.js';
 
-export interface CarSession {
-  readonly id: string | undefined;
+interface CarSessionOptions {
+  readonly traits: ChargerTraits;
+  readonly boot: string;
   readonly onCar: (note: CarNote) => void;
-  readonly onMorePhases: () => void;
-  /** Why a limit for a session is not taken; undefined where nothing speaks against it. */
-  refuses(limit: Pick<LimitMessage, 'session' | 'phases'>): AckResult | undefined;
-  restart(boot: string): void;
 }
 
-export function createCarSession(
-  holder: GrantHolder,
-  {
-    traits: { endsWithSession, switchesPhases },
-    onCar,
-    ...options
-  }: {
-    readonly traits: ChargerTraits;
-    readonly boot: string;
-    readonly onCar: (note: CarNote) => void;
-  },
-  outlet: () => Outlet,
-): CarSession {
-  let { boot } = options;
-  let visits = 0;
-  let isCarThere = false;
-  const current = () => (endsWithSession && isCarThere ? `${boot.slice(0, 40)}-${visits}` : undefined);
+export class CarSession {
+  readonly #holder: GrantHolder;
+  readonly #options: CarSessionOptions;
+  readonly #outlet: () => Outlet;
+  #boot: string;
+  #visits = 0;
+  #isCarThere = false;
+
+  constructor(holder: GrantHolder, options: CarSessionOptions, outlet: () => Outlet) {
+    this.#holder = holder;
+    this.#options = options;
+    this.#outlet = outlet;
+    this.#boot = options.boot;
+  }
+
+  /** Undefined without a car, and where the charger names none. */
+  get id(): string | undefined {
+    if (!this.#isCarThere || !this.#options.traits.endsWithSession) return undefined;
+    return `${this.#boot.slice(0, 40)}-${this.#visits}`;
+  }
+
+  onCar(note: CarNote): void {
+    this.#isCarThere = note.what === 'arrived';
+    if (this.#isCarThere) this.#visits++;
+    else this.#end();
+    this.#options.onCar(note);
+  }
+
+  onMorePhases(): void {
+    if ((this.#holder.applied.lent?.phases ?? 3) < this.#outlet().phases) this.#end();
+  }
+
+  /** Why a limit for a session is not taken; undefined where nothing speaks against it. */
+  refuses(limit: Pick<LimitMessage, 'session' | 'phases'>): AckResult | undefined {
+    if (limit.session === undefined) return undefined;
+    if (limit.session !== this.id) return 'STALE';
+    const { switchesPhases } = this.#options.traits;
+    return !switchesPhases && (limit.phases ?? 3) < this.#outlet().phases ? 'REJECTED' : undefined;
+  }
+
+  restart(boot: string): void {
+    this.#boot = boot;
+    this.#visits++;
+  }
+
   /** What was for it is over: the contactor opens, whether anybody hears of it or not. */
-  const end = () => {
-    if (holder.endSession()) outlet().cut();
-  };
-  return {
-    get id() {
-      return current();
-    },
-    onCar(note) {
-      isCarThere = note.what === 'arrived';
-      if (isCarThere) visits++;
-      else end();
-      onCar(note);
-    },
-    onMorePhases: () => {
-      if ((holder.applied.lent?.phases ?? 3) < outlet().phases) end();
-    },
-    refuses(limit) {
-      if (limit.session === undefined) return undefined;
-      if (limit.session !== current()) return 'STALE';
-      return !switchesPhases && (limit.phases ?? 3) < outlet().phases ? 'REJECTED' : undefined;
-    },
-    restart(newBoot) {
-      boot = newBoot;
-      visits++;
-    },
-  };
+  #end(): void {
+    if (this.#holder.endSession()) this.#outlet().cut();
+  }
 }

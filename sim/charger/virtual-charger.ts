@@ -7,9 +7,8 @@ import { type ChargerVoice, createChargerVoice } from './charger-voice.js';
 import type { HeldLimit } from './grant-holder.js';
 import { type ChargerTraits, HONEST } from './traits.js';
 import {
-  createVirtualConnector,
   type Reading,
-  type VirtualConnector,
+  VirtualConnector,
   type VirtualConnectorSpec,
   type Visitors,
 } from './virtual-connector.js';
@@ -23,6 +22,12 @@ export type OutletState = Pick<
   readonly session?: string | undefined;
   readonly holder: { readonly applied: HeldLimit };
 };
+
+/** One shape for all, whatever files and schemas made of them: code that meets many is compiled for none. */
+function plainSpecOf(spec: VirtualConnectorSpec): VirtualConnectorSpec {
+  const { connectorId, phases, voltageV, maxCurrentA, failsafeA, rotation, dc } = spec;
+  return { connectorId, phases, voltageV, maxCurrentA, failsafeA, rotation, dc: dc ?? null };
+}
 
 /**
  * The transport of its messages drives it: `advance` and `takeMessages` at `nextDueMs` and after everything it was
@@ -56,15 +61,13 @@ export class VirtualCharger {
     this.address = address;
     this.connectors = connectors;
     this.takesLimits = !traits.misbehaviours.includes('power-only');
-    this.#parts = connectors.map((spec, i) =>
-      createVirtualConnector(spec, {
-        ...options,
-        traits,
-        seed: options.seed * 1009 + i,
-        onApplied: () => this.#acknowledgeApplied(i),
-        onCar: (note) => options.onCar?.(spec.connectorId, note),
-      }),
-    );
+    const { seed, traffic, startsAtMs } = options;
+    this.#parts = connectors.map((spec, i) => {
+      const onApplied = () => this.#acknowledgeApplied(i);
+      const onCar = (note: CarNote) => options.onCar?.(spec.connectorId, note);
+      const ofIts = { boot, traits, traffic, startsAtMs, seed: seed * 1009 + i, onApplied, onCar };
+      return new VirtualConnector(plainSpecOf(spec), ofIts);
+    });
     this.#voice = createChargerVoice({ address, boot, connectors: this.#parts, traits });
   }
 

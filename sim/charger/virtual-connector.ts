@@ -6,7 +6,7 @@ import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, NextCar, PerPhase } from './car.js';
-import { createCarSession } from './car-session.js';
+import { CarSession } from './car-session.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
 import { createOutlet, type Outlet } from './outlet.js';
@@ -30,35 +30,6 @@ export interface Reading {
   readonly currentA: [number, number, number];
   readonly voltageV: [number, number, number];
   readonly energyWh: number;
-}
-
-export interface VirtualConnector {
-  readonly spec: VirtualConnectorSpec;
-  readonly holder: GrantHolder;
-  /** Lets time pass up to `nowMs`; going back is ignored. */
-  advance(nowMs: number): void;
-  /** From `nowMs` on its phases have these voltages, phase to neutral. */
-  supply(voltagesV: PerPhase, nowMs: number): void;
-  /** The charger starts again as `boot`, in no time. */
-  restart(boot: string, nowMs: number): void;
-  /** `…/limit` came; what to answer at once, if anything. */
-  receive(limit: LimitMessage, nowMs: number): AckResult | undefined;
-  /** When its limit, mode or draw changes next. */
-  nextDueMs(): number;
-  reading(): Reading;
-  readonly status: ChargingStatus;
-  /** What it says that it is held to: in A per phase or, where it is DC, in W at the car. */
-  heldTo(): { readonly limitA: number | undefined; readonly limitW: number | undefined };
-  /** The car that is plugged in; undefined without one, and where the charger names none. */
-  readonly session: string | undefined;
-  /** What it says of itself. */
-  described(lease: LeaseKind, keepsThen: boolean): ConnectorState;
-  /** `powerW` of the reading. */
-  measuredPowerW(): number;
-  /** What truly flows from the grid, W; the reading may say something else. */
-  physicalPowerW(): number;
-  /** The same in A, on each of its phases in use. */
-  physicalCurrentA(): PerPhase;
 }
 
 function onPhases(value: number, phases: number): [number, number, number] {
@@ -95,10 +66,13 @@ function inAmperes(limit: LimitMessage, spec: VirtualConnectorSpec): LimitMessag
   return { ...limit, limitA: limitA ?? 0, thenA: thenA ?? 0 };
 }
 
-/** The meter tells tenths of a volt. */
+/** The meter tells tenths of an ampere and of a volt. */
+function inTenths(value: number): number {
+  return Math.round(10 * value) / 10;
+}
+
 function measuredVoltages([l1V, l2V, l3V]: PerPhase, phases: 1 | 3): [number, number, number] {
-  const tenths = (voltageV: number) => Math.round(10 * voltageV) / 10;
-  return phases === 1 ? [tenths(l1V), 0, 0] : [tenths(l1V), tenths(l2V), tenths(l3V)];
+  return phases === 1 ? [inTenths(l1V), 0, 0] : [inTenths(l1V), inTenths(l2V), inTenths(l3V)];
 }
 
 /** Who comes to each connector: cars drawn from the seed, or those somebody gives. */
@@ -149,7 +123,7 @@ function createOffer(spec: VirtualConnectorSpec, traits: ChargerTraits): (limitA
 function outletOf(
   spec: VirtualConnectorSpec,
   { traits, traffic, seed, startsAtMs }: VirtualConnectorOptions,
-  events: { readonly onCar: (note: CarNote) => void; readonly onMorePhases: () => void },
+  session: CarSession,
   offeredA: number,
 ): Outlet {
   const does = new Set(traits.misbehaviours);
@@ -159,7 +133,8 @@ function outletOf(
     startsAtMs,
     offeredA,
     nextCar,
-    ...events,
+    onCar: (note) => session.onCar(note),
+    onMorePhases: () => session.onMorePhases(),
     overdraw: does.has('overdraw') ? traits.overdrawFactor : 1,
     lateMs: does.has('late-reaction') ? traits.settleMs : undefined,
   });
@@ -176,98 +151,121 @@ interface VirtualConnectorOptions {
   readonly onCar: (note: CarNote) => void;
 }
 
-function readingOf(
-  { connectorId, phases }: VirtualConnectorSpec,
-  { status, currentA, energyWh, phases: used }: Outlet,
-  powerW: number,
-  phaseVoltagesV: PerPhase,
-): Reading {
-  return {
-    connectorId,
-    status,
-    powerW,
-    currentA: onPhases(Math.round(currentA * 10) / 10, used),
-    voltageV: measuredVoltages(phaseVoltagesV, phases),
-    energyWh: Math.round(energyWh),
-  };
-}
+/** Its times go on with `advance`, `receive`, `supply` and `restart`, and never back: what lies before is ignored. */
+export class VirtualConnector {
+  readonly spec: VirtualConnectorSpec;
+  readonly holder: GrantHolder;
+  readonly #options: VirtualConnectorOptions;
+  readonly #isDc: boolean;
+  readonly #session: CarSession;
+  readonly #contactors: PhaseSwitch;
+  readonly #outlet: Outlet;
+  #phaseVoltagesV: PerPhase;
 
-/** What the hardware takes up to `nowMs`, each at its instant. */
-function followLimits(
-  holder: GrantHolder,
-  contactors: PhaseSwitch,
-  nowMs: number,
-  onTaken: (atMs: number, phasesBefore: number) => void,
-): void {
-  for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
-    // A car that left before then took with it what was for its session.
-    contactors.passTo(dueMs);
-    if (holder.nextDueMs !== dueMs) continue;
-    const phasesBefore = holder.applied.lent?.phases ?? 3;
-    if (holder.advance(dueMs)) onTaken(dueMs, phasesBefore);
+  constructor(spec: VirtualConnectorSpec, options: VirtualConnectorOptions) {
+    this.spec = spec;
+    this.#options = options;
+    this.#isDc = spec.dc != null;
+    this.#phaseVoltagesV = onPhases(spec.voltageV, 3);
+    this.holder = holderOf(spec, options.traits, options.boot);
+    const offerOf = createOffer(spec, options.traits);
+    const outlet = () => this.#outlet;
+    this.#session = new CarSession(this.holder, options, outlet);
+    this.#contactors = new PhaseSwitch(this.holder, options.traits, spec.phases, outlet, offerOf);
+    this.#outlet = outletOf(spec, options, this.#session, offerOf(this.holder.applied.limitA));
   }
-}
 
-function heldToOf(spec: VirtualConnectorSpec, limitA: number): ReturnType<VirtualConnector['heldTo']> {
-  if (spec.dc == null) return { limitA, limitW: undefined };
-  return { limitA: undefined, limitW: dcWOfAmpere(limitA, spec) };
-}
+  /** The car that is plugged in; undefined without one, and where the charger names none. */
+  get session(): string | undefined {
+    return this.#session.id;
+  }
 
-export function createVirtualConnector(
-  spec: VirtualConnectorSpec,
-  options: VirtualConnectorOptions,
-): VirtualConnector {
-  const holder = holderOf(spec, options.traits, options.boot);
-  const offerOf = createOffer(spec, options.traits);
-  const session = createCarSession(holder, options, () => outlet);
-  const contactors = new PhaseSwitch(holder, options.traits, spec.phases, () => outlet, offerOf);
-  const outlet: Outlet = outletOf(spec, options, session, offerOf(holder.applied.limitA));
-  /** The meter tells tenths of an ampere. */
-  const measuredA = () => Math.round(outlet.drawnA * 10) / 10;
-  const isDc = spec.dc != null;
-  const measuredPowerW = () =>
-    isDc ? dcWOfAmpere(outlet.drawnA, spec) : Math.round(measuredA() * outlet.voltageV * outlet.phases);
-  let phaseVoltagesV: PerPhase = onPhases(spec.voltageV, 3);
-  return {
-    spec,
-    holder,
-    receive(limit, nowMs) {
-      return session.refuses(limit) ?? holder.receive(isDc ? inAmperes(limit, spec) : limit, nowMs);
-    },
-    heldTo: () => heldToOf(spec, contactors.isSwitching ? 0 : holder.applied.limitA),
-    get session() {
-      return session.id;
-    },
-    described(lease, keepsThen) {
-      const { endsWithSession, switchesPhases } = options.traits;
-      const own = { lease, keepsThen, failsafeA: holder.failsafeA };
-      return stateOf(spec, { ...own, endsWithSession, switchesPhases });
-    },
-    advance(nowMs) {
-      followLimits(holder, contactors, nowMs, (atMs, phasesBefore) => {
-        contactors.take(phasesBefore, atMs);
-        options.onApplied();
-      });
-      contactors.passTo(nowMs);
-    },
-    supply(voltagesV, nowMs) {
-      outlet.supply(voltagesV, nowMs);
-      phaseVoltagesV = voltagesV;
-    },
-    restart(boot, nowMs) {
-      outlet.advance(nowMs);
-      if (holder.applied.lent !== undefined) outlet.cut();
-      holder.restart(boot);
-      session.restart(boot);
-      contactors.restart(nowMs);
-    },
-    nextDueMs: () => Math.min(holder.nextDueMs, outlet.nextDueMs, contactors.nextDueMs),
-    get status() {
-      return outlet.status;
-    },
-    reading: () => readingOf(spec, outlet, measuredPowerW(), phaseVoltagesV),
-    measuredPowerW,
-    physicalPowerW: () => outlet.powerW,
-    physicalCurrentA: () => onPhases(outlet.currentA, outlet.phases),
-  };
+  get status(): ChargingStatus {
+    return this.#outlet.status;
+  }
+
+  /** Lets time pass up to `nowMs`; what the hardware takes until then it takes at its instant. */
+  advance(nowMs: number): void {
+    const [holder, contactors] = [this.holder, this.#contactors];
+    for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
+      // A car that left before then took with it what was for its session.
+      contactors.passTo(dueMs);
+      if (holder.nextDueMs !== dueMs) continue;
+      const phasesBefore = holder.applied.lent?.phases ?? 3;
+      if (!holder.advance(dueMs)) continue;
+      contactors.take(phasesBefore, dueMs);
+      this.#options.onApplied();
+    }
+    contactors.passTo(nowMs);
+  }
+
+  /** From `nowMs` on its phases have these voltages, phase to neutral. */
+  supply(voltagesV: PerPhase, nowMs: number): void {
+    this.#outlet.supply(voltagesV, nowMs);
+    this.#phaseVoltagesV = voltagesV;
+  }
+
+  /** The charger starts again as `boot`, in no time. */
+  restart(boot: string, nowMs: number): void {
+    this.#outlet.advance(nowMs);
+    if (this.holder.applied.lent !== undefined) this.#outlet.cut();
+    this.holder.restart(boot);
+    this.#session.restart(boot);
+    this.#contactors.restart(nowMs);
+  }
+
+  /** `…/limit` came; what to answer at once, if anything. */
+  receive(limit: LimitMessage, nowMs: number): AckResult | undefined {
+    const refused = this.#session.refuses(limit);
+    return refused ?? this.holder.receive(this.#isDc ? inAmperes(limit, this.spec) : limit, nowMs);
+  }
+
+  /** When its limit, mode or draw changes next. */
+  nextDueMs(): number {
+    return Math.min(this.holder.nextDueMs, this.#outlet.nextDueMs, this.#contactors.nextDueMs);
+  }
+
+  /** What it says that it is held to: in A per phase or, where it is DC, in W at the car. */
+  heldTo(): { readonly limitA: number | undefined; readonly limitW: number | undefined } {
+    const limitA = this.#contactors.isSwitching ? 0 : this.holder.applied.limitA;
+    if (!this.#isDc) return { limitA, limitW: undefined };
+    return { limitA: undefined, limitW: dcWOfAmpere(limitA, this.spec) };
+  }
+
+  /** What it says of itself. */
+  described(lease: LeaseKind, keepsThen: boolean): ConnectorState {
+    const { endsWithSession, switchesPhases } = this.#options.traits;
+    const own = { lease, keepsThen, failsafeA: this.holder.failsafeA };
+    return stateOf(this.spec, { ...own, endsWithSession, switchesPhases });
+  }
+
+  reading(): Reading {
+    const { connectorId, phases } = this.spec;
+    const { status, currentA, energyWh, phases: used } = this.#outlet;
+    return {
+      connectorId,
+      status,
+      powerW: this.measuredPowerW(),
+      currentA: onPhases(inTenths(currentA), used),
+      voltageV: measuredVoltages(this.#phaseVoltagesV, phases),
+      energyWh: Math.round(energyWh),
+    };
+  }
+
+  /** `powerW` of the reading. */
+  measuredPowerW(): number {
+    const outlet = this.#outlet;
+    if (this.#isDc) return dcWOfAmpere(outlet.drawnA, this.spec);
+    return Math.round(inTenths(outlet.drawnA) * outlet.voltageV * outlet.phases);
+  }
+
+  /** What truly flows from the grid, W; the reading may say something else. */
+  physicalPowerW(): number {
+    return this.#outlet.powerW;
+  }
+
+  /** The same in A, on each of its phases in use. */
+  physicalCurrentA(): PerPhase {
+    return onPhases(this.#outlet.currentA, this.#outlet.phases);
+  }
 }

@@ -58,7 +58,7 @@ export class Pace {
   #goOn(untilMs: number): 'timer' | 'work' | 'end' {
     const [clock, { agenda }] = [this.#clock, this];
     for (;;) {
-      const timerMs = clock.nextTimerMs;
+      const timerMs = clock.nextTimerMs();
       const agendaMs = agenda.nextMs;
       if (Math.min(timerMs, agendaMs) > untilMs) return 'end';
       if (timerMs <= agendaMs) {

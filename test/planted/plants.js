@@ -383,7 +383,7 @@ export const PLANTS = [
   {
     name: 'session-id-not-checked',
     file: 'sim/charger/car-session.js',
-    text: 'limit.session !== current()',
+    text: 'limit.session !== this.id',
     bug: 'false',
     seed: 23,
     invariant: 'P7',
