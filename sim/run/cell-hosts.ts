@@ -11,6 +11,7 @@ import {
 } from './cell-run.js';
 import type { Cell } from './cells.js';
 import { Queue } from './queue.js';
+import { THREAD_LIMITS } from './thread-limits.js';
 
 /** A cell that runs somewhere. Time stands still in it until it is asked to go on. */
 export interface OpenCell {
@@ -63,7 +64,9 @@ export type CellAnswer = CellNews | DeedNews | CellEnd | undefined;
 
 /** Cells on a thread that they share with none of other hosts. */
 export class ThreadCells implements CellHost {
-  readonly #thread = new Worker(new URL('./cell-thread.js', import.meta.url));
+  readonly #thread = new Worker(new URL('./cell-thread.js', import.meta.url), {
+    resourceLimits: THREAD_LIMITS,
+  });
   readonly #queue = new Queue();
   #opened = 0;
   #failure: Error | undefined;

@@ -5,6 +5,7 @@ import { toInstant } from '../../src/wire/instants.js';
 import { parseScenario, type ScenarioOverrides } from '../scenario/parse-scenario.js';
 import { formatFailure } from './expectation-judge.js';
 import { runScenario } from './run-scenario.js';
+import { THREAD_LIMITS } from './thread-limits.js';
 
 export interface SeedOutcome {
   readonly seed: number;
@@ -36,6 +37,7 @@ export async function runSeeds(options: {
     () =>
       new Worker(new URL('./seed-thread.js', import.meta.url), {
         workerData: { path, overrides } satisfies SeedTask,
+        resourceLimits: THREAD_LIMITS,
       }),
   );
   try {
