@@ -171,13 +171,18 @@ class Voice implements ChargerVoice {
   /** The longest-waiting first. */
   #dueLines(nowMs: number): readonly Line[] {
     let due: Line[] | undefined;
+    let isInOrder = true;
     for (const line of this.#lines) {
       if (this.#dueAtMs(line) > nowMs) continue;
       if (due === undefined) due = [line];
-      else due.push(line);
+      else {
+        // As a rule both said something at the same instants, and there is nothing to sort.
+        isInOrder &&= (due.at(-1)?.told?.atMs ?? 0) <= (line.told?.atMs ?? 0);
+        due.push(line);
+      }
     }
-    if (due === undefined || due.length === 1) return due ?? NONE_DUE;
-    return due.sort((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0));
+    if (due === undefined) return NONE_DUE;
+    return isInOrder ? due : due.sort((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0));
   }
 
   #meter(line: Line, reading: Reading, nowMs: number, wallMs: number): ChargerMessage {

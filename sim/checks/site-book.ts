@@ -5,7 +5,7 @@ import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js'
 import { buildTopic } from '../../src/wire/topics.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
 import { capacitiesOf, countedOn, placesOf, polesAbove } from '../world/site-fuses.js';
-import { ConnectorBook, type LeaseTimes, type SiteBook } from './connector-book.js';
+import { ConnectorBook, type ConnectorFacts, type LeaseTimes, type SiteBook } from './connector-book.js';
 
 export interface SiteBooks {
   readonly sites: ReadonlyMap<string, SiteBook>;
@@ -31,10 +31,41 @@ function horizonMsOf(chargers: readonly { readonly timing?: LeaseTiming }[], usu
   return Math.max(...(leasesMs.length === 0 ? [usual.leaseMs] : leasesMs)) + usual.settleMs;
 }
 
+type Location = TenantEntry['locations'][number];
+type Charger = Location['chargers'][number];
+
+function factsOf(
+  location: Location,
+  charger: Charger,
+  spec: Charger['connectors'][number],
+  isFused: boolean,
+): ConnectorFacts {
+  const { connectorId, phases, maxCurrentA: maxA, failsafeA, operatorMayPause } = spec;
+  const polesOf = (places: ReturnType<typeof countedOn>) =>
+    isFused ? places.flatMap((place) => polesAbove(location, charger, place)) : [];
+  return {
+    key: `${charger.controllerUuid}/${connectorId}`,
+    wattsPerA: phases * countedV(spec),
+    maxA,
+    leastA: leastOfferA(spec),
+    failsafeA,
+    operatorMayPause,
+    efficiency: spec.dc?.efficiency,
+    poles: polesOf(countedOn(spec)),
+    polesOfPhases: Array.from({ length: phases }, (_, own) => polesOf(placesOf(spec, own))),
+  };
+}
+
+/** Of a charger. They are few: to look at each costs less than one more look-up. */
+interface Connectors {
+  readonly ids: string[];
+  readonly books: ConnectorBook[];
+}
+
 export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTimes): SiteBooks {
   const sites = new Map<string, SiteBook>();
   const topics = new Map<string, ConnectorBook>();
-  const chargers = new Map<string, Map<string, ConnectorBook>>();
+  const chargers = new Map<string, Connectors>();
 
   for (const { tenantUuid, locations } of tenants) {
     for (const location of locations) {
@@ -54,28 +85,15 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
       sites.set(locationId, site);
       for (const charger of entries) {
         const { controllerUuid, timing, connectors: specs } = charger;
-        const own = new Map<string, ConnectorBook>();
+        const own: Connectors = { ids: [], books: [] };
         chargers.set(controllerUuid, own);
         for (const spec of specs) {
-          const { connectorId, phases, maxCurrentA: maxA, failsafeA, operatorMayPause } = spec;
-          const key = `${controllerUuid}/${connectorId}`;
-          const wattsPerA = phases * countedV(spec);
-          const leastA = leastOfferA(spec);
-          const efficiency = spec.dc?.efficiency;
-          const poles =
-            capacitiesA.size === 0
-              ? []
-              : countedOn(spec).flatMap((place) => polesAbove(location, charger, place));
-          const polesOfPhases = Array.from({ length: phases }, (_, own) =>
-            capacitiesA.size === 0
-              ? []
-              : placesOf(spec, own).flatMap((place) => polesAbove(location, charger, place)),
-          );
-          const rating = { wattsPerA, maxA, leastA, failsafeA, efficiency };
-          const facts = { key, ...rating, operatorMayPause, poles, polesOfPhases };
+          const { connectorId } = spec;
+          const facts = factsOf(location, charger, spec, capacitiesA.size > 0);
           const book = new ConnectorBook(site, facts, timesOf(timing, times));
           connectors.push(book);
-          own.set(connectorId, book);
+          own.ids.push(connectorId);
+          own.books.push(book);
           const address = { tenantUuid, locationId, controllerUuid, connectorId };
           for (const kind of ['meter', 'ack'] as const) topics.set(buildTopic({ ...address, kind }), book);
         }
@@ -86,7 +104,10 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
   return {
     sites,
     byTopic: (topic) => topics.get(topic),
-    byId: (controllerUuid, connectorId) => chargers.get(controllerUuid)?.get(connectorId),
-    ofCharger: (controllerUuid) => chargers.get(controllerUuid)?.values() ?? [],
+    byId(controllerUuid, connectorId) {
+      const own = chargers.get(controllerUuid);
+      return own?.books[own.ids.indexOf(connectorId)];
+    },
+    ofCharger: (controllerUuid) => chargers.get(controllerUuid)?.books ?? [],
   };
 }

@@ -1,31 +1,22 @@
 // Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
-import { isDeepStrictEqual } from 'node:util';
 import { type AnyActor, createActor } from 'xstate';
-import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
-import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
-import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/operator.machine.js';
+import { operatorStandingOf } from '../../machines/limits/operator.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
-import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
-import { type Connection, fusesOf } from '../../machines/power/fuses.js';
+import { fusesOf } from '../../machines/power/fuses.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
-import {
-  type LocationActor,
-  type LocationConnector,
-  locationMachine,
-} from '../../machines/power/location.machine.js';
+import { type LocationActor, locationMachine } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { PowerMinute } from '../../machines/power/power-minute.js';
 import { type ConnectorAddress, connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
-import type { ClusterRecord, ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
+import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { Directory, Effect } from './directory.js';
 import {
-  buildingLoadOf,
   type ClusterEntity,
   type ConnectorEntity,
   type LocationEntity,
@@ -33,20 +24,7 @@ import {
   supervisorOf,
   type Tenant,
 } from './entities.js';
-
-/** The rows that one location's actor system is built from. */
-export interface LocationRows {
-  readonly own: ProfileStack;
-  ofConnector(connector: ConnectorRecord): ProfileStack;
-  /** What a connector was promised before; undefined where nothing. */
-  reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
-  /** Whether a connector did not comply when the service ended. */
-  isDistrusted(connector: ConnectorRecord): boolean;
-  /** What the grid operator's limit stood at; undefined where it never stood at any. */
-  readonly operatorStanding: OperatorStanding | undefined;
-  /** What was counted of the window that its tariff bills; undefined where nothing ever was. */
-  readonly billedSoFar: BilledSoFar | undefined;
-}
+import { billedWindowFor, buildingLoadFor, connectorOf, type LocationRows } from './location-parts.js';
 
 interface AssemblyOptions {
   readonly directory: Directory;
@@ -57,9 +35,6 @@ interface AssemblyOptions {
   /** An actor of the tenant threw: it must be built again from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
-
-/** Phase to neutral, where provisioning names no voltage. */
-const NOMINAL_VOLTAGE_V = 230;
 
 /** Each public method builds what is not there yet, and builds anew, in place, what is. */
 export class Assembly {
@@ -195,53 +170,6 @@ export class Assembly {
   }
 }
 
-/**
- * The one that it has, where its meter is provisioned as before: what it heard goes on to count. A new one has heard nothing,
- * so that the building counts as its maximum.
- */
-function buildingLoadFor(
-  record: LocationRecord,
-  held: LocationEntity | undefined,
-  now: EpochMs,
-): BuildingLoad | undefined {
-  const { siteMeter, gridLimitKw, connection } = record;
-  if (siteMeter === null) return undefined;
-  const { covers, maxBuildingKw, reserveKw, pvRaisesHeadroom } = siteMeter;
-  const rule = { covers, maxBuildingKw, reserveKw, pvRaisesHeadroom };
-  const metered = connectionOf(gridLimitKw, connection);
-  const known = held && buildingLoadOf(held);
-  if (isDeepStrictEqual([known?.rule, known?.connection], [rule, metered])) return known;
-  return new BuildingLoad(rule, metered, now);
-}
-
-/** The one that it has, where it is provisioned as before. */
-function billedWindowFor(
-  record: LocationRecord,
-  held: LocationEntity | undefined,
-  soFar: BilledSoFar | undefined,
-  now: EpochMs,
-): BilledWindow | undefined {
-  const { peakShaving, siteMeter, gridLimitKw, connectors } = record;
-  if (peakShaving === null) return undefined;
-  const known = held?.actor.getSnapshot().context.billedWindow;
-  if (known !== undefined && isDeepStrictEqual(known.rule, peakShaving)) return known;
-  const chargersW = connectors.reduce(
-    (sumW, { phases, voltageV, maxCurrentA }) => sumW + phases * voltageV * MOST_VOLTAGE * maxCurrentA,
-    0,
-  );
-  const siteW = chargersW + 1000 * (siteMeter?.maxBuildingKw ?? 0);
-  const mostEverW = gridLimitKw === null ? siteW : Math.min(siteW, 1000 * gridLimitKw);
-  return new BilledWindow(peakShaving, mostEverW, now, known?.soFar ?? soFar);
-}
-
-/** In W what is provisioned in kW, or else what its amperes are at its voltage. */
-function connectionOf(gridLimitKw: number | null, connection: Connection | null): MeteredConnection {
-  const { currentA, voltageV = NOMINAL_VOLTAGE_V } = connection ?? {};
-  const sumA = currentA?.reduce((sum, current) => sum + current, 0) ?? 0;
-  const limitW = gridLimitKw === null ? sumA * voltageV : gridLimitKw * 1000;
-  return { limitW, currentA, voltageV };
-}
-
 function newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActor): LocationEntity {
   return {
     kind: 'location',
@@ -256,41 +184,6 @@ function newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActo
     dueRank: undefined,
     wakeAtMs: undefined,
     decidedAtMs: Number.NEGATIVE_INFINITY,
-  };
-}
-
-/** What the location's machine knows of a connector from its rows. */
-function connectorOf(
-  location: LocationRecord,
-  record: ConnectorRecord,
-  rows: LocationRows,
-): LocationConnector {
-  return {
-    key: connectorKey(record),
-    stack: rows.ofConnector(record),
-    spec: specOf(record, location),
-    promised: rows.reservationOf(record),
-    isDistrusted: rows.isDistrusted(record),
-  };
-}
-
-/** Each field by itself: V8 gives every copy that a spread makes a shape of its own, and code that meets many is slow. */
-function specOf(record: ConnectorRecord, location: LocationRecord): LocationConnector['spec'] {
-  const { phases, voltageV, maxCurrentA, dc, failsafeA, timing } = record;
-  const { rotation, feeder, neverPause, operatorMayPause } = record;
-  const isActive = record.status === 'ACTIVE' && location.status === 'ACTIVE';
-  return {
-    phases,
-    voltageV,
-    maxCurrentA,
-    dc,
-    failsafeA,
-    timing,
-    rotation,
-    feeder,
-    neverPause,
-    operatorMayPause,
-    isActive,
   };
 }
 

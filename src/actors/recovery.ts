@@ -5,9 +5,10 @@ import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { AlarmRecord, LocationRecord, TenantState } from '../ports/records.js';
-import type { Assembly, LocationRows } from './assembly.js';
+import type { Assembly } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { LocationEntity, Tenant } from './entities.js';
+import type { LocationRows } from './location-parts.js';
 import { indexStacks } from './stack-index.js';
 
 export interface Recovery {

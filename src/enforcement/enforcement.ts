@@ -5,7 +5,7 @@ import { linkOf } from '../../machines/power/connector-control.js';
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { fitsStill, isNewest } from '../../machines/power/late-grant.js';
-import type { Decision } from '../../machines/power/location-supervisor.js';
+import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
@@ -95,7 +95,7 @@ export class Enforcement {
       this.decideSoon(location);
       return;
     }
-    this.#renew(connector, nowMs);
+    this.#renew(connector, supervisor, nowMs);
   }
 
   /** False where nothing of the kind was sent. */
@@ -219,13 +219,13 @@ export class Enforcement {
   }
 
   /** The same limit again, where it is time. */
-  #renew({ location, control }: ConnectorEntity, nowMs: number): void {
-    const supervisor = supervisorOf(location);
+  #renew(connector: ConnectorEntity, supervisor: LocationSupervisor, nowMs: number): void {
+    const { location, control } = connector;
     // What was decided for another budget is not renewed: first the decision, then the answer.
     if (nowMs >= supervisor.validUntilMs) this.#decide(location, nowMs);
     const renewed = nowMs < supervisor.validUntilMs ? supervisor.renew(control, nowMs) : undefined;
     if (renewed?.mustStore === true) this.#send(location, [renewed]);
-    else if (renewed !== undefined) this.#publish(location, renewed);
+    else if (renewed !== undefined) this.#publish(location, renewed, connector);
   }
 
   /** What needs a reservation first leaves once that is on disk, unless it was overtaken meanwhile. */
@@ -250,10 +250,12 @@ export class Enforcement {
     });
   }
 
-  #publish(location: LocationEntity, decided: DecidedGrant): void {
-    if (this.#isStopped) return;
-    const connector = location.connectors.get(decided.control.key);
-    if (connector === undefined) return;
+  #publish(
+    location: LocationEntity,
+    decided: DecidedGrant,
+    connector = location.connectors.get(decided.control.key),
+  ): void {
+    if (this.#isStopped || connector === undefined) return;
     const { publisher, onGrant } = this.#options;
     publisher.publishLimit(connector.address, decided.grant);
     this.#grantsBy[decided.grant.reason].inc();
