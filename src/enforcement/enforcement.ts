@@ -186,10 +186,10 @@ export class Enforcement {
   }
 
   #carryOut(location: LocationEntity, decision: Decision): void {
-    const { clock, reservations, alarms } = this.#options;
+    const { clock, reservations, alarms, timing } = this.#options;
     this.#wakeups.wakeBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
     this.#send(location, this.#affordable(location, decision.grants));
-    reservations.tidy(location);
+    reservations.tidy(location, () => this.#wakeups.wakeIn(location, timing.heartbeatMs));
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     this.#estimate(location, clock.monotonicMs());
   }
@@ -203,7 +203,7 @@ export class Enforcement {
     const nowMs = clock.monotonicMs();
     for (const decided of raises) supervisorOf(location).withdraw(decided, nowMs);
     metrics.shed.inc({ what: 'raise' }, raises.length);
-    this.#wakeups.wakeBy(location, nowMs + timing.heartbeatMs);
+    this.#wakeups.wakeIn(location, timing.heartbeatMs);
     return grants.filter((decided) => !isStoredRaise(decided));
   }
 
@@ -246,7 +246,7 @@ export class Enforcement {
         }
         if (isLate) this.decideSoon(location);
       }
-      if (!isStored) this.#wakeups.wakeBy(location, clock.monotonicMs() + timing.heartbeatMs);
+      if (!isStored) this.#wakeups.wakeIn(location, timing.heartbeatMs);
     });
   }
 

@@ -69,12 +69,15 @@ export class Reservations {
    * Corrects what the disk says, because a start goes by it: what is promised less than it says, where that is too much
    * for the budget; leases that count otherwise; and the maximum of chargers that can take it without being told. Does
    * nothing while a write of the location is under way.
+   * @param whenFailed told where the database did not take it: it is to be tried again
    */
-  tidy(location: LocationEntity): void {
+  tidy(location: LocationEntity, whenFailed: () => void): void {
     if (this.#busy.has(location) || !(isTooMuchOnDisk(location) || isOtherOnDisk(location))) return;
-    this.#write(location).catch((error: unknown) =>
-      this.#log.error({ err: error }, 'reservations could not be written'),
-    );
+    this.#write(location)
+      .then((isStored) => {
+        if (!isStored) whenFailed();
+      })
+      .catch((error: unknown) => this.#log.error({ err: error }, 'reservations could not be written'));
   }
 
   async #write(location: LocationEntity): Promise<boolean> {

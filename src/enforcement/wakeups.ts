@@ -35,6 +35,11 @@ export class Wakeups<S extends Sleeper> {
     this.#setTimer();
   }
 
+  /** The same, so long from now. */
+  wakeIn(sleeper: S, delayMs: number): void {
+    this.wakeBy(sleeper, this.#clock.monotonicMs() + delayMs);
+  }
+
   start(): void {
     this.#isRunning = true;
     this.#setTimer();

@@ -3,19 +3,18 @@ import { describe, expect, it } from 'vitest';
 import type { MeterReading } from '../../../machines/power/meter-ledger.js';
 import { supervisorOf } from '../../../src/actors/entities.js';
 import type { ReservationRecord } from '../../../src/ports/records.js';
-import { CRANE, createHarbour, type Harbour, location, QUAY, ROWS } from '../harbour.js';
+import { StoreUnavailableError } from '../../../src/ports/store.js';
+import { CRANE, createHarbour, HARBOUR, type Harbour, location, QUAY, ROWS } from '../harbour.js';
 
 const MAXIMUM_W = 24_288;
 
-/** The quay alone, with what was written before. */
-function start(reservations: readonly ReservationRecord[] = []): Harbour {
-  const harbour = createHarbour({
-    ...ROWS,
-    locations: [location(QUAY, [CRANE])],
-    clusters: [],
-    profiles: [],
-    reservations,
-  });
+/**
+ * The quay alone, with what was written before.
+ * @param isOnDisk as in `createHarbour`
+ */
+function start(reservations: readonly ReservationRecord[] = [], isOnDisk?: () => Promise<void>): Harbour {
+  const locations = [location(QUAY, [CRANE])];
+  const harbour = createHarbour({ ...ROWS, locations, clusters: [], profiles: [], reservations }, isOnDisk);
   harbour.enforcement.start();
   return harbour;
 }
@@ -60,5 +59,30 @@ describe('A connector that reports power and takes no limits (rule 7)', () => {
     await beat({});
     await beat({});
     expect(supervisorOf(restarted.quay()).reservedW).toBeLessThan(MAXIMUM_W / 4);
+  });
+});
+
+describe('A connector whose charger says that it keeps no lease while the database takes no writes', () => {
+  it('has its maximum on disk a heartbeat after that takes them again, though nothing else happens', async () => {
+    let isWritable = false;
+    const harbour = start([], async () => {
+      if (!isWritable) throw new StoreUnavailableError('the disk is full');
+    });
+    const { clock, sink, written } = harbour;
+    const connectors = [{ id: '1', lease: 'none', keepsThen: true, failsafeA: 0 }] as const;
+    sink.recordState(HARBOUR, QUAY, CRANE.controllerUuid, { online: true, boot: 'b', connectors });
+    const pass = async (seconds: number) => {
+      for (let passedS = 0; passedS < seconds; passedS++) {
+        clock.advance(1_000);
+        await new Promise(setImmediate);
+      }
+    };
+    await pass(25);
+    expect(written).toEqual([]);
+    isWritable = true;
+    await pass(10);
+    expect(reservationsOf(harbour)).toMatchObject([{ lease: 'none', limitTenthsA: 320 }]);
+    await pass(100);
+    expect(written).toHaveLength(1);
   });
 });
