@@ -14,6 +14,7 @@ import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { type BoundsWatch, createBoundsWatch } from './bounds-watch.js';
 import type { ConnectorBook, LeaseTimes } from './connector-book.js';
+import { Disk } from './disk.js';
 import { DoubledMessages } from './doubled-messages.js';
 import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
@@ -86,12 +87,13 @@ export class Checks {
   readonly #drawsA = new Map<ConnectorBook, () => number>();
   /** Of the service's life: its addresses are the same objects all along, and long texts to compare. */
   readonly #bookOf = new WeakMap<ConnectorAddress, ConnectorBook>();
-  #isBusy = false;
+  readonly #disk: Disk;
   #soundSinceMs = 0;
 
   constructor(world: CheckedWorld) {
     this.#world = world;
     this.#books = createSiteBooks(world.tenants, world.times);
+    this.#disk = new Disk(world.times.heartbeatMs);
     // What the checks need of the world and of each other; each takes what it names.
     const given = {
       ...world,
@@ -105,7 +107,7 @@ export class Checks {
     this.#locks = new LockWatch({
       ...given,
       drawnA: (connector) => this.#drawsA.get(connector)?.() ?? 0,
-      soundSinceMs: () => (this.#isBusy ? world.monotonicMs() : this.#soundSinceMs),
+      soundSinceMs: () => (this.#disk.isBusy ? world.monotonicMs() : this.#soundSinceMs),
     });
     this.late = new LateWatch({ ...given, drawnW: (connector) => this.#drawnWOf(connector) });
     this.#reads = new LimitReads(given);
@@ -162,7 +164,7 @@ export class Checks {
   /** The service answered a call, or did not. */
   async called(call: Question, tenantUuid: string, { status, body }: RestAnswer): Promise<void> {
     if (call.method === 'GET') return;
-    if (status >= 500 && !this.#isBusy) {
+    if (status >= 500 && !this.#disk.isBusy) {
       const detail = `${call.method} ${call.path} was answered ${status} ${JSON.stringify(body)}`;
       this.#world.report({ invariant: 'P14', target: 'service', detail });
     }
@@ -193,16 +195,17 @@ export class Checks {
   /** The service died. */
   ended(): void {
     this.#doubled.forget();
+    const storedUntilMs = this.#disk.storedUntilMs(this.#world.monotonicMs());
     for (const { connectors } of this.#books.sites.values())
       for (const each of connectors) {
         each.metered.forget();
-        if (each.leaseHeard.lose(this.#world.monotonicMs())) this.#entitlements.unheard(each);
+        if (each.leaseHeard.lose(storedUntilMs)) this.#entitlements.unheard(each);
       }
   }
 
   setDatabaseBusy(busy: boolean): void {
-    this.#isBusy = busy;
     this.#soundSinceMs = this.#world.monotonicMs();
+    this.#disk.setBusy(busy, this.#soundSinceMs);
   }
 
   #createProbes(walls: TenantWalls, removals: MemberRemovals): Checks['probes'] {

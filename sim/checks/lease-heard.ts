@@ -1,9 +1,6 @@
 // How a service heard that a charger counts leases, and what of that it forgets where it dies.
 import type { LeaseKind } from '../../machines/power/grant.js';
 
-/** What it heard is on disk by then. */
-const STORED_WITHIN_MS = 1_000;
-
 export class LeaseHeard {
   #kind: LeaseKind = 'heartbeat';
   #noneAtMs = Number.NEGATIVE_INFINITY;
@@ -25,13 +22,13 @@ export class LeaseHeard {
   }
 
   /**
-   * The service died. True where it had heard a moment ago that there is no lease: that may be on no disk, and the next service takes
-   * the charger for what it was before, until it says so again.
+   * The service died. True where it had heard that there is no lease, and no earlier than what is surely on disk: the next service
+   * takes the charger for what it was before, until it says so again.
    */
-  lose(nowMs: number): boolean {
+  lose(storedUntilMs: number): boolean {
     const before = this.#before;
     if (this.#kind !== 'none' || before === undefined) return false;
-    if (nowMs - before.endedAtMs > STORED_WITHIN_MS) return false;
+    if (before.endedAtMs < storedUntilMs) return false;
     this.#kind = before.kind;
     return true;
   }

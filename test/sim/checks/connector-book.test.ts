@@ -1,6 +1,7 @@
 // What a connector may be entitled to, by what passed between it and the service (power safety, rules 1, 4, 5 and 8).
 import { describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
+import { Disk } from '../../../sim/checks/disk.js';
 import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
 const TIMES = { leaseMs: 61_200, settleMs: 10_000, heartbeatMs: 10_000 };
@@ -136,13 +137,44 @@ describe('A connector', () => {
   it('is taken for what it was where the service died a moment after it had said that it keeps no lease', () => {
     const book = bookOf();
     book.give(limit(1, 10), 0, 0);
+    const disk = new Disk(TIMES.heartbeatMs);
     book.leaseHeard.hear('none', 5_000);
     expect(book.boundA(5_000)).toBe(32);
-    expect(book.leaseHeard.lose(6_001)).toBe(false);
+    expect(book.leaseHeard.lose(disk.storedUntilMs(6_001))).toBe(false);
     expect(book.boundA(6_001)).toBe(32);
-    expect(book.leaseHeard.lose(6_000)).toBe(true);
+    expect(book.leaseHeard.lose(disk.storedUntilMs(6_000))).toBe(true);
     expect(book.boundA(6_000)).toBe(10);
-    expect(book.leaseHeard.lose(6_000)).toBe(false);
+    expect(book.leaseHeard.lose(disk.storedUntilMs(6_000))).toBe(false);
+    // The next service hears it.
+    book.leaseHeard.hear('none', 9_000);
+    expect(book.boundA(9_000)).toBe(32);
+  });
+
+  it('is so, too, where it said that while the database took no writes, until that was tried again; what it said before is known', () => {
+    const disk = new Disk(TIMES.heartbeatMs);
+    disk.setBusy(true, 20_000);
+    const isLost = (saidAtMs: number, diedAtMs: number) => {
+      const book = bookOf();
+      book.leaseHeard.hear('none', saidAtMs);
+      return book.leaseHeard.lose(disk.storedUntilMs(diedAtMs));
+    };
+    expect(isLost(18_999, 50_000)).toBe(false);
+    expect(isLost(19_000, 50_000)).toBe(true);
+    expect(isLost(20_000, 50_000)).toBe(true);
+    disk.setBusy(false, 60_000);
+    expect(isLost(20_000, 70_999)).toBe(true);
+    expect(isLost(20_000, 71_000)).toBe(false);
+    expect(isLost(70_000, 71_000)).toBe(true);
+  });
+
+  it('is so, too, where the database took writes for too short a time between', () => {
+    const disk = new Disk(TIMES.heartbeatMs);
+    const book = bookOf();
+    disk.setBusy(true, 20_000);
+    book.leaseHeard.hear('none', 30_000);
+    disk.setBusy(false, 40_000);
+    disk.setBusy(true, 50_000);
+    expect(book.leaseHeard.lose(disk.storedUntilMs(60_000))).toBe(true);
   });
 
   it('that counts leases from receipt may keep a limit until it said when it took it', () => {
