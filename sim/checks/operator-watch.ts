@@ -47,7 +47,8 @@ interface Site {
 
 const NEVER = Number.POSITIVE_INFINITY;
 const LOOK_EVERY_MS = 1_000;
-const ASK_EVERY_MS = 20_000;
+/** The service is asked where it stands within a look of each change, and so often where nothing changes. */
+const ASK_EVERY_MS = 60_000;
 const TOLERANCE_W = 2;
 /** Who limited a site may do so again for this long; a service decides anew within so much of an order. */
 const ORDERS_EXPECTED_FOR_MS = 3_600_000;
@@ -172,11 +173,9 @@ export class OperatorWatch {
         if (isServiceUp()) this.#pass(site, now);
         this.#judge(site, now);
       }
-      const isToAsk = Math.floor(now / ASK_EVERY_MS) > Math.floor(beforeMs / ASK_EVERY_MS);
-      if (isToAsk && isServiceUp())
-        soon(async () => {
-          for (const site of this.#sites) await this.#compare(site);
-        });
+      const isTime = Math.floor(now / ASK_EVERY_MS) > Math.floor(beforeMs / ASK_EVERY_MS);
+      for (const site of isServiceUp() ? this.#sites : [])
+        if (isTime || site.sinceMs >= beforeMs) soon(() => this.#compare(site));
       this.#repeat(now);
     });
   }
