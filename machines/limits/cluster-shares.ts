@@ -15,7 +15,7 @@ export interface ReservedPower {
   readonly neededW: number;
   /** What they may be entitled to as long as nothing lower is granted and followed, W. */
   lastingW(): number;
-  /** As of the last decision: some may draw more still than they were told last, and that ends by itself. */
+  /** As of the last decision: some may draw more still than they are left with, and that ends by itself. */
   readonly isLettingGo: boolean;
 }
 

@@ -75,12 +75,18 @@ export function hadTenthsA(holding: Holding): number {
   return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
 }
 
-/** It may draw more still, by what it was told before, than it was told last: that ends, whatever it may draw by itself. */
-export function isLettingGo(holding: Holding, nowMs: number): boolean {
+/** By what it was told it may draw more still than so much of what it was told last, or than it falls back to then. */
+export function mayDrawBeyond(holding: Holding, mostTenthsA: number, nowMs: number): boolean {
   const { promises, maxTenthsA, told, waiting } = holding as Entry;
   const newest = waiting ?? told;
-  const lasting = newest === undefined ? NO_CURRENT : lastingBy(newest);
-  return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), lasting);
+  const kept = newest && largerOf(newest.fallsBackTo, cappedAt(lastingBy(newest), mostTenthsA));
+  return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), kept ?? NO_CURRENT);
+}
+
+/** The most that it may draw by what it was told, and falls back to, W: what ends at no known time is awaited no longer than a lease. */
+export function awaitedW(holding: Holding, nowMs: number): number {
+  const { promises, failsafes, maxTenthsA } = holding as Entry;
+  return wattsOn(holding, cappedAt(largerOf(failsafes, promises.mostAwaited(nowMs)), maxTenthsA));
 }
 
 /** The grant that has not left yet is within what it was told before, as far as that lasts at `nowMs`. */

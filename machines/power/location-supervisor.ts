@@ -12,7 +12,7 @@ import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
-import { isLettingGo, letsGoAtMs } from './ledger-room.js';
+import { letsGoAtMs } from './ledger-room.js';
 import { barLending } from './lent-phases.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
@@ -28,6 +28,7 @@ import {
 } from './room-beside.js';
 import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
+import { isLettingGo } from './told-anyway.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
 
 export interface Decision {
@@ -275,7 +276,7 @@ export class LocationSupervisor {
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =
-      shareW < Number.POSITIVE_INFINITY && controls.some(({ holding }) => isLettingGo(holding, nowMs));
+      shareW < Number.POSITIVE_INFINITY && controls.some((control) => isLettingGo(control, nowMs));
     return {
       grants,
       isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isLettingGo: isAnyLettingGo }),

@@ -48,7 +48,7 @@ export class LocationReservedPower implements ReservedPower {
   /**
    * A decision is made: true where its clusters have to share anew. Less is reserved than after the one before, or more than
    * its share, as a lock has its minimum whatever that is, or other is needed, or its chargers let go of other than before.
-   * @param isLettingGo some may draw more still than they were told last
+   * @param isLettingGo some may draw more still than they are left with
    */
   noteDecision(
     { lockedW, heldW, uncontrolledW }: PowerNeed,

@@ -1,10 +1,17 @@
 // Connectors that cannot be relied upon and listen all the same: their maxima are reserved, and as a rule they do what they are told.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, floorWOf, isLocked, isReadOnly, linkOf } from './connector-control.js';
+import {
+  type ConnectorControl,
+  floorWOf,
+  isControlled,
+  isLocked,
+  isReadOnly,
+  linkOf,
+} from './connector-control.js';
 import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
-import { type BeyondGrants, isLettingGo, leastBesideW, toldThenTenthsA } from './ledger-room.js';
+import { awaitedW, type BeyondGrants, leastBesideW, mayDrawBeyond, toldThenTenthsA } from './ledger-room.js';
 import { lastingWOf, type PowerNeed } from './shortage.js';
 
 /** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
@@ -79,8 +86,8 @@ export function roomForLeastOf(
 }
 
 /**
- * Whether there is nothing that the least of a connector would have to wait for: not everything fits that cannot be lowered, and what
- * the others were told before has ended.
+ * Whether there is nothing that the least of a connector would have to wait for: not everything fits that cannot be lowered, and none
+ * of the others lets go of anything, or it fits beside what they may draw by what they were told.
  */
 export function owedAtOnceOf(
   controlled: readonly ConnectorControl[],
@@ -90,9 +97,22 @@ export function owedAtOnceOf(
 ): (control: ConnectorControl) => boolean {
   return (control) => {
     if (!isShortOf(budgetW, need, uncontrolled, control)) return false;
-    const isWaitedFor = (each: ConnectorControl) => each !== control && isLettingGo(each.holding, nowMs);
-    return !controlled.some(isWaitedFor) && !uncontrolled.some(isWaitedFor);
+    const others = [...controlled, ...uncontrolled].filter((each) => each !== control);
+    if (!others.some((each) => isLettingGo(each, nowMs))) return true;
+    const besideW = others.reduce((sumW, { holding }) => sumW + awaitedW(holding, nowMs), 0);
+    return besideW + floorWOf(control) <= budgetW;
   };
+}
+
+/**
+ * It may draw more still than it is left with: what it was told before, and, where nobody can tell it anything, what it was told last,
+ * but for the least of a lock. That settles, or ends with its lease.
+ */
+export function isLettingGo(control: ConnectorControl, nowMs: number): boolean {
+  const { holding } = control;
+  const isTold = isControlled(control) || isToldAnyway(control);
+  const ofLockTenthsA = isLocked(control) ? holding.leastTenthsA : 0;
+  return mayDrawBeyond(holding, isTold ? holding.maxTenthsA : ofLockTenthsA, nowMs);
 }
 
 /**

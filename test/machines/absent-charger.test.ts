@@ -1,0 +1,139 @@
+// A charger that goes out of reach: nobody can tell it less, and a lock for which there is no room beside what it holds waits for that.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorActor } from '../../machines/power/connector.machine.js';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { LeaseKind } from '../../machines/power/grant.js';
+import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { createConnectorActor, lockAt } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+
+/** More than the 6 A of one connector, less than those of two. */
+const LIMIT_W = 7_000;
+/** Those of two; without a measured voltage a current is taken to carry a tenth more. */
+const BOTH_W = 2 * 6 * 3 * 253;
+const TOLD_AT_MS = 5_000;
+const GONE_AT_MS = 15_000;
+const LOCKED_AT_MS = 20_000;
+const SETTLE_MS = 10_000;
+/** What is told first answers a heartbeat at 0. */
+const LEASE_OVER_AT_MS = 61_200 + SETTLE_MS;
+
+interface Placed {
+  readonly actor: ConnectorActor;
+  readonly control: ConnectorControl;
+}
+
+let supervisor: LocationSupervisor;
+let hb: number;
+let locked: Placed;
+
+function place(key: string, lease: LeaseKind): Placed {
+  const actor = createConnectorActor(key);
+  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' });
+  return { actor, control };
+}
+
+function hear({ actor, control }: Placed, nowMs: number, said: Partial<MeterReading> = {}): void {
+  actor.send({ type: 'meter.heard' });
+  const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
+  supervisor.meters.record(control.slot, reading, nowMs);
+  supervisor.hear(control, reading, nowMs);
+}
+
+/** It takes what it was told last. */
+function take({ control }: Placed, nowMs: number): void {
+  const { lastSeq: seq } = control.holding;
+  supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined }, nowMs);
+}
+
+function goAway({ actor, control }: Placed): void {
+  actor.send({ type: 'charger.disconnected' });
+  supervisor.lose(control);
+}
+
+/** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
+function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
+  const { grants } = supervisor.decide(budgetOf(limitW), nowMs);
+  return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
+}
+
+/** From then on it is to have 6 A at the least, whatever the limit is. */
+function lock(): void {
+  hear(locked, LOCKED_AT_MS);
+  lockAt(locked.actor, 11);
+}
+
+beforeEach(() => {
+  hb = 0;
+  supervisor = newSupervisor();
+  locked = place('locked', 'heartbeat');
+  hear(locked, 0, { status: 'Available' });
+});
+
+describe('A lock beside a charger without a lease that was told 6 A, and is out of reach', () => {
+  let other: Placed;
+
+  beforeEach(() => {
+    other = place('other', 'none');
+    hear(other, 0);
+    expect(toldAt(TOLD_AT_MS)).toEqual({ locked: 0, other: 6 });
+    take(other, TOLD_AT_MS);
+    goAway(other);
+    toldAt(GONE_AT_MS);
+  });
+
+  it('waits until the lease of those would have ended, and no longer, though its maximum is reserved', () => {
+    lock();
+    const { nextAtMs } = supervisor.decide(budgetOf(LIMIT_W), LEASE_OVER_AT_MS - 1_000);
+    expect(nextAtMs).toBe(LEASE_OVER_AT_MS);
+    expect(toldAt(nextAtMs - 1)).toEqual({});
+    expect(toldAt(nextAtMs)).toEqual({ locked: 6 });
+  });
+
+  it('waits, once that is back, until it has followed what it is told for the lock', () => {
+    lock();
+    expect(toldAt(LOCKED_AT_MS)).toEqual({});
+    hear(other, LOCKED_AT_MS + 1_000, { limitA: 6 });
+    expect(toldAt(LOCKED_AT_MS + 1_000)).toEqual({ other: 0 });
+    take(other, LOCKED_AT_MS + 2_000);
+    expect(toldAt(LOCKED_AT_MS + 2_000 + SETTLE_MS - 1)).toEqual({});
+    expect(toldAt(LOCKED_AT_MS + 2_000 + SETTLE_MS)).toEqual({ locked: 6 });
+  });
+
+  it('does not wait where both fit', () => {
+    lock();
+    expect(toldAt(LOCKED_AT_MS, BOTH_W - 1)).toEqual({});
+    expect(toldAt(LOCKED_AT_MS + 1, BOTH_W)).toEqual({ locked: 6 });
+  });
+
+  it('does not wait where that is locked, and would keep its 6 A', () => {
+    lockAt(other.actor, 11);
+    lock();
+    expect(toldAt(LOCKED_AT_MS)).toEqual({ locked: 6 });
+  });
+
+  it('is waited for by the other members of a cluster', () => {
+    const { reserved } = supervisor;
+    const inCluster = { ...budgetOf(LIMIT_W), clusterShareW: LIMIT_W };
+    supervisor.decide(inCluster, LEASE_OVER_AT_MS - 1);
+    expect(reserved.isLettingGo).toBe(true);
+    supervisor.decide(inCluster, LEASE_OVER_AT_MS);
+    expect(reserved.isLettingGo).toBe(false);
+  });
+});
+
+it('A lock that can never fit waits for the lease of a charger that is out of reach', () => {
+  const other = place('other', 'heartbeat');
+  hear(other, 0);
+  expect(toldAt(TOLD_AT_MS)).toEqual({ locked: 0, other: 9.2 });
+  take(other, TOLD_AT_MS);
+  goAway(other);
+  // A third one has never been heard of, and its maximum is reserved.
+  place('third', 'none');
+  lock();
+  expect(toldAt(LOCKED_AT_MS)).toEqual({});
+  expect(toldAt(LEASE_OVER_AT_MS - 1)).toEqual({});
+  expect(toldAt(LEASE_OVER_AT_MS)).toEqual({ locked: 6 });
+});
