@@ -14,7 +14,7 @@ const DELIVERED_WITHIN_MS = 5_000;
 const SPAN_MS = 60_000;
 /** Drift is measured over this long at most. */
 const MEMORY_MS = 900_000;
-/** A clock that failed is trusted again after it ran steadily for so long. */
+/** A clock that failed is trusted again once it has shown that it ran steadily for so long. */
 export const STEADY_MS = 120_000;
 
 /** What a charger says its clock reads may be cut to whole seconds. */
@@ -42,13 +42,12 @@ export class ChargerClock {
   readonly #spans: Offset[] = [];
   #span: Offset | undefined;
   #spanEndsAtMs = 0;
-  #distrustedUntilMs = Number.NEGATIVE_INFINITY;
-  #why: string | undefined;
+  /** Undefined once it has shown, `steadyAtMs` or later, that it has run steadily since. */
+  #failure: { readonly why: string; readonly steadyAtMs: number } | undefined;
 
   /** Why it is not trusted, in words; undefined where it is. */
-  whyDistrusted(nowMs: number): string | undefined {
-    if (this.#best === undefined) return 'it has sent no timestamp yet';
-    return nowMs < this.#distrustedUntilMs ? this.#why : undefined;
+  get whyDistrusted(): string | undefined {
+    return this.#best === undefined ? 'it has sent no timestamp yet' : this.#failure?.why;
   }
 
   /** How old the newest timestamp that was of use is; infinite before the first. */
@@ -65,7 +64,7 @@ export class ChargerClock {
   /** The charger started anew: it may have another time since. */
   restart(): void {
     this.#forget();
-    this.#distrustedUntilMs = Number.NEGATIVE_INFINITY;
+    this.#failure = undefined;
   }
 
   /**
@@ -85,7 +84,10 @@ export class ChargerClock {
       return this.#distrust('jumped', `it went ${inS(aheadMs)} s back`, seen);
     }
     const verdict = this.#note(ownMs, nowMs);
-    if (askedAtMs !== undefined && verdict === 'steady') this.#isConfirmed = true;
+    if (verdict !== 'steady') return verdict;
+    if (askedAtMs !== undefined) this.#isConfirmed = true;
+    // That time has passed shows nothing: nobody may have heard of it meanwhile, and it may have started anew.
+    if (this.#failure !== undefined && nowMs >= this.#failure.steadyAtMs) this.#failure = undefined;
     return verdict;
   }
 
@@ -162,8 +164,7 @@ export class ChargerClock {
   #distrust(verdict: ClockVerdict, why: string, seen: Offset): ClockVerdict {
     this.#forget();
     this.#best = seen;
-    this.#why = why;
-    this.#distrustedUntilMs = seen.atMs + STEADY_MS;
+    this.#failure = { why, steadyAtMs: seen.atMs + STEADY_MS };
     return verdict;
   }
 

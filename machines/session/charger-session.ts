@@ -115,11 +115,11 @@ export class ChargerSession<Id extends string = string> {
   }
 
   /** Each connector: what it is held to, and why it has no lease that can be relied upon. */
-  connectors(nowMs: number) {
+  connectors() {
     return this.#connectors.map((connector) => ({
       connectorId: connector.spec.connectorId as Id,
       held: connector.lease.held,
-      whyNot: this.#report.whyNoLease(connector, nowMs),
+      whyNot: this.#report.whyNoLease(connector),
     }));
   }
 

@@ -67,10 +67,10 @@ export class LeaseReport {
   }
 
   /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
-  whyNoLease({ lease, shownWhyNot }: SessionConnector, nowMs: number): string | undefined {
+  whyNoLease({ lease, shownWhyNot }: SessionConnector): string | undefined {
     const { whyNot, isReady } = this.#preparation;
     if (whyNot !== undefined) return whyNot;
-    const whyDistrusted = this.#clock.whyDistrusted(nowMs);
+    const { whyDistrusted } = this.#clock;
     if (whyDistrusted !== undefined) return `${CLOCK_DOUBTED}: ${whyDistrusted}`;
     if (lease.trust.isProven && isReady) return undefined;
     return shownWhyNot ?? (lease.trust.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
@@ -78,9 +78,9 @@ export class LeaseReport {
 
   /** The same, where the charger showed something that speaks against it: what it could not show yet is no reason for an alarm. */
   #whyAlarming(connector: SessionConnector, nowMs: number): string | undefined {
-    const why = this.whyNoLease(connector, nowMs);
+    const why = this.whyNoLease(connector);
     if (why === undefined || this.#preparation.whyNot !== undefined) return why;
-    if (this.#clock.whyDistrusted(nowMs) !== undefined)
+    if (this.#clock.whyDistrusted !== undefined)
       return this.#clock.ageMs(nowMs) === Number.POSITIVE_INFINITY ? undefined : why;
     return connector.isShownEvidence ? why : undefined;
   }
@@ -93,7 +93,7 @@ export class LeaseReport {
     this.#isDue = false;
     const connectors = this.#connectors.map((connector) => {
       const { connectorId: id, phases, maxCurrentA: maxA } = connector.spec;
-      const isLeased = this.whyNoLease(connector, nowMs) === undefined;
+      const isLeased = this.whyNoLease(connector) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a fail-safe that it keeps it may do all it can by itself.
       const keepsThen = this.#preparation.hasFailsafe;
@@ -112,7 +112,7 @@ export class LeaseReport {
   }
 
   #note(connector: SessionConnector, nowMs: number): void {
-    const whyNot = this.whyNoLease(connector, nowMs);
+    const whyNot = this.whyNoLease(connector);
     const alarm = this.#whyAlarming(connector, nowMs)?.slice(0, LONGEST_WHY);
     if (alarm !== connector.toldAlarm) this.#isDue = true;
     connector.toldAlarm = alarm;

@@ -88,8 +88,7 @@ export class BridgedCharger implements WorldCharger {
 
   /** The gateway does not trust its clock. */
   get isClockDoubted(): boolean {
-    const { monotonicMs } = this.#options;
-    const connectors = this.#session?.bridge.session.connectors(monotonicMs()) ?? [];
+    const connectors = this.#session?.bridge.session.connectors() ?? [];
     return connectors.some(({ whyNot }) => whyNot?.startsWith(CLOCK_DOUBTED));
   }
 

@@ -56,7 +56,7 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
       expect(await live()).toMatchObject({ reason: 'readOnly', reservedKw: 24.288 }),
     );
     await eventually(() => {
-      const [connector] = gateway.bridges[0]?.session.connectors(performance.now()) ?? [];
+      const [connector] = gateway.bridges[0]?.session.connectors() ?? [];
       expect(connector?.whyNot).toMatch('does not lower itself when the lease ends');
     });
   });

@@ -331,6 +331,18 @@ describe('A proven lease is lost', () => {
     }
   });
 
+  it('by its clock, and not before that has shown that it ran steadily: nobody heard of it meanwhile, and it may have forgotten all', () => {
+    const charger = proven().renewed(40, 16, 6);
+    charger.ownOffsetMs -= 30_000;
+    charger.renewed(25, 16, 6);
+    expect(charger.lease?.lease).toBe('none');
+    charger.cut();
+    charger.unanswered(130).connect().unanswered(1);
+    expect(charger.lease?.lease).toBe('none');
+    charger.values();
+    expect(charger.unanswered(1).lease?.lease).toBe('heartbeat');
+  });
+
   it('when its clock runs more than 2 % slow or fast, and not when it runs 1 % so', () => {
     for (const [secondLastsS, lease] of [
       [1.05, 'none'],
