@@ -98,21 +98,31 @@ export function owedAtOnceOf(
   return (control) => {
     if (!isShortOf(budgetW, need, uncontrolled, control)) return false;
     const others = [...controlled, ...uncontrolled].filter((each) => each !== control);
-    if (!others.some((each) => isLettingGo(each, nowMs))) return true;
+    if (!others.some((each) => isLettingGo(each, nowMs, dueTenthsAOf(each)))) return true;
     const besideW = others.reduce((sumW, { holding }) => sumW + awaitedW(holding, nowMs), 0);
     return besideW + floorWOf(control) <= budgetW;
   };
 }
 
+/** What it is told now at the most: those that cannot be relied upon are told after the others, and while a lock waits no more than their least. */
+function dueTenthsAOf(control: ConnectorControl): number {
+  return isControlled(control) ? control.targetTenthsA : control.holding.leastTenthsA;
+}
+
 /**
  * It may draw more still than it is left with: what it was told before, and, where nobody can tell it anything, what it was told last,
  * but for the least of a lock. That settles, or ends with its lease.
+ * @param dueTenthsA what it is told now, where that may be less than what it was told last
  */
-export function isLettingGo(control: ConnectorControl, nowMs: number): boolean {
+export function isLettingGo(
+  control: ConnectorControl,
+  nowMs: number,
+  dueTenthsA = control.holding.maxTenthsA,
+): boolean {
   const { holding } = control;
   const isTold = isControlled(control) || isToldAnyway(control);
   const ofLockTenthsA = isLocked(control) ? holding.leastTenthsA : 0;
-  return mayDrawBeyond(holding, isTold ? holding.maxTenthsA : ofLockTenthsA, nowMs);
+  return mayDrawBeyond(holding, isTold ? dueTenthsA : ofLockTenthsA, nowMs);
 }
 
 /**

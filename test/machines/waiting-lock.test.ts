@@ -1,0 +1,114 @@
+// The 6 A of a lock beside a charger without a lease, whose maximum leaves no room for them: what they wait for all the same.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { createConnectorActor, lockAt } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+
+/** More than the maximum of one charger, at 10 % more than its voltage, less than that and the 6 A of a lock. */
+const LIMIT_W = 25_000;
+const SETTLE_MS = 10_000;
+/** A lease by a slow clock, and the time to settle. */
+const OVER_MS = 61_200 + SETTLE_MS;
+const LOCKED_AT_MS = 40_000;
+
+type Control = Readonly<ConnectorControl>;
+
+let supervisor: LocationSupervisor;
+let hb: number;
+
+function place(key: string): Control {
+  const actor = createConnectorActor(key);
+  actor.send({ type: 'meter.heard' });
+  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  describeAs(control, 'heartbeat');
+  return control;
+}
+
+function describeAs(control: Control, lease: 'heartbeat' | 'none'): void {
+  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' });
+}
+
+function hear(control: Control, nowMs: number, said: Partial<MeterReading> = {}): void {
+  const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
+  supervisor.meters.record(control.slot, reading, nowMs);
+  supervisor.hear(control, reading, nowMs);
+  supervisor.renew(control, nowMs);
+}
+
+/** It takes what it was told last. */
+function take(control: Control, nowMs: number): void {
+  const { lastSeq: seq } = control.holding;
+  const ack = { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined } as const;
+  supervisor.hearAck(control, ack, nowMs);
+}
+
+function leave(control: Control): void {
+  control.actor.send({ type: 'meter.missed' });
+  supervisor.lose(control);
+}
+
+/** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
+function toldAt(nowMs: number): Record<string, number> {
+  const { grants } = supervisor.decide(budgetOf(LIMIT_W), nowMs);
+  return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
+}
+
+beforeEach(() => {
+  supervisor = newSupervisor();
+  hb = 0;
+});
+
+describe('A lock beside one that was told its maximum, and has not taken that', () => {
+  let other: Control;
+  let locked: Control;
+
+  beforeEach(() => {
+    [other, locked] = [place('other'), place('locked')];
+    describeAs(other, 'none');
+    hear(other, 0);
+    hear(locked, 0);
+    expect(toldAt(5_000)).toEqual({ locked: 0, other: 32 });
+    for (const nowMs of [10_000, 20_000, 30_000]) hear(other, nowMs);
+    hear(locked, 30_000);
+    lockAt(locked.actor, 22);
+  });
+
+  it('waits until it has taken 6 A for the lock, and has settled', () => {
+    expect(toldAt(LOCKED_AT_MS)).toEqual({ other: 6 });
+    take(other, LOCKED_AT_MS + 1_000);
+    expect(toldAt(LOCKED_AT_MS + SETTLE_MS)).toEqual({});
+    expect(toldAt(LOCKED_AT_MS + 1_000 + SETTLE_MS)).toEqual({ locked: 6 });
+  });
+
+  it.each([
+    ['takes nothing', () => {}, { other: 6 }],
+    ['is out of reach', () => leave(other), {}],
+  ])('waits no longer than for a lease where it %s', (_, happen, told) => {
+    happen();
+    expect(toldAt(LOCKED_AT_MS)).toEqual(told);
+    expect(toldAt(30_000 + OVER_MS - 1)).toEqual({});
+    expect(toldAt(30_000 + OVER_MS)).toEqual({ locked: 6 });
+  });
+});
+
+it('A lock waits for one that comes back, and is told less only after the lock', () => {
+  const [back, leaseless, locked] = [place('back'), place('leaseless'), place('locked')];
+  for (const control of [back, leaseless, locked]) hear(control, 0, { status: 'Available' });
+  hear(back, 1_000);
+  expect(toldAt(5_000)).toMatchObject({ back: 32 });
+  take(back, 5_000);
+  leave(back);
+  describeAs(leaseless, 'none');
+  leave(leaseless);
+  hear(locked, 30_000);
+  expect(toldAt(30_000)).toEqual({});
+  lockAt(locked.actor, 22);
+  back.actor.send({ type: 'meter.heard' });
+  hear(back, 35_000, { limitA: 32, powerW: 22_080 });
+  expect(toldAt(35_000)).toEqual({ back: 0 });
+  take(back, 36_000);
+  expect(toldAt(36_000 + SETTLE_MS - 1)).toEqual({});
+  expect(toldAt(36_000 + SETTLE_MS)).toEqual({ locked: 6 });
+});
